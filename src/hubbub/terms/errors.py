@@ -1,0 +1,178 @@
+"""Every error Hubbub raises, as one tree; each leaf has a stable code and a page ``docs/errors/<code>.md``.
+
+    HubbubError
+    ├── InvalidParameter (also a ValueError)
+    │   ├── NotANumber        P101  a number was needed and something else came
+    │   ├── OutOfRange        P102  zero, negative, NaN, infinite, or outside the allowed interval
+    │   ├── ReversedBounds    P103  lower is not below upper
+    │   ├── EmptyInput        P104  nothing to choose from
+    │   ├── TooLarge          P105  beyond what the integers of a release can hold
+    │   ├── Underflow         P106  a scale so small that it would mean no noise
+    │   ├── MissingParameter  P107  neither or more than one of the ways to say a cost
+    │   ├── NotProved         P108  a formula used outside the range of its proof
+    │   └── WrongShape        P109  an array of another shape than declared
+    ├── AccountingError
+    │   ├── NoBound           P201  no finite bound holds for these events
+    │   ├── WrongNeighbours   P202  a guarantee for one neighbour relation asked for under another
+    │   └── Unreachable       P203  no noise in the allowed range meets the target
+    ├── FormatError
+    │   ├── Unreadable        P301  JSON that is not one of our terms
+    │   └── NewerFormat       P302  written by a newer version
+    ├── BudgetError
+    │   ├── BudgetExceeded    P401  it does not fit into what is left
+    │   └── MechanismExhausted P402 a mechanism that may answer only so often has done so
+    ├── SecretState           P501  a random source was copied or pickled
+    └── MissingExtra          P601  an optional dependency is not installed
+
+A message has three parts (what could not be done, why, the shortest way on) and is built from public
+facts only: parameters, declared bounds, budgets. Never a row, a value or a true count.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HubbubError(Exception):
+    """What we could not do, why, and what to do next, with a stable code."""
+
+    code: ClassVar[str] = ""
+
+    def __init__(self, what: str, *, why: str, fix: str) -> None:
+        self.what, self.why, self.fix = what, why, fix
+        super().__init__(what, why, fix)
+
+    def __str__(self) -> str:
+        code = type(self).code
+        return f"{type(self).__name__} [{code}]: {self.what}\n  {self.why}\n  {self.fix}\n  docs: errors/{code}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.what, self.why, self.fix)
+
+
+def _rebuild(kind: type[HubbubError], what: str, why: str, fix: str) -> HubbubError:
+    return kind(what, why=why, fix=fix)
+
+
+class InvalidParameter(HubbubError, ValueError):
+    """A parameter makes no sense; nothing was drawn, read or charged."""
+
+
+class NotANumber(InvalidParameter):
+    """A number was needed and something else came."""
+
+    code = "P101"
+
+
+class OutOfRange(InvalidParameter):
+    """Zero, negative, NaN, infinite, or outside the allowed interval."""
+
+    code = "P102"
+
+
+class ReversedBounds(InvalidParameter):
+    """The lower bound is not below the upper one."""
+
+    code = "P103"
+
+
+class EmptyInput(InvalidParameter):
+    """There is nothing to choose from."""
+
+    code = "P104"
+
+
+class TooLarge(InvalidParameter):
+    """Beyond what the integers of a release can hold."""
+
+    code = "P105"
+
+
+class Underflow(InvalidParameter):
+    """A scale so small that it would mean no noise at all."""
+
+    code = "P106"
+
+
+class MissingParameter(InvalidParameter):
+    """Neither, or more than one, of the ways to state a cost was given."""
+
+    code = "P107"
+
+
+class NotProved(InvalidParameter):
+    """A formula was asked for outside the range in which it is proved."""
+
+    code = "P108"
+
+
+class WrongShape(InvalidParameter):
+    """An array has another shape than was declared."""
+
+    code = "P109"
+
+
+class AccountingError(HubbubError):
+    """A cost could not be worked out."""
+
+
+class NoBound(AccountingError):
+    """No finite bound holds for these events."""
+
+    code = "P201"
+
+
+class WrongNeighbours(AccountingError):
+    """A guarantee for one neighbour relation does not carry over to the one asked for."""
+
+    code = "P202"
+
+
+class Unreachable(AccountingError):
+    """No noise in the allowed range meets the target."""
+
+    code = "P203"
+
+
+class FormatError(HubbubError):
+    """Stored JSON could not be understood."""
+
+
+class Unreadable(FormatError):
+    """The JSON is not one of our terms."""
+
+    code = "P301"
+
+
+class NewerFormat(FormatError):
+    """The JSON was written by a newer version of Hubbub."""
+
+    code = "P302"
+
+
+class BudgetError(HubbubError):
+    """The budget says no."""
+
+
+class BudgetExceeded(BudgetError):
+    """The request does not fit into what is left."""
+
+    code = "P401"
+
+
+class MechanismExhausted(BudgetError):
+    """A mechanism that may answer only so often has done so."""
+
+    code = "P402"
+
+
+class SecretState(HubbubError):
+    """A random source was about to be copied, pickled or shared."""
+
+    code = "P501"
+
+
+class MissingExtra(HubbubError):
+    """An optional dependency is not installed."""
+
+    code = "P601"

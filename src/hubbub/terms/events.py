@@ -1,0 +1,242 @@
+"""Events: immutable data saying what was done. What they cost is worked out in ``accounting``.
+
+    Event
+    ├── steps, each with the unit and the neighbours for which its sensitivity holds
+    │   ├── LaplaceNoise        discrete Laplace noise on a grid          (scale, L1 sensitivity)
+    │   ├── GaussianNoise       discrete Gaussian noise on a grid         (sigma, L2 sensitivity)
+    │   ├── ExponentialChoice   the exponential mechanism                 (epsilon; bounded range)
+    │   ├── PureStep            anything that is epsilon-DP               (epsilon)
+    │   ├── ApproximateStep     anything that is (epsilon, delta)-DP      (epsilon, delta)
+    │   └── ConcentratedStep    anything that is delta-approximately rho-zCDP (rho, delta)
+    └── compositions
+        ├── Compose             one after the other on the same data
+        ├── Repeat              the same event so many times
+        ├── Parallel            on disjoint parts of the data
+        ├── Poisson             on a sample that takes each unit independently
+        └── WithoutReplacement  on a sample of fixed size
+
+Events are kept for ever: a field is never renamed, and never changes its meaning. A new need is a new
+kind or a new optional field, and a fixture of each form ever written stays in the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from hubbub.terms.errors import EmptyInput
+from hubbub.terms.numbers import exact, fraction_of, positive, whole
+from hubbub.terms.units import Neighbours, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What was done to private data, as a value."""
+
+    kind: ClassVar[str] = ""
+
+    def steps(self) -> Iterator[Step]:
+        """Every step inside, each once, however often it is repeated."""
+        raise AssertionError("every event says what its steps are")  # pragma: no cover
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Event):
+    """One mechanism, run once."""
+
+    mechanism: str
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    unit: Unit = field(default_factory=Unit)
+
+    def steps(self) -> Iterator[Step]:
+        yield self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceNoise(Step):
+    """Discrete Laplace noise with mass proportional to exp(-|x| / scale) on the multiples of ``grid``.
+
+    ``sensitivity`` is in L1, over all ``dimension`` coordinates together, after rounding to the grid.
+    """
+
+    kind: ClassVar[str] = "laplace"
+    scale: Fraction
+    sensitivity: Fraction
+    grid: Fraction
+    dimension: int = 1
+    mechanism: str = "laplace"
+
+    def __post_init__(self) -> None:
+        positive(self.scale, name="scale")
+        positive(self.sensitivity, name="sensitivity")
+        positive(self.grid, name="grid")
+        whole(self.dimension, name="dimension")
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The pure cost for the event's own neighbours."""
+        return self.sensitivity / self.scale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianNoise(Step):
+    """Discrete Gaussian noise with mass proportional to exp(-x^2 / (2 sigma^2)) on the multiples of ``grid``.
+
+    ``sensitivity`` is in L2, over all ``dimension`` coordinates together, after rounding to the grid.
+    """
+
+    kind: ClassVar[str] = "gaussian"
+    sigma: Fraction
+    sensitivity: Fraction
+    grid: Fraction
+    dimension: int = 1
+    mechanism: str = "gaussian"
+
+    def __post_init__(self) -> None:
+        positive(self.sigma, name="sigma")
+        positive(self.sensitivity, name="sensitivity")
+        positive(self.grid, name="grid")
+        whole(self.dimension, name="dimension")
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP cost for the event's own neighbours."""
+        return (self.sensitivity / self.sigma) ** 2 / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialChoice(Step):
+    """A choice by the exponential mechanism: epsilon-DP and of range epsilon, hence epsilon^2/8-zCDP."""
+
+    kind: ClassVar[str] = "exponential"
+    epsilon: Fraction
+    mechanism: str = "exponential"
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, name="epsilon")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PureStep(Step):
+    """Anything that is epsilon-DP and about which no more is known; ``mechanism`` names it."""
+
+    kind: ClassVar[str] = "pure"
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, name="epsilon")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproximateStep(Step):
+    """Anything that is (epsilon, delta)-DP and about which no more is known."""
+
+    kind: ClassVar[str] = "approximate"
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, name="epsilon")
+        fraction_of(self.delta, name="delta")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConcentratedStep(Step):
+    """Anything that is delta-approximately rho-zCDP and about which no more is known."""
+
+    kind: ClassVar[str] = "concentrated"
+    rho: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        positive(self.rho, name="rho")
+        fraction_of(self.delta, name="delta", zero=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Compose(Event):
+    """Events run one after the other on the same data; later ones may look at earlier answers."""
+
+    kind: ClassVar[str] = "compose"
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", _some(self.events))
+
+    def steps(self) -> Iterator[Step]:
+        for event in self.events:
+            yield from event.steps()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Event):
+    """The same event ``times`` times on the same data."""
+
+    kind: ClassVar[str] = "repeat"
+    event: Event
+    times: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "times", whole(self.times, name="times"))
+
+    def steps(self) -> Iterator[Step]:
+        yield from self.event.steps()
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel(Event):
+    """Events on disjoint parts of the data: a unit's rows all lie in one part."""
+
+    kind: ClassVar[str] = "parallel"
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", _some(self.events))
+
+    def steps(self) -> Iterator[Step]:
+        for event in self.events:
+            yield from event.steps()
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson(Event):
+    """An event on a sample that takes each unit independently with probability ``rate``."""
+
+    kind: ClassVar[str] = "poisson"
+    event: Event
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rate", fraction_of(self.rate, name="rate", one=True))
+
+    def steps(self) -> Iterator[Step]:
+        yield from self.event.steps()
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutReplacement(Event):
+    """An event on a uniform sample of ``sample`` out of ``population`` units."""
+
+    kind: ClassVar[str] = "without-replacement"
+    event: Event
+    sample: int
+    population: int
+
+    def __post_init__(self) -> None:
+        whole(self.sample, name="sample")
+        whole(self.population, name="population", least=int(exact(self.sample, name="sample")))
+
+    def steps(self) -> Iterator[Step]:
+        yield from self.event.steps()
+
+
+def _some(events: tuple[Event, ...]) -> tuple[Event, ...]:
+    if not events:
+        raise EmptyInput(
+            "a composition needs at least one event.",
+            why="An empty composition would be a guarantee about nothing.",
+            fix="Give the events that were run.",
+        )
+    return tuple(events)

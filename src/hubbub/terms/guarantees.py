@@ -1,0 +1,122 @@
+"""What is promised: a measure of privacy loss, for a unit and a pair of neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from hubbub.terms.errors import WrongShape
+from hubbub.terms.numbers import exact, fraction_of
+from hubbub.terms.units import Neighbours, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A bound on the privacy loss, in one of the field's currencies."""
+
+    kind: ClassVar[str] = ""
+
+    def words(self) -> str:
+        """The bound as it reads in a sentence."""
+        raise AssertionError("every measure has words")  # pragma: no cover
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(Measure):
+    """epsilon-DP: no event becomes more than e^epsilon times likelier [DMNS06]."""
+
+    kind: ClassVar[str] = "pure-dp"
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact(self.epsilon, name="epsilon"))
+
+    def words(self) -> str:
+        return f"epsilon = {_short(self.epsilon)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateDP(Measure):
+    """(epsilon, delta)-DP: the same, but for events of probability delta."""
+
+    kind: ClassVar[str] = "approximate-dp"
+    epsilon: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact(self.epsilon, name="epsilon"))
+        object.__setattr__(self, "delta", fraction_of(self.delta, name="delta", zero=True, one=True))
+
+    def words(self) -> str:
+        return f"epsilon = {_short(self.epsilon)}, delta = {_short(self.delta)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroConcentratedDP(Measure):
+    """delta-approximate rho-zCDP: Renyi divergence at most rho alpha for every order alpha [BS16]."""
+
+    kind: ClassVar[str] = "zcdp"
+    rho: Fraction
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", exact(self.rho, name="rho"))
+        object.__setattr__(self, "delta", fraction_of(self.delta, name="delta", zero=True, one=True))
+
+    def words(self) -> str:
+        slack = f", delta = {_short(self.delta)}" if self.delta else ""
+        return f"rho = {_short(self.rho)}{slack}"
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiDP(Measure):
+    """A Renyi-DP curve: divergence at most ``epsilons[i]`` at order ``orders[i]`` [Mir17]."""
+
+    kind: ClassVar[str] = "renyi-dp"
+    orders: tuple[float, ...]
+    epsilons: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.orders) != len(self.epsilons):
+            raise WrongShape(
+                f"{len(self.orders)} orders came with {len(self.epsilons)} values.",
+                why="A curve has one value for each order.",
+                fix="Give two sequences of the same length.",
+            )
+
+    def words(self) -> str:
+        return f"a Renyi curve at {len(self.orders)} orders"
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianDP(Measure):
+    """mu-Gaussian DP: as hard to tell apart as two unit Gaussians mu apart [DRS22]."""
+
+    kind: ClassVar[str] = "gaussian-dp"
+    mu: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", exact(self.mu, name="mu"))
+
+    def words(self) -> str:
+        return f"mu = {_short(self.mu)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """A promise in full: the bound, whom it protects, against which difference, and what it leaves out."""
+
+    holds: Measure
+    unit: Unit = field(default_factory=Unit)
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    caveats: tuple[str, ...] = ()
+
+    def words(self) -> str:
+        """The promise as sentences."""
+        promise = f"Whether {self.neighbours.words(self.unit)} changes little: {self.holds.words()}."
+        return " ".join([promise, *self.caveats])
+
+
+def _short(value: Fraction) -> str:
+    return f"{float(value):.6g}"

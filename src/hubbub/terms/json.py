@@ -1,0 +1,214 @@
+"""The JSON form of every term, and its schema, both read off the dataclass itself.
+
+A document is ``{"hubbub": "<family>/<version>", "kind": ..., fields...}``. Rational numbers are strings
+("1/3", "0.1"), since JSON's own numbers would round them. Unknown fields are refused: they might have
+changed the meaning.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from functools import cache
+from typing import Any, TypeAlias
+
+from hubbub.terms import events, guarantees
+from hubbub.terms.budgets import Budget, Receipt
+from hubbub.terms.errors import HubbubError, NewerFormat, Unreadable
+from hubbub.terms.events import Event
+from hubbub.terms.guarantees import Guarantee, Measure
+from hubbub.terms.numbers import parse
+from hubbub.terms.units import Neighbours, Unit
+
+VERSION = 1
+Json = dict[str, Any]
+Term: TypeAlias = Event | Measure | Guarantee | Budget | Receipt | Unit
+
+_FAMILIES: dict[str, type[Any]] = {
+    "event": Event,
+    "measure": Measure,
+    "guarantee": Guarantee,
+    "budget": Budget,
+    "receipt": Receipt,
+    "unit": Unit,
+}
+
+
+def to_json(term: Term) -> Json:
+    """The stored form of a term.
+
+    >>> to_json(Budget(3, 1e-6))
+    {'hubbub': 'budget/1', 'epsilon': '3', 'delta': '0.000001', 'rho': None}
+    """
+    return {"hubbub": f"{_family(type(term))}/{VERSION}", **_encode_fields(term)}
+
+
+def from_json(document: Mapping[str, Any]) -> Any:
+    """The term that a stored form says; an unknown kind, field or version is an error."""
+    family, version = _header(document)
+    if version > VERSION:
+        raise NewerFormat(
+            f"this is a {family} of format {version}; this version of Hubbub reads up to {VERSION}.",
+            why="A newer format may mean something that an older reader would get wrong.",
+            fix="Install a newer Hubbub.",
+        )
+    body = {key: value for key, value in document.items() if key != "hubbub"}
+    try:
+        return _decode(_FAMILIES[family], body)
+    except (HubbubError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, NewerFormat):
+            raise
+        raise _unreadable(f"a {family} could not be read") from error
+
+
+def schema(family: str) -> Json:
+    """The JSON Schema of a family of terms: ``"event"``, ``"budget"``, ``"receipt"``, ..."""
+    definitions: Json = {}
+    body = _schema(_FAMILIES[family], definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"hubbub {family}, format {VERSION}",
+        "type": "object",
+        "properties": {"hubbub": {"const": f"{family}/{VERSION}"}},
+        "required": ["hubbub"],
+        "allOf": [body],
+        "$defs": definitions,
+    }
+
+
+def _header(document: Mapping[str, Any]) -> tuple[str, int]:
+    family, _, version = str(document.get("hubbub", "")).partition("/")
+    if family not in _FAMILIES or not version.isdigit():
+        raise _unreadable("the document does not say which term it is")
+    return family, int(version)
+
+
+def _unreadable(what: str) -> Unreadable:
+    return Unreadable(
+        f"{what}.",
+        why='A stored term starts with "hubbub": "<family>/<version>" and has exactly the fields of its schema.',
+        fix="Check that the file was not edited by hand; hubbub.terms.schema(family) shows the form.",
+    )
+
+
+def _family(kind: type) -> str:
+    return next(name for name, parent in _FAMILIES.items() if issubclass(kind, parent))
+
+
+@cache
+def _kinds(parent: type[Any]) -> dict[str, type[Any]]:
+    """Concrete classes below ``parent`` by their ``kind``; empty if the class itself is concrete."""
+    room: types.ModuleType | None = {Event: events, Measure: guarantees}.get(parent)
+    found: list[Any] = [c for c in vars(room).values() if isinstance(c, type)] if room else []
+    return {c.kind: c for c in found if issubclass(c, parent) and c.kind}
+
+
+@cache
+def _field_types(kind: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+def _encode_fields(term: Any) -> Json:
+    body = {"kind": term.kind} if isinstance(term, Event | Measure) else {}
+    return body | {f.name: _encode(getattr(term, f.name)) for f in dataclasses.fields(term)}
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return _show(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_encode(item) for item in value]
+    return _encode_fields(value) if dataclasses.is_dataclass(value) else value
+
+
+def _show(value: Fraction) -> str:
+    """A short decimal where there is one, else numerator/denominator."""
+    short = 10**15 % value.denominator == 0 and abs(value.numerator) < 10**12  # exact within Decimal's 28 digits
+    return format(Decimal(value.numerator) / value.denominator, "f") if short else str(value)
+
+
+def _decode(wanted: Any, data: Any) -> Any:
+    origin = typing.get_origin(wanted)
+    if origin is types.UnionType:
+        inner = next(t for t in typing.get_args(wanted) if t is not type(None))
+        return None if data is None else _decode(inner, data)
+    if origin is tuple:
+        return tuple(_decode(typing.get_args(wanted)[0], item) for item in data)
+    if wanted is Fraction:
+        return parse(_instance(data, str))
+    if wanted is Neighbours:
+        return Neighbours.parse(data)
+    if dataclasses.is_dataclass(wanted):
+        return _decode_fields(typing.cast("type", wanted), _instance(data, dict))
+    return float(_instance(data, int | float)) if wanted is float else _instance(data, wanted)
+
+
+def _decode_fields(wanted: type, data: Json) -> Any:
+    kinds = _kinds(wanted)
+    if kinds:
+        wanted = kinds[data["kind"]]
+        data = {key: value for key, value in data.items() if key != "kind"}
+    fields = _field_types(wanted)
+    if extra := data.keys() - fields.keys():
+        raise KeyError(*extra)
+    return wanted(**{name: _decode(fields[name], value) for name, value in data.items()})
+
+
+def _instance(value: Any, wanted: Any) -> Any:
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise TypeError("a field of another type was expected")
+    return value
+
+
+def _schema(wanted: Any, definitions: Json) -> Json:
+    origin = typing.get_origin(wanted)
+    if origin is types.UnionType:
+        return {"anyOf": [_schema(t, definitions) for t in typing.get_args(wanted)]}
+    if origin is tuple:
+        return {"type": "array", "items": _schema(typing.get_args(wanted)[0], definitions)}
+    if wanted is Fraction:
+        return {"type": "string", "pattern": r"^-?\d+(\.\d+)?(/\d+)?$"}
+    if wanted is Neighbours:
+        return {"enum": [n.value for n in Neighbours]}
+    if not dataclasses.is_dataclass(wanted):
+        return {"type": {int: "integer", float: "number", str: "string", type(None): "null"}[wanted]}
+    name: str = typing.cast("type", wanted).__name__
+    if name not in definitions:
+        definitions[name] = {}  # reserves the name: events contain events
+        definitions[name] = _object_schema(typing.cast("type", wanted), definitions)
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _object_schema(wanted: type, definitions: Json) -> Json:
+    if kinds := _kinds(wanted):
+        return {"oneOf": [_kind_schema(kind, c, definitions) for kind, c in kinds.items()]}
+    return _fields_schema(wanted, definitions)
+
+
+def _kind_schema(kind: str, wanted: type, definitions: Json) -> Json:
+    body = _fields_schema(wanted, definitions)
+    body["properties"]["kind"] = {"const": kind}
+    body["required"].append("kind")
+    return body
+
+
+def _fields_schema(wanted: type, definitions: Json) -> Json:
+    hints = _field_types(wanted)
+    needed = [
+        f.name
+        for f in dataclasses.fields(wanted)
+        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    ]
+    return {
+        "type": "object",
+        "properties": {name: _schema(hint, definitions) for name, hint in hints.items()},
+        "required": needed,
+    }
