@@ -1,0 +1,31 @@
+"""Exact random integers from a secure source. Knows nothing of privacy: the raw tier.
+
+These functions take a noise scale and trust the caller. To release something about people use
+``hubbub.mechanisms``, which calibrates the scale and leaves an event behind.
+"""
+
+from hubbub.noise._source import Source
+from hubbub.noise.samplers import (
+    bernoulli,
+    bernoulli_exp,
+    bernoulli_logistic,
+    binomial,
+    choose_exp,
+    discrete_gaussian,
+    discrete_laplace,
+    geometric,
+    uniform,
+)
+
+__all__ = [
+    "Source",
+    "bernoulli",
+    "bernoulli_exp",
+    "bernoulli_logistic",
+    "binomial",
+    "choose_exp",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "geometric",
+    "uniform",
+]

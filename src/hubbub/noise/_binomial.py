@@ -1,0 +1,49 @@
+"""The binomial law by table inversion, for many trials as a sum of smaller ones."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.noise._fixed import Real, rational
+from hubbub.noise._source import Source
+from hubbub.noise._table import Table
+
+_CHUNK = 256  # trials per table
+
+
+def binomial_many(trials: int, probability: Fraction, count: int, source: Source) -> NDArray[np.int64]:
+    """``count`` draws: a binomial of n + m trials is the sum of one of n and one of m."""
+    whole, rest = divmod(trials, _CHUNK)
+    total = np.zeros(count, dtype=np.int64)
+    for _ in range(whole):
+        total += _invert(binomial_table(_CHUNK, probability), count, source)
+    if rest:
+        total += _invert(binomial_table(rest, probability), count, source)
+    return total
+
+
+@lru_cache(maxsize=256)
+def binomial_table(trials: int, probability: Fraction, word_bits: int = 64) -> Table:
+    """Cells 0, ..., trials of exactly the binomial masses."""
+    hit, of = probability.numerator, probability.denominator
+    masses = (comb(trials, k) * hit**k * (of - hit) ** (trials - k) for k in range(trials + 1))
+    ends = [rational(Fraction(s, of**trials)) for s in accumulate(masses)]
+
+    def end(cell: int) -> Real:
+        return ends[min(cell, trials)]
+
+    return Table.build(end, word_bits=word_bits)
+
+
+def _invert(table: Table, count: int, source: Source) -> NDArray[np.int64]:
+    words = source.words(count) >> np.uint64(64 - table.word_bits)
+    cells = np.searchsorted(table.array, words).astype(np.int64)
+    for i in np.flatnonzero(table.array[cells] == words):
+        cells[i] = table.refine(int(words[i]), source)
+    return cells

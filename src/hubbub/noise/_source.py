@@ -1,0 +1,63 @@
+"""Where randomness comes from: the operating system, anew for every request.
+
+There is no generator object with a state between two calls, so there is nothing that a fork, a thread, a
+copy, a pickle or a restored virtual machine could repeat (``docs/decisions/0001-no-generator-state.md``).
+A small request is answered by the operating system itself; a large one by ChaCha20 under a key that the
+operating system made for this request and that is forgotten after it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+
+_DIRECT = 4096  # bytes; beyond, setting up a cipher is cheaper than the system call
+_CHUNK = 1 << 24  # bytes under one key, far below ChaCha20's limit of 2^38
+
+
+class Source(Protocol):
+    """Uniform random bits: production has one source; another exists for tests only."""
+
+    def words(self, count: int) -> Words:
+        """``count`` independent uniform 64-bit words."""
+        ...
+
+    def bits(self, count: int) -> int:
+        """One uniform integer of ``count`` bits."""
+        ...
+
+
+class SecureSource:
+    """The operating system's random source, stretched by ChaCha20 for large requests."""
+
+    __slots__ = ()
+
+    def words(self, count: int) -> Words:
+        """``count`` independent uniform 64-bit words."""
+        size = 8 * count
+        if size <= _DIRECT:
+            return np.frombuffer(os.urandom(size), dtype=np.uint64)
+        parts = [_stretch(min(_CHUNK, size - start)) for start in range(0, size, _CHUNK)]
+        return np.frombuffer(parts[0] if len(parts) == 1 else b"".join(parts), dtype=np.uint64)
+
+    def bits(self, count: int) -> int:
+        """One uniform integer of ``count`` bits."""
+        size = (count + 7) // 8
+        return int.from_bytes(os.urandom(size), "little") >> (8 * size - count)
+
+
+def _stretch(size: int) -> bytes:
+    """``size`` bytes of ChaCha20 key stream under a fresh key."""
+    from cryptography.hazmat.primitives.ciphers import Cipher
+    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+
+    cipher = Cipher(ChaCha20(os.urandom(32), bytes(16)), mode=None)
+    return cipher.encryptor().update(bytes(size))
+
+
+SECURE = SecureSource()

@@ -1,0 +1,245 @@
+"""Exact random integers. This is the raw tier: it takes a scale and trusts the caller.
+
+Nothing here is private by itself: no sensitivity, no budget, no ledger. The mechanisms are the only part of
+the package that calls it, and the ones to use.
+
+Every function is exact: the law is the stated one, with no rounding of probabilities and no cut tail.
+Parameters are rational numbers, read as the decimals they show. With ``size`` (an int or a shape) the answer
+is an int64 array, without it a Python int. ``rng`` exists for tests; left out, bits come from the operating
+system under a fresh key for each call. Running time is not constant: it depends on what is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.noise import _laws
+from hubbub.noise._binomial import binomial_many
+from hubbub.noise._choice import choose
+from hubbub.noise._draw import draw_many, draw_one
+from hubbub.noise._fixed import Real, exp_neg, logistic, rational
+from hubbub.noise._lazy import LazyUniform
+from hubbub.noise._source import SECURE, Source, Words
+from hubbub.noise._table import floor_of
+from hubbub.terms import EmptyInput, OutOfRange, TooLarge, Underflow, exact, fraction_of, positive, whole
+
+Size = int | tuple[int, ...]
+Integers = NDArray[np.int64]
+
+SMALLEST_SCALE = Fraction(1, 1000)
+LARGEST_SCALE = 1 << 512
+LARGEST_SCALE_IN_ARRAYS = 1 << 52
+
+
+@overload
+def discrete_laplace(scale: object, size: None = None, *, rng: Source | None = None) -> int: ...
+@overload
+def discrete_laplace(scale: object, size: Size, *, rng: Source | None = None) -> Integers: ...
+def discrete_laplace(scale: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+    """Integers with mass proportional to exp(-|x| / scale).
+
+    >>> from hubbub.noise.testing import seeded
+    >>> discrete_laplace(10, size=5, rng=seeded(7)).tolist()
+    [6, 5, 4, -2, 1]
+    """
+    return _draw(_law(_laplace, scale, size is None), size, rng)
+
+
+@overload
+def discrete_gaussian(sigma: object, size: None = None, *, rng: Source | None = None) -> int: ...
+@overload
+def discrete_gaussian(sigma: object, size: Size, *, rng: Source | None = None) -> Integers: ...
+def discrete_gaussian(sigma: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+    """Integers with mass proportional to exp(-x^2 / (2 sigma^2)).
+
+    ``sigma`` is the parameter; the standard deviation is at most that [CKS20, Cor. 9].
+    """
+    return _draw(_law(_gaussian, sigma, size is None), size, rng)
+
+
+@overload
+def geometric(scale: object, size: None = None, *, rng: Source | None = None) -> int: ...
+@overload
+def geometric(scale: object, size: Size, *, rng: Source | None = None) -> Integers: ...
+def geometric(scale: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+    """Integers 0, 1, 2, ... with mass proportional to exp(-x / scale)."""
+    return _draw(_law(_geometric, scale, size is None), size, rng)
+
+
+@overload
+def bernoulli(probability: object, size: None = None, *, rng: Source | None = None) -> int: ...
+@overload
+def bernoulli(probability: object, size: Size, *, rng: Source | None = None) -> Integers: ...
+def bernoulli(probability: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+    """1 with the given rational probability, else 0."""
+    return _flip(rational(fraction_of(probability, name="probability", zero=True, one=True)), size, rng)
+
+
+@overload
+def bernoulli_exp(x: object, size: None = None, *, rng: Source | None = None) -> int: ...
+@overload
+def bernoulli_exp(x: object, size: Size, *, rng: Source | None = None) -> Integers: ...
+def bernoulli_exp(x: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+    """1 with probability exp(-x), for a rational x of at least 0."""
+    return _flip(exp_neg(_not_negative(x)), size, rng)
+
+
+@overload
+def bernoulli_logistic(x: object, size: None = None, *, weight: object = 1, rng: Source | None = None) -> int: ...
+@overload
+def bernoulli_logistic(x: object, size: Size, *, weight: object = 1, rng: Source | None = None) -> Integers: ...
+def bernoulli_logistic(
+    x: object, size: Size | None = None, *, weight: object = 1, rng: Source | None = None
+) -> int | Integers:
+    """1 with probability 1 / (1 + weight exp(-x)): the coin of randomized response, x at least 0."""
+    return _flip(logistic(_not_negative(x), positive(weight, name="weight")), size, rng)
+
+
+@overload
+def uniform(below: object, size: None = None, *, rng: Source | None = None) -> int: ...
+@overload
+def uniform(below: object, size: Size, *, rng: Source | None = None) -> Integers: ...
+def uniform(below: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+    """Integers 0, 1, ..., below - 1, each as likely as the others."""
+    bound = whole(below, name="below")
+    if size is None:
+        return _uniform_one(bound, rng or SECURE)
+    if bound > 1 << 63:
+        raise _too_large("below", "2^63")
+    return _uniform_many(bound, _count(size), rng or SECURE).reshape(size)
+
+
+@overload
+def binomial(trials: object, probability: object, size: None = None, *, rng: Source | None = None) -> int: ...
+@overload
+def binomial(trials: object, probability: object, size: Size, *, rng: Source | None = None) -> Integers: ...
+def binomial(
+    trials: object, probability: object, size: Size | None = None, *, rng: Source | None = None
+) -> int | Integers:
+    """How many of ``trials`` coins with the given rational probability show 1."""
+    count = whole(trials, name="trials", least=0)
+    chance = fraction_of(probability, name="probability", zero=True, one=True)
+    drawn = binomial_many(count, chance, 1 if size is None else _count(size), rng or SECURE)
+    return int(drawn[0]) if size is None else drawn.reshape(size)
+
+
+def choose_exp(exponents: Sequence[Fraction | int], *, rng: Source | None = None) -> int:
+    """The index i with probability proportional to exp(-exponents[i]), for rational exponents."""
+    if not len(exponents):
+        raise EmptyInput(
+            "there is nothing to choose from.",
+            why="A choice needs at least one candidate.",
+            fix="Give the public list of candidates.",
+        )
+    return choose(exponents, rng or SECURE)
+
+
+# Reading a parameter takes longer than drawing with it, hence the caches on what the caller wrote. They are
+# typed: 1, 1.0 and True are different arguments.
+
+
+def _law(build: Callable[[object, bool], _laws.Law], value: object, single: bool) -> _laws.Law:
+    try:
+        return build(value, single)
+    except TypeError:  # not hashable, hence no number
+        exact(value, name="scale")
+        raise
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _laplace(scale: object, single: bool) -> _laws.Law:
+    return _laws.laplace(_scale(scale, single, "scale"))
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _gaussian(sigma: object, single: bool) -> _laws.Law:
+    return _laws.gaussian(_scale(sigma, single, "sigma"))
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _geometric(scale: object, single: bool) -> _laws.Law:
+    return _laws.laplace(_scale(scale, single, "scale"), signed=False)
+
+
+def _draw(law: _laws.Law, size: Size | None, rng: Source | None) -> int | Integers:
+    source = rng or SECURE
+    if size is None:
+        return draw_one(law, source)
+    return draw_many(law, _count(size), source).reshape(size)
+
+
+def _scale(value: object, single: bool, name: str) -> Fraction:
+    scale = positive(value, name=name)
+    if scale < SMALLEST_SCALE:
+        raise Underflow(
+            f"{name} is {float(scale):g} grid steps and must be at least {float(SMALLEST_SCALE):g}.",
+            why="Noise that small is zero for all that anybody will ever see: it would protect nobody.",
+            fix="Use a finer grid or a smaller epsilon.",
+        )
+    limit = LARGEST_SCALE if single else LARGEST_SCALE_IN_ARRAYS
+    if scale > limit:
+        raise _too_large(name, f"2^{limit.bit_length() - 1}")
+    return scale
+
+
+def _too_large(name: str, limit: str) -> TooLarge:
+    return TooLarge(
+        f"{name} is above {limit}.",
+        why="Arrays of draws are 64-bit integers, and single draws are kept to a sensible size.",
+        fix="Use a coarser grid, or draw one at a time.",
+    )
+
+
+def _not_negative(x: object) -> Fraction:
+    number = exact(x, name="x")
+    if number < 0:
+        raise OutOfRange(
+            f"x must be at least 0 and is {float(number):g}.",
+            why="exp(-x) would not be a probability.",
+            fix="Give x of at least 0.",
+        )
+    return number
+
+
+def _count(size: Size) -> int:
+    return math.prod(size) if isinstance(size, tuple) else whole(size, name="size", least=0)
+
+
+def _flip(real: Real, size: Size | None, rng: Source | None) -> int | Integers:
+    source = rng or SECURE
+    if size is None:
+        return int(LazyUniform(source.bits(64), 64, source).less_than(real))
+    threshold = floor_of(real, 64)
+    if threshold >= 1 << 64:
+        return np.ones(size, dtype=np.int64)
+    words = source.words(_count(size))
+    flips = (words < np.uint64(threshold)).astype(np.int64)
+    for i in np.flatnonzero(words == np.uint64(threshold)):
+        flips[i] = LazyUniform(threshold, 64, source).less_than(real)
+    return flips.reshape(size)
+
+
+def _uniform_one(bound: int, source: Source) -> int:
+    bits = (bound - 1).bit_length()
+    while (value := source.bits(bits)) >= bound:
+        pass
+    return value
+
+
+def _uniform_many(bound: int, count: int, source: Source) -> Integers:
+    bits = (bound - 1).bit_length()
+    out: Words = np.zeros(count, dtype=np.uint64)
+    places = np.arange(count if bits else 0)
+    while places.size:
+        values = source.words(places.size) >> np.uint64(64 - bits)
+        kept = values < np.uint64(bound)
+        out[places[kept]] = values[kept]
+        places = places[~kept]
+    return out.astype(np.int64)
