@@ -1,0 +1,34 @@
+"""What events cost together.
+
+- ``epsilon(events, delta=...)``, ``delta(events, epsilon=...)``: the least of all valid bounds
+- ``noise_for``: how much noise a target asks for
+- ``filters``: budgets while steps are chosen adaptively; odometers
+- ``composition``, ``amplification``, ``groups``, ``conversions``: the theorems of the lectures, one by one
+- ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
+"""
+
+from hubbub.accounting import amplification, composition, conversions, filters, gaussian, groups
+from hubbub.accounting.bounds import Delta, Epsilon, delta, epsilon
+from hubbub.accounting.calibrate import noise_for
+from hubbub.accounting.gaussian import classic_sigma
+from hubbub.terms import Compose, Parallel, Poisson, Repeat, WithoutReplacement
+
+__all__ = [
+    "Compose",
+    "Delta",
+    "Epsilon",
+    "Parallel",
+    "Poisson",
+    "Repeat",
+    "WithoutReplacement",
+    "amplification",
+    "classic_sigma",
+    "composition",
+    "conversions",
+    "delta",
+    "epsilon",
+    "filters",
+    "gaussian",
+    "groups",
+    "noise_for",
+]

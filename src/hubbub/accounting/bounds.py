@@ -1,0 +1,148 @@
+"""What events cost together: the minimum of every bound that holds, saying which one won.
+
+All bounds here hold for events whose parameters were fixed in advance; the *data* that later events look at
+may depend on earlier answers. While parameters themselves are chosen adaptively, use ``filters``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from hubbub.accounting import composition, conversions, costs, gaussian, pld, rdp
+from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, NoBound, exact, fraction_of, positive
+
+Events = Event | Iterable[Event]
+
+
+class Epsilon(float):
+    """An upper bound on epsilon: a float that also says at which delta, by which method, and what others gave."""
+
+    delta: float
+    neighbours: Neighbours
+    method: str
+    bounds: dict[str, float]
+    lower: float
+
+    def __repr__(self) -> str:
+        return f"{float(self):.6g} (delta={self.delta:g}, {self.neighbours}, by {self.method})"
+
+
+class Delta(float):
+    """An upper bound on delta: a float that also says at which epsilon and by which method."""
+
+    epsilon: float
+    neighbours: Neighbours
+    method: str
+    bounds: dict[str, float]
+
+    def __repr__(self) -> str:
+        return f"{float(self):.6g} (epsilon={self.epsilon:g}, {self.neighbours}, by {self.method})"
+
+
+def epsilon(events: Events, *, delta: object, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Epsilon:
+    """The smallest epsilon that holds for all events together at ``delta``.
+
+    Guarantee: the events together are (epsilon, delta)-DP for the given neighbours, if their parameters were
+    fixed in advance.
+    Because: each bound by its own theorem: simple [DMNS06] and advanced composition [DRV10], zCDP [BS16],
+    Renyi [Mir17], Gaussian DP [DRS22], loss distributions [ZDW22]; the least of valid bounds is valid.
+
+    >>> from hubbub.mechanisms import Gaussian
+    >>> from hubbub.accounting import Repeat
+    >>> epsilon(Repeat(Gaussian(sensitivity=1, sigma=20).event, 1000), delta=1e-5)
+    7.51128 (delta=1e-05, add-remove, by gaussian)
+    """
+    whole, relation = _together(events), Neighbours.parse(neighbours)
+    target = float(fraction_of(delta, name="delta", zero=True))
+    bounds = _epsilon_bounds(whole, target, relation)
+    method = min(bounds, key=lambda name: bounds[name], default="none")
+    if not bounds or math.isinf(bounds[method]):
+        raise _no_bound(f"delta = {target:g}")
+    answer = Epsilon(bounds[method])
+    answer.delta, answer.neighbours, answer.method, answer.bounds = target, relation, method, bounds
+    answer.lower = _lower(whole, target, relation)
+    return answer
+
+
+def delta(events: Events, *, epsilon: object, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Delta:
+    """The smallest delta that holds for all events together at ``epsilon``.
+
+    Guarantee: the events together are (epsilon, delta)-DP for the given neighbours, if their parameters were
+    fixed in advance.
+    Because: the same theorems as for ``epsilon``, solved for delta [ZDW22, Thm. 10].
+    """
+    whole, relation = _together(events), Neighbours.parse(neighbours)
+    target = float(positive(epsilon, name="epsilon"))
+    bounds = _delta_bounds(whole, target, relation)
+    if not bounds:
+        raise _no_bound(f"epsilon = {target:g}")
+    method = min(bounds, key=lambda name: bounds[name])
+    answer = Delta(bounds[method])
+    answer.epsilon, answer.neighbours, answer.method, answer.bounds = target, relation, method, bounds
+    return answer
+
+
+def _together(events: Events) -> Event:
+    return events if isinstance(events, Event) else Compose(tuple(events))
+
+
+def _no_bound(where: str) -> NoBound:
+    return NoBound(
+        f"no finite bound is known for these events at {where}.",
+        why="Gaussian noise and key selection have no pure bound, and some compositions have no joint currency.",
+        fix="Ask at a larger delta, or account for the parts separately.",
+    )
+
+
+def _epsilon_bounds(whole: Event, target: float, relation: Neighbours) -> dict[str, float]:
+    bounds: dict[str, float] = {}
+    if (pure := costs.pure(whole, relation)) is not None:
+        bounds["pure"] = _float_up(pure)
+    if target == 0:
+        return bounds
+    bounds |= composition.bounds(whole, target, relation)
+    if (rho := costs.concentrated(whole, relation)) is not None and target > rho[1]:
+        bounds["zcdp"] = conversions.rho_epsilon(_float_up(rho[0]), target - _float_up(rho[1]))
+    if (found := costs.gaussian_mu(whole, relation)) is not None:
+        mu, slack = found
+        bounds["gaussian"] = gaussian.epsilon_of(target * (1 - slack), mu) + slack
+        if not any(isinstance(step, GaussianNoise) and gaussian.is_summed(step) for step in whole.steps()):
+            return bounds  # exact: nothing can be better
+    if (curve := rdp.curve(whole, relation)) is not None:
+        bounds["renyi"] = conversions.curve_epsilon(curve, target)
+    if (losses := pld.compose([whole], relation)) is not None:
+        bounds["loss distribution"] = losses.epsilon(target)
+    return bounds
+
+
+def _delta_bounds(whole: Event, target: float, relation: Neighbours) -> dict[str, float]:
+    bounds: dict[str, float] = {}
+    if (pure := costs.pure(whole, relation)) is not None and pure <= exact(target, name="epsilon"):
+        bounds["pure"] = 0.0
+    if (rho := costs.concentrated(whole, relation)) is not None:
+        bounds["zcdp"] = min(1.0, conversions.rho_delta(_float_up(rho[0]), target) + _float_up(rho[1]))
+    if (found := costs.gaussian_mu(whole, relation)) is not None:
+        mu, slack = found
+        bounds["gaussian"] = min(1.0, gaussian.delta_of(max(0.0, target - slack), mu) * (1 + slack))
+    if (losses := pld.compose([whole], relation)) is not None:
+        bounds["loss distribution"] = losses.delta(target)
+    return bounds
+
+
+def _lower(whole: Event, target: float, relation: Neighbours) -> float:
+    """A lower bound where one is cheap: the largest single Gaussian or Laplace run, in closed form, else 0."""
+    best = 0.0
+    for part, times in costs.flatten(whole):
+        if isinstance(part, GaussianNoise) and target > 0:
+            mu = float(part.sensitivity / part.sigma) * math.sqrt(times) * costs.distance(part, relation)
+            best = max(best, gaussian.epsilon_of(target, mu) * (1 - 1e-9))
+        elif (one := costs.pure(part, relation)) is not None and target == 0:
+            best = max(best, float(one))
+    return best
+
+
+def _float_up(value: Fraction) -> float:
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)

@@ -1,0 +1,64 @@
+"""The composition theorems of the lectures, as they state them, and as bounds on a list of events.
+
+Simple: epsilons and deltas add up. Advanced [DRV10]: K mechanisms, each (epsilon, delta)-DP, are together
+(epsilon', K delta + delta')-DP with epsilon' = sqrt(2 K ln(1/delta')) epsilon + K epsilon (e^epsilon - 1). Both also
+hold when each mechanism is chosen after seeing the answers of the ones before it.
+
+Parallel: on disjoint parts the largest counts, *if* a unit is added or removed. A slide that says so without
+saying which neighbours is inexact: replacing a unit may move it from one part to another, and then two parts
+change, so the cost doubles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from hubbub.accounting.costs import approximate, flatten
+from hubbub.terms import ApproximateDP, Event, Neighbours, fraction_of, positive, whole
+
+
+def simple(parts: Iterable[tuple[object, object]]) -> ApproximateDP:
+    """Simple composition of (epsilon, delta) pairs.
+
+    >>> simple([(0.1, 0)] * 10).epsilon
+    Fraction(1, 1)
+    """
+    pairs = [(positive(e, name="epsilon"), fraction_of(d, name="delta", zero=True)) for e, d in parts]
+    total = sum((d for _, d in pairs), Fraction(0))
+    return ApproximateDP(sum((e for e, _ in pairs), Fraction(0)), min(total, Fraction(1)))
+
+
+def advanced(*, epsilon: object, delta: object = 0, times: int, slack: object) -> ApproximateDP:
+    """Advanced composition as in the lectures; ``slack`` is their delta'.
+
+    >>> round(float(advanced(epsilon=0.05, times=500, slack=1e-5).epsilon), 3)
+    6.647
+    """
+    e, d = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta", zero=True)
+    prime, count = fraction_of(slack, name="slack"), whole(times, name="times")
+    total = _advanced([(float(e), count)], float(prime))
+    return ApproximateDP(Fraction(total), min(Fraction(1), count * d + prime))
+
+
+def bounds(event: Event, delta: float, neighbours: Neighbours) -> dict[str, float]:
+    """Simple and advanced composition of the events at ``delta``, where every part has its own (epsilon, delta)."""
+    together = approximate(event, neighbours)
+    if together is None or together[1] > delta:
+        return {}
+    found = {"simple": math.nextafter(float(together[0]), math.inf)}
+    left = delta - float(together[1])
+    if left > 0:
+        parts = [(approximate(part, neighbours), times) for part, times in flatten(event)]
+        found["advanced"] = _advanced([(float(cost[0]), times) for cost, times in parts if cost], left)
+    return found
+
+
+def _advanced(parts: list[tuple[float, int]], slack: float) -> float:
+    """sqrt(2 ln(1/slack) sum e^2) + sum e (e^e - 1), rounded up; infinite where e^e overflows."""
+    if any(e > 700 for e, _ in parts):
+        return math.inf
+    square = sum(times * e * e for e, times in parts)
+    drift = sum(times * e * math.expm1(e) for e, times in parts)
+    return (math.sqrt(2 * math.log(1 / slack) * square) + drift) * (1 + 1e-12)

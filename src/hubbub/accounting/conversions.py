@@ -1,0 +1,130 @@
+"""From one currency to another, always rounding against us.
+
+pure epsilon        -> rho = epsilon^2/2                         [BS16, Prop. 3.3]
+rho                 -> Renyi curve alpha rho                     [BS16, Def. 1.1]
+Renyi curve         -> (epsilon, delta)                          [CKS20, Prop. 12]
+rho (+ delta)       -> (epsilon, delta), tight                   [CKS20, Prop. 12 over all orders]
+mu                  -> (epsilon, delta), exact                   [BW18, Thm. 8], rho = mu^2/2 [DRS22]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from hubbub.accounting import gaussian
+from hubbub.terms import ApproximateDP, GaussianDP, Measure, NoBound, PureDP, RenyiDP, ZeroConcentratedDP, round_up
+
+_TINY = 1e-12  # relative; far above the error of a handful of double operations
+
+
+def renyi_epsilon(order: float, divergence: float, delta: float) -> float:
+    """epsilon at ``delta`` of a mechanism with that Renyi divergence at that order."""
+    epsilon = divergence + math.log1p(-1 / order) - math.log(delta * order) / (order - 1)
+    return max(0.0, epsilon + _TINY * (1 + abs(epsilon)))
+
+
+def rho_epsilon(rho: float, delta: float) -> float:
+    """epsilon at ``delta`` of rho-zCDP: the best order, found by a search over one convex function.
+
+    >>> round(rho_epsilon(1.25, 1e-5), 4)
+    8.0784
+    """
+    return 0.0 if rho <= 0 else _least(lambda u: renyi_epsilon(1 + math.exp(u), rho * (1 + math.exp(u)), delta))
+
+
+def rho_delta(rho: float, epsilon: float) -> float:
+    """delta at ``epsilon`` of rho-zCDP: exp((a-1)(a rho - epsilon)) / a (1 - 1/a)^(a-1), over the best order a."""
+    if rho <= 0:
+        return 0.0
+
+    def log_delta(u: float) -> float:
+        gap = math.exp(u)  # the order minus one
+        return gap * ((1 + gap) * rho - epsilon) - math.log1p(gap) + gap * (u - math.log1p(gap))
+
+    return min(1.0, math.exp(min(0.0, _least(log_delta))) * (1 + 1e-9))
+
+
+def rho_for(epsilon: float, delta: float) -> float:
+    """The largest rho that is (epsilon, delta)-DP, rounded down."""
+    low, high = 0.0, epsilon
+    while high - low > 1e-15 * high:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if rho_epsilon(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+def curve_epsilon(curve: RenyiDP, delta: float) -> float:
+    """epsilon at ``delta`` of a Renyi curve, at its best order."""
+    return min(
+        (renyi_epsilon(a, e, delta) for a, e in zip(curve.orders, curve.epsilons, strict=True) if a > 1),
+        default=math.inf,
+    )
+
+
+def to_approximate(measure: Measure, delta: float) -> ApproximateDP:
+    """Any measure as (epsilon, delta)-DP at the given delta."""
+    slack = getattr(measure, "delta", Fraction(0))
+    left = float(Fraction(delta) - slack)
+    if left < 0 or (left == 0 and not isinstance(measure, PureDP | ApproximateDP)):
+        raise NoBound(
+            f"this guarantee does not hold at delta = {delta:g}.",
+            why=f"It already needs delta = {float(slack):g}, and a conversion needs some above that.",
+            fix="Ask at a larger delta.",
+        )
+    if isinstance(measure, PureDP | ApproximateDP):
+        return ApproximateDP(measure.epsilon, Fraction(delta))
+    return ApproximateDP(round_up(_convert(measure, left)), Fraction(delta))
+
+
+def _convert(measure: Measure, delta: float) -> float:
+    if isinstance(measure, ZeroConcentratedDP):
+        return rho_epsilon(float(measure.rho), delta)
+    if isinstance(measure, GaussianDP):
+        return gaussian.epsilon_of(delta, float(measure.mu))
+    assert isinstance(measure, RenyiDP)
+    return curve_epsilon(measure, delta)
+
+
+def to_concentrated(measure: PureDP | ApproximateDP | GaussianDP) -> ZeroConcentratedDP:
+    """Pure, approximate and Gaussian DP as (approximate) zCDP."""
+    if isinstance(measure, GaussianDP):
+        return ZeroConcentratedDP(measure.mu**2 / 2)
+    return ZeroConcentratedDP(measure.epsilon**2 / 2, getattr(measure, "delta", Fraction(0)))
+
+
+def to_renyi(measure: PureDP | ZeroConcentratedDP | GaussianDP, orders: tuple[float, ...]) -> RenyiDP:
+    """Pure DP, zCDP and Gaussian DP as a Renyi curve at the given orders."""
+    if isinstance(measure, PureDP):
+        e = float(measure.epsilon)
+        return RenyiDP(orders, tuple(pure_divergence(a, e) for a in orders))
+    rho = float(measure.rho if isinstance(measure, ZeroConcentratedDP) else measure.mu**2 / 2)
+    return RenyiDP(orders, tuple(a * rho for a in orders))
+
+
+def pure_divergence(order: float, epsilon: float) -> float:
+    """The largest Renyi divergence of an epsilon-DP mechanism: that of randomized response [BS16]."""
+    # ln[(e^(a e) + e^((1-a) e)) / (1 + e^e)] / (a - 1)
+    top = order * epsilon + math.log1p(math.exp((1 - 2 * order) * epsilon))
+    return min(epsilon, (top - epsilon - math.log1p(math.exp(-epsilon))) / (order - 1) * (1 + _TINY))
+
+
+def _least(function: Callable[[float], float]) -> float:
+    """The least value of a function of u = ln(order - 1) that falls and then rises (golden section)."""
+    low, high = -12.0, 28.0
+    ratio = (math.sqrt(5) - 1) / 2
+    a, b = high - ratio * (high - low), low + ratio * (high - low)
+    at_a, at_b = function(a), function(b)
+    for _ in range(60):
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - ratio * (high - low)
+            at_a = function(a)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + ratio * (high - low)
+            at_b = function(b)
+    return min(at_a, at_b)

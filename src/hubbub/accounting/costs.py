@@ -1,0 +1,318 @@
+"""What an event costs in each currency, for the neighbours asked for; None where a currency does not apply.
+
+A step says for which neighbours its sensitivity holds. Asked for the same relation, it costs what it says.
+A step for add-remove, asked for replace, is twice as far away (a removal and an addition), so its
+sensitivity, its epsilon or the root of its rho doubles. The other way round nothing follows.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import TypeVar
+
+from hubbub.accounting import profiles
+from hubbub.accounting.gaussian import is_summed, mu_of
+from hubbub.accounting.profiles import Profile
+from hubbub.terms import (
+    ApproximateStep,
+    Compose,
+    ConcentratedStep,
+    Event,
+    ExponentialChoice,
+    GaussianNoise,
+    LaplaceNoise,
+    Neighbours,
+    Parallel,
+    Poisson,
+    PureStep,
+    Repeat,
+    WithoutReplacement,
+    WrongNeighbours,
+    round_up,
+)
+from hubbub.terms.events import Step
+
+Count = tuple[Event, int]
+T = TypeVar("T")
+
+
+def flatten(event: Event, times: int = 1) -> list[Count]:
+    """An event as (part, how often), with Compose and Repeat taken apart."""
+    if isinstance(event, Repeat):
+        return flatten(event.event, times * event.times)
+    if isinstance(event, Compose):
+        return [part for inner in event.events for part in flatten(inner, times)]
+    return [(event, times)]
+
+
+def distance(step: Step, neighbours: Neighbours) -> int:
+    """How many of the step's own neighbours lie between two data sets of the relation asked for."""
+    if step.neighbours == neighbours:
+        return 1
+    if step.neighbours is Neighbours.ADD_REMOVE:
+        return 2
+    raise WrongNeighbours(
+        f"the {step.mechanism} step was calibrated for replacing a unit and is asked about adding or removing one.",
+        why="Data sets of different size are not compared by a guarantee for replacement.",
+        fix='Ask with neighbours="replace", or calibrate the mechanism for "add-remove".',
+    )
+
+
+# ---------------------------------------------------------------- pure and approximate
+
+
+@singledispatch
+def pure(event: Event, neighbours: Neighbours) -> Fraction | None:
+    """The event's epsilon with delta = 0, exactly, or None if it is not pure."""
+    return None
+
+
+@pure.register(LaplaceNoise | PureStep | ExponentialChoice)
+def _(event: LaplaceNoise | PureStep | ExponentialChoice, neighbours: Neighbours) -> Fraction:
+    return event.epsilon * distance(event, neighbours)
+
+
+@pure.register
+def _(event: Repeat, neighbours: Neighbours) -> Fraction | None:
+    inner = pure(event.event, neighbours)
+    return None if inner is None else inner * event.times
+
+
+@pure.register
+def _(event: Compose, neighbours: Neighbours) -> Fraction | None:
+    return _sum([pure(inner, neighbours) for inner in event.events])
+
+
+@pure.register
+def _(event: Parallel, neighbours: Neighbours) -> Fraction | None:
+    costs = _known([pure(inner, neighbours) for inner in event.events])
+    if costs is None:
+        return None
+    if neighbours is Neighbours.ADD_REMOVE:
+        return max(costs)
+    return max(*costs, _two_largest(event) or Fraction(0))
+
+
+@pure.register
+def _(event: Poisson, neighbours: Neighbours) -> Fraction | None:
+    """[BBG18, Thm. 8]; for replace, the group of two of the sampled mechanism."""
+    inner = pure(event.event, Neighbours.ADD_REMOVE)
+    if inner is None:
+        return None
+    factor = 1 if neighbours is Neighbours.ADD_REMOVE else 2
+    return factor * _amplified(inner, event.rate)
+
+
+@pure.register
+def _(event: WithoutReplacement, neighbours: Neighbours) -> Fraction | None:
+    if neighbours is not Neighbours.REPLACE:
+        return None
+    inner = pure(event.event, neighbours)
+    return None if inner is None else _amplified(inner, Fraction(event.sample, event.population))
+
+
+def approximate(event: Event, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    """The event's own (epsilon, delta), where it is made of pure and approximate steps."""
+    total = [Fraction(0), Fraction(0)]
+    for part, times in flatten(event):
+        cost = _approximate_part(part, neighbours)
+        if cost is None:
+            return None
+        total = [total[0] + times * cost[0], total[1] + times * cost[1]]
+    return total[0], total[1]
+
+
+def _approximate_part(part: Event, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    if isinstance(part, ApproximateStep):
+        if distance(part, neighbours) == 1:
+            return part.epsilon, part.delta
+        return 2 * part.epsilon, part.delta * (1 + round_up(math.exp(part.epsilon)))  # group of two [DR14]
+    if isinstance(part, Poisson) and neighbours is Neighbours.ADD_REMOVE:
+        inner = approximate(part.event, neighbours)
+        return None if inner is None else (_amplified(inner[0], part.rate), inner[1] * part.rate)
+    epsilon = pure(part, neighbours)
+    return None if epsilon is None else (epsilon, Fraction(0))
+
+
+# ---------------------------------------------------------------- zCDP
+
+
+@singledispatch
+def concentrated(event: Event, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    """The event's (rho, delta): delta-approximate rho-zCDP, exactly, or None."""
+    return None
+
+
+@concentrated.register
+def _(event: GaussianNoise, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+    return event.rho * distance(event, neighbours) ** 2, Fraction(0)
+
+
+@concentrated.register(LaplaceNoise | PureStep)
+def _(event: LaplaceNoise | PureStep, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+    """epsilon^2/2 [BS16, Prop. 3.3]."""
+    return (event.epsilon * distance(event, neighbours)) ** 2 / 2, Fraction(0)
+
+
+@concentrated.register
+def _(event: ExponentialChoice, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+    """epsilon^2/8, by bounded range [CR21, Lem. 3.4]; permute-and-flip does not have it."""
+    return (event.epsilon * distance(event, neighbours)) ** 2 / 8, Fraction(0)
+
+
+@concentrated.register
+def _(event: ApproximateStep, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    """An (epsilon, delta)-DP step is delta-approximately epsilon-DP [KOV15], hence epsilon^2/2-zCDP."""
+    cost = approximate(event, neighbours)
+    return None if cost is None else (cost[0] ** 2 / 2, cost[1])
+
+
+@concentrated.register
+def _(event: ConcentratedStep, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    steps = distance(event, neighbours)
+    if steps == 1:
+        return event.rho, event.delta
+    return (event.rho * steps**2, Fraction(0)) if event.delta == 0 else None  # [BS16, Prop. 1.9]
+
+
+@concentrated.register
+def _(event: Repeat, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    inner = concentrated(event.event, neighbours)
+    return None if inner is None else (inner[0] * event.times, inner[1] * event.times)
+
+
+@concentrated.register
+def _(event: Compose, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    costs = _known([concentrated(inner, neighbours) for inner in event.events])
+    return None if costs is None else (sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0)))
+
+
+@concentrated.register
+def _(event: Parallel, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    own = _known([concentrated(inner, neighbours) for inner in event.events])
+    single = _known([concentrated(inner, Neighbours.ADD_REMOVE) for inner in event.events])
+    if own is None or single is None:
+        return None
+    if neighbours is Neighbours.ADD_REMOVE:
+        return max(c[0] for c in own), max(c[1] for c in own)
+    rho, delta = (sum(sorted((c[i] for c in single), reverse=True)[:2], Fraction(0)) for i in (0, 1))
+    return max(rho, *(c[0] for c in own)), max(delta, *(c[1] for c in own))
+
+
+@concentrated.register(Poisson | WithoutReplacement)
+def _(event: Poisson | WithoutReplacement, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    """Through the sampled mechanism's (epsilon, delta), where it has one."""
+    cost = approximate(event, neighbours)
+    return None if cost is None else (cost[0] ** 2 / 2, cost[1])
+
+
+# ---------------------------------------------------------------- privacy profiles
+
+
+@singledispatch
+def profile(event: Event, neighbours: Neighbours) -> Profile | None:
+    """The event's dominating profile, or None where none is known in closed form."""
+    return None
+
+
+@profile.register
+def _(event: GaussianNoise, neighbours: Neighbours) -> Profile | None:
+    apart = distance(event, neighbours)
+    if is_summed(event) and apart == 1:  # two steps apart, two coordinates may change
+        return profiles.discrete_gaussian(float(event.sigma / event.grid), math.floor(event.sensitivity / event.grid))
+    found = mu_of(event)
+    return None if found is None else profiles.gaussian(found[0] * apart, slack=found[1] * apart)
+
+
+@profile.register
+def _(event: LaplaceNoise, neighbours: Neighbours) -> Profile:
+    steps = math.floor(event.sensitivity * distance(event, neighbours) / event.grid)
+    return profiles.laplace(event.scale / event.grid, max(1, steps))
+
+
+@profile.register
+def _(event: PureStep, neighbours: Neighbours) -> Profile:
+    return profiles.pure(float(event.epsilon) * distance(event, neighbours))
+
+
+@profile.register
+def _(event: ExponentialChoice, neighbours: Neighbours) -> Profile:
+    return profiles.bounded_range(float(event.epsilon) * distance(event, neighbours))
+
+
+@profile.register
+def _(event: ApproximateStep, neighbours: Neighbours) -> Profile | None:
+    cost = approximate(event, neighbours)
+    return None if cost is None else profiles.approximate(float(cost[0]), min(1.0, float(cost[1])))
+
+
+@profile.register(Compose | Repeat)
+def _(event: Compose | Repeat, neighbours: Neighbours) -> Profile | None:
+    """Only Gaussians compose in closed form."""
+    found = gaussian_mu(event, neighbours)
+    return None if found is None else profiles.gaussian(found[0], slack=found[1])
+
+
+@profile.register
+def _(event: Parallel, neighbours: Neighbours) -> Profile | None:
+    if neighbours is Neighbours.REPLACE:
+        return None  # two parts change at once: left to the currencies that add up
+    inner = _known([profile(part, neighbours) for part in event.events])
+    return None if inner is None else profiles.largest(inner)
+
+
+@profile.register
+def _(event: Poisson, neighbours: Neighbours) -> Profile | None:
+    if neighbours is Neighbours.REPLACE:
+        return None  # see pld.replaced_sample
+    inner = profile(event.event, neighbours)
+    return None if inner is None else profiles.poisson(inner, float(event.rate))
+
+
+@profile.register
+def _(event: WithoutReplacement, neighbours: Neighbours) -> Profile | None:
+    if neighbours is not Neighbours.REPLACE:
+        return None
+    inner = profile(event.event, neighbours)
+    return None if inner is None else profiles.fixed_size(inner, event.sample / event.population)
+
+
+def gaussian_mu(event: Event, neighbours: Neighbours) -> tuple[float, float] | None:
+    """(mu, slack) of Gaussians alone, whose squared mu add up [DRS22, Cor. 2]; None if anything else is there."""
+    square, slack = 0.0, 0.0
+    for part, times in flatten(event):
+        found = mu_of(part) if isinstance(part, GaussianNoise) else None
+        if found is None or not isinstance(part, GaussianNoise):
+            return None
+        apart = distance(part, neighbours)
+        square += times * (found[0] * apart) ** 2
+        slack += times * found[1] * apart
+    return math.sqrt(square) * (1 + 1e-14), slack
+
+
+# ---------------------------------------------------------------- small helpers
+
+
+def _amplified(epsilon: Fraction, rate: Fraction) -> Fraction:
+    """ln(1 + rate (e^epsilon - 1)), rounded up, and never more than epsilon itself."""
+    if rate == 1 or epsilon > 700:
+        return epsilon
+    return min(epsilon, round_up(math.log1p(float(rate) * math.expm1(float(epsilon))), steps=4))
+
+
+def _two_largest(event: Parallel) -> Fraction | None:
+    """A unit that moves from one part to another changes both: the two largest add-remove costs together."""
+    singles = _known([pure(inner, Neighbours.ADD_REMOVE) for inner in event.events])
+    return None if singles is None else sum(sorted(singles, reverse=True)[:2], Fraction(0))
+
+
+def _sum(costs: list[Fraction | None]) -> Fraction | None:
+    known = _known(costs)
+    return None if known is None else sum(known, Fraction(0))
+
+
+def _known(costs: list[T | None]) -> list[T] | None:
+    found = [cost for cost in costs if cost is not None]
+    return found if len(found) == len(costs) else None

@@ -1,0 +1,289 @@
+"""Filters and odometers: accounting while somebody chooses each next step after seeing the answers so far.
+
+A **filter** has a budget fixed in advance and says, before each step, whether the step still fits; everything
+it lets through is together within the budget, however the steps were chosen. An **odometer** gives a running
+total that is valid at every time at once, and pays a little for that. Each append takes constant time.
+
+    PureFilter, PureOdometer      the sum of epsilons                     [RRUV16]
+    AdvancedFilter                advanced composition, same constants    [WRRW23, Thm. 1]
+    ConcentratedFilter            sums of rho and delta                   [WRRW23, Thm. 1 via zCDP]
+    RenyiFilter                   one order, fixed when it is opened      [FZ21], [Lec21]
+    ConcentratedOdometer          a time-uniform bound                    docs/proofs/odometer.md
+
+Composing loss distributions and stopping at the line is *not* a filter, and is not offered as one.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TypeVar
+
+from hubbub.accounting import costs, rdp
+from hubbub.accounting.conversions import rho_for
+from hubbub.terms import (
+    ApproximateDP,
+    BudgetExceeded,
+    Event,
+    MissingParameter,
+    Neighbours,
+    NoBound,
+    OutOfRange,
+    PureDP,
+    fraction_of,
+    positive,
+)
+
+T = TypeVar("T")
+_UNIT = 10**24  # rho is added up in units of 10^-24, each cost rounded up: decimals are exact, sums stay short
+
+
+class PureFilter:
+    """Lets steps through while their epsilons add up to at most ``epsilon``.
+
+    Guarantee: everything let through is together epsilon-DP, for steps chosen adaptively in every way.
+    Because: [RRUV16, Thm. 3.6]; sums are exact, so ten steps of 0.1 fit a budget of 1.
+    """
+
+    def __init__(self, *, epsilon: object, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> None:
+        self._limit = positive(epsilon, name="epsilon")
+        self._neighbours = Neighbours.parse(neighbours)
+        self._spent = Fraction(0)
+
+    @property
+    def spent(self) -> PureDP:
+        """What was let through so far."""
+        return PureDP(self._spent)
+
+    @property
+    def left(self) -> Fraction:
+        """The epsilon that still fits."""
+        return self._limit - self._spent
+
+    def append(self, event: Event) -> None:
+        """Let ``event`` through, or raise and stay as before."""
+        cost = _needed(costs.pure(event, self._neighbours), "pure")
+        if self._spent + cost > self._limit:
+            raise _exceeded(f"epsilon = {float(cost):g}", f"epsilon = {float(self.left):g}")
+        self._spent += cost
+
+
+class PureOdometer:
+    """The running sum of epsilons.
+
+    Guarantee: at every time, also one chosen after looking, everything so far is ``epsilon``-DP.
+    Because: [RRUV16, Thm. 3.6]: the bound on the loss holds for every outcome, not only for most.
+    """
+
+    def __init__(self, *, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> None:
+        self._neighbours = Neighbours.parse(neighbours)
+        self._spent = Fraction(0)
+
+    @property
+    def spent(self) -> PureDP:
+        """What everything so far costs."""
+        return PureDP(self._spent)
+
+    def append(self, event: Event) -> None:
+        """Count ``event``."""
+        self._spent += _needed(costs.pure(event, self._neighbours), "pure")
+
+
+class ConcentratedFilter:
+    """Lets steps through while their rho and delta add up to what (epsilon, delta), or rho, allows.
+
+    Guarantee: everything let through is together (epsilon, delta)-DP, or delta-approximately rho-zCDP, for steps
+    chosen adaptively in every way.
+    Because: [WRRW23, Thm. 1] for approximate zCDP; [CKS20, Prop. 12] converts the budget.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: object = None,
+        delta: object = 0,
+        rho: object = None,
+        neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    ) -> None:
+        if (epsilon is None) == (rho is None):
+            raise MissingParameter(
+                "give epsilon and delta, or rho.",
+                why="A filter needs exactly one budget.",
+                fix="Write epsilon=..., delta=... or rho=...",
+            )
+        self._epsilon = None if epsilon is None else float(positive(epsilon, name="epsilon"))
+        self._rho = None if rho is None else positive(rho, name="rho")
+        self._delta = fraction_of(delta, name="delta", zero=self._rho is not None)
+        self._neighbours = Neighbours.parse(neighbours)
+        self._spent_units, self._spent_delta = 0, Fraction(0)
+        self._limit_at = self._spent_delta
+        self._limit_units = self._limit(self._spent_delta)
+
+    @property
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """(rho, delta) let through so far."""
+        return Fraction(self._spent_units, _UNIT), self._spent_delta
+
+    @property
+    def left(self) -> Fraction:
+        """The rho that still fits, if it brings no delta."""
+        return max(Fraction(0), Fraction(self._limit_units - self._spent_units, _UNIT))
+
+    def append(self, event: Event) -> None:
+        """Let ``event`` through, or raise and stay as before."""
+        rho, delta = _needed(costs.concentrated(event, self._neighbours), "zCDP")
+        units = self._spent_units - (-rho.numerator * _UNIT // rho.denominator)
+        total = self._spent_delta + delta
+        limit = self._limit_units if total == self._limit_at else self._limit(total)
+        if units > limit:
+            raise _exceeded(f"rho = {float(rho):g} and delta = {float(delta):g}", f"rho = {float(self.left):g}")
+        self._spent_units, self._spent_delta = units, total
+        self._limit_at, self._limit_units = total, limit
+
+    def _limit(self, used: Fraction) -> int:
+        """The rho that fits beside ``used`` delta, in units; below zero if that delta alone is too much."""
+        left = self._delta - used
+        if self._rho is not None:
+            return self._rho.numerator * _UNIT // self._rho.denominator if left >= 0 else -1
+        assert self._epsilon is not None
+        return int(rho_for(self._epsilon, float(left) * (1 - 1e-12)) * _UNIT) if left > 0 else -1
+
+
+class AdvancedFilter:
+    """Lets (epsilon, delta) steps through under advanced composition with the constants of the theorem.
+
+    Guarantee: everything let through is together (epsilon, delta)-DP, for steps chosen adaptively in every way;
+    ``slack`` of the delta pays for the composition.
+    Because: [WRRW23, Thm. 1]: sqrt(2 ln(1/slack) sum e^2) + sum e^2/2 stays below epsilon.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: object,
+        delta: object,
+        slack: object = None,
+        neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    ) -> None:
+        self._epsilon = float(positive(epsilon, name="epsilon"))
+        self._delta = fraction_of(delta, name="delta")
+        self._slack = self._delta / 2 if slack is None else fraction_of(slack, name="slack")
+        self._neighbours = Neighbours.parse(neighbours)
+        if self._slack > self._delta:
+            raise OutOfRange(
+                f"slack is {float(self._slack):g} and delta only {float(self._delta):g}.",
+                why="The slack is the part of delta that pays for the composition itself.",
+                fix="Give a slack below delta, or leave it out for half of it.",
+            )
+        self._squares, self._deltas = 0.0, Fraction(0)
+
+    @property
+    def spent(self) -> ApproximateDP:
+        """What everything let through so far is bounded by."""
+        return ApproximateDP(Fraction(self._together(self._squares)), self._deltas + self._slack)
+
+    def append(self, event: Event) -> None:
+        """Let ``event`` through, or raise and stay as before."""
+        epsilon, delta = _needed(costs.approximate(event, self._neighbours), "(epsilon, delta)")
+        squares = self._squares + float(epsilon) ** 2 * (1 + 1e-12)
+        deltas = self._deltas + delta
+        if self._together(squares) > self._epsilon or deltas + self._slack > self._delta:
+            left = max(0.0, self._epsilon - self._together(self._squares))
+            raise _exceeded(f"epsilon = {float(epsilon):g} and delta = {float(delta):g}", f"epsilon = {left:g}")
+        self._squares, self._deltas = squares, deltas
+
+    def _together(self, squares: float) -> float:
+        return (math.sqrt(2 * math.log(1 / float(self._slack)) * squares) + squares / 2) * (1 + 1e-12)
+
+
+class RenyiFilter:
+    """Lets steps through while their Renyi divergences at one order add up to at most what the budget allows.
+
+    Guarantee: everything let through is together (epsilon, delta)-DP, for steps chosen adaptively in every way; the
+    order is fixed when the filter is opened.
+    Because: [FZ21, Thm. 4.3]; converted by [CKS20, Prop. 12].
+    """
+
+    def __init__(
+        self, *, order: object, epsilon: object, delta: object, neighbours: Neighbours | str = Neighbours.ADD_REMOVE
+    ) -> None:
+        self._order = float(positive(order, name="order"))
+        if self._order <= 1:
+            raise OutOfRange(
+                f"order must be above 1 and is {self._order:g}.",
+                why="Renyi divergence converts to (epsilon, delta) at orders above 1 only.",
+                fix="A good order is about 1 + sqrt(ln(1/delta) / rho) for the rho you expect to spend.",
+            )
+        self._neighbours = Neighbours.parse(neighbours)
+        bound = float(positive(epsilon, name="epsilon"))
+        tail = math.log1p(-1 / self._order) - math.log(float(fraction_of(delta, name="delta")) * self._order) / (
+            self._order - 1
+        )
+        self._limit = (bound - tail) * (1 - 1e-12)
+        self._spent = 0.0
+        if self._limit <= 0:
+            raise _exceeded("any step", "nothing: at this order the conversion alone takes the budget")
+
+    @property
+    def spent(self) -> float:
+        """The divergence let through so far, at the filter's order."""
+        return self._spent
+
+    def append(self, event: Event) -> None:
+        """Let ``event`` through, or raise and stay as before."""
+        curve = _needed(rdp.curve(event, self._neighbours, (self._order,)), "Renyi")
+        total = (self._spent + curve.epsilons[0]) * (1 + 1e-15)
+        if total > self._limit:
+            left = self._limit - self._spent
+            raise _exceeded(f"a divergence of {curve.epsilons[0]:g}", f"{left:g} at order {self._order:g}")
+        self._spent = total
+
+
+class ConcentratedOdometer:
+    """A running (epsilon, delta) that is valid at every time at once, also one chosen after looking.
+
+    Guarantee: at every time, everything so far is (``epsilon``, delta + the deltas of the steps)-DP.
+    Because: docs/proofs/odometer.md, a normal mixture over Ville's inequality as in [WRRW23, Thm. 4].
+    """
+
+    def __init__(
+        self, *, delta: object, expected: object = 1, neighbours: Neighbours | str = Neighbours.ADD_REMOVE
+    ) -> None:
+        """``expected`` is the rho around which the bound is tightest; any value is valid."""
+        self._delta = fraction_of(delta, name="delta")
+        level = 2 * math.log(1 / float(self._delta))
+        self._tuning = 2 * float(positive(expected, name="expected")) / (level + math.log1p(level))
+        self._neighbours = Neighbours.parse(neighbours)
+        self._rho, self._deltas = 0.0, Fraction(0)
+
+    @property
+    def spent(self) -> ApproximateDP:
+        """The bound for everything so far."""
+        variance = 2 * self._rho + self._tuning
+        log_term = 2 * math.log(1 / float(self._delta)) + math.log(variance / self._tuning)
+        epsilon = (self._rho + math.sqrt(variance * log_term)) * (1 + 1e-12)
+        return ApproximateDP(Fraction(epsilon), self._delta + self._deltas)
+
+    def append(self, event: Event) -> None:
+        """Count ``event``."""
+        rho, delta = _needed(costs.concentrated(event, self._neighbours), "zCDP")
+        self._rho = (self._rho + float(rho)) * (1 + 1e-15)
+        self._deltas += delta
+
+
+def _needed(cost: T | None, currency: str) -> T:
+    if cost is None:
+        raise NoBound(
+            f"this event has no {currency} cost, so this filter cannot count it.",
+            why="A filter adds up one currency, fixed when it is opened.",
+            fix="Use a filter in a currency that the event has.",
+        )
+    return cost
+
+
+def _exceeded(cost: str, left: str) -> BudgetExceeded:
+    return BudgetExceeded(
+        f"this step costs {cost}, and {left} is left.",
+        why="The budget was fixed in advance, and no later answer can raise it.",
+        fix="Ask with more noise, or ask the data's owner for a larger budget.",
+    )

@@ -1,0 +1,222 @@
+"""Privacy-loss distributions: composition computed rather than bounded, by dp-accounting.
+
+Each event's profile is sampled on a common grid and joined by chords in e^epsilon, which lie above it
+("connect the dots", [DGKKM22]); dp-accounting convolves. The result is an upper bound up to the rounding of
+its Fourier transforms, for which ``noise_floor`` is taken off delta.
+
+It holds for parameters fixed in advance. While an analyst chooses parameters adaptively, stopping at a
+composed curve is no valid filter: use ``hubbub.accounting.filters``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hubbub.accounting.costs import Count, flatten, profile
+from hubbub.accounting.gaussian import is_summed, mu_of
+from hubbub.accounting.profiles import Curve, Profile
+from hubbub.terms import (
+    ApproximateStep,
+    Compose,
+    Event,
+    ExponentialChoice,
+    GaussianNoise,
+    LaplaceNoise,
+    Neighbours,
+    Poisson,
+    PureStep,
+    Repeat,
+)
+
+_LARGEST_STEP = 2.0**-13
+_MOST_NODES = 2.0**20
+_DISTINCT = 256  # more kinds of events than this are rounded up to classes
+_FINEST = 1 << 34  # grid steps per scale from which Laplace events share a grid
+_RATIO = 1.01  # from one class to the next
+
+
+@dataclass(frozen=True, slots=True)
+class LossDistribution:
+    """A composed privacy-loss distribution."""
+
+    distribution: Any  # dp_accounting's own type; it ships no types
+    noise_floor: float
+    slack: float
+
+    def epsilon(self, delta: float) -> float:
+        """epsilon at ``delta``; infinite where delta drowns in the rounding."""
+        if delta <= 2 * self.noise_floor:
+            return math.inf
+        return float(self.distribution.get_epsilon_for_delta(delta * (1 - self.slack) - self.noise_floor)) + self.slack
+
+    def delta(self, epsilon: float) -> float:
+        """delta at ``epsilon``."""
+        found = float(self.distribution.get_delta_for_epsilon(max(0.0, epsilon - self.slack)))
+        return min(1.0, found * (1 + self.slack) + self.noise_floor)
+
+
+def compose(events: Iterable[Event], neighbours: Neighbours) -> LossDistribution | None:
+    """The loss distribution of all events together, or None where one of them has no profile."""
+    counts = _classes([part for event in events for part in flatten(event)])
+    found = [(_profile(event, neighbours), times) for event, times in counts]
+    terms = [(curve, times) for curve, times in found if curve is not None]
+    if len(terms) < len(found):
+        return None
+    step, nodes = _grid(terms)
+    built = _tree([_power(_distribution(curve, step), times) for curve, times in terms])
+    slack = sum(times * curve.slack for curve, times in terms)
+    return LossDistribution(built, nodes * 1e-16, slack)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReplacedSample:
+    """A Poisson-sampled Gaussian under replacement, which dp-accounting knows in closed form."""
+
+    mu: float
+    rate: float
+    slack: float = 0.0
+
+    @property
+    def reach(self) -> float:
+        return self.mu * (self.mu + 19)
+
+
+def _profile(event: Event, neighbours: Neighbours) -> Profile | _ReplacedSample | None:
+    if isinstance(event, Poisson) and neighbours is Neighbours.REPLACE and isinstance(event.event, GaussianNoise):
+        found = mu_of(event.event)
+        own = event.event.neighbours is Neighbours.ADD_REMOVE
+        return _ReplacedSample(found[0], float(event.rate), found[1]) if found is not None and own else None
+    return profile(event, neighbours)
+
+
+def _classes(parts: list[Count]) -> list[Count]:
+    """Equal events counted, Gaussians merged into one, and, if there are many kinds, rounded up to classes."""
+    counts: Counter[Event] = Counter()
+    for event, times in parts:
+        counts[event] += times
+    if len(counts) > _DISTINCT:
+        coarse: Counter[Event] = Counter()
+        for event, times in counts.items():
+            coarse[_coarser(event)] += times
+        counts = coarse
+    gaussians = [(event, times) for event, times in counts.items() if _merges(event)]
+    others = [(event, times) for event, times in counts.items() if not _merges(event)]
+    if not gaussians:
+        return others
+    return [*others, (Compose(tuple(Repeat(event, times) for event, times in gaussians)), 1)]
+
+
+def _merges(event: Event) -> bool:
+    return isinstance(event, GaussianNoise) and not is_summed(event)
+
+
+def _coarser(event: Event) -> Event:
+    """An event of the nearest class above, which dominates this one."""
+    if isinstance(event, LaplaceNoise):
+        return _coarser_laplace(event)
+    if isinstance(event, PureStep | ExponentialChoice):
+        return type(event)(mechanism=event.mechanism, epsilon=_up(event.epsilon), neighbours=event.neighbours)
+    if isinstance(event, ApproximateStep):
+        return ApproximateStep(
+            mechanism=event.mechanism,
+            epsilon=_up(event.epsilon),
+            delta=min(_up(event.delta), (1 + event.delta) / 2),
+            neighbours=event.neighbours,
+        )
+    if isinstance(event, Poisson) and isinstance(event.event, GaussianNoise):
+        return Poisson(_coarser_gaussian(event.event), min(Fraction(1), _up(event.rate)))
+    return event
+
+
+def _coarser_laplace(event: LaplaceNoise) -> LaplaceNoise:
+    """Less noise of the same kind: on fine grids a standard scale, on coarse ones the same sensitivity."""
+    steps = event.scale / event.grid
+    if steps >= _FINEST:
+        scale = 1 / _up(event.epsilon)
+        return LaplaceNoise(scale=scale, sensitivity=Fraction(1), grid=scale / _FINEST, neighbours=event.neighbours)
+    scale = event.grid / _up(1 / steps)
+    return LaplaceNoise(scale=scale, sensitivity=event.sensitivity, grid=event.grid, neighbours=event.neighbours)
+
+
+def _coarser_gaussian(event: GaussianNoise) -> GaussianNoise:
+    found = mu_of(event)
+    if found is None:
+        return event
+    sigma = 1 / _up(Fraction(found[0]))
+    grid = sigma / (1 << 40)
+    return GaussianNoise(sigma=sigma, sensitivity=Fraction(1), grid=grid, neighbours=event.neighbours)
+
+
+def _up(value: Fraction) -> Fraction:
+    """The least power of the ratio that is not below ``value``."""
+    power = math.ceil(math.log(value) / math.log(_RATIO) - 1e-9)
+    return max(value, Fraction(_RATIO**power))
+
+
+def _grid(terms: list[tuple[Profile | _ReplacedSample, int]]) -> tuple[float, float]:
+    """The common step, fine against the typical loss of one event, and how many nodes the total will take."""
+    spreads = [(2.5 * _total_variation(curve), times) for curve, times in terms]
+    count = sum(times for _, times in spreads)
+    square = sum(times * spread**2 for spread, times in spreads)
+    span = square + 20 * math.sqrt(square) + max(curve.reach for curve, _ in terms)
+    step = max(min(_LARGEST_STEP, math.sqrt(square / count) / 64), span / _MOST_NODES)
+    return step, span / step
+
+
+def _total_variation(curve: Profile | _ReplacedSample) -> float:
+    if isinstance(curve, _ReplacedSample):
+        return curve.rate * math.erf(curve.mu / math.sqrt(2))
+    return float(curve.remove(np.zeros(1))[0])
+
+
+def _distribution(curve: Profile | _ReplacedSample, step: float) -> Any:
+    from dp_accounting.pld import privacy_loss_distribution as dp
+
+    if isinstance(curve, _ReplacedSample):
+        from dp_accounting import NeighboringRelation
+
+        return dp.from_gaussian_mechanism(
+            1 / curve.mu,
+            value_discretization_interval=step,
+            sampling_prob=curve.rate,
+            neighboring_relation=NeighboringRelation.REPLACE_ONE,
+        )
+    remove = _dots(curve.remove, curve.reach, step)
+    if curve.add is curve.remove:
+        return dp.PrivacyLossDistribution(remove)
+    return dp.PrivacyLossDistribution(remove, _dots(curve.add, curve.reach, step))
+
+
+def _dots(curve: Curve, reach: float, step: float) -> Any:
+    from dp_accounting.pld import pld_pmf
+
+    last = math.ceil(reach / step)
+    nodes = np.arange(-last, last + 1)
+    deltas = np.minimum.accumulate(curve(np.asarray(nodes * step, dtype=np.float64)))
+    return pld_pmf.create_pmf_pessimistic_connect_dots(step, nodes, deltas)
+
+
+def _power(distribution: Any, times: int) -> Any:
+    """The distribution composed with itself; for few times by squaring, which is quicker than the general way."""
+    if times > 64:
+        return distribution.self_compose(times)
+    squares = [distribution]
+    while len(squares) < times.bit_length():
+        squares.append(squares[-1].compose(squares[-1]))
+    return _tree([square for bit, square in enumerate(squares) if times >> bit & 1])
+
+
+def _tree(distributions: list[Any]) -> Any:
+    """Compose pairwise, so that large convolutions happen late and few times."""
+    while len(distributions) > 1:
+        pairs = zip(distributions[::2], distributions[1::2], strict=False)
+        odd = distributions[-1:] if len(distributions) % 2 else []
+        distributions = [first.compose(second) for first, second in pairs] + odd
+    return distributions[0]

@@ -1,0 +1,106 @@
+"""The moments accountant: Renyi divergences at fixed orders, which add up under composition [Mir17, Prop. 1]."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.accounting.conversions import pure_divergence
+from hubbub.accounting.costs import concentrated, distance, flatten, pure
+from hubbub.accounting.gaussian import mu_of
+from hubbub.terms import Event, GaussianNoise, LaplaceNoise, Neighbours, Parallel, Poisson, RenyiDP, WithoutReplacement
+from hubbub.terms.events import Step
+
+ORDERS = (*(1 + x / 10 for x in range(1, 100)), *range(11, 65), 80, 96, 128, 192, 256, 384, 512, 768, 1024)
+Divergences = NDArray[np.float64]
+
+
+def curve(event: Event, neighbours: Neighbours, orders: tuple[float, ...] = ORDERS) -> RenyiDP | None:
+    """The Renyi curve of an event at the given orders, or None where it has none."""
+    total = np.zeros(len(orders))
+    for part, times in flatten(event):
+        divergences = _part(part, neighbours, orders)
+        if divergences is None:
+            return None
+        total += times * divergences
+    return RenyiDP(tuple(orders), tuple(total.tolist()))
+
+
+def _part(part: Event, neighbours: Neighbours, orders: tuple[float, ...]) -> Divergences | None:
+    if isinstance(part, LaplaceNoise):
+        steps = max(1, math.floor(part.sensitivity * distance(part, neighbours) / part.grid))
+        return _laplace(np.array(orders), float(part.scale / part.grid), steps)
+    if isinstance(part, Parallel):
+        return _parallel(part, neighbours, orders)
+    if isinstance(part, Poisson | WithoutReplacement):
+        return _sampled(part, neighbours, orders)
+    return _step(part, neighbours, orders)
+
+
+def _step(part: Event, neighbours: Neighbours, orders: tuple[float, ...]) -> Divergences | None:
+    """The smaller of what zCDP and what pure DP say."""
+    options = []
+    cost = concentrated(part, neighbours)
+    if cost is not None and cost[1] == 0:
+        options.append(np.array(orders) * float(cost[0]))
+    epsilon = pure(part, neighbours)
+    if epsilon is not None:
+        options.append(np.array([pure_divergence(a, float(epsilon)) for a in orders]))
+    return np.asarray(np.min(options, axis=0), dtype=np.float64) if options else None
+
+
+def _laplace(orders: Divergences, scale: float, steps: int) -> Divergences:
+    """The divergence of discrete Laplace laws ``steps`` apart, summed in closed form over the three regions."""
+    p, e = 1 / scale, steps / scale  # -ln of the ratio of neighbouring masses; epsilon
+    head = (orders - 1) * e - math.log1p(math.exp(-p))  # x <= 0
+    tail = -orders * e - math.log1p(math.exp(-p))  # x >= steps
+    total = np.logaddexp(head, tail)
+    if steps > 1:  # a geometric series over 0 < x < steps
+        r = (2 * orders - 1) * p
+        series = np.expm1(-r * (steps - 1)) / np.expm1(-r)
+        total = np.logaddexp(total, head + math.log(-math.expm1(-p)) - r + np.log(series))
+    return np.asarray(np.clip(total / (orders - 1) * (1 + 1e-9), 0.0, e), dtype=np.float64)
+
+
+def _parallel(part: Parallel, neighbours: Neighbours, orders: tuple[float, ...]) -> Divergences | None:
+    """The largest part; under replacement also the two largest together, since a unit may move."""
+    own = [curve(inner, neighbours, orders) for inner in part.events]
+    single = [curve(inner, Neighbours.ADD_REMOVE, orders) for inner in part.events]
+    if any(c is None for c in (*own, *single)):
+        return None
+    largest = np.max([c.epsilons for c in own if c], axis=0)
+    if neighbours is Neighbours.ADD_REMOVE:
+        return np.asarray(largest, dtype=np.float64)
+    moved = np.sort([c.epsilons for c in single if c], axis=0)[-2:].sum(axis=0)
+    return np.asarray(np.maximum(largest, moved), dtype=np.float64)
+
+
+def _sampled(
+    part: Poisson | WithoutReplacement, neighbours: Neighbours, orders: tuple[float, ...]
+) -> Divergences | None:
+    """Sampled Gaussians through dp-accounting: [MTZ19] for Poisson, [WBK19] for a fixed size."""
+    inner = part.event
+    wanted = Neighbours.ADD_REMOVE if isinstance(part, Poisson) else Neighbours.REPLACE
+    found = mu_of(inner) if isinstance(inner, GaussianNoise) else None
+    if found is None or not isinstance(inner, Step) or neighbours is not wanted:
+        return None
+    from dp_accounting import (
+        GaussianDpEvent,
+        NeighboringRelation,
+        PoissonSampledDpEvent,
+        SampledWithoutReplacementDpEvent,
+    )
+    from dp_accounting.rdp import RdpAccountant
+
+    noise = GaussianDpEvent(1 / (found[0] * distance(inner, neighbours)))
+    if isinstance(part, Poisson):
+        sampled = PoissonSampledDpEvent(float(part.rate), noise)
+        relation = NeighboringRelation.ADD_OR_REMOVE_ONE
+    else:
+        sampled = SampledWithoutReplacementDpEvent(part.population, part.sample, noise)
+        relation = NeighboringRelation.REPLACE_ONE
+    accountant = RdpAccountant(list(orders), relation)
+    accountant.compose(sampled)
+    return np.asarray(accountant.rdp, dtype=np.float64)

@@ -1,0 +1,143 @@
+"""Numbers on a public grid: rounding in, adding noise, scaling out, and nothing else in floating point.
+
+The grid is a power of two, chosen from the noise scale alone (public facts), about 2^-40 of it. A value is
+rounded to the grid, the noise is an exact integer, the sum is an integer of any size, and the result is
+scaled once. So there are no low-order bits to tell values apart [Mir12] and no sensitivity lost to rounding
+[CSVW22]: rounding costs one grid step per coordinate, which the mechanisms add to the sensitivity.
+
+Arrays are int64 while everything fits and Python integers beyond, so nothing ever wraps around.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.terms import NotANumber, WrongShape
+
+Number: TypeAlias = int | float | Fraction | Decimal
+Numbers: TypeAlias = Number | Sequence[Number] | NDArray[Any]
+Steps: TypeAlias = NDArray[Any]  # int64, or Python integers where those are too small
+
+FINENESS = 40
+_SAFE = 1 << 61  # two int64 below this add up without wrapping
+
+
+def grid_for(scale: Fraction) -> Fraction:
+    """The power of two about 2^-40 below ``scale``."""
+    exponent = scale.numerator.bit_length() - scale.denominator.bit_length() - FINENESS
+    return Fraction(2) ** exponent
+
+
+def steps_of(x: Numbers, *, grid: Fraction, missing: Fraction, dimension: int) -> int | Steps:
+    """``x`` in grid steps, rounded to the nearest; NaN and infinities count as ``missing``."""
+    if isinstance(x, Number | np.number):
+        _check_dimension(1, dimension)
+        return _round(x, grid, missing)
+    array = np.asarray(x)
+    _check_dimension(array.size, dimension)
+    if array.dtype.kind == "f":
+        return _round_floats(array.astype(np.float64), grid, missing)
+    return _packed([_round(value, grid, missing) for value in array.ravel().tolist()], array.shape)
+
+
+def integers_of(x: Numbers, *, dimension: int) -> int | Steps:
+    """``x`` as integers; anything else is refused by its type, not by its value."""
+    if isinstance(x, int | np.integer):
+        _check_dimension(1, dimension)
+        return int(x)
+    array = np.asarray(x)
+    _check_dimension(array.size, dimension)
+    if array.dtype.kind in "iub":
+        return array.astype(np.int64) if array.dtype != np.uint64 else _packed(array.ravel().tolist(), array.shape)
+    if array.ndim and all(isinstance(value, int) for value in array.ravel().tolist()):
+        return _packed(array.ravel().tolist(), array.shape)
+    raise NotANumber(
+        "integers were expected and something else came.",
+        why="This mechanism works on whole numbers; rounding is the caller's decision.",
+        fix="Convert to int first, or use the mechanism for reals.",
+    )
+
+
+def plus(steps: int | Steps, drawn: int | NDArray[np.int64]) -> int | Steps:
+    """Values plus noise, exactly."""
+    if isinstance(steps, int):
+        return steps + int(drawn)
+    assert isinstance(drawn, np.ndarray)
+    if steps.dtype == np.int64 and _small(steps) and _small(drawn):
+        return steps + drawn
+    return _packed((steps.astype(object) + drawn.astype(object)).ravel().tolist(), steps.shape)
+
+
+def scaled(steps: int | Steps, grid: Fraction) -> float | NDArray[np.float64]:
+    """Grid steps as the nearest doubles (post-processing); beyond the doubles, infinite."""
+    if isinstance(steps, int):
+        return _to_float(steps, grid)
+    if steps.dtype == np.int64:
+        return np.ldexp(steps.astype(np.float64), _exponent(grid))
+    return np.array([_to_float(s, grid) for s in steps.ravel()], dtype=np.float64).reshape(steps.shape)
+
+
+def shape_of(steps: int | Steps) -> tuple[int, ...] | None:
+    """The shape of the noise that goes with ``steps``: None for a single number."""
+    return None if isinstance(steps, int) else steps.shape
+
+
+def _round(x: object, grid: Fraction, missing: Fraction) -> int:
+    number: object = x.item() if isinstance(x, np.generic) else x
+    if isinstance(number, float | Decimal) and not math.isfinite(number):
+        number = missing
+    if not isinstance(number, Number):
+        raise NotANumber(
+            f"a value must be a number and is a {type(number).__name__}.",
+            why="Noise is added to numbers only.",
+            fix="Convert the values to int or float first.",
+        )
+    return round(Fraction(number) / grid)
+
+
+def _round_floats(array: NDArray[np.float64], grid: Fraction, missing: Fraction) -> Steps:
+    finite = np.where(np.isfinite(array), array, float(missing))
+    with np.errstate(over="ignore"):
+        steps = np.rint(np.ldexp(finite, -_exponent(grid)))  # a power of two: exact
+    if np.all(np.abs(steps) < _SAFE):
+        return steps.astype(np.int64)
+    return _packed([round(Fraction(v) / grid) for v in finite.ravel().tolist()], array.shape)
+
+
+def _packed(values: Sequence[int], shape: tuple[int, ...]) -> Steps:
+    """Integers as int64 if all of them fit, else as Python integers."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    fits = all(-(1 << 63) <= value < 1 << 63 for value in values)
+    return (out.astype(np.int64) if fits else out).reshape(shape)
+
+
+def _small(array: NDArray[np.int64]) -> bool:
+    return array.size == 0 or (int(array.min()) > -_SAFE and int(array.max()) < _SAFE)
+
+
+def _exponent(grid: Fraction) -> int:
+    return grid.numerator.bit_length() - grid.denominator.bit_length()
+
+
+def _to_float(steps: int, grid: Fraction) -> float:
+    try:
+        return float(steps * grid)
+    except OverflowError:
+        return math.copysign(math.inf, steps)
+
+
+def _check_dimension(count: int, dimension: int) -> None:
+    if count != dimension:
+        raise WrongShape(
+            f"{count} values came and the mechanism was made for dimension={dimension}.",
+            why="The sensitivity is over all coordinates together, so their number is part of the promise.",
+            fix="Give dimension= the number of values that will be released together.",
+        )

@@ -1,0 +1,160 @@
+"""Gaussian noise for reals and for integers, calibrated analytically, by rho, or with a given sigma."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub import noise
+from hubbub.accounting.gaussian import sigma_for
+from hubbub.mechanisms._calibration import one_of
+from hubbub.mechanisms._errors import gaussian_error
+from hubbub.mechanisms._values import Number, Numbers, Steps, grid_for, integers_of, plus, scaled, shape_of, steps_of
+from hubbub.terms import (
+    GaussianNoise,
+    MissingParameter,
+    Neighbours,
+    Unit,
+    exact,
+    fraction_of,
+    root_of,
+    sensitivity_of,
+    whole,
+)
+
+
+class Gaussian:
+    """Add Gaussian noise to a number or a vector of reals.
+
+    Guarantee: (epsilon, delta)-DP, or rho-zCDP, for the given unit and neighbours, if ``sensitivity`` bounds,
+    in L2 over all coordinates, how far one unit moves the input (after NaN and infinities were replaced by
+    ``missing``).
+    Because: [BW18, Thm. 8] for (epsilon, delta) through ``docs/proofs/discrete-gaussian.md``, and
+    [CKS20, Thm. 14] for rho; rounding adds at most sqrt(dimension) grid steps to the sensitivity.
+    Error: the absolute error is at most ``error(confidence)`` per coordinate; unbiased up to half a grid step.
+    Not covered: running time, and whether the declared sensitivity is true.
+
+    >>> mechanism = Gaussian(sensitivity=1, epsilon=1, delta=1e-5)
+    >>> round(mechanism.sigma, 3)
+    3.731
+    """
+
+    def __init__(
+        self,
+        *,
+        sensitivity: object,
+        epsilon: object = None,
+        delta: object = None,
+        sigma: object = None,
+        rho: object = None,
+        dimension: int = 1,
+        missing: object = 0,
+        neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+        unit: Unit | None = None,
+    ) -> None:
+        declared = sensitivity_of(sensitivity)
+        count = whole(dimension, name="dimension")
+        way = one_of(epsilon=epsilon, sigma=sigma, rho=rho)
+        grid = grid_for(_sigma(way, delta, declared, declared / (1 << 20), count))
+        rounded = declared + root_of(count) * grid
+        self._missing = exact(missing, name="missing")
+        self.event = GaussianNoise(
+            sigma=_sigma(way, delta, rounded, grid, count),
+            sensitivity=rounded,
+            grid=grid,
+            dimension=count,
+            neighbours=Neighbours.parse(neighbours),
+            unit=unit or Unit(),
+        )
+
+    @property
+    def sigma(self) -> float:
+        """The noise's standard deviation in the input's own units."""
+        return float(self.event.sigma)
+
+    @overload
+    def release(self, x: Number, *, rng: noise.Source | None = None) -> float: ...
+    @overload
+    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> float | NDArray[np.float64]: ...
+    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> float | NDArray[np.float64]:
+        """``x`` with fresh noise: a float for a number, an array for several."""
+        steps = steps_of(x, grid=self.event.grid, missing=self._missing, dimension=self.event.dimension)
+        drawn = noise.discrete_gaussian(self.event.sigma / self.event.grid, shape_of(steps), rng=rng)
+        return scaled(plus(steps, drawn), self.event.grid)
+
+    def error(self, confidence: object) -> float:
+        """The distance that each coordinate's error stays within, with that confidence."""
+        steps = gaussian_error(self.event.sigma / self.event.grid, confidence) + 1
+        return float(steps * self.event.grid)
+
+
+class DiscreteGaussian:
+    """Add discrete Gaussian noise to an integer or a vector of integers.
+
+    Guarantee: (epsilon, delta)-DP, or rho-zCDP, for the given unit and neighbours, if ``sensitivity`` bounds,
+    in L2 over all coordinates, how far one unit moves the input.
+    Because: [CKS20, Thm. 14] for rho; for (epsilon, delta) [CKS20, Thm. 7] where a unit changes one coordinate, else
+    [BW18, Thm. 8] through ``docs/proofs/discrete-gaussian.md``.
+    Error: the absolute error is at most ``error(confidence)`` per coordinate; unbiased.
+    Not covered: running time, and whether the declared sensitivity is true.
+
+    >>> DiscreteGaussian(sensitivity=1, epsilon=0.1, delta=1e-7).error(0.95)
+    81
+    """
+
+    def __init__(
+        self,
+        *,
+        sensitivity: object,
+        epsilon: object = None,
+        delta: object = None,
+        sigma: object = None,
+        rho: object = None,
+        dimension: int = 1,
+        neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+        unit: Unit | None = None,
+    ) -> None:
+        declared = sensitivity_of(sensitivity)
+        count = whole(dimension, name="dimension")
+        way = one_of(epsilon=epsilon, sigma=sigma, rho=rho)
+        self.event = GaussianNoise(
+            sigma=_sigma(way, delta, declared, Fraction(1), count),
+            sensitivity=declared,
+            grid=Fraction(1),
+            dimension=count,
+            mechanism="discrete-gaussian",
+            neighbours=Neighbours.parse(neighbours),
+            unit=unit or Unit(),
+        )
+
+    @overload
+    def release(self, x: int, *, rng: noise.Source | None = None) -> int: ...
+    @overload
+    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> int | Steps: ...
+    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> int | Steps:
+        """``x`` with fresh noise: an int for an integer, an array of integers for several."""
+        steps = integers_of(x, dimension=self.event.dimension)
+        return plus(steps, noise.discrete_gaussian(self.event.sigma, shape_of(steps), rng=rng))
+
+    def error(self, confidence: object) -> int:
+        """The distance that each coordinate's error stays within, with that confidence."""
+        return gaussian_error(self.event.sigma, confidence)
+
+
+def _sigma(way: tuple[str, Fraction], delta: object, sensitivity: Fraction, grid: Fraction, dimension: int) -> Fraction:
+    """The noise that the stated cost asks for, rounded up."""
+    name, value = way
+    if (delta is None) == (name == "epsilon"):
+        raise MissingParameter(
+            "epsilon and delta go together." if name == "epsilon" else f"{name} goes without delta.",
+            why="Gaussian noise is (epsilon, delta)-DP for a delta above 0, or rho-zCDP, or has a given sigma.",
+            fix="Write epsilon=..., delta=...; or rho=...; or sigma=...",
+        )
+    if name == "sigma":
+        return value
+    if name == "rho":
+        return root_of((sensitivity / grid) ** 2 / (2 * value)) * grid
+    return sigma_for(value, fraction_of(delta, name="delta"), sensitivity, grid, dimension)
