@@ -1,0 +1,56 @@
+"""The command line: ``hubbub ...``. Commands are thin: parse, call the library, print.
+
+Data goes to stdout and talk to stderr; every command has ``--json``; exit codes are listed in ``--help``.
+Heavy imports happen inside the commands, so that ``--help`` answers at once. A new command is one new file
+with a function (or a Typer app) and one line at the end of ``_build``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from hubbub.cli import demo, doctor, explain
+from hubbub.cli.exits import EPILOG, guard
+from hubbub.cli.output import forgiving
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave with its exit code; the console script."""
+    forgiving(sys.stdout)
+    forgiving(sys.stderr)
+    sys.exit(guard(lambda: _build()(args=arguments, prog_name="hubbub")))
+
+
+def _build() -> typer.Typer:
+    app = typer.Typer(
+        epilog=EPILOG,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback()(_root)
+    app.command("demo")(demo.demo)
+    app.add_typer(explain.app, name="explain")
+    app.command("doctor")(doctor.doctor)
+    return app
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from hubbub import __version__
+
+        typer.echo(f"hubbub {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    """Answers about people that tell nothing about a person."""

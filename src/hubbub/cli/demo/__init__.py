@@ -1,0 +1,60 @@
+"""``hubbub demo``: the whole story on a made-up hospital, one chapter a file. Every number is computed as it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hubbub.cli import output
+from hubbub.cli.demo.hospital import Hospital, open_hospital
+from hubbub.explain.leaflet import Json, Leaflet, Section
+
+Chapter = Callable[[Hospital], Section]
+
+
+@dataclass(frozen=True, slots=True)
+class Demo(Leaflet):
+    """The chapters as they came out in this run."""
+
+    chapters: tuple[Section, ...]
+
+    @property
+    def title(self) -> str:
+        """What is shown."""
+        return "Hubbub: answers about people that tell nothing about a person"
+
+    def sections(self) -> tuple[Section, ...]:
+        """The chapters."""
+        return self.chapters
+
+    def to_json(self) -> dict[str, Json]:
+        """The chapters with their words and tables."""
+        return {"chapters": [_chapter_json(chapter) for chapter in self.chapters]}
+
+
+def demo(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the demo as one page.")] = None,
+) -> None:
+    """A made-up hospital: exact answers leak, private ones do not, and a budget that cannot be overspent."""
+    output.leaflet(tell(), as_json=as_json, svg=svg, html=html)
+
+
+def tell() -> Demo:
+    """Run every chapter."""
+    from hubbub.cli.demo import budget, choice, leak, meaning, private
+
+    hospital = open_hospital()
+    chapters: list[Chapter] = [leak.chapter, private.chapter, choice.chapter, budget.chapter, meaning.chapter]
+    return Demo(tuple(chapter(hospital) for chapter in chapters))
+
+
+def _chapter_json(chapter: Section) -> Json:
+    table = chapter.table
+    rows = [dict(zip(table.header, row, strict=True)) for row in table.rows] if table else []
+    return {"heading": chapter.heading, "paragraphs": list(chapter.paragraphs), "table": rows}

@@ -1,0 +1,87 @@
+"""Exit codes, and the outer edge where every error becomes one: a message on stderr, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from enum import IntEnum
+
+from hubbub.terms import HubbubError, InvalidParameter, MissingExtra, SecretState
+from hubbub.terms.errors import AccountingError, BudgetError, FormatError
+
+
+class Exit(IntEnum):
+    """How a command ended."""
+
+    DONE = 0
+    OUR_FAULT = 1
+    USAGE = 2
+    NOT_PRIVATE = 3
+    BUDGET = 4
+    DESCRIPTOR = 5
+    BACKEND = 6
+    VERIFICATION = 7
+    INTERRUPTED = 130
+
+    @property
+    def words(self) -> str:
+        """What the code means."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Exit.DONE: "done",
+    Exit.OUR_FAULT: "our fault: a bug in Hubbub",
+    Exit.USAGE: "usage: a wrong command, option or value",
+    Exit.NOT_PRIVATE: "cannot be answered privately",
+    Exit.BUDGET: "the budget says no",
+    Exit.DESCRIPTOR: "descriptor, configuration or stored file",
+    Exit.BACKEND: "backend: a program, database or extra is missing or failed",
+    Exit.VERIFICATION: "a verification failed",
+    Exit.INTERRUPTED: "interrupted",
+}
+
+TRACEBACK = "HUBBUB_TRACEBACK"  # environment variable: show the traceback of a bug
+EPILOG = (
+    "Exit codes:\n\n\b\n"
+    + "\n".join(f"{code.value:>5}  {code.words}" for code in Exit)
+    + f"\n\nNO_COLOR turns colours off; {TRACEBACK}=1 shows the traceback of a bug."
+)
+
+_CODES: tuple[tuple[type[HubbubError], Exit], ...] = (
+    (InvalidParameter, Exit.USAGE),
+    (AccountingError, Exit.NOT_PRIVATE),
+    (BudgetError, Exit.BUDGET),
+    (FormatError, Exit.DESCRIPTOR),
+    (MissingExtra, Exit.BACKEND),
+    (SecretState, Exit.OUR_FAULT),
+)
+
+
+def code_of(error: HubbubError) -> Exit:
+    """The exit code of an error of ours."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), Exit.OUR_FAULT)
+
+
+def guard(run: Callable[[], object]) -> int:
+    """Run a command and return its exit code, whatever happens in it."""
+    try:
+        run()
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except HubbubError as error:
+        return _tell(str(error), code_of(error))
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except Exception as error:  # the outer edge: a bug must not print data, and a traceback may
+        if os.environ.get(TRACEBACK) == "1":
+            traceback.print_exc()
+        return _tell(f"{type(error).__name__}: this is a bug in Hubbub; {TRACEBACK}=1 shows where.", Exit.OUR_FAULT)
+    return Exit.DONE
+
+
+def _tell(message: str, code: Exit) -> Exit:
+    sys.stderr.write(message + "\n")
+    return code

@@ -1,0 +1,38 @@
+"""Odds, pictures and words for an epsilon: one place for notebook, command line, reports and console.
+
+Nothing here reads data or spends budget. There is no default epsilon: each function wants one.
+
+- ``epsilon(1, delta=1e-6)``       what it promises: odds, beliefs, the best test
+- ``charlie(0.5)``                 one count with and without Charlie
+- ``election({"A": 15, "B": 18}, epsilon=0.1)`` and ``auction([...], epsilon=1)``  choosing privately
+- ``not_promised()``               what differential privacy does not promise
+- ``charts``                       every chart of the project
+"""
+
+from hubbub.explain import charts
+from hubbub.explain.auctions import EXAMPLE_BIDS, Auction, Pricing, auction
+from hubbub.explain.crowd import Charlie, charlie
+from hubbub.explain.elections import Election, election
+from hubbub.explain.leaflet import Figure, Leaflet, Section, Table
+from hubbub.explain.limits import NotPromised, not_promised
+from hubbub.explain.odds import Explanation, epsilon
+
+__all__ = [
+    "EXAMPLE_BIDS",
+    "Auction",
+    "Charlie",
+    "Election",
+    "Explanation",
+    "Figure",
+    "Leaflet",
+    "NotPromised",
+    "Pricing",
+    "Section",
+    "Table",
+    "auction",
+    "charlie",
+    "charts",
+    "election",
+    "epsilon",
+    "not_promised",
+]
