@@ -1,0 +1,46 @@
+"""``python -m bench [--area noise] [--quick]``: print the tables and keep them as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+AREAS = ["noise", "accounting"]
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    """Run the areas asked for."""
+    parser = argparse.ArgumentParser(prog="make bench")
+    parser.add_argument("--area", choices=AREAS)
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look; not kept")
+    asked = parser.parse_args()
+    for area in [asked.area] if asked.area else AREAS:
+        run(area, asked.quick)
+
+
+def run(area: str, quick: bool) -> None:
+    """Measure one area, print its table, and keep it unless it was a quick look."""
+    found = importlib.import_module(f"bench.{area}").rows(quick)
+    table = Table("figure", "measured", "target", "", "note", title=f"{area}{' (quick)' if quick else ''}")
+    for row in found:
+        sign = "<=" if row.better == "lower" else ">="
+        measured, target = f"{row.value:.4g} {row.unit}", f"{sign} {row.target:g} {row.unit}"
+        table.add_row(row.name, measured, target, "pass" if row.met else "MISS", row.note)
+    Console(width=160).print(table)
+    if not quick:
+        packages = {name: version(name) for name in ("hubbub", "numpy", "scipy", "numba", "dp-accounting")}
+        about = {"python": platform.python_version(), "machine": platform.machine(), **packages}
+        kept = {"area": area, "about": about, "rows": [row.to_json() for row in found]}
+        (RESULTS / f"{area}.json").write_text(json.dumps(kept, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
