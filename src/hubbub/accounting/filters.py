@@ -19,6 +19,8 @@ import math
 from fractions import Fraction
 from typing import TypeVar
 
+import numpy as np
+
 from hubbub.accounting import costs, rdp
 from hubbub.accounting.conversions import rho_for
 from hubbub.terms import (
@@ -214,6 +216,7 @@ class RenyiFilter:
                 why="Renyi divergence converts to (epsilon, delta) at orders above 1 only.",
                 fix="A good order is about 1 + sqrt(ln(1/delta) / rho) for the rho you expect to spend.",
             )
+        self._orders = np.array([self._order])
         self._neighbours = Neighbours.parse(neighbours)
         bound = float(positive(epsilon, name="epsilon"))
         tail = math.log1p(-1 / self._order) - math.log(float(fraction_of(delta, name="delta")) * self._order) / (
@@ -231,11 +234,11 @@ class RenyiFilter:
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
-        curve = _needed(rdp.curve(event, self._neighbours, (self._order,)), "Renyi")
-        total = (self._spent + curve.epsilons[0]) * (1 + 1e-15)
+        cost = float(_needed(rdp.divergences(event, self._neighbours, self._orders), "Renyi")[0])
+        total = (self._spent + cost) * (1 + 1e-15)
         if total > self._limit:
             left = self._limit - self._spent
-            raise _exceeded(f"a divergence of {curve.epsilons[0]:g}", f"{left:g} at order {self._order:g}")
+            raise _exceeded(f"a divergence of {cost:g}", f"{left:g} at order {self._order:g}")
         self._spent = total
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +20,21 @@ Divergences = NDArray[np.float64]
 
 def curve(event: Event, neighbours: Neighbours, orders: tuple[float, ...] = ORDERS) -> RenyiDP | None:
     """The Renyi curve of an event at the given orders, or None where it has none."""
-    total = np.zeros(len(orders))
-    for part, times in flatten(event):
-        divergences = _part(part, neighbours, orders)
-        if divergences is None:
-            return None
-        total += times * divergences
-    return RenyiDP(tuple(orders), tuple(total.tolist()))
+    found = divergences(event, neighbours, np.array(orders))
+    return None if found is None else RenyiDP(tuple(orders), tuple(found.tolist()))
 
 
-def _part(part: Event, neighbours: Neighbours, orders: tuple[float, ...]) -> Divergences | None:
+def divergences(event: Event, neighbours: Neighbours, orders: Divergences) -> Divergences | None:
+    """The same as an array, for those who ask often."""
+    parts = [(_part(part, neighbours, orders), times) for part, times in flatten(event)]
+    known = [times * found for found, times in parts if found is not None]
+    return sum(known[1:], known[0]) if len(known) == len(parts) else None
+
+
+def _part(part: Event, neighbours: Neighbours, orders: Divergences) -> Divergences | None:
     if isinstance(part, LaplaceNoise):
         steps = max(1, math.floor(part.sensitivity * distance(part, neighbours) / part.grid))
-        return _laplace(np.array(orders), float(part.scale / part.grid), steps)
+        return _laplace(orders, float(part.scale / part.grid), steps)
     if isinstance(part, Parallel):
         return _parallel(part, neighbours, orders)
     if isinstance(part, Poisson | WithoutReplacement):
@@ -39,16 +42,16 @@ def _part(part: Event, neighbours: Neighbours, orders: tuple[float, ...]) -> Div
     return _step(part, neighbours, orders)
 
 
-def _step(part: Event, neighbours: Neighbours, orders: tuple[float, ...]) -> Divergences | None:
+def _step(part: Event, neighbours: Neighbours, orders: Divergences) -> Divergences | None:
     """The smaller of what zCDP and what pure DP say."""
     options = []
     cost = concentrated(part, neighbours)
     if cost is not None and cost[1] == 0:
-        options.append(np.array(orders) * float(cost[0]))
+        options.append(orders * float(cost[0]))
     epsilon = pure(part, neighbours)
     if epsilon is not None:
-        options.append(np.array([pure_divergence(a, float(epsilon)) for a in orders]))
-    return np.asarray(np.min(options, axis=0), dtype=np.float64) if options else None
+        options.append(np.array([pure_divergence(a, float(epsilon)) for a in orders.tolist()]))
+    return reduce(np.minimum, options) if options else None
 
 
 def _laplace(orders: Divergences, scale: float, steps: int) -> Divergences:
@@ -64,22 +67,20 @@ def _laplace(orders: Divergences, scale: float, steps: int) -> Divergences:
     return np.asarray(np.clip(total / (orders - 1) * (1 + 1e-9), 0.0, e), dtype=np.float64)
 
 
-def _parallel(part: Parallel, neighbours: Neighbours, orders: tuple[float, ...]) -> Divergences | None:
+def _parallel(part: Parallel, neighbours: Neighbours, orders: Divergences) -> Divergences | None:
     """The largest part; under replacement also the two largest together, since a unit may move."""
-    own = [curve(inner, neighbours, orders) for inner in part.events]
-    single = [curve(inner, Neighbours.ADD_REMOVE, orders) for inner in part.events]
-    if any(c is None for c in (*own, *single)):
+    own = [divergences(inner, neighbours, orders) for inner in part.events]
+    single = [divergences(inner, Neighbours.ADD_REMOVE, orders) for inner in part.events]
+    if any(found is None for found in (*own, *single)):
         return None
-    largest = np.max([c.epsilons for c in own if c], axis=0)
+    largest = np.max([found for found in own if found is not None], axis=0)
     if neighbours is Neighbours.ADD_REMOVE:
         return np.asarray(largest, dtype=np.float64)
-    moved = np.sort([c.epsilons for c in single if c], axis=0)[-2:].sum(axis=0)
+    moved = np.sort([found for found in single if found is not None], axis=0)[-2:].sum(axis=0)
     return np.asarray(np.maximum(largest, moved), dtype=np.float64)
 
 
-def _sampled(
-    part: Poisson | WithoutReplacement, neighbours: Neighbours, orders: tuple[float, ...]
-) -> Divergences | None:
+def _sampled(part: Poisson | WithoutReplacement, neighbours: Neighbours, orders: Divergences) -> Divergences | None:
     """Sampled Gaussians through dp-accounting: [MTZ19] for Poisson, [WBK19] for a fixed size."""
     inner = part.event
     wanted = Neighbours.ADD_REMOVE if isinstance(part, Poisson) else Neighbours.REPLACE
@@ -101,6 +102,6 @@ def _sampled(
     else:
         sampled = SampledWithoutReplacementDpEvent(part.population, part.sample, noise)
         relation = NeighboringRelation.REPLACE_ONE
-    accountant = RdpAccountant(list(orders), relation)
+    accountant = RdpAccountant(orders.tolist(), relation)
     accountant.compose(sampled)
     return np.asarray(accountant.rdp, dtype=np.float64)
