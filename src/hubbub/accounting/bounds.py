@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from hubbub.accounting import composition, conversions, costs, gaussian, pld, rdp
+from hubbub.accounting import composition, conversions, costs, gaussian, lower, pld, rdp
 from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, NoBound, exact, fraction_of, positive
 
 Events = Event | Iterable[Event]
@@ -23,7 +23,12 @@ class Epsilon(float):
     neighbours: Neighbours
     method: str
     bounds: dict[str, float]
-    lower: float
+    events: Event
+
+    @property
+    def lower(self) -> float:
+        """A lower bound beside it, worked out when asked for: no accounting could promise less than this."""
+        return min(float(self), lower.epsilon(self.events, self.delta, self.neighbours))
 
     def __repr__(self) -> str:
         return f"{float(self):.6g} (delta={self.delta:g}, {self.neighbours}, by {self.method})"
@@ -62,7 +67,7 @@ def epsilon(events: Events, *, delta: object, neighbours: Neighbours | str = Nei
         raise _no_bound(f"delta = {target:g}")
     answer = Epsilon(bounds[method])
     answer.delta, answer.neighbours, answer.method, answer.bounds = target, relation, method, bounds
-    answer.lower = _lower(whole, target, relation)
+    answer.events = whole
     return answer
 
 
@@ -129,18 +134,6 @@ def _delta_bounds(whole: Event, target: float, relation: Neighbours) -> dict[str
     if (losses := pld.compose([whole], relation)) is not None:
         bounds["loss distribution"] = losses.delta(target)
     return bounds
-
-
-def _lower(whole: Event, target: float, relation: Neighbours) -> float:
-    """A lower bound where one is cheap: the largest single Gaussian or Laplace run, in closed form, else 0."""
-    best = 0.0
-    for part, times in costs.flatten(whole):
-        if isinstance(part, GaussianNoise) and target > 0:
-            mu = float(part.sensitivity / part.sigma) * math.sqrt(times) * costs.distance(part, relation)
-            best = max(best, gaussian.epsilon_of(target, mu) * (1 - 1e-9))
-        elif (one := costs.pure(part, relation)) is not None and target == 0:
-            best = max(best, float(one))
-    return best
 
 
 def _float_up(value: Fraction) -> float:
