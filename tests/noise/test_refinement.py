@@ -12,9 +12,9 @@ from hubbub.noise import _laws
 from hubbub.noise._binomial import _invert, binomial_table
 from hubbub.noise._choice import choose
 from hubbub.noise._draw import draw_many, draw_one
-from hubbub.noise._fixed import enclose_exp_neg, logistic, rational
 from hubbub.noise._lazy import LazyUniform
 from hubbub.noise._table import Table
+from hubbub.noise.fixed import enclose_exp_neg, logistic, rational
 from hubbub.noise.testing import SeededSource, seeded
 from tests.noise.laws import FALSE_ALARM, fit, gaussian_mass, geometric_mass, laplace_mass
 
@@ -100,7 +100,9 @@ def test_binomial_and_choice_refine_too() -> None:
     assert fit(draws, lambda k: float(stats.binom(20, 1 / 3).pmf(k)), range(21)) > FALSE_ALARM
     source, gaps = seeded(6), [Fraction(i, 40) for i in range(60)]
     weights = np.exp([-float(g) for g in gaps])
-    picks = np.array([choose(gaps, source, word_bits=8) for _ in range(10_000)])
+    picks = np.array(
+        [choose(gaps, np.ones(60, dtype=np.int64), Fraction(1), source, word_bits=8) for _ in range(10_000)]
+    )
     assert fit(picks, lambda k: float(weights[k] / weights.sum()), range(60)) > FALSE_ALARM
 
 

@@ -139,6 +139,12 @@ def test_choices_follow_exponential_weights() -> None:
     assert draws[3] == 0
 
 
+def test_choices_far_apart_are_no_trouble() -> None:
+    assert noise.choose_exp([Fraction(10) ** 400, 0], rng=seeded(16)) == 1
+    weights = np.array([1, 1 << 40])
+    assert {noise.choose_exp([0, 0], weights=weights, rng=seeded(i)) for i in range(50)} == {1}
+
+
 def test_shapes_and_types_are_as_asked() -> None:
     assert isinstance(noise.discrete_laplace(3), int)
     assert noise.discrete_gaussian(3, size=5).dtype == np.int64

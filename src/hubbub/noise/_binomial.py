@@ -10,9 +10,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.noise._fixed import Real, rational
 from hubbub.noise._source import Source
 from hubbub.noise._table import Table
+from hubbub.noise.fixed import Real, rational
 
 _CHUNK = 256  # trials per table
 

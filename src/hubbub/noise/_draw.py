@@ -14,11 +14,11 @@ from bisect import bisect_left
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.noise._fixed import exp_neg
 from hubbub.noise._kernels import KEPT, MARGIN, REJECTED, UNDECIDED, Kernel, kernel_for
 from hubbub.noise._laws import Law
 from hubbub.noise._lazy import LazyUniform
 from hubbub.noise._source import Source, Words
+from hubbub.noise.fixed import exp_neg
 
 _BATCH = 1 << 15  # draws at a time: their words stay in the cache
 

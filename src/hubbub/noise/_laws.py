@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-from hubbub.noise._fixed import Enclosure, Real, enclose_exp_neg
 from hubbub.noise._table import Table
+from hubbub.noise.fixed import Enclosure, Real, enclose_exp_neg
 
 _STRATA_BITS = 4  # at least 2^4 strata per scale
 

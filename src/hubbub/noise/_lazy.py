@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hubbub.noise._fixed import Real
 from hubbub.noise._source import Source
+from hubbub.noise.fixed import Real
 
 _STEP = 32
 

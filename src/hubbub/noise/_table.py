@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hubbub.noise._fixed import Real
 from hubbub.noise._lazy import LazyUniform
 from hubbub.noise._source import Source, Words
+from hubbub.noise.fixed import Real
 
 Ends = Callable[[int], Real]  # cell number -> the real number at which the cell ends
 GUIDE_BITS = 10

@@ -12,7 +12,7 @@ system under a fresh key for each call. Running time is not constant: it depends
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import overload
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from hubbub.noise import _laws
 from hubbub.noise._binomial import binomial_many
-from hubbub.noise._choice import choose
+from hubbub.noise._choice import Exponents, choose
 from hubbub.noise._draw import draw_many, draw_one
-from hubbub.noise._fixed import Real, exp_neg, logistic, rational
 from hubbub.noise._lazy import LazyUniform
 from hubbub.noise._source import SECURE, Source, Words
 from hubbub.noise._table import floor_of
+from hubbub.noise.fixed import Real, exp_neg, logistic, rational
 from hubbub.terms import EmptyInput, OutOfRange, TooLarge, Underflow, exact, fraction_of, positive, whole
 
 Size = int | tuple[int, ...]
@@ -130,15 +130,22 @@ def binomial(
     return int(drawn[0]) if size is None else drawn.reshape(size)
 
 
-def choose_exp(exponents: Sequence[Fraction | int], *, rng: Source | None = None) -> int:
-    """The index i with probability proportional to exp(-exponents[i]), for rational exponents."""
+def choose_exp(
+    exponents: Exponents, *, weights: Integers | None = None, rate: object = 1, rng: Source | None = None
+) -> int:
+    """The index i with probability proportional to weights[i] * exp(-rate * exponents[i]).
+
+    Exponents are rational numbers (or an int64 array), ``rate`` is a positive rational, and the weights, one each
+    if left out, are integers of at least 1.
+    """
     if not len(exponents):
         raise EmptyInput(
             "there is nothing to choose from.",
             why="A choice needs at least one candidate.",
             fix="Give the public list of candidates.",
         )
-    return choose(exponents, rng or SECURE)
+    equal = np.ones(len(exponents), dtype=np.int64)
+    return choose(exponents, equal if weights is None else weights, positive(rate, name="rate"), rng or SECURE)
 
 
 # Reading a parameter takes longer than drawing with it, hence the caches on what the caller wrote. They are
