@@ -40,11 +40,11 @@ def steps_of(x: Numbers, *, grid: Fraction, missing: Fraction, dimension: int) -
     if isinstance(x, Number | np.number):
         _check_dimension(1, dimension)
         return _round(x, grid, missing)
-    array = np.asarray(x)
+    array = _array(x)
     _check_dimension(array.size, dimension)
-    if array.dtype.kind == "f":
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats would be rounded on the way
         return _round_floats(array.astype(np.float64), grid, missing)
-    return _packed([_round(value, grid, missing) for value in array.ravel().tolist()], array.shape)
+    return packed([_round(value, grid, missing) for value in array.ravel().tolist()], array.shape)
 
 
 def integers_of(x: Numbers, *, dimension: int) -> int | Steps:
@@ -52,12 +52,19 @@ def integers_of(x: Numbers, *, dimension: int) -> int | Steps:
     if isinstance(x, int | np.integer):
         _check_dimension(1, dimension)
         return int(x)
-    array = np.asarray(x)
+    array = integer_array(x)
     _check_dimension(array.size, dimension)
-    if array.dtype.kind in "iub":
-        return array.astype(np.int64) if array.dtype != np.uint64 else _packed(array.ravel().tolist(), array.shape)
-    if array.ndim and all(isinstance(value, int) for value in array.ravel().tolist()):
-        return _packed(array.ravel().tolist(), array.shape)
+    return array
+
+
+def integer_array(x: Numbers) -> Steps:
+    """An array of integers of any size; anything else is refused by its type, not by its value."""
+    array = _array(x)
+    values = array.ravel().tolist()
+    if array.dtype.kind in "iub" and array.dtype != np.uint64:
+        return array.astype(np.int64)
+    if array.dtype.kind in "uO" and all(isinstance(value, int | np.integer) for value in values):
+        return packed([int(value) for value in values], array.shape)
     raise NotANumber(
         "integers were expected and something else came.",
         why="This mechanism works on whole numbers; rounding is the caller's decision.",
@@ -72,7 +79,7 @@ def plus(steps: int | Steps, drawn: int | NDArray[np.int64]) -> int | Steps:
     assert isinstance(drawn, np.ndarray)
     if steps.dtype == np.int64 and _small(steps) and _small(drawn):
         return steps + drawn
-    return _packed((steps.astype(object) + drawn.astype(object)).ravel().tolist(), steps.shape)
+    return packed((steps.astype(object) + drawn.astype(object)).ravel().tolist(), steps.shape)
 
 
 def scaled(steps: int | Steps, grid: Fraction) -> float | NDArray[np.float64]:
@@ -89,8 +96,24 @@ def shape_of(steps: int | Steps) -> tuple[int, ...] | None:
     return None if isinstance(steps, int) else steps.shape
 
 
+def _array(x: Numbers) -> NDArray[Any]:
+    """``x`` as an array whose entries are what came: numpy alone would turn some lists of integers into doubles."""
+    if isinstance(x, np.ndarray):
+        return x
+    try:
+        return np.array(x, dtype=object)
+    except ValueError:
+        raise WrongShape(
+            "the values do not form one array.",
+            why="Rows of different lengths have no common shape.",
+            fix="Give one number, a flat list, or an array.",
+        ) from None
+
+
 def _round(x: object, grid: Fraction, missing: Fraction) -> int:
     number: object = x.item() if isinstance(x, np.generic) else x
+    if isinstance(number, np.longdouble):  # has no item of a plain type
+        number = Fraction(*number.as_integer_ratio()) if np.isfinite(number) else missing
     if isinstance(number, float | Decimal) and not math.isfinite(number):
         number = missing
     if not isinstance(number, Number):
@@ -108,10 +131,10 @@ def _round_floats(array: NDArray[np.float64], grid: Fraction, missing: Fraction)
         steps = np.rint(np.ldexp(finite, -_exponent(grid)))  # a power of two: exact
     if np.all(np.abs(steps) < _SAFE):
         return steps.astype(np.int64)
-    return _packed([round(Fraction(v) / grid) for v in finite.ravel().tolist()], array.shape)
+    return packed([round(Fraction(v) / grid) for v in finite.ravel().tolist()], array.shape)
 
 
-def _packed(values: Sequence[int], shape: tuple[int, ...]) -> Steps:
+def packed(values: Sequence[int], shape: tuple[int, ...]) -> Steps:
     """Integers as int64 if all of them fit, else as Python integers."""
     out = np.empty(len(values), dtype=object)
     out[:] = values
@@ -131,7 +154,7 @@ def _to_float(steps: int, grid: Fraction) -> float:
     try:
         return float(steps * grid)
     except OverflowError:
-        return math.copysign(math.inf, steps)
+        return math.inf if steps > 0 else -math.inf
 
 
 def _check_dimension(count: int, dimension: int) -> None:

@@ -1,0 +1,43 @@
+"""One file per mechanism: calibrate, release, and the event it leaves behind.
+
+Every mechanism is made from a sensitivity and one way to state its cost (there is no default), and then has
+
+- ``event``: what it does, as data for ``hubbub.accounting`` and the ledger;
+- ``release(...)``: the answer with fresh noise;
+- ``error(confidence)``: how far the answer strays from the truth, known beforehand.
+
+A mechanism adds the noise it promises. It does not bound what one person contributes and does not charge
+a ledger; the rooms that read data do both.
+"""
+
+from hubbub.mechanisms.bounds import FindRange
+from hubbub.mechanisms.exponential import Exponential
+from hubbub.mechanisms.gaussian import DiscreteGaussian, Gaussian
+from hubbub.mechanisms.histogram import Histogram
+from hubbub.mechanisms.keys import OptimalKeys, ThresholdKeys
+from hubbub.mechanisms.laplace import Geometric, Laplace
+from hubbub.mechanisms.noisy_max import PermuteAndFlip, ReportNoisyMax
+from hubbub.mechanisms.quantile import Quantile
+from hubbub.mechanisms.randomized_response import RandomizedResponse
+from hubbub.mechanisms.sample_aggregate import SampleAggregate
+from hubbub.mechanisms.sparse_vector import AboveThreshold
+from hubbub.mechanisms.tree import TreeCounter
+
+__all__ = [
+    "AboveThreshold",
+    "DiscreteGaussian",
+    "Exponential",
+    "FindRange",
+    "Gaussian",
+    "Geometric",
+    "Histogram",
+    "Laplace",
+    "OptimalKeys",
+    "PermuteAndFlip",
+    "Quantile",
+    "RandomizedResponse",
+    "ReportNoisyMax",
+    "SampleAggregate",
+    "ThresholdKeys",
+    "TreeCounter",
+]

@@ -1,0 +1,19 @@
+"""Bounds that a caller declares."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hubbub.terms import ReversedBounds, exact
+
+
+def interval(lower: object, upper: object) -> tuple[Fraction, Fraction]:
+    """Two bounds, the lower one below the upper one."""
+    low, high = exact(lower, name="lower"), exact(upper, name="upper")
+    if low >= high:
+        raise ReversedBounds(
+            f"lower is {float(low):g} and upper is {float(high):g}.",
+            why="Bounds enclose the values that count; lower lies below upper.",
+            fix="Swap or widen them.",
+        )
+    return low, high

@@ -1,0 +1,58 @@
+"""A column of numbers as it comes: an array of doubles or integers, or a list of anything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.terms import NotANumber, WrongShape
+
+Column: TypeAlias = Iterable[object] | NDArray[Any]
+Value: TypeAlias = int | float | Fraction
+
+
+def column_of(values: Column) -> NDArray[Any] | list[Value]:
+    """A one-dimensional array of numbers, or the numbers of a list, whatever is none being left out.
+
+    A list is never refused for what is in it: whether it is would tell something about a row.
+    """
+    if isinstance(values, np.ndarray):
+        return _array(values)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise _not_numbers()
+    return [number for value in values if (number := _number(value)) is not None]
+
+
+def _array(values: NDArray[Any]) -> NDArray[Any] | list[Value]:
+    if values.ndim != 1:
+        raise WrongShape(
+            f"a column has one dimension and this array has {values.ndim}.",
+            why="Each entry is one value.",
+            fix="Give one column at a time.",
+        )
+    if values.dtype.kind in "fiub":
+        return values
+    if values.dtype.kind == "O":
+        return column_of(values.tolist())
+    raise _not_numbers()
+
+
+def _number(value: object) -> Value | None:
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, Decimal):
+        return Fraction(number) if math.isfinite(number) else float(number)
+    return number if isinstance(number, int | float | Fraction) else None
+
+
+def _not_numbers() -> NotANumber:
+    return NotANumber(
+        "a column of numbers was expected and something else came.",
+        why="This mechanism works on numbers.",
+        fix="Give a list of numbers or a one-dimensional numeric array.",
+    )

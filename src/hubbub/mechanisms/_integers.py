@@ -1,0 +1,65 @@
+"""Integer noise stated as epsilon, as epsilon and delta, or as rho."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from hubbub import noise
+from hubbub.mechanisms._calibration import one_of
+from hubbub.mechanisms.gaussian import DiscreteGaussian
+from hubbub.mechanisms.laplace import Geometric
+from hubbub.terms import (
+    GaussianNoise,
+    LaplaceNoise,
+    MissingParameter,
+    Neighbours,
+    Unit,
+    root_of,
+)
+
+IntegerNoise: TypeAlias = Geometric | DiscreteGaussian
+
+
+def integer_noise(
+    name: str,
+    *,
+    l1: int,
+    l2_squared: int,
+    epsilon: object,
+    delta: object,
+    rho: object,
+    dimension: int,
+    neighbours: Neighbours,
+    unit: Unit | None,
+) -> IntegerNoise:
+    """Geometric noise for a pure epsilon, discrete Gaussian noise for (epsilon, delta) or rho."""
+    way, _ = one_of(epsilon=epsilon, rho=rho)
+    if way == "epsilon" and delta is None:
+        pure = Geometric(sensitivity=l1, epsilon=epsilon, dimension=dimension, neighbours=neighbours, unit=unit)
+        pure.event = replace(pure.event, mechanism=name)
+        return pure
+    if way == "rho" and delta is not None:
+        raise MissingParameter(
+            "rho goes without delta.",
+            why="A cost is stated in one way.",
+            fix="Write epsilon=...; or epsilon=..., delta=...; or rho=...",
+        )
+    gaussian = DiscreteGaussian(
+        sensitivity=root_of(l2_squared),
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        dimension=dimension,
+        neighbours=neighbours,
+        unit=unit,
+    )
+    gaussian.event = replace(gaussian.event, mechanism=name)
+    return gaussian
+
+
+def draw_for(event: LaplaceNoise | GaussianNoise, count: int, rng: noise.Source | None) -> list[int]:
+    """``count`` independent draws of the event's noise, in grid steps."""
+    if isinstance(event, LaplaceNoise):
+        return [int(x) for x in noise.discrete_laplace(event.scale / event.grid, count, rng=rng)]
+    return [int(x) for x in noise.discrete_gaussian(event.sigma / event.grid, count, rng=rng)]
