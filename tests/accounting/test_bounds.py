@@ -26,6 +26,7 @@ from hubbub.terms import (
     OutOfRange,
     PureStep,
     WrongNeighbours,
+    WrongShape,
 )
 
 GAUSS20 = Gaussian(sensitivity=1, sigma=20).event
@@ -405,3 +406,23 @@ def test_lower_bounds_know_only_what_they_know() -> None:
     assert epsilon(unknown, delta=1e-5).lower == 0
     assert epsilon(Compose((unknown, LAPLACE)), delta=0).lower == pytest.approx(0.05, rel=1e-5)
     assert epsilon(LAPLACE, delta=0, neighbours="replace").lower == pytest.approx(0.1, rel=1e-5)
+
+
+@pytest.mark.parametrize("own", ["0.1", "0.001", "0.00001", "0.000001", "0.000000001"])
+def test_a_step_holds_at_exactly_its_own_delta(own: str) -> None:
+    step = ApproximateStep(mechanism="keys", epsilon=Fraction(1), delta=Fraction(own))
+    assert epsilon(step, delta=float(own)) <= 1 + 1e-12
+    assert epsilon(Repeat(step, 2), delta=2 * Fraction(own)) <= 2 + 1e-12
+
+
+@pytest.mark.parametrize("bad", ["x", 5, [], [1], None])
+def test_what_is_no_event_is_refused(bad: object) -> None:
+    with pytest.raises(WrongShape):
+        epsilon(bad, delta=1e-5)
+
+
+@pytest.mark.parametrize("sigma", [0.005, 0.05])
+def test_hardly_any_noise_is_accounted_without_a_murmur(sigma: float) -> None:
+    sampled = Repeat(Poisson(Gaussian(sensitivity=1, sigma=sigma).event, 0.5), 3)
+    assert epsilon(sampled, delta=1e-5) > 100
+    assert epsilon(Laplace(sensitivity=1, epsilon=800).event, delta=1e-5) > 700

@@ -155,6 +155,8 @@ def test_measures_convert_to_each_other() -> None:
     for measure in (ZeroConcentratedDP(Fraction(1, 2)), GaussianDP(Fraction(1)), curve):
         assert conversions.to_approximate(measure, 1e-6).epsilon > 1
     assert conversions.to_approximate(PureDP(Fraction(1)), 0).epsilon == 1
+    own = ApproximateDP(Fraction(1), Fraction(1, 10**6))
+    assert conversions.to_approximate(own, 1e-6) == own
     with pytest.raises(NoBound):
         conversions.to_approximate(ZeroConcentratedDP(Fraction(1), Fraction(1, 100)), 0.001)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from hubbub.accounting import composition, conversions, costs, gaussian, lower, pld, rdp
-from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, NoBound, exact, fraction_of, positive
+from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, NoBound, WrongShape, exact, fraction_of, positive
 
 Events = Event | Iterable[Event]
 
@@ -60,13 +60,13 @@ def epsilon(events: Events, *, delta: object, neighbours: Neighbours | str = Nei
     7.51128 (delta=1e-05, add-remove, by gaussian)
     """
     whole, relation = _together(events), Neighbours.parse(neighbours)
-    target = float(fraction_of(delta, name="delta", zero=True))
+    target = fraction_of(delta, name="delta", zero=True)
     bounds = _epsilon_bounds(whole, target, relation)
     method = min(bounds, key=lambda name: bounds[name], default="none")
     if not bounds or math.isinf(bounds[method]):
-        raise _no_bound(f"delta = {target:g}")
+        raise _no_bound(f"delta = {float(target):g}")
     answer = Epsilon(bounds[method])
-    answer.delta, answer.neighbours, answer.method, answer.bounds = target, relation, method, bounds
+    answer.delta, answer.neighbours, answer.method, answer.bounds = float(target), relation, method, bounds
     answer.events = whole
     return answer
 
@@ -90,7 +90,16 @@ def delta(events: Events, *, epsilon: object, neighbours: Neighbours | str = Nei
 
 
 def _together(events: Events) -> Event:
-    return events if isinstance(events, Event) else Compose(tuple(events))
+    if isinstance(events, Event):
+        return events
+    listed = tuple(events) if isinstance(events, Iterable) else ()
+    if not listed or not all(isinstance(event, Event) for event in listed):
+        raise WrongShape(
+            "an event or a list of events was expected.",
+            why="Costs are worked out from what was done, and only events say that.",
+            fix="Pass mechanism.event, or a list of them.",
+        )
+    return Compose(listed)
 
 
 def _no_bound(where: str) -> NoBound:
@@ -101,15 +110,16 @@ def _no_bound(where: str) -> NoBound:
     )
 
 
-def _epsilon_bounds(whole: Event, target: float, relation: Neighbours) -> dict[str, float]:
+def _epsilon_bounds(whole: Event, delta: Fraction, relation: Neighbours) -> dict[str, float]:
     bounds: dict[str, float] = {}
+    target = float(delta)
     if (pure := costs.pure(whole, relation)) is not None:
         bounds["pure"] = _float_up(pure)
     if target == 0:
         return bounds
-    bounds |= composition.bounds(whole, target, relation)
-    if (rho := costs.concentrated(whole, relation)) is not None and target > rho[1]:
-        bounds["zcdp"] = conversions.rho_epsilon(_float_up(rho[0]), target - _float_up(rho[1]))
+    bounds |= composition.bounds(whole, delta, relation)
+    if (rho := costs.concentrated(whole, relation)) is not None and delta > rho[1]:
+        bounds["zcdp"] = conversions.rho_epsilon(_float_up(rho[0]), float(delta - rho[1]) * (1 - 1e-12))
     if (found := costs.gaussian_mu(whole, relation)) is not None:
         mu, slack = found
         bounds["gaussian"] = gaussian.epsilon_of(target * (1 - slack), mu) + slack

@@ -42,13 +42,13 @@ def advanced(*, epsilon: object, delta: object = 0, times: int, slack: object) -
     return ApproximateDP(Fraction(total), min(Fraction(1), count * d + prime))
 
 
-def bounds(event: Event, delta: float, neighbours: Neighbours) -> dict[str, float]:
+def bounds(event: Event, delta: Fraction, neighbours: Neighbours) -> dict[str, float]:
     """Simple and advanced composition of the events at ``delta``, where every part has its own (epsilon, delta)."""
     together = approximate(event, neighbours)
     if together is None or together[1] > delta:
         return {}
     found = {"simple": math.nextafter(float(together[0]), math.inf)}
-    left = delta - float(together[1])
+    left = float(delta - together[1]) * (1 - 1e-12)
     if left > 0:
         parts = [(approximate(part, neighbours), times) for part, times in flatten(event)]
         found["advanced"] = _advanced([(float(cost[0]), times) for cost, times in parts if cost], left)

@@ -14,7 +14,17 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from hubbub.accounting import gaussian
-from hubbub.terms import ApproximateDP, GaussianDP, Measure, NoBound, PureDP, RenyiDP, ZeroConcentratedDP, round_up
+from hubbub.terms import (
+    ApproximateDP,
+    GaussianDP,
+    Measure,
+    NoBound,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+    fraction_of,
+    round_up,
+)
 
 _TINY = 1e-12  # relative; far above the error of a handful of double operations
 
@@ -65,19 +75,20 @@ def curve_epsilon(curve: RenyiDP, delta: float) -> float:
     )
 
 
-def to_approximate(measure: Measure, delta: float) -> ApproximateDP:
+def to_approximate(measure: Measure, delta: object) -> ApproximateDP:
     """Any measure as (epsilon, delta)-DP at the given delta."""
+    asked = fraction_of(delta, name="delta", zero=True)
     slack = getattr(measure, "delta", Fraction(0))
-    left = float(Fraction(delta) - slack)
+    left = float(asked - slack) * (1 - 1e-12)
     if left < 0 or (left == 0 and not isinstance(measure, PureDP | ApproximateDP)):
         raise NoBound(
-            f"this guarantee does not hold at delta = {delta:g}.",
+            f"this guarantee does not hold at delta = {float(asked):g}.",
             why=f"It already needs delta = {float(slack):g}, and a conversion needs some above that.",
             fix="Ask at a larger delta.",
         )
     if isinstance(measure, PureDP | ApproximateDP):
-        return ApproximateDP(measure.epsilon, Fraction(delta))
-    return ApproximateDP(round_up(_convert(measure, left)), Fraction(delta))
+        return ApproximateDP(measure.epsilon, asked)
+    return ApproximateDP(round_up(_convert(measure, left)), asked)
 
 
 def _convert(measure: Measure, delta: float) -> float:

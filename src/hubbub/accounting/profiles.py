@@ -80,8 +80,8 @@ def laplace(scale: Fraction, sensitivity: int) -> Profile:
     top = sensitivity / scale
 
     def smooth(epsilon: Floats) -> Floats:
-        inside = -np.expm1((epsilon - float(top)) / 2)
-        return _probability(np.where(epsilon < -float(top), -np.expm1(epsilon), inside))
+        inside = -np.expm1(np.minimum(0.0, epsilon - float(top)) / 2)
+        return _probability(np.where(epsilon < -float(top), -np.expm1(np.minimum(0.0, epsilon)), inside))
 
     if scale >= _FINE:
         shift = 2 / float(scale)
@@ -102,8 +102,8 @@ def pure(epsilon: float) -> Profile:
     """Anything that is epsilon-DP: randomized response."""
 
     def curve(at: Floats) -> Floats:
-        inside = -np.expm1(at - epsilon) / (1 + np.exp(-epsilon))
-        return _probability(np.where(at < -epsilon, -np.expm1(at), inside))
+        inside = -np.expm1(np.minimum(0.0, at - epsilon)) / (1 + np.exp(-epsilon))
+        return _probability(np.where(at < -epsilon, -np.expm1(np.minimum(0.0, at)), inside))
 
     return Profile.symmetric(curve, reach=epsilon)
 
@@ -119,7 +119,7 @@ def bounded_range(epsilon: float) -> Profile:
 
     def curve(at: Floats) -> Floats:
         inside = np.expm1(np.minimum(0.0, at - epsilon) / 2) ** 2 / -np.expm1(-epsilon)
-        return _probability(np.where(at < -epsilon, -np.expm1(at), inside))
+        return _probability(np.where(at < -epsilon, -np.expm1(np.minimum(0.0, at)), inside))
 
     return Profile.symmetric(curve, reach=epsilon)
 
@@ -130,12 +130,11 @@ def poisson(profile: Profile, rate: float) -> Profile:
         return profile
 
     def remove(epsilon: Floats) -> Floats:
-        gap = np.expm1(epsilon) + rate  # e^epsilon - (1 - q)
-        inner = np.log(np.maximum(gap, 1e-300) / rate)
-        return _probability(np.where(gap > 0, rate * profile.remove(inner), -np.expm1(epsilon)))
+        inner, possible = _before_sampling(epsilon, rate)
+        return _probability(np.where(possible, rate * profile.remove(inner), -np.expm1(np.minimum(0.0, epsilon))))
 
     def add(epsilon: Floats) -> Floats:
-        room = 1 - np.exp(epsilon) * (1 - rate)
+        room = 1 - np.exp(np.minimum(epsilon, 700.0)) * (1 - rate)
         inner = epsilon + np.log(rate / np.maximum(room, 1e-300))
         return _probability(np.where(room > 0, room * profile.add(inner), 0.0))
 
@@ -147,14 +146,22 @@ def fixed_size(profile: Profile, rate: float) -> Profile:
     """On a sample of fixed size, under replacement of one unit; a share ``rate`` is sampled."""
 
     def positive(epsilon: Floats) -> Floats:
-        return rate * profile.remove(np.log1p(np.expm1(epsilon) / rate))
+        return rate * profile.remove(_before_sampling(epsilon, rate)[0])
 
     def curve(epsilon: Floats) -> Floats:
         above = positive(np.abs(epsilon))
-        return _probability(np.where(epsilon >= 0, above, -np.expm1(epsilon) + np.exp(np.minimum(0, epsilon)) * above))
+        return _probability(
+            np.where(epsilon >= 0, above, -np.expm1(np.minimum(0.0, epsilon)) + np.exp(np.minimum(0, epsilon)) * above)
+        )
 
     reach = np.log1p(rate * np.expm1(min(profile.reach, 700.0)))
     return Profile.symmetric(curve, reach=float(min(reach, profile.reach)), slack=profile.slack)
+
+
+def _before_sampling(epsilon: Floats, rate: float) -> tuple[Floats, NDArray[np.bool_]]:
+    """ln((e^epsilon - (1 - q)) / q), the loss that sampling turns into epsilon, and where there is one."""
+    part = -np.expm1(-epsilon.clip(-700.0)) + rate * np.exp(-epsilon.clip(-700.0))  # (e^epsilon - (1-q)) / e^epsilon
+    return epsilon + np.log(np.maximum(part, 1e-300) / rate), part > 0
 
 
 def largest(profiles: list[Profile]) -> Profile:
