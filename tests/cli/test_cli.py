@@ -168,7 +168,6 @@ def test_every_error_of_the_tree_has_an_exit_code() -> None:
         terms.BudgetExceeded: 4,
         terms.MechanismExhausted: 4,
         terms.Unreadable: 5,
-        terms.MissingExtra: 6,
         terms.SecretState: 1,
     }
     for kind, code in expected.items():

@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.cli.demo import tell
 from hubbub.cli.demo.hospital import BILL, open_hospital
 from hubbub.cli.demo.leak import QUESTIONS
+from hubbub.cli.demo.story import tell
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.terms import BudgetExceeded
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from enum import IntEnum
 
-from hubbub.terms import HubbubError, InvalidParameter, MissingExtra, SecretState
+from hubbub.terms import HubbubError, InvalidParameter, SecretState
 from hubbub.terms.errors import AccountingError, BudgetError, FormatError
 
 
@@ -55,7 +55,6 @@ _CODES: tuple[tuple[type[HubbubError], Exit], ...] = (
     (AccountingError, Exit.NOT_PRIVATE),
     (BudgetError, Exit.BUDGET),
     (FormatError, Exit.DESCRIPTOR),
-    (MissingExtra, Exit.BACKEND),
     (SecretState, Exit.OUR_FAULT),
 )
 

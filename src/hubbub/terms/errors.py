@@ -21,8 +21,7 @@
     ├── BudgetError
     │   ├── BudgetExceeded    P401  it does not fit into what is left
     │   └── MechanismExhausted P402 a mechanism that may answer only so often has done so
-    ├── SecretState           P501  a random source was copied or pickled
-    └── MissingExtra          P601  an optional dependency is not installed
+    └── SecretState           P501  an object that holds a secret was copied, pickled or used after a fork
 
 A message has three parts (what could not be done, why, the shortest way on) and is built from public
 facts only: parameters, declared bounds, budgets. Never a row, a value or a true count.
@@ -167,12 +166,6 @@ class MechanismExhausted(BudgetError):
 
 
 class SecretState(HubbubError):
-    """A random source was about to be copied, pickled or shared."""
+    """An object that holds a secret was about to be copied, pickled or used after a fork."""
 
     code = "P501"
-
-
-class MissingExtra(HubbubError):
-    """An optional dependency is not installed."""
-
-    code = "P601"

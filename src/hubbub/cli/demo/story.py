@@ -1,15 +1,11 @@
-"""``hubbub demo``: the whole story on a made-up hospital, one chapter a file. Every number is computed as it runs."""
+"""The chapters of the demo, put together. A new chapter is one new file and one word in ``tell``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from hubbub.cli import output
+from hubbub.cli.demo import budget, choice, leak, meaning, private
 from hubbub.cli.demo.hospital import Hospital, open_hospital
 from hubbub.explain.leaflet import Json, Leaflet, Section
 
@@ -36,19 +32,8 @@ class Demo(Leaflet):
         return {"chapters": [_chapter_json(chapter) for chapter in self.chapters]}
 
 
-def demo(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    svg: Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.")] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write the demo as one page.")] = None,
-) -> None:
-    """A made-up hospital: exact answers leak, private ones do not, and a budget that cannot be overspent."""
-    output.leaflet(tell(), as_json=as_json, svg=svg, html=html)
-
-
 def tell() -> Demo:
     """Run every chapter."""
-    from hubbub.cli.demo import budget, choice, leak, meaning, private
-
     hospital = open_hospital()
     chapters: list[Chapter] = [leak.chapter, private.chapter, choice.chapter, budget.chapter, meaning.chapter]
     return Demo(tuple(chapter(hospital) for chapter in chapters))
