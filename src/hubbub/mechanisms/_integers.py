@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from hubbub import noise
 from hubbub.mechanisms._calibration import one_of
 from hubbub.mechanisms.gaussian import DiscreteGaussian
 from hubbub.mechanisms.laplace import Geometric
 from hubbub.terms import (
-    GaussianNoise,
-    LaplaceNoise,
     MissingParameter,
     Neighbours,
     Unit,
@@ -56,10 +53,3 @@ def integer_noise(
     )
     gaussian.event = replace(gaussian.event, mechanism=name)
     return gaussian
-
-
-def draw_for(event: LaplaceNoise | GaussianNoise, count: int, rng: noise.Source | None) -> list[int]:
-    """``count`` independent draws of the event's noise, in grid steps."""
-    if isinstance(event, LaplaceNoise):
-        return [int(x) for x in noise.discrete_laplace(event.scale / event.grid, count, rng=rng)]
-    return [int(x) for x in noise.discrete_gaussian(event.sigma / event.grid, count, rng=rng)]

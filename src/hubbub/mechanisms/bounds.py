@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
+from hubbub.mechanisms._additive import AdditiveNoise
 from hubbub.mechanisms._columns import Column, Value, column_of
 from hubbub.mechanisms._integers import integer_noise
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._thresholds import laplace_threshold
 from hubbub.terms import (
-    GaussianNoise,
-    LaplaceNoise,
     Neighbours,
     OutOfRange,
     ReversedBounds,
@@ -28,7 +28,7 @@ from hubbub.terms import (
 _LIMIT = Fraction(2) ** 1000
 
 
-class FindRange:
+class FindRange(Mechanism):
     """Find powers of two that enclose the bulk of a column, from noisy counts in public buckets.
 
     The buckets are [0, s], (s, 2s], (2s, 4s], ... up to ``largest`` and their mirror images below zero, with s =
@@ -75,12 +75,8 @@ class FindRange:
             neighbours=relation,
             unit=unit,
         )
+        self.event: AdditiveNoise = self._noise.event
         self.threshold = laplace_threshold(moved / cost, tries=2 * len(self._edges), chance=chance)
-
-    @property
-    def event(self) -> LaplaceNoise | GaussianNoise:
-        """What a release does, as data."""
-        return self._noise.event
 
     def release(self, values: Column, *, rng: noise.Source | None = None) -> tuple[float, float] | None:
         """(lower, upper), or None if no bucket stands out."""

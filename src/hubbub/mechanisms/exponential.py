@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 from hubbub import noise
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._selection import ScoreReader, Scores, least_gap, rivals_of, spread_of
 from hubbub.terms import ExponentialChoice, Neighbours, Unit, positive
 
 
-class Exponential:
+class Exponential(Mechanism):
     """Choose a candidate with probability proportional to exp(epsilon * score / (2 * sensitivity)).
 
     Guarantee: epsilon-DP for the given unit and neighbours, if ``sensitivity`` bounds how far one unit moves any
@@ -43,7 +44,7 @@ class Exponential:
         cost = positive(epsilon, name="epsilon")
         self.rate = cost / spread_of(sensitivity, monotone=monotone, neighbours=relation)
         self._reader = ScoreReader(rate=self.rate, missing=missing)
-        self.event = ExponentialChoice(epsilon=cost, neighbours=relation, unit=unit or Unit())
+        self.event: ExponentialChoice = ExponentialChoice(epsilon=cost, neighbours=relation, unit=unit or Unit())
 
     def release(self, scores: Scores, *, rng: noise.Source | None = None) -> int:
         """The index of the chosen candidate."""

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hubbub import noise
 from hubbub.accounting.gaussian import sigma_for
+from hubbub.mechanisms._additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms._calibration import one_of
-from hubbub.mechanisms._errors import gaussian_error
-from hubbub.mechanisms._values import Number, Numbers, Steps, grid_for, integers_of, plus, scaled, shape_of, steps_of
+from hubbub.mechanisms._values import grid_for
 from hubbub.terms import (
     GaussianNoise,
     MissingParameter,
@@ -26,7 +21,7 @@ from hubbub.terms import (
 )
 
 
-class Gaussian:
+class Gaussian(RealMechanism):
     """Add Gaussian noise to a number or a vector of reals.
 
     Guarantee: (epsilon, delta)-DP, or rho-zCDP, for the given unit and neighbours, if ``sensitivity`` bounds,
@@ -61,7 +56,7 @@ class Gaussian:
         grid = grid_for(_sigma(way, delta, declared, declared / (1 << 20), count))
         rounded = declared + root_of(count) * grid
         self._missing = exact(missing, name="missing")
-        self.event = GaussianNoise(
+        self.event: GaussianNoise = GaussianNoise(
             sigma=_sigma(way, delta, rounded, grid, count),
             sensitivity=rounded,
             grid=grid,
@@ -75,23 +70,8 @@ class Gaussian:
         """The noise's standard deviation in the input's own units."""
         return float(self.event.sigma)
 
-    @overload
-    def release(self, x: Number, *, rng: noise.Source | None = None) -> float: ...
-    @overload
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> float | NDArray[np.float64]: ...
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> float | NDArray[np.float64]:
-        """``x`` with fresh noise: a float for a number, an array for several."""
-        steps = steps_of(x, grid=self.event.grid, missing=self._missing, dimension=self.event.dimension)
-        drawn = noise.discrete_gaussian(self.event.sigma / self.event.grid, shape_of(steps), rng=rng)
-        return scaled(plus(steps, drawn), self.event.grid)
 
-    def error(self, confidence: object) -> float:
-        """The distance that each coordinate's error stays within, with that confidence."""
-        steps = gaussian_error(self.event.sigma / self.event.grid, confidence) + 1
-        return float(steps * self.event.grid)
-
-
-class DiscreteGaussian:
+class DiscreteGaussian(IntegerMechanism):
     """Add discrete Gaussian noise to an integer or a vector of integers.
 
     Guarantee: (epsilon, delta)-DP, or rho-zCDP, for the given unit and neighbours, if ``sensitivity`` bounds,
@@ -120,7 +100,7 @@ class DiscreteGaussian:
         declared = sensitivity_of(sensitivity)
         count = whole(dimension, name="dimension")
         way = one_of(epsilon=epsilon, sigma=sigma, rho=rho)
-        self.event = GaussianNoise(
+        self.event: GaussianNoise = GaussianNoise(
             sigma=_sigma(way, delta, declared, Fraction(1), count),
             sensitivity=declared,
             grid=Fraction(1),
@@ -129,19 +109,6 @@ class DiscreteGaussian:
             neighbours=Neighbours.parse(neighbours),
             unit=unit or Unit(),
         )
-
-    @overload
-    def release(self, x: int, *, rng: noise.Source | None = None) -> int: ...
-    @overload
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> int | Steps: ...
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> int | Steps:
-        """``x`` with fresh noise: an int for an integer, an array of integers for several."""
-        steps = integers_of(x, dimension=self.event.dimension)
-        return plus(steps, noise.discrete_gaussian(self.event.sigma, shape_of(steps), rng=rng))
-
-    def error(self, confidence: object) -> int:
-        """The distance that each coordinate's error stays within, with that confidence."""
-        return gaussian_error(self.event.sigma, confidence)
 
 
 def _sigma(way: tuple[str, Fraction], delta: object, sensitivity: Fraction, grid: Fraction, dimension: int) -> Fraction:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
+from hubbub.mechanisms._additive import AdditiveNoise
 from hubbub.mechanisms._integers import integer_noise
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._values import Steps
 from hubbub.terms import (
     EmptyInput,
-    GaussianNoise,
-    LaplaceNoise,
     Neighbours,
     OutOfRange,
     Unit,
@@ -24,7 +24,7 @@ from hubbub.terms import (
 )
 
 
-class Histogram:
+class Histogram(Mechanism):
     """Count values by category, with noise on every count, empty ones too.
 
     Guarantee: epsilon-DP, (epsilon, delta)-DP or rho-zCDP for the given unit and neighbours, if one unit has at
@@ -71,11 +71,7 @@ class Histogram:
             neighbours=relation,
             unit=unit,
         )
-
-    @property
-    def event(self) -> LaplaceNoise | GaussianNoise:
-        """What a release does, as data."""
-        return self._noise.event
+        self.event: AdditiveNoise = self._noise.event
 
     @property
     def categories(self) -> list[Hashable]:

@@ -12,6 +12,7 @@ import numpy as np
 from hubbub import noise as raw
 from hubbub.mechanisms._calibration import one_of
 from hubbub.mechanisms._errors import gaussian_error, laplace_error
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._thresholds import gaussian_threshold, laplace_threshold, share_of
 from hubbub.mechanisms.gaussian import DiscreteGaussian
 from hubbub.noise.fixed import enclose_exp_neg
@@ -35,7 +36,7 @@ K = TypeVar("K", bound=Hashable)
 _LONGEST_TABLE = 1 << 22
 
 
-class ThresholdKeys:
+class ThresholdKeys(Mechanism):
     """Name the keys whose noisy number of people reaches a threshold, with that noisy number.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, or delta-approximate rho-zCDP if ``rho`` is
@@ -110,7 +111,7 @@ class ThresholdKeys:
         return (gaussian_error if self._gaussian else laplace_error)(self.scale, confidence)
 
 
-class OptimalKeys:
+class OptimalKeys(Mechanism):
     """Name each key with the highest probability that its number of people allows; counts are not released.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if the counts are of units per key and one unit
@@ -141,7 +142,7 @@ class OptimalKeys:
         cost, chance = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
         keys = _moved(max_keys_per_unit, relation)
         self._chances = keep_chances(cost / keys, share_of(chance, keys))
-        self.event = ApproximateStep(
+        self.event: ApproximateStep = ApproximateStep(
             mechanism="optimal-keys", epsilon=cost, delta=chance, neighbours=relation, unit=unit or Unit()
         )
 

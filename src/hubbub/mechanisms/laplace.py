@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import overload
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hubbub import noise
+from hubbub.mechanisms._additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms._calibration import one_of
-from hubbub.mechanisms._errors import laplace_error
-from hubbub.mechanisms._values import Number, Numbers, Steps, grid_for, integers_of, plus, scaled, shape_of, steps_of
+from hubbub.mechanisms._values import grid_for
 from hubbub.terms import LaplaceNoise, Neighbours, Unit, exact, sensitivity_of, whole
 
 
-class Laplace:
+class Laplace(RealMechanism):
     """Add Laplace noise to a number or a vector of reals.
 
     Guarantee: epsilon-DP for the given unit and neighbours, if ``sensitivity`` bounds, in L1 over all
@@ -50,7 +45,7 @@ class Laplace:
         grid = grid_for(value if way == "scale" else declared / value)
         rounded = declared + count * grid
         self._missing = exact(missing, name="missing")
-        self.event = LaplaceNoise(
+        self.event: LaplaceNoise = LaplaceNoise(
             scale=value if way == "scale" else rounded / value,
             sensitivity=rounded,
             grid=grid,
@@ -64,23 +59,8 @@ class Laplace:
         """The noise scale in the input's own units; the standard deviation is sqrt(2) times that."""
         return float(self.event.scale)
 
-    @overload
-    def release(self, x: Number, *, rng: noise.Source | None = None) -> float: ...
-    @overload
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> float | NDArray[np.float64]: ...
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> float | NDArray[np.float64]:
-        """``x`` with fresh noise: a float for a number, an array for several."""
-        steps = steps_of(x, grid=self.event.grid, missing=self._missing, dimension=self.event.dimension)
-        drawn = noise.discrete_laplace(self.event.scale / self.event.grid, shape_of(steps), rng=rng)
-        return scaled(plus(steps, drawn), self.event.grid)
 
-    def error(self, confidence: object) -> float:
-        """The distance that each coordinate's error stays within, with that confidence."""
-        steps = laplace_error(self.event.scale / self.event.grid, confidence) + 1
-        return float(steps * self.event.grid)
-
-
-class Geometric:
+class Geometric(IntegerMechanism):
     """Add discrete Laplace noise to an integer or a vector of integers.
 
     Guarantee: epsilon-DP for the given unit and neighbours, if the integer ``sensitivity`` bounds, in L1 over
@@ -105,7 +85,7 @@ class Geometric:
     ) -> None:
         declared = Fraction(whole(sensitivity, name="sensitivity"))
         way, value = one_of(epsilon=epsilon, scale=scale)
-        self.event = LaplaceNoise(
+        self.event: LaplaceNoise = LaplaceNoise(
             scale=value if way == "scale" else declared / value,
             sensitivity=declared,
             grid=Fraction(1),
@@ -114,16 +94,3 @@ class Geometric:
             neighbours=Neighbours.parse(neighbours),
             unit=unit or Unit(),
         )
-
-    @overload
-    def release(self, x: int, *, rng: noise.Source | None = None) -> int: ...
-    @overload
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> int | Steps: ...
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> int | Steps:
-        """``x`` with fresh noise: an int for an integer, an array of integers for several."""
-        steps = integers_of(x, dimension=self.event.dimension)
-        return plus(steps, noise.discrete_laplace(self.event.scale, shape_of(steps), rng=rng))
-
-    def error(self, confidence: object) -> int:
-        """The distance that each coordinate's error stays within, with that confidence."""
-        return laplace_error(self.event.scale, confidence)

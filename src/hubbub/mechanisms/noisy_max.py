@@ -6,12 +6,13 @@ import math
 from fractions import Fraction
 
 from hubbub import noise
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._selection import ScoreReader, Scores, least_gap, noisy_race, rivals_of, spread_of
 from hubbub.mechanisms._values import grid_for
 from hubbub.terms import Neighbours, PureStep, Unit, positive, sensitivity_of
 
 
-class ReportNoisyMax:
+class ReportNoisyMax(Mechanism):
     """Add Laplace noise to every score and name the candidate with the highest noisy one.
 
     Guarantee: epsilon-DP for the given unit and neighbours, if ``sensitivity`` bounds how far one unit moves any
@@ -45,7 +46,9 @@ class ReportNoisyMax:
         moved = math.floor(sensitivity_of(sensitivity) / self._grid) + 1  # grid steps, after rounding
         self._scale = times * moved / cost
         self._reader = ScoreReader(rate=1 / (self._scale * self._grid), missing=missing)
-        self.event = PureStep(mechanism="report-noisy-max", epsilon=cost, neighbours=relation, unit=unit or Unit())
+        self.event: PureStep = PureStep(
+            mechanism="report-noisy-max", epsilon=cost, neighbours=relation, unit=unit or Unit()
+        )
 
     @property
     def scale(self) -> float:
@@ -64,7 +67,7 @@ class ReportNoisyMax:
         return least_gap(noisy_race(rivals_of(candidates)), confidence) * self.scale
 
 
-class PermuteAndFlip:
+class PermuteAndFlip(Mechanism):
     """Visit the candidates in random order and take one with probability exp(-rate * (best - score)).
 
     Guarantee: epsilon-DP for the given unit and neighbours, if ``sensitivity`` bounds how far one unit moves any
@@ -95,7 +98,9 @@ class PermuteAndFlip:
         cost = positive(epsilon, name="epsilon")
         self.rate = cost / spread_of(sensitivity, monotone=monotone, neighbours=relation)
         self._reader = ScoreReader(rate=self.rate, missing=missing)
-        self.event = PureStep(mechanism="permute-and-flip", epsilon=cost, neighbours=relation, unit=unit or Unit())
+        self.event: PureStep = PureStep(
+            mechanism="permute-and-flip", epsilon=cost, neighbours=relation, unit=unit or Unit()
+        )
 
     def release(self, scores: Scores, *, rng: noise.Source | None = None) -> int:
         """The index of the chosen candidate."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.mechanisms._bounds import interval
 from hubbub.mechanisms._columns import Column, column_of
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._selection import least_gap
 from hubbub.terms import (
     ExponentialChoice,
@@ -30,7 +31,7 @@ _FINEST_Q = 10**9
 _MOST_CANDIDATES = 1 << 52
 
 
-class Quantile:
+class Quantile(Mechanism):
     """A value below which about a share ``q`` of the data lies, from the grid lower, lower + step, ..., upper.
 
     Guarantee: epsilon-DP for the given unit and neighbours, if one unit has at most ``max_per_unit`` values (the
@@ -69,7 +70,9 @@ class Quantile:
         most = whole(max_per_unit, name="max_per_unit")
         sensitivity = most * (max(self._q, 1 - self._q) if relation is Neighbours.ADD_REMOVE else Fraction(1))
         self.rate = cost / (2 * sensitivity)
-        self.event = ExponentialChoice(epsilon=cost, mechanism="quantile", neighbours=relation, unit=unit or Unit())
+        self.event: ExponentialChoice = ExponentialChoice(
+            epsilon=cost, mechanism="quantile", neighbours=relation, unit=unit or Unit()
+        )
 
     def release(self, values: Column, *, rng: noise.Source | None = None) -> float:
         """One of the candidates."""

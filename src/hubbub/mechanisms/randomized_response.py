@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._values import integer_array
 from hubbub.terms import (
     EmptyInput,
@@ -46,7 +47,7 @@ class Mean:
     standard_error: float
 
 
-class RandomizedResponse:
+class RandomizedResponse(Mechanism):
     """Report one of the values 0, ..., values - 1: the true one with probability e^epsilon / (e^epsilon + values - 1).
 
     Guarantee: epsilon-DP for the value of one person (``neighbours="replace"``), also against whoever collects the
@@ -78,7 +79,7 @@ class RandomizedResponse:
         cost = positive(epsilon, name="epsilon")
         self.values = _count_of(values)
         self._missing = _code(missing, self.values)
-        self.event = PureStep(
+        self.event: PureStep = PureStep(
             mechanism="randomized-response", epsilon=cost, neighbours=_replace(neighbours), unit=unit or Unit()
         )
 

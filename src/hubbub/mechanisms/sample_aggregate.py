@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.mechanisms._bounds import interval
 from hubbub.mechanisms._errors import laplace_error
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._values import grid_for
 from hubbub.terms import LaplaceNoise, Neighbours, NotANumber, Unit, positive, whole
 
 Rows = Sequence[Any] | NDArray[Any]
 
 
-class SampleAggregate:
+class SampleAggregate(Mechanism):
     """The mean over random blocks of a function of each block, with Laplace noise.
 
     Guarantee: epsilon-DP for the given unit and neighbours, if one unit has at most ``max_per_unit`` rows (the caller
@@ -64,7 +65,7 @@ class SampleAggregate:
         self._low, self._high = round(self._lower / self._grid), round(self._upper / self._grid)
         moved = touched * (self._high - self._low)  # of the sum of all blocks, in grid steps
         unit_step = self._grid / self.blocks  # what one step of the sum is in the mean
-        self.event = LaplaceNoise(
+        self.event: LaplaceNoise = LaplaceNoise(
             scale=moved / cost * unit_step,
             sensitivity=moved * unit_step,
             grid=unit_step,

@@ -10,6 +10,7 @@ from threading import Lock
 import numpy as np
 
 from hubbub import noise
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._secret import Secret
 from hubbub.mechanisms._selection import laplace_log_cdf, least_gap, spread_of
 from hubbub.mechanisms._values import Number, grid_for, steps_of
@@ -26,7 +27,7 @@ from hubbub.terms import (
 )
 
 
-class AboveThreshold(Secret):
+class AboveThreshold(Secret, Mechanism):
     """Say for each value in turn whether it lies above a threshold, until ``count`` of them did.
 
     Guarantee: epsilon-DP for the given unit and neighbours and all answers together, if ``sensitivity`` bounds how
@@ -74,7 +75,9 @@ class AboveThreshold(Secret):
         self._missing = exact(missing, name="missing")
         self._noisy_threshold: int | None = None
         self._lock = Lock()
-        self.event = PureStep(mechanism="above-threshold", epsilon=cost, neighbours=relation, unit=unit or Unit())
+        self.event: PureStep = PureStep(
+            mechanism="above-threshold", epsilon=cost, neighbours=relation, unit=unit or Unit()
+        )
 
     @property
     def left(self) -> int:

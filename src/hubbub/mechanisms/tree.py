@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.mechanisms._integers import draw_for, integer_noise
+from hubbub.mechanisms._additive import AdditiveNoise, drawn
+from hubbub.mechanisms._integers import integer_noise
+from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._secret import Secret
 from hubbub.mechanisms._values import Steps, integer_array, packed
 from hubbub.terms import (
-    GaussianNoise,
     LaplaceNoise,
     MechanismExhausted,
     Neighbours,
@@ -26,7 +27,7 @@ from hubbub.terms import (
 )
 
 
-class TreeCounter(Secret):
+class TreeCounter(Secret, Mechanism):
     """Tell the noisy total so far after every element of a stream of integers.
 
     Guarantee: epsilon-DP, (epsilon, delta)-DP or rho-zCDP for all totals together, if one unit changes one element of
@@ -63,7 +64,7 @@ class TreeCounter(Secret):
         self.horizon = whole(horizon, name="horizon")
         most = whole(max_change, name="max_change")
         levels = self.horizon.bit_length()
-        self.event: LaplaceNoise | GaussianNoise = integer_noise(
+        self.event: AdditiveNoise = integer_noise(
             "tree",
             l1=levels * most,
             l2_squared=levels * most**2,
@@ -98,8 +99,8 @@ class TreeCounter(Secret):
             )
         with self._lock:
             self._check_horizon(elements.size)
-            drawn = draw_for(self.event, elements.size, rng)
-            totals = [self._step(x, z) for x, z in zip(elements.tolist(), drawn, strict=True)]
+            noises = drawn(self.event, elements.shape, rng=rng)
+            totals = [self._step(x, z) for x, z in zip(elements.tolist(), noises.tolist(), strict=True)]
         return packed(totals, (len(totals),))
 
     def error(self, confidence: object) -> int:
@@ -110,13 +111,13 @@ class TreeCounter(Secret):
     def __repr__(self) -> str:
         return f"TreeCounter(horizon={self.horizon}, time={self._time})"
 
-    def _step(self, value: int, drawn: int) -> int:
+    def _step(self, value: int, noisy: int) -> int:
         """The element completes the partial sum at the lowest bit of the time; the total is a sum over its bits."""
         self._time += 1
         level = (self._time & -self._time).bit_length() - 1
         self._sums[level] = value + sum(self._sums[:level])
         self._sums[:level] = [0] * level
-        self._noisy[level] = self._sums[level] + drawn
+        self._noisy[level] = self._sums[level] + noisy
         return sum(self._noisy[i] for i in range(self._time.bit_length()) if self._time >> i & 1)
 
     def _check_horizon(self, more: int) -> None:
@@ -128,7 +129,7 @@ class TreeCounter(Secret):
             )
 
 
-def _error_of_sum(event: LaplaceNoise | GaussianNoise, terms: int, level: float) -> int:
+def _error_of_sum(event: AdditiveNoise, terms: int, level: float) -> int:
     """The least w with P(|sum of ``terms`` draws| > w) <= 1 - level, on a grid of at most 256 cells per scale."""
     scale = float(event.scale if isinstance(event, LaplaceNoise) else event.sigma)
     cell = max(1, math.ceil(scale / 256))
