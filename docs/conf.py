@@ -13,6 +13,7 @@ sys.path.insert(0, str(HERE))
 
 import _bibliography  # noqa: E402
 import _docstrings  # noqa: E402
+import _math  # noqa: E402
 
 project = "Hubbub"
 author = "The Hubbub authors"
@@ -24,6 +25,7 @@ myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = "Hubbub"
 html_copy_source = False
 html_show_sphinx = False
@@ -44,6 +46,7 @@ _bibliography.register_style()
 
 def setup(app: Sphinx) -> None:
     """Connect the helpers beside this file."""
+    _math.register(app)
     app.connect("autodoc-process-docstring", _docstrings.process)
     app.connect("doctree-resolved", _bibliography.link_keys)
     app.connect("source-read", _complete_index)

@@ -4,10 +4,11 @@
 - ``noise_for``: how much noise a target asks for
 - ``filters``: budgets while steps are chosen adaptively; odometers
 - ``composition``, ``amplification``, ``groups``, ``conversions``: the theorems of the lectures, one by one
+- ``rdp`` (the moments accountant), ``pld`` (privacy-loss distributions), ``gaussian``: single currencies
 - ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
 """
 
-from hubbub.accounting import amplification, composition, conversions, filters, gaussian, groups
+from hubbub.accounting import amplification, composition, conversions, filters, gaussian, groups, pld, rdp
 from hubbub.accounting.bounds import Delta, Epsilon, delta, epsilon
 from hubbub.accounting.calibrate import noise_for
 from hubbub.accounting.gaussian import classic_sigma
@@ -31,4 +32,6 @@ __all__ = [
     "gaussian",
     "groups",
     "noise_for",
+    "pld",
+    "rdp",
 ]
