@@ -13,7 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub import accounting
-from hubbub.accounting import Compose, Parallel, Poisson, Repeat, WithoutReplacement, delta, epsilon, profiles
+from hubbub.accounting import (
+    Compose,
+    Parallel,
+    Poisson,
+    Repeat,
+    WithoutReplacement,
+    classes,
+    costs,
+    delta,
+    epsilon,
+    profiles,
+)
 from hubbub.accounting.gaussian import delta_of, epsilon_of
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace
 from hubbub.terms import (
@@ -22,6 +33,7 @@ from hubbub.terms import (
     ExponentialChoice,
     GaussianNoise,
     LaplaceNoise,
+    Neighbours,
     NoBound,
     OutOfRange,
     PureStep,
@@ -258,6 +270,33 @@ def test_many_different_events_are_reported_within_one_percent() -> None:
     assert full * (1 - 1e-3) <= ours.bounds["loss distribution"] <= full * 1.01
 
 
+@settings(max_examples=60)
+@given(
+    st.one_of(
+        st.builds(lambda e: Laplace(sensitivity=1, epsilon=e).event, st.fractions(Fraction(1, 500), 3)),
+        st.builds(lambda t: Geometric(sensitivity=2, scale=t).event, st.fractions(Fraction(1, 2), 50)),
+        st.builds(lambda e: PureStep(mechanism="x", epsilon=e), st.fractions(Fraction(1, 500), 3)),
+        st.builds(lambda e: ExponentialChoice(epsilon=e), st.fractions(Fraction(1, 500), 3)),
+        st.builds(
+            lambda e: ApproximateStep(mechanism="x", epsilon=e, delta=e / 10**6), st.fractions(Fraction(1, 500), 3)
+        ),
+        st.builds(
+            lambda s, q: Poisson(Gaussian(sensitivity=1, sigma=s).event, q),
+            st.fractions(Fraction(1, 2), 20),
+            st.fractions(Fraction(1, 100), 1),
+        ),
+    )
+)
+def test_a_class_dominates_its_members_by_little(event) -> None:
+    """Long reports round events up to classes: never down, and never by more than two classes' worth."""
+    member, above = (costs.profile(e, Neighbours.ADD_REMOVE) for e in (event, classes._class_of(event)))
+    at = np.linspace(-1.5, 1.5, 61) * member.reach
+    for direction in ("remove", "add"):
+        low, high = getattr(member, direction)(at), getattr(above, direction)(at)
+        assert np.all(high >= low * (1 - 1e-9) - 1e-12)
+        assert np.all(high <= np.maximum(low * 1.05, low + 0.05 * (1 - low)) + 0.02)
+
+
 # ---------------------------------------------------------------- laws
 
 
@@ -358,12 +397,8 @@ def test_a_concentrated_step_adds_its_rho_and_delta() -> None:
 
 
 def test_permute_and_flip_pays_four_times_what_the_exponential_mechanism_pays() -> None:
-    chosen = accounting.costs.concentrated(
-        ExponentialChoice(epsilon=Fraction(1)), accounting.bounds.Neighbours.ADD_REMOVE
-    )
-    flipped = accounting.costs.concentrated(
-        PureStep(mechanism="permute-and-flip", epsilon=Fraction(1)), accounting.bounds.Neighbours.ADD_REMOVE
-    )
+    chosen = costs.concentrated(ExponentialChoice(epsilon=Fraction(1)), Neighbours.ADD_REMOVE)
+    flipped = costs.concentrated(PureStep(mechanism="permute-and-flip", epsilon=Fraction(1)), Neighbours.ADD_REMOVE)
     assert (chosen[0], flipped[0]) == (Fraction(1, 8), Fraction(1, 2))
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from hubbub.accounting import composition, conversions, costs, gaussian, lower, pld, rdp
+from hubbub.accounting import classes, composition, conversions, costs, gaussian, lower, pld, rdp
 from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, NoBound, WrongShape, exact, fraction_of, positive
 
 Events = Event | Iterable[Event]
@@ -125,9 +125,10 @@ def _epsilon_bounds(whole: Event, delta: Fraction, relation: Neighbours) -> dict
         bounds["gaussian"] = gaussian.epsilon_of(target * (1 - slack), mu) + slack
         if not any(isinstance(step, GaussianNoise) and gaussian.is_summed(step) for step in whole.steps()):
             return bounds  # exact: nothing can be better
-    if (curve := rdp.curve(whole, relation)) is not None:
+    simpler = classes.simplified(whole)
+    if (curve := rdp.curve(simpler, relation)) is not None:
         bounds["renyi"] = conversions.curve_epsilon(curve, target)
-    if (losses := pld.compose([whole], relation)) is not None:
+    if (losses := pld.compose(simpler, relation)) is not None:
         bounds["loss distribution"] = losses.epsilon(target)
     return bounds
 
@@ -141,7 +142,7 @@ def _delta_bounds(whole: Event, target: float, relation: Neighbours) -> dict[str
     if (found := costs.gaussian_mu(whole, relation)) is not None:
         mu, slack = found
         bounds["gaussian"] = min(1.0, gaussian.delta_of(max(0.0, target - slack), mu) * (1 + slack))
-    if (losses := pld.compose([whole], relation)) is not None:
+    if (losses := pld.compose(classes.simplified(whole), relation)) is not None:
         bounds["loss distribution"] = losses.delta(target)
     return bounds
 

@@ -44,14 +44,16 @@ def advanced(*, epsilon: object, delta: object = 0, times: int, slack: object) -
 
 def bounds(event: Event, delta: Fraction, neighbours: Neighbours) -> dict[str, float]:
     """Simple and advanced composition of the events at ``delta``, where every part has its own (epsilon, delta)."""
-    together = approximate(event, neighbours)
-    if together is None or together[1] > delta:
+    parts = [(approximate(part, neighbours), times) for part, times in flatten(event)]
+    known = [(cost, times) for cost, times in parts if cost is not None]
+    used = sum((times * cost[1] for cost, times in known), Fraction(0))
+    if len(known) < len(parts) or used > delta:
         return {}
-    found = {"simple": math.nextafter(float(together[0]), math.inf)}
-    left = float(delta - together[1]) * (1 - 1e-12)
+    total = sum((times * cost[0] for cost, times in known), Fraction(0))
+    found = {"simple": math.nextafter(float(total), math.inf)}
+    left = float(delta - used) * (1 - 1e-12)
     if left > 0:
-        parts = [(approximate(part, neighbours), times) for part, times in flatten(event)]
-        found["advanced"] = _advanced([(float(cost[0]), times) for cost, times in parts if cost], left)
+        found["advanced"] = _advanced([(float(cost[0]), times) for cost, times in known], left)
     return found
 
 

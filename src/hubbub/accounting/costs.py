@@ -115,6 +115,8 @@ def _(event: WithoutReplacement, neighbours: Neighbours) -> Fraction | None:
 
 def approximate(event: Event, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
     """The event's own (epsilon, delta), where it is made of pure and approximate steps."""
+    if not isinstance(event, Compose | Repeat):
+        return _approximate_part(event, neighbours)
     total = [Fraction(0), Fraction(0)]
     for part, times in flatten(event):
         cost = _approximate_part(part, neighbours)

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,24 +20,10 @@ import numpy as np
 from hubbub.accounting.costs import Count, flatten, profile
 from hubbub.accounting.gaussian import is_summed, mu_of
 from hubbub.accounting.profiles import Curve, Profile
-from hubbub.terms import (
-    ApproximateStep,
-    Compose,
-    Event,
-    ExponentialChoice,
-    GaussianNoise,
-    LaplaceNoise,
-    Neighbours,
-    Poisson,
-    PureStep,
-    Repeat,
-)
+from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, Poisson, Repeat
 
 _LARGEST_STEP = 2.0**-13
 _MOST_NODES = 2.0**20
-_DISTINCT = 256  # more kinds of events than this are rounded up to classes
-_FINEST = 1 << 34  # grid steps per scale from which Laplace events share a grid
-_RATIO = 1.01  # from one class to the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +46,9 @@ class LossDistribution:
         return min(1.0, found * (1 + self.slack) + self.noise_floor)
 
 
-def compose(events: Iterable[Event], neighbours: Neighbours) -> LossDistribution | None:
-    """The loss distribution of all events together, or None where one of them has no profile."""
-    counts = _classes([part for event in events for part in flatten(event)])
-    found = [(_profile(event, neighbours), times) for event, times in counts]
+def compose(event: Event, neighbours: Neighbours) -> LossDistribution | None:
+    """The loss distribution of an event, or None where a part of it has no profile."""
+    found = [(_profile(part, neighbours), times) for part, times in _merged(flatten(event))]
     terms = [(curve, times) for curve, times in found if curve is not None]
     if len(terms) < len(found):
         return None
@@ -96,16 +79,11 @@ def _profile(event: Event, neighbours: Neighbours) -> Profile | _ReplacedSample 
     return profile(event, neighbours)
 
 
-def _classes(parts: list[Count]) -> list[Count]:
-    """Equal events counted, Gaussians merged into one, and, if there are many kinds, rounded up to classes."""
+def _merged(parts: list[Count]) -> list[Count]:
+    """Equal events counted once, and Gaussians, which compose in closed form, merged into one."""
     counts: Counter[Event] = Counter()
     for event, times in parts:
         counts[event] += times
-    if len(counts) > _DISTINCT:
-        coarse: Counter[Event] = Counter()
-        for event, times in counts.items():
-            coarse[_coarser(event)] += times
-        counts = coarse
     gaussians = [(event, times) for event, times in counts.items() if _merges(event)]
     others = [(event, times) for event, times in counts.items() if not _merges(event)]
     if not gaussians:
@@ -115,49 +93,6 @@ def _classes(parts: list[Count]) -> list[Count]:
 
 def _merges(event: Event) -> bool:
     return isinstance(event, GaussianNoise) and not is_summed(event)
-
-
-def _coarser(event: Event) -> Event:
-    """An event of the nearest class above, which dominates this one."""
-    if isinstance(event, LaplaceNoise):
-        return _coarser_laplace(event)
-    if isinstance(event, PureStep | ExponentialChoice):
-        return type(event)(mechanism=event.mechanism, epsilon=_up(event.epsilon), neighbours=event.neighbours)
-    if isinstance(event, ApproximateStep):
-        return ApproximateStep(
-            mechanism=event.mechanism,
-            epsilon=_up(event.epsilon),
-            delta=min(_up(event.delta), (1 + event.delta) / 2),
-            neighbours=event.neighbours,
-        )
-    if isinstance(event, Poisson) and isinstance(event.event, GaussianNoise):
-        return Poisson(_coarser_gaussian(event.event), min(Fraction(1), _up(event.rate)))
-    return event
-
-
-def _coarser_laplace(event: LaplaceNoise) -> LaplaceNoise:
-    """Less noise of the same kind: on fine grids a standard scale, on coarse ones the same sensitivity."""
-    steps = event.scale / event.grid
-    if steps >= _FINEST:
-        scale = 1 / _up(event.epsilon)
-        return LaplaceNoise(scale=scale, sensitivity=Fraction(1), grid=scale / _FINEST, neighbours=event.neighbours)
-    scale = event.grid / _up(1 / steps)
-    return LaplaceNoise(scale=scale, sensitivity=event.sensitivity, grid=event.grid, neighbours=event.neighbours)
-
-
-def _coarser_gaussian(event: GaussianNoise) -> GaussianNoise:
-    found = mu_of(event)
-    if found is None:
-        return event
-    sigma = 1 / _up(Fraction(found[0]))
-    grid = sigma / (1 << 40)
-    return GaussianNoise(sigma=sigma, sensitivity=Fraction(1), grid=grid, neighbours=event.neighbours)
-
-
-def _up(value: Fraction) -> Fraction:
-    """The least power of the ratio that is not below ``value``."""
-    power = math.ceil(math.log(value) / math.log(_RATIO) - 1e-9)
-    return max(value, Fraction(_RATIO**power))
 
 
 def _grid(terms: list[tuple[Profile | _ReplacedSample, int]]) -> tuple[float, float]:
@@ -205,7 +140,7 @@ def _dots(curve: Curve, reach: float, step: float) -> Any:
 
 def _power(distribution: Any, times: int) -> Any:
     """The distribution composed with itself; for few times by squaring, which is quicker than the general way."""
-    if times > 64:
+    if times > 512:
         return distribution.self_compose(times)
     squares = [distribution]
     while len(squares) < times.bit_length():
