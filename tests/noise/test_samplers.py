@@ -88,13 +88,21 @@ def test_single_draws_work_at_scales_beyond_64_bits() -> None:
     assert fit_continuous(draws, stats.norm.ppf, cells=30) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("trials, p", [(1, Fraction(1, 3)), (40, Fraction(1, 2)), (600, Fraction(3, 10))])
+@pytest.mark.parametrize(
+    "trials, p", [(1, Fraction(1, 3)), (40, Fraction(1, 2)), (130, Fraction(1, 2)), (600, Fraction(3, 10))]
+)
 def test_binomial_draws_follow_the_exact_mass_function(trials: int, p: Fraction) -> None:
     draws = noise.binomial(trials, p, size=200_000, rng=seeded(8))
     law = stats.binom(trials, float(p))
     assert fit(draws, lambda k: float(law.pmf(k)), range(trials + 1)) > FALSE_ALARM
     wrong = stats.binom(trials, float(p) * 1.1)
     assert fit(draws, lambda k: float(wrong.pmf(k)), range(trials + 1)) < FALSE_ALARM
+
+
+def test_many_fair_coins_are_counted_in_pieces() -> None:
+    trials = (1 << 17) + 7
+    draws = noise.binomial(trials, Fraction(1, 2), size=400, rng=seeded(17))
+    assert stats.kstest((draws - trials / 2) / (trials / 4) ** 0.5, "norm").pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("p", [Fraction(0), Fraction(1), Fraction(1, 3), Fraction(1, 10**6)])

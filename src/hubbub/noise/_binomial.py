@@ -1,4 +1,4 @@
-"""The binomial law by table inversion, for many trials as a sum of smaller ones."""
+"""The binomial law: fair coins are counted as bits, others drawn by table inversion, many trials as a sum of fewer."""
 
 from __future__ import annotations
 
@@ -15,16 +15,30 @@ from hubbub.noise._table import Table
 from hubbub.noise.fixed import Real, rational
 
 _CHUNK = 256  # trials per table
+_BITS = 1 << 16  # coins of each draw at a time
 
 
 def binomial_many(trials: int, probability: Fraction, count: int, source: Source) -> NDArray[np.int64]:
     """``count`` draws: a binomial of n + m trials is the sum of one of n and one of m."""
+    if probability == Fraction(1, 2):
+        return _fair(trials, count, source)
     whole, rest = divmod(trials, _CHUNK)
     total = np.zeros(count, dtype=np.int64)
     for _ in range(whole):
         total += _invert(binomial_table(_CHUNK, probability), count, source)
     if rest:
         total += _invert(binomial_table(rest, probability), count, source)
+    return total
+
+
+def _fair(trials: int, count: int, source: Source) -> NDArray[np.int64]:
+    """Each bit of a word is one coin."""
+    total = np.zeros(count, dtype=np.int64)
+    for start in range(0, trials, _BITS):
+        coins = min(_BITS, trials - start)
+        words = source.words(count * -(-coins // 64)).reshape(count, -1).copy()
+        words[:, -1] >>= np.uint64(-coins % 64)
+        total += np.bitwise_count(words).sum(axis=1, dtype=np.int64)
     return total
 
 
