@@ -23,7 +23,7 @@ def test_the_oracle_for_mu_is_right() -> None:
 
 
 class GaussianContract(Contract):
-    standard = {"sensitivity": 8, "epsilon": 1, "delta": 0.05}
+    standard = {"sensitivity": 8, "epsilon": 1, "delta": 0.05, "dimension": 1}
     data = 0
     neighbours = (0, 8)
     delta = 0.05

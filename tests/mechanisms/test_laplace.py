@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hubbub.mechanisms import Geometric, Laplace
+from hubbub.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace
 from hubbub.noise.testing import seeded
 from hubbub.terms import MissingParameter, NotANumber, OutOfRange, TooLarge, Underflow, WrongShape
 
@@ -20,7 +20,7 @@ STRANGE = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 10**400, Fracti
 
 class TestLaplace(Contract):
     kind = Laplace
-    standard = {"sensitivity": 1, "epsilon": 0.5}
+    standard = {"sensitivity": 1, "epsilon": 0.5, "dimension": 1}
     data = 0.0
     neighbours = (0.0, 1.0)
     trials = 40_000
@@ -64,7 +64,7 @@ class TestLaplace(Contract):
 
 class TestGeometric(Contract):
     kind = Geometric
-    standard = {"sensitivity": 2, "epsilon": 0.5}
+    standard = {"sensitivity": 2, "epsilon": 0.5, "dimension": 1}
     data = 10
     neighbours = (10, 12)
     trials = 40_000
@@ -113,3 +113,16 @@ def test_noise_that_would_be_none_is_refused() -> None:
 def test_noise_beyond_the_integers_is_refused() -> None:
     with pytest.raises(TooLarge):
         Geometric(sensitivity=1, epsilon=Fraction(1, 2**60), dimension=2).release([1, 2], rng=NoSource())
+
+
+@pytest.mark.parametrize("kind", [Laplace, Geometric, Gaussian, DiscreteGaussian])
+def test_vectors_need_no_declared_length(kind) -> None:
+    made = kind(sensitivity=1, **({"epsilon": 1} if kind in (Laplace, Geometric) else {"rho": 0.5}))
+    assert made.release([1, 2, 3], rng=seeded(5)).shape == (3,)
+    assert made.release(np.zeros((4, 5), dtype=int), rng=seeded(5)).shape == (4, 5)
+
+
+def test_rounding_as_many_values_as_allowed_is_paid_for() -> None:
+    event = Laplace(sensitivity=1, epsilon=0.001).event
+    assert event.sensitivity == 1 + event.dimension * event.grid
+    assert float(event.sensitivity) < 1 + 1e-5

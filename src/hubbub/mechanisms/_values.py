@@ -1,6 +1,7 @@
 """Numbers on a public grid: rounding in, adding noise, scaling out, and nothing else in floating point.
 
-The grid is a power of two, chosen from the noise scale alone (public facts), about 2^-40 of it. A value is
+The grid is a power of two, chosen from public facts (the noise scale and how many values are released together),
+2^-40 of the scale for up to a thousand values and finer for more. A value is
 rounded to the grid, the noise is an exact integer, the sum is an integer of any size, and the result is
 scaled once. So there are no low-order bits to tell values apart [Mir12] and no sensitivity lost to rounding
 [CSVW22]: rounding costs one grid step per coordinate, which the mechanisms add to the sensitivity.
@@ -25,14 +26,14 @@ Number: TypeAlias = int | float | Fraction | Decimal
 Numbers: TypeAlias = Number | Sequence[Number] | NDArray[Any]
 Steps: TypeAlias = NDArray[Any]  # int64, or Python integers where those are too small
 
-FINENESS = 40
+MANY = 1 << 20  # how many values may be released together if nothing else is said
 _SAFE = 1 << 61  # two int64 below this add up without wrapping
 
 
-def grid_for(scale: Fraction) -> Fraction:
-    """The power of two about 2^-40 below ``scale``."""
-    exponent = scale.numerator.bit_length() - scale.denominator.bit_length() - FINENESS
-    return Fraction(2) ** exponent
+def grid_for(scale: Fraction, dimension: int = 1) -> Fraction:
+    """The power of two about 2^-40 below ``scale``; finer for many values, as each adds a step to the sensitivity."""
+    fineness = 40 + min(11, max(0, dimension.bit_length() - 11))
+    return Fraction(2) ** (scale.numerator.bit_length() - scale.denominator.bit_length() - fineness)
 
 
 def steps_of(x: Numbers, *, grid: Fraction, missing: Fraction, dimension: int) -> int | Steps:
@@ -158,9 +159,9 @@ def _to_float(steps: int, grid: Fraction) -> float:
 
 
 def _check_dimension(count: int, dimension: int) -> None:
-    if count != dimension:
+    if count > dimension:
         raise WrongShape(
-            f"{count} values came and the mechanism was made for dimension={dimension}.",
-            why="The sensitivity is over all coordinates together, so their number is part of the promise.",
+            f"{count} values came and the mechanism was made for at most {dimension}.",
+            why="Rounding each value is paid for in the sensitivity, so their number is part of the promise.",
             fix="Give dimension= the number of values that will be released together.",
         )

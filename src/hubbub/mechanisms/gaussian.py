@@ -7,7 +7,7 @@ from fractions import Fraction
 from hubbub.accounting.gaussian import sigma_for
 from hubbub.mechanisms._additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms._calibration import one_of
-from hubbub.mechanisms._values import grid_for
+from hubbub.mechanisms._values import MANY, grid_for
 from hubbub.terms import (
     GaussianNoise,
     MissingParameter,
@@ -25,8 +25,8 @@ class Gaussian(RealMechanism):
     """Add Gaussian noise to a number or a vector of reals.
 
     Guarantee: (epsilon, delta)-DP, or rho-zCDP, for the given unit and neighbours, if ``sensitivity`` bounds,
-    in L2 over all coordinates, how far one unit moves the input (after NaN and infinities were replaced by
-    ``missing``).
+    in L2 over all values that are released together (at most ``dimension``), how far one unit moves the input (after
+    NaN and infinities were replaced by ``missing``).
     Because: [BW18, Thm. 8] for (epsilon, delta) through ``docs/proofs/discrete-gaussian.md``, and
     [CKS20, Thm. 14] for rho; rounding adds at most sqrt(dimension) grid steps to the sensitivity.
     Error: the absolute error is at most ``error(confidence)`` per coordinate; unbiased up to half a grid step.
@@ -45,7 +45,7 @@ class Gaussian(RealMechanism):
         delta: object = None,
         sigma: object = None,
         rho: object = None,
-        dimension: int = 1,
+        dimension: int = MANY,
         missing: object = 0,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
@@ -53,7 +53,7 @@ class Gaussian(RealMechanism):
         declared = sensitivity_of(sensitivity)
         count = whole(dimension, name="dimension")
         way = one_of(epsilon=epsilon, sigma=sigma, rho=rho)
-        grid = grid_for(_sigma(way, delta, declared, declared / (1 << 20), count))
+        grid = grid_for(_sigma(way, delta, declared, declared / (1 << 20), count), count)
         rounded = declared + root_of(count) * grid
         self._missing = exact(missing, name="missing")
         self.event: GaussianNoise = GaussianNoise(
@@ -75,7 +75,7 @@ class DiscreteGaussian(IntegerMechanism):
     """Add discrete Gaussian noise to an integer or a vector of integers.
 
     Guarantee: (epsilon, delta)-DP, or rho-zCDP, for the given unit and neighbours, if ``sensitivity`` bounds,
-    in L2 over all coordinates, how far one unit moves the input.
+    in L2 over all values that are released together (at most ``dimension``), how far one unit moves the input.
     Because: [CKS20, Thm. 14] for rho; for (epsilon, delta) [CKS20, Thm. 7] where a unit changes one coordinate, else
     [BW18, Thm. 8] through ``docs/proofs/discrete-gaussian.md``.
     Error: the absolute error is at most ``error(confidence)`` per coordinate; unbiased.
@@ -93,7 +93,7 @@ class DiscreteGaussian(IntegerMechanism):
         delta: object = None,
         sigma: object = None,
         rho: object = None,
-        dimension: int = 1,
+        dimension: int = MANY,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
     ) -> None:
