@@ -1,4 +1,3 @@
-# ruff: noqa: RUF012  a contract's class attributes are its constants
 from __future__ import annotations
 
 import copy
