@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from fractions import Fraction
 
 import numpy as np
 
 from bench.rows import Row, side_by_side
 from hubbub.accounting import Poisson, Repeat, epsilon, filters
 from hubbub.mechanisms import Gaussian, Laplace
+from hubbub.terms import ApproximateStep
 
 
 def rows(quick: bool) -> list[Row]:
@@ -44,11 +46,13 @@ def _values() -> list[Row]:
 
 def _appends() -> list[Row]:
     gaussian, laplace = Gaussian(sensitivity=1, sigma=1e6).event, Laplace(sensitivity=1, epsilon=1e-9).event
+    keys = ApproximateStep(mechanism="keys", epsilon=Fraction(1, 10**6), delta=Fraction(1, 10**15))
     many = 5_000
     budgets = {
         "pure": (filters.PureFilter(epsilon=10), laplace),
         "advanced": (filters.AdvancedFilter(epsilon=10, delta=1e-6), laplace),
         "zCDP": (filters.ConcentratedFilter(epsilon=10, delta=1e-6), gaussian),
+        "zCDP, with a delta": (filters.ConcentratedFilter(epsilon=10, delta=1e-6), keys),
         "Renyi": (filters.RenyiFilter(order=20, epsilon=10, delta=1e-6), gaussian),
     }
     works = {

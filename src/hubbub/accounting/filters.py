@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 
 from hubbub.accounting import costs, rdp
-from hubbub.accounting.conversions import rho_for
+from hubbub.accounting.conversions import rho_fits, rho_for
 from hubbub.terms import (
     ApproximateDP,
     BudgetExceeded,
@@ -118,8 +118,6 @@ class ConcentratedFilter:
         self._delta = fraction_of(delta, name="delta", zero=self._rho is not None)
         self._neighbours = Neighbours.parse(neighbours)
         self._spent_units, self._spent_delta = 0, Fraction(0)
-        self._limit_at = self._spent_delta
-        self._limit_units = self._limit(self._spent_delta)
 
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
@@ -129,26 +127,26 @@ class ConcentratedFilter:
     @property
     def left(self) -> Fraction:
         """The rho that still fits, if it brings no delta."""
-        return max(Fraction(0), Fraction(self._limit_units - self._spent_units, _UNIT))
+        room = self._delta - self._spent_delta
+        limit = self._rho if self._epsilon is None else Fraction(rho_for(self._epsilon, float(room)) if room > 0 else 0)
+        assert limit is not None
+        return max(Fraction(0), limit - Fraction(self._spent_units, _UNIT))
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
         rho, delta = _needed(costs.concentrated(event, self._neighbours), "zCDP")
         units = self._spent_units - (-rho.numerator * _UNIT // rho.denominator)
         total = self._spent_delta + delta
-        limit = self._limit_units if total == self._limit_at else self._limit(total)
-        if units > limit:
+        if not self._fits(units, total):
             raise _exceeded(f"rho = {float(rho):g} and delta = {float(delta):g}", f"rho = {float(self.left):g}")
         self._spent_units, self._spent_delta = units, total
-        self._limit_at, self._limit_units = total, limit
 
-    def _limit(self, used: Fraction) -> int:
-        """The rho that fits beside ``used`` delta, in units; below zero if that delta alone is too much."""
-        left = self._delta - used
+    def _fits(self, units: int, delta: Fraction) -> bool:
+        room = self._delta - delta
         if self._rho is not None:
-            return self._rho.numerator * _UNIT // self._rho.denominator if left >= 0 else -1
+            return room >= 0 and units * self._rho.denominator <= self._rho.numerator * _UNIT
         assert self._epsilon is not None
-        return int(rho_for(self._epsilon, float(left) * (1 - 1e-12)) * _UNIT) if left > 0 else -1
+        return room > 0 and rho_fits(units / _UNIT * (1 + 1e-15), self._epsilon, float(room) * (1 - 1e-12))
 
 
 class AdvancedFilter:
