@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -77,9 +78,32 @@ def test_the_compiled_kernel_decides_like_the_numpy_kernel(law, scale: int) -> N
     assert np.array_equal(values[states == _kernels.KEPT], other_values[states == _kernels.KEPT])
 
 
-def test_bulk_draws_use_the_compiled_kernel_where_it_pays() -> None:
+def test_the_compiled_kernel_is_used_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_kernels, "_drawn", [0])
+    assert _kernels.kernel_for(300_000) is _kernels.numpy_kernel, "one such call does not pay for a compiler"
+    assert _kernels.kernel_for(300_000) is _kernels._compiled()
     assert _kernels.kernel_for(10) is _kernels.numpy_kernel
-    assert _kernels.kernel_for(1_000_000) is _kernels._compiled()
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "compiled"])
+def test_both_kernels_draw_the_exact_law(kernel: str, soak: int) -> None:
+    chosen = _kernels.numpy_kernel if kernel == "numpy" else _kernels._compiled()
+    out = np.empty(300_000 * soak, dtype=np.int64)
+    _fill(out, _laws.gaussian(Fraction(50)), seeded(18), chosen)
+    assert fit(out, gaussian_mass(Fraction(50)), range(-160, 161)) > FALSE_ALARM
+
+
+def test_without_numba_the_noise_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hubbub.noise._numba", None)
+    _kernels._compiled.cache_clear()
+    try:
+        assert _kernels._compiled() is None
+        monkeypatch.setattr(_kernels, "_drawn", [10**9])
+        without = noise.discrete_laplace(10, size=30_000, rng=seeded(19))
+    finally:
+        monkeypatch.undo()
+        _kernels._compiled.cache_clear()
+    assert np.array_equal(without, noise.discrete_laplace(10, size=30_000, rng=seeded(19)))
 
 
 def test_single_draws_work_at_scales_beyond_64_bits() -> None:

@@ -20,16 +20,21 @@ from hubbub.noise._source import Words
 REJECTED, KEPT, UNDECIDED = 0, 1, 2
 MARGIN = 2.0**-44
 
-_COMPILE_FROM = 200_000  # draws from which loading the compiler pays
+_BULK = 20_000  # draws in one request from which a kernel matters
+_COMPILE_AFTER = 500_000  # such draws in this process after which loading the compiler pays
+
+_drawn = [0]  # how many there were: nothing but a measure of work
 
 Result = tuple[NDArray[np.int64], NDArray[np.uint8]]
 Kernel = Callable[[Law, Words], Result]
 
 
 def kernel_for(count: int) -> Kernel:
-    """The quickest kernel for that many draws."""
-    compiled = _compiled() if count >= _COMPILE_FROM else None
-    return compiled or numpy_kernel
+    """The quickest kernel for that many draws; loading the compiler takes a second, so only much work calls for it."""
+    if count < _BULK:
+        return numpy_kernel
+    _drawn[0] += count
+    return (_compiled() if _drawn[0] >= _COMPILE_AFTER else None) or numpy_kernel
 
 
 def numpy_kernel(law: Law, words: Words) -> Result:
@@ -69,10 +74,10 @@ def _keep_test(
 
 @cache
 def _compiled() -> Kernel | None:
-    """The bulk step compiled by numba, or None where numba is not installed."""
+    """The bulk step compiled by numba, or None where numba is missing or finds no place for its compiled code."""
     try:
         from hubbub.noise._numba import fill
-    except ImportError:
+    except (ImportError, RuntimeError):
         return None
 
     def kernel(law: Law, words: Words) -> Result:
