@@ -156,18 +156,37 @@ class ConcentratedStep(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Compose(Event):
-    """Events run one after the other on the same data; later ones may look at earlier answers."""
+class Several(Event):
+    """Events put together; the classes below say how."""
 
-    kind: ClassVar[str] = "compose"
     events: tuple[Event, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "events", _some(self.events))
+        if not self.events:
+            raise EmptyInput(
+                "a composition needs at least one event.",
+                why="An empty composition would be a guarantee about nothing.",
+                fix="Give the events that were run.",
+            )
+        object.__setattr__(self, "events", tuple(self.events))
 
     def steps(self) -> Iterator[Step]:
         for event in self.events:
             yield from event.steps()
+
+
+@dataclass(frozen=True, slots=True)
+class Compose(Several):
+    """Events run one after the other on the same data; later ones may look at earlier answers."""
+
+    kind: ClassVar[str] = "compose"
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel(Several):
+    """Events on disjoint parts of the data: a unit's rows all lie in one part."""
+
+    kind: ClassVar[str] = "parallel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,21 +202,6 @@ class Repeat(Event):
 
     def steps(self) -> Iterator[Step]:
         yield from self.event.steps()
-
-
-@dataclass(frozen=True, slots=True)
-class Parallel(Event):
-    """Events on disjoint parts of the data: a unit's rows all lie in one part."""
-
-    kind: ClassVar[str] = "parallel"
-    events: tuple[Event, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "events", _some(self.events))
-
-    def steps(self) -> Iterator[Step]:
-        for event in self.events:
-            yield from event.steps()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,13 +234,3 @@ class WithoutReplacement(Event):
 
     def steps(self) -> Iterator[Step]:
         yield from self.event.steps()
-
-
-def _some(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    if not events:
-        raise EmptyInput(
-            "a composition needs at least one event.",
-            why="An empty composition would be a guarantee about nothing.",
-            fix="Give the events that were run.",
-        )
-    return tuple(events)
