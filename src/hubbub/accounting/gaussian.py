@@ -108,8 +108,12 @@ def mu_of(event: GaussianNoise) -> tuple[float, float] | None:
     if variance <= smoothing[0]:
         return None
     changed = coordinates(event.sensitivity, event.grid, event.dimension)
-    mu = float(event.sensitivity / event.grid) / math.sqrt(variance - smoothing[0])
-    return mu * (1 + 1e-14), changed * smoothing[1]
+    return _mu(event.sensitivity / event.grid, event.sigma / event.grid, smoothing[0]), changed * smoothing[1]
+
+
+def _mu(steps: Fraction, sigma: Fraction, smoothing: Fraction) -> float:
+    """mu of a discrete Gaussian in grid steps, after the variance that the domination gives away; rounded up."""
+    return float(steps) / math.sqrt(sigma**2 - smoothing) * (1 + 4e-14)
 
 
 def _smoothing(fine: bool) -> tuple[Fraction, float]:
@@ -127,8 +131,14 @@ def sigma_for(epsilon: Fraction, delta: Fraction, sensitivity: Fraction, grid: F
     fine = steps / Fraction(mu_for(float(epsilon), float(delta))) >= FINE
     variance, slack = _smoothing(fine)
     slack *= coordinates(sensitivity, grid, dimension)
-    mu = mu_for(float(epsilon) - slack, float(delta) * (1 - slack)) * (1 - 1e-13)
+    target = float(epsilon) - slack, float(delta) * (1 - slack)
+    mu = mu_for(*target)
     safe = root_of((steps / Fraction(mu)) ** 2 + variance)
+    while (
+        delta_of(target[0], _mu(steps, safe, variance) * (1 + 1e-15)) > target[1]
+    ):  # what the accounting will say of this sigma
+        mu *= 1 - 1e-10
+        safe = root_of((steps / Fraction(mu)) ** 2 + variance)
     if fine or coordinates(sensitivity, grid, dimension) > 1:
         return safe * grid
     return _least_summed(float(epsilon), float(delta), math.floor(steps), safe) * grid
