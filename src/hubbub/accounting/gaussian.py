@@ -134,10 +134,9 @@ def sigma_for(epsilon: Fraction, delta: Fraction, sensitivity: Fraction, grid: F
     target = float(epsilon) - slack, float(delta) * (1 - slack)
     mu = mu_for(*target)
     safe = root_of((steps / Fraction(mu)) ** 2 + variance)
-    while (
-        delta_of(target[0], _mu(steps, safe, variance) * (1 + 1e-15)) > target[1]
-    ):  # what the accounting will say of this sigma
-        mu *= 1 - 1e-10
+    # The accounting works out this delta again, and doubles jitter in their last digits: hence a margin in mu.
+    while delta_of(target[0], _mu(steps, safe, variance) * (1 + 1e-9)) > target[1]:
+        mu *= 1 - 1e-9
         safe = root_of((steps / Fraction(mu)) ** 2 + variance)
     if fine or coordinates(sensitivity, grid, dimension) > 1:
         return safe * grid
