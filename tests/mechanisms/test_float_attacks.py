@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from hubbub.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace
-from hubbub.mechanisms._values import steps_of
+from hubbub.mechanisms import (
+    AboveThreshold,
+    DiscreteGaussian,
+    Exponential,
+    FindRange,
+    Gaussian,
+    Geometric,
+    Laplace,
+    Quantile,
+    ReportNoisyMax,
+    SampleAggregate,
+)
+from hubbub.mechanisms._columns import column_of
+from hubbub.mechanisms._values import rational_of, steps_of
 from hubbub.noise.testing import seeded
 
 from .laws import FALSE_ALARM
@@ -83,3 +97,35 @@ def test_longer_floats_are_read_exactly() -> None:
     values = np.array([np.longdouble(2) ** 62 + 1, np.longdouble("nan")])
     steps = steps_of(values, grid=Fraction(1), missing=Fraction(7), dimension=2)
     assert steps.tolist() == [2**62 + 1, 7]
+
+
+ODD = [Decimal("sNaN"), Decimal("NaN"), Decimal("Infinity"), Decimal("1e-99999999"), Decimal("-1e99999999"), Decimal(0)]
+TAKERS = {
+    "laplace": lambda v: Laplace(sensitivity=1, epsilon=1).release(v),
+    "gaussian": lambda v: Gaussian(sensitivity=1, rho=1).release([v, 1]),
+    "exponential": lambda v: Exponential(sensitivity=1, epsilon=1).release([v, 1]),
+    "noisy max": lambda v: ReportNoisyMax(sensitivity=1, epsilon=1).release([v, 1]),
+    "sparse vector": lambda v: AboveThreshold(threshold=0, sensitivity=1, epsilon=1).ask(v),
+    "quantile": lambda v: Quantile(q=0.5, lower=0, upper=9, step=1, epsilon=1).release([v, 1]),
+    "range": lambda v: FindRange(epsilon=1).release([v, 1]),
+    "aggregate": lambda v: SampleAggregate(function=lambda _: v, blocks=3, lower=0, upper=1, epsilon=1).release([1]),
+}
+
+
+@pytest.mark.parametrize("value", ODD, ids=str)
+@pytest.mark.parametrize("taker", TAKERS)
+def test_no_decimal_makes_a_release_fail_or_hang(taker: str, value: Decimal) -> None:
+    TAKERS[taker](value)
+
+
+def test_decimals_beyond_the_doubles_are_values_and_not_missing() -> None:
+    """Through doubles 1e400 would be infinite, hence missing: far from its neighbour that is not."""
+    assert rational_of(Decimal("1e400")) == 10**400
+    assert rational_of(Decimal("-1e6000")) == -(10**5000)
+    assert rational_of(Decimal("1e-6000")) == 0
+    assert rational_of(Decimal("sNaN")) is None
+    assert column_of([Decimal("-Infinity"), float("inf"), float("nan"), Decimal("sNaN"), "x", 2]) == [
+        -math.inf,
+        math.inf,
+        2,
+    ]

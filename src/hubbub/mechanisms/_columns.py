@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.mechanisms._values import is_number, rational_of
 from hubbub.terms import NotANumber, WrongShape
 
 Column: TypeAlias = Iterable[object] | NDArray[Any]
@@ -44,10 +43,13 @@ def _array(values: NDArray[Any]) -> NDArray[Any] | list[Value]:
 
 
 def _number(value: object) -> Value | None:
-    number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(number, Decimal):
-        return Fraction(number) if math.isfinite(number) else float(number)
-    return number if isinstance(number, int | float | Fraction) else None
+    """The number itself, infinities as floats; None for what is no number or not one."""
+    if not is_number(value):
+        return None
+    if (number := rational_of(value)) is not None:
+        return number
+    told = str(value).lower()
+    return float(told) if "inf" in told else None
 
 
 def _not_numbers() -> NotANumber:

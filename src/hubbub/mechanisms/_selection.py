@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.mechanisms._values import Number
+from hubbub.mechanisms._values import Number, rational_of
 from hubbub.terms import (
     EmptyInput,
     Neighbours,
-    NotANumber,
     NotProved,
     WrongShape,
     exact,
@@ -60,7 +58,8 @@ class ScoreReader:
                 why="A choice needs at least one candidate, and the list of candidates is public.",
                 fix="Give one score for each candidate.",
             )
-        return [self._clamp(_rational(value, self._missing)) for value in values]
+        read = [rational_of(value) for value in values]
+        return [self._clamp(self._missing if score is None else score) for score in read]
 
     def _clamp(self, score: Fraction) -> Fraction:
         return max(-self._farthest, min(self._farthest, score))
@@ -75,19 +74,6 @@ def _flat(scores: Scores) -> list[object]:
             fix="Give a flat list or a one-dimensional array.",
         )
     return list(array.tolist() if array is not None else scores)
-
-
-def _rational(value: object, missing: Fraction) -> Fraction:
-    number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(number, float | Decimal) and not math.isfinite(number):
-        return missing
-    if not isinstance(number, Number):
-        raise NotANumber(
-            f"a score must be a number and is a {type(number).__name__}.",
-            why="Candidates are compared by numbers.",
-            fix="Convert the scores to int or float first.",
-        )
-    return Fraction(number)
 
 
 def rivals_of(candidates: object) -> int:

@@ -27,6 +27,7 @@ Numbers: TypeAlias = Number | Sequence[Number] | NDArray[Any]
 Steps: TypeAlias = NDArray[Any]  # int64, or Python integers where those are too small
 
 MANY = 1 << 20  # how many values may be released together if nothing else is said
+_MOST_DIGITS = 5000
 _SAFE = 1 << 61  # two int64 below this add up without wrapping
 
 
@@ -111,19 +112,46 @@ def _array(x: Numbers) -> NDArray[Any]:
         ) from None
 
 
-def _round(x: object, grid: Fraction, missing: Fraction) -> int:
-    number: object = x.item() if isinstance(x, np.generic) else x
+def is_number(value: object) -> bool:
+    """Whether ``value`` is of a type that ``rational_of`` reads."""
+    return isinstance(value, Number | np.number) and not isinstance(value, np.complexfloating)
+
+
+def rational_of(value: object) -> Fraction | None:
+    """A number exactly, or None for NaN and infinities; no value makes it fail or takes it long.
+
+    A Decimal may have an exponent that no computer could write out: beyond 10^5000 it is moved there (which never
+    moves two values apart), and within 10^-5000 of zero it is zero.
+    """
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, Decimal):
+        return _from_decimal(number)
     if isinstance(number, np.longdouble):  # has no item of a plain type
-        number = Fraction(*number.as_integer_ratio()) if np.isfinite(number) else missing
-    if isinstance(number, float | Decimal) and not math.isfinite(number):
-        number = missing
+        return Fraction(*number.as_integer_ratio()) if np.isfinite(number) else None
+    if isinstance(number, float) and not math.isfinite(number):
+        return None
     if not isinstance(number, Number):
         raise NotANumber(
             f"a value must be a number and is a {type(number).__name__}.",
             why="Noise is added to numbers only.",
             fix="Convert the values to int or float first.",
         )
-    return round(Fraction(number) / grid)
+    return Fraction(number)
+
+
+def _from_decimal(number: Decimal) -> Fraction | None:
+    if not number.is_finite():  # math.isfinite would go through a double: it fails on sNaN and loses 1e400
+        return None
+    if not number or number.adjusted() < -_MOST_DIGITS:
+        return Fraction(0)
+    if number.adjusted() > _MOST_DIGITS:
+        return Fraction(10**_MOST_DIGITS if number > 0 else -(10**_MOST_DIGITS))
+    return Fraction(number)
+
+
+def _round(x: object, grid: Fraction, missing: Fraction) -> int:
+    number = rational_of(x)
+    return round((missing if number is None else number) / grid)
 
 
 def _round_floats(array: NDArray[np.float64], grid: Fraction, missing: Fraction) -> Steps:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +14,7 @@ from hubbub import noise
 from hubbub.mechanisms._bounds import interval
 from hubbub.mechanisms._errors import laplace_error
 from hubbub.mechanisms._mechanism import Mechanism
-from hubbub.mechanisms._values import grid_for
+from hubbub.mechanisms._values import grid_for, is_number, rational_of
 from hubbub.terms import LaplaceNoise, Neighbours, NotANumber, Unit, positive, whole
 
 Rows = Sequence[Any] | NDArray[Any]
@@ -99,9 +97,7 @@ class SampleAggregate(Mechanism):
 
 def _finite(result: object) -> Fraction | None:
     number = result.item() if isinstance(result, np.generic | np.ndarray) and np.ndim(result) == 0 else result
-    if isinstance(number, float | Decimal) and not math.isfinite(number):
-        return None
-    return Fraction(number) if isinstance(number, int | float | Fraction | Decimal) else None
+    return rational_of(number) if is_number(number) else None
 
 
 def _blocks(places: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
