@@ -43,7 +43,7 @@ $(VENV)/.core: $(VENV)/bin/pip pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/pip pyproject.toml
-	@$(BIN)/pip install -q -e '.[fast,docs,dev]'
+	@$(BIN)/pip install -q -e '.[fast,postgres,docs,dev]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -7,6 +7,7 @@ The rooms of the house, each loaded when it is first used (``import hubbub`` its
 - ``hubbub.accounting``  what events cost together
 - ``hubbub.mechanisms``  calibrate, release, and the event it leaves behind
 - ``hubbub.explain``     odds, pictures and words for an epsilon
+- ``hubbub.ledger``      the durable book of what was spent on whom
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hubbub import accounting, explain, mechanisms, noise, terms
+    from hubbub import accounting, explain, ledger, mechanisms, noise, terms
     from hubbub.terms import Budget
 
 __version__ = "0.1.0"
-__all__ = ["Budget", "__version__", "accounting", "explain", "mechanisms", "noise", "terms"]
+__all__ = ["Budget", "__version__", "accounting", "explain", "ledger", "mechanisms", "noise", "terms"]
 
-_ROOMS = ("accounting", "explain", "mechanisms", "noise", "terms")
+_ROOMS = ("accounting", "explain", "ledger", "mechanisms", "noise", "terms")
 
 
 def __getattr__(name: str) -> object:

@@ -2,13 +2,13 @@
 
 - ``epsilon(events, delta=...)``, ``delta(events, epsilon=...)``: the least of all valid bounds
 - ``noise_for``: how much noise a target asks for
-- ``filters``: budgets while steps are chosen adaptively; odometers
+- ``filters``: budgets while steps are chosen adaptively; odometers; ``limits``: the arithmetic under them
 - ``composition``, ``amplification``, ``groups``, ``conversions``: the theorems of the lectures, one by one
 - ``rdp`` (the moments accountant), ``pld`` (privacy-loss distributions), ``gaussian``: single currencies
 - ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
 """
 
-from hubbub.accounting import amplification, composition, conversions, filters, gaussian, groups, pld, rdp
+from hubbub.accounting import amplification, composition, conversions, filters, gaussian, groups, limits, pld, rdp
 from hubbub.accounting.bounds import Delta, Epsilon, delta, epsilon
 from hubbub.accounting.calibrate import noise_for
 from hubbub.accounting.gaussian import classic_sigma
@@ -31,6 +31,7 @@ __all__ = [
     "filters",
     "gaussian",
     "groups",
+    "limits",
     "noise_for",
     "pld",
     "rdp",

@@ -17,27 +17,23 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TypeVar
 
 import numpy as np
 
 from hubbub.accounting import costs, rdp
-from hubbub.accounting.conversions import rho_fits, rho_for
+from hubbub.accounting.limits import Amount, Currency, Limit, cost_in, needed
 from hubbub.terms import (
     ApproximateDP,
+    Budget,
     BudgetExceeded,
     Event,
     MissingParameter,
     Neighbours,
-    NoBound,
     OutOfRange,
     PureDP,
     fraction_of,
     positive,
 )
-
-T = TypeVar("T")
-_UNIT = 10**24  # rho is added up in units of 10^-24, each cost rounded up: decimals are exact, sums stay short
 
 
 class PureFilter:
@@ -64,9 +60,9 @@ class PureFilter:
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
-        cost = _needed(costs.pure(event, self._neighbours), "pure")
+        cost = needed(costs.pure(event, self._neighbours), "pure")
         if self._spent + cost > self._limit:
-            raise _exceeded(f"epsilon = {float(cost):g}", f"epsilon = {float(self.left):g}")
+            raise exceeded(f"epsilon = {float(cost):g}", f"epsilon = {float(self.left):g}")
         self._spent += cost
 
 
@@ -88,7 +84,7 @@ class PureOdometer:
 
     def append(self, event: Event) -> None:
         """Count ``event``."""
-        self._spent += _needed(costs.pure(event, self._neighbours), "pure")
+        self._spent += needed(costs.pure(event, self._neighbours), "pure")
 
 
 class ConcentratedFilter:
@@ -113,40 +109,29 @@ class ConcentratedFilter:
                 why="A filter needs exactly one budget.",
                 fix="Write epsilon=..., delta=... or rho=...",
             )
-        self._epsilon = None if epsilon is None else float(positive(epsilon, name="epsilon"))
-        self._rho = None if rho is None else positive(rho, name="rho")
-        self._delta = fraction_of(delta, name="delta", zero=self._rho is not None)
+        budget = Budget(epsilon, fraction_of(delta, name="delta", zero=rho is not None), rho)  # type: ignore[arg-type]
+        self._limit = Limit(budget, Currency.CONCENTRATED)
         self._neighbours = Neighbours.parse(neighbours)
-        self._spent_units, self._spent_delta = 0, Fraction(0)
+        self._spent = Amount()
 
     @property
     def spent(self) -> tuple[Fraction, Fraction]:
         """(rho, delta) let through so far."""
-        return Fraction(self._spent_units, _UNIT), self._spent_delta
+        return self._spent.parts()
 
     @property
     def left(self) -> Fraction:
         """The rho that still fits, if it brings no delta."""
-        room = self._delta - self._spent_delta
-        limit = self._rho if self._epsilon is None else Fraction(rho_for(self._epsilon, float(room)) if room > 0 else 0)
-        assert limit is not None
-        return max(Fraction(0), limit - Fraction(self._spent_units, _UNIT))
+        return self._limit.left(self._spent).parts()[0]
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
-        rho, delta = _needed(costs.concentrated(event, self._neighbours), "zCDP")
-        units = self._spent_units - (-rho.numerator * _UNIT // rho.denominator)
-        total = self._spent_delta + delta
-        if not self._fits(units, total):
-            raise _exceeded(f"rho = {float(rho):g} and delta = {float(delta):g}", f"rho = {float(self.left):g}")
-        self._spent_units, self._spent_delta = units, total
-
-    def _fits(self, units: int, delta: Fraction) -> bool:
-        room = self._delta - delta
-        if self._rho is not None:
-            return room >= 0 and units * self._rho.denominator <= self._rho.numerator * _UNIT
-        assert self._epsilon is not None
-        return room > 0 and rho_fits(units / _UNIT * (1 + 1e-15), self._epsilon, float(room) * (1 - 1e-12))
+        cost = cost_in(Currency.CONCENTRATED, event, self._neighbours)
+        total = self._spent + cost
+        if not self._limit.fits(total):
+            rho, delta = map(float, cost.parts())
+            raise exceeded(f"rho = {rho:g} and delta = {delta:g}", f"rho = {float(self.left):g}")
+        self._spent = total
 
 
 class AdvancedFilter:
@@ -184,12 +169,12 @@ class AdvancedFilter:
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
-        epsilon, delta = _needed(costs.approximate(event, self._neighbours), "(epsilon, delta)")
+        epsilon, delta = needed(costs.approximate(event, self._neighbours), "(epsilon, delta)")
         squares = self._squares + float(epsilon) ** 2 * (1 + 1e-12)
         deltas = self._deltas + delta
         if self._together(squares) > self._epsilon or deltas + self._slack > self._delta:
             left = max(0.0, self._epsilon - self._together(self._squares))
-            raise _exceeded(f"epsilon = {float(epsilon):g} and delta = {float(delta):g}", f"epsilon = {left:g}")
+            raise exceeded(f"epsilon = {float(epsilon):g} and delta = {float(delta):g}", f"epsilon = {left:g}")
         self._squares, self._deltas = squares, deltas
 
     def _together(self, squares: float) -> float:
@@ -223,7 +208,7 @@ class RenyiFilter:
         self._limit = (bound - tail) * (1 - 1e-12)
         self._spent = 0.0
         if self._limit <= 0:
-            raise _exceeded("any step", "nothing: at this order the conversion alone takes the budget")
+            raise exceeded("any step", "nothing: at this order the conversion alone takes the budget")
 
     @property
     def spent(self) -> float:
@@ -232,11 +217,11 @@ class RenyiFilter:
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
-        cost = float(_needed(rdp.divergences(event, self._neighbours, self._orders), "Renyi")[0])
+        cost = float(needed(rdp.divergences(event, self._neighbours, self._orders), "Renyi")[0])
         total = (self._spent + cost) * (1 + 1e-15)
         if total > self._limit:
             left = self._limit - self._spent
-            raise _exceeded(f"a divergence of {cost:g}", f"{left:g} at order {self._order:g}")
+            raise exceeded(f"a divergence of {cost:g}", f"{left:g} at order {self._order:g}")
         self._spent = total
 
 
@@ -267,22 +252,13 @@ class ConcentratedOdometer:
 
     def append(self, event: Event) -> None:
         """Count ``event``."""
-        rho, delta = _needed(costs.concentrated(event, self._neighbours), "zCDP")
+        rho, delta = needed(costs.concentrated(event, self._neighbours), "zCDP")
         self._rho = (self._rho + float(rho)) * (1 + 1e-15)
         self._deltas += delta
 
 
-def _needed(cost: T | None, currency: str) -> T:
-    if cost is None:
-        raise NoBound(
-            f"this event has no {currency} cost, so this filter cannot count it.",
-            why="A filter adds up one currency, fixed when it is opened.",
-            fix="Use a filter in a currency that the event has.",
-        )
-    return cost
-
-
-def _exceeded(cost: str, left: str) -> BudgetExceeded:
+def exceeded(cost: str, left: str) -> BudgetExceeded:
+    """The refusal, in the words that every filter uses."""
     return BudgetExceeded(
         f"this step costs {cost}, and {left} is left.",
         why="The budget was fixed in advance, and no later answer can raise it.",

@@ -20,8 +20,20 @@
     │   └── NewerFormat       P302  written by a newer version
     ├── BudgetError
     │   ├── BudgetExceeded    P401  it does not fit into what is left
-    │   └── MechanismExhausted P402 a mechanism that may answer only so often has done so
-    └── SecretState           P501  an object that holds a secret was copied, pickled or used after a fork
+    │   ├── MechanismExhausted P402 a mechanism that may answer only so often has done so
+    │   ├── UnknownPopulation P403  nobody opened a budget for these people
+    │   └── BudgetConflict    P404  a budget or rule contradicts what the ledger already says
+    ├── LedgerError
+    │   ├── RequestChanged    P411  another request under a fingerprint that is taken
+    │   ├── Superseded        P412  too late: the request was charged anew meanwhile
+    │   ├── ClockBackwards    P413  the clock shows an earlier time than the last entry
+    │   ├── LedgerUnavailable P414  it could not be read or written: disk, rights, lock, connection
+    │   ├── LedgerDamaged     P415  entries are altered, missing or not a ledger's
+    │   ├── BehindAnchor      P416  entries that were anchored are gone: a cut tail or an old backup
+    │   ├── NoAnswer          P417  charged, and no answer came of it
+    │   └── MissingKey        P418  the key that signs this ledger is not here
+    ├── SecretState           P501  an object that holds a secret was copied, pickled or used after a fork
+    └── MissingExtra          P601  an optional package is not installed
 
 A message has three parts (what could not be done, why, the shortest way on) and is built from public
 facts only: parameters, declared bounds, budgets. Never a row, a value or a true count.
@@ -165,7 +177,77 @@ class MechanismExhausted(BudgetError):
     code = "P402"
 
 
+class UnknownPopulation(BudgetError):
+    """Nobody opened a budget for these people."""
+
+    code = "P403"
+
+
+class BudgetConflict(BudgetError):
+    """A budget or a rule contradicts what the ledger already says."""
+
+    code = "P404"
+
+
+class LedgerError(HubbubError):
+    """The ledger could not do it; nothing was half-written."""
+
+
+class RequestChanged(LedgerError):
+    """Another request came under a fingerprint that is taken."""
+
+    code = "P411"
+
+
+class Superseded(LedgerError):
+    """Too late: the request was charged anew meanwhile."""
+
+    code = "P412"
+
+
+class ClockBackwards(LedgerError):
+    """The clock shows an earlier time than the last entry."""
+
+    code = "P413"
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger could not be read or written."""
+
+    code = "P414"
+
+
+class LedgerDamaged(LedgerError):
+    """Entries are altered, missing, or not those of a ledger."""
+
+    code = "P415"
+
+
+class BehindAnchor(LedgerError):
+    """Entries that were anchored are gone."""
+
+    code = "P416"
+
+
+class NoAnswer(LedgerError):
+    """The request is charged, and no answer came of it."""
+
+    code = "P417"
+
+
+class MissingKey(LedgerError):
+    """The key that signs this ledger is not here."""
+
+    code = "P418"
+
+
 class SecretState(HubbubError):
     """An object that holds a secret was about to be copied, pickled or used after a fork."""
 
     code = "P501"
+
+
+class MissingExtra(HubbubError):
+    """An optional package is not installed."""
+
+    code = "P601"

@@ -1,0 +1,155 @@
+"""What a budget allows, in the currency in which it is counted; the arithmetic under filters and the ledger.
+
+    PURE          epsilons add up                        pure budgets
+    CONCENTRATED  rho and delta add up                   (epsilon, delta) and rho budgets, chosen adaptively
+    BASIC         epsilons and deltas of whole plans add up, each plan by its tightest bound
+
+An ``Amount`` counts in whole units of 10^-24 (epsilon or rho) and 10^-40 (delta), each cost rounded up: the decimals
+that people type are exact, sums never grow longer, and an amount reads as a plain decimal for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeVar
+
+from hubbub.accounting import bounds, costs
+from hubbub.accounting.conversions import rho_epsilon, rho_fits, rho_for
+from hubbub.terms import ApproximateDP, Budget, Event, Measure, Neighbours, NoBound, PureDP, ZeroConcentratedDP
+
+T = TypeVar("T")
+LOSS_UNIT = 10**24
+DELTA_UNIT = 10**40
+_MARGIN = Fraction(1_000_001, 1_000_000)  # on a plan's bound: another machine's doubles may end a little higher
+
+
+class Currency(StrEnum):
+    """In what a limit counts."""
+
+    PURE = "pure"
+    CONCENTRATED = "concentrated"
+    BASIC = "basic"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A cost or a total: ``loss`` (epsilon or rho) in units of 10^-24, ``delta`` in units of 10^-40."""
+
+    loss: int = 0
+    delta: int = 0
+
+    @classmethod
+    def of(cls, loss: Fraction, delta: Fraction = Fraction(0)) -> Amount:
+        """The amount, each part rounded up to a whole unit."""
+        return cls(
+            -(-loss.numerator * LOSS_UNIT // loss.denominator), -(-delta.numerator * DELTA_UNIT // delta.denominator)
+        )
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.loss + other.loss, self.delta + other.delta)
+
+    def __sub__(self, other: Amount) -> Amount:
+        """What is in this total and not in that earlier one; never negative."""
+        return Amount(max(0, self.loss - other.loss), max(0, self.delta - other.delta))
+
+    def parts(self) -> tuple[Fraction, Fraction]:
+        """(loss, delta) as rational numbers."""
+        return Fraction(self.loss, LOSS_UNIT), Fraction(self.delta, DELTA_UNIT)
+
+    def measure(self, currency: Currency) -> Measure:
+        """The amount as a privacy measure."""
+        loss, delta = self.parts()
+        if currency is Currency.PURE:
+            return PureDP(loss)
+        return ApproximateDP(loss, delta) if currency is Currency.BASIC else ZeroConcentratedDP(loss, delta)
+
+
+class Limit:
+    """A budget, ready to say whether a total fits.
+
+    Guarantee: while every step is let through only if the total with it ``fits``, all steps together are within the
+    budget, however each was chosen after the answers before it; in BASIC, each plan's own steps are fixed in advance.
+    Because: [RRUV16, Thm. 3.6] for PURE; [WRRW23, Thm. 1] with [CKS20, Prop. 12] for CONCENTRATED; [DR14, Thm. 3.16]
+    for BASIC, where the sum of the epsilons and of the deltas bounds every adaptive order of plans [RRUV16].
+    """
+
+    __slots__ = ("_delta", "_epsilon", "_loss", "budget", "currency")
+
+    def __init__(self, budget: Budget, currency: Currency) -> None:
+        self.budget, self.currency = budget, currency
+        by_epsilon = currency is Currency.CONCENTRATED and budget.epsilon is not None
+        self._epsilon = float(budget.epsilon) if by_epsilon and budget.epsilon is not None else None
+        loss = (budget.epsilon if budget.rho is None else budget.rho) or Fraction(0)
+        self._loss = loss.numerator * LOSS_UNIT // loss.denominator
+        self._delta = budget.delta.numerator * DELTA_UNIT // budget.delta.denominator
+
+    def fits(self, total: Amount) -> bool:
+        """Whether the total stays within the budget."""
+        room = self._delta - total.delta
+        if self._epsilon is None:
+            return room >= 0 and total.loss <= self._loss
+        return room > 0 and rho_fits(total.loss / LOSS_UNIT * (1 + 1e-15), self._epsilon, _below(room))
+
+    def left(self, total: Amount) -> Amount:
+        """The loss that still fits if it brings no delta, and the delta that is left."""
+        room = max(0, self._delta - total.delta)
+        most = self._loss
+        if self._epsilon is not None:
+            most = int(Fraction(rho_for(self._epsilon, _below(room))) * LOSS_UNIT) if room else 0
+        return Amount(max(0, most - total.loss), room)
+
+    def epsilon(self, total: Amount) -> float | None:
+        """The total as an epsilon at the budget's delta; None for a rho budget, which names no delta."""
+        if self._epsilon is None:
+            return None if self.budget.rho is not None else total.loss / LOSS_UNIT
+        room = self._delta - total.delta
+        return min(self._epsilon, rho_epsilon(total.loss / LOSS_UNIT, _below(room))) if room > 0 else self._epsilon
+
+
+@lru_cache(maxsize=4096)
+def cost_in(currency: Currency, event: Event, neighbours: Neighbours, delta: Fraction = Fraction(0)) -> Amount:
+    """What the event costs; ``delta`` is where a plan's epsilon is worked out (BASIC only)."""
+    if currency is Currency.BASIC:
+        return Amount.of(Fraction(bounds.epsilon(event, delta=delta, neighbours=neighbours)) * _MARGIN, delta)
+    if currency is Currency.PURE:
+        return Amount.of(needed(costs.pure(event, neighbours), "pure"))
+    rho = needed(costs.concentrated(event, neighbours), "zCDP")
+    return Amount.of(*rho)
+
+
+def covers(charged: Amount, event: Event, *, currency: Currency, neighbours: Neighbours, delta: Fraction) -> bool:
+    """Whether an amount charged long ago pays for the event, by today's accounting."""
+    due = cost_in(currency, event, neighbours, delta)
+    loss = due.loss if currency is not Currency.BASIC else int(due.loss / _MARGIN)
+    return charged.loss >= loss and charged.delta >= due.delta
+
+
+@lru_cache(maxsize=4096)
+def price_fits(budget: Budget, event: Event, neighbours: Neighbours) -> bool:
+    """Whether the event by itself is within the budget, by the tightest bound (the price tag of one question)."""
+    if budget.rho is not None:
+        rho, delta = needed(costs.concentrated(event, neighbours), "zCDP")
+        return rho <= budget.rho and delta <= budget.delta
+    assert budget.epsilon is not None
+    if budget.delta == 0:
+        return needed(costs.pure(event, neighbours), "pure") <= budget.epsilon
+    alone = bounds.epsilon(event, delta=budget.delta, neighbours=neighbours)
+    return alone <= float(budget.epsilon) * (1 + 1e-9)  # a price calibrated to the very same epsilon must pass
+
+
+def _below(room: int) -> float:
+    return room / DELTA_UNIT * (1 - 1e-12)
+
+
+def needed(cost: T | None, currency: str) -> T:
+    """A cost that must exist."""
+    if cost is None:
+        raise NoBound(
+            f"this event has no {currency} cost, so a budget in that currency cannot count it.",
+            why="A budget adds up one currency, fixed when it is opened.",
+            fix="Use noise that has such a cost, or a budget in a currency that the event has.",
+        )
+    return cost

@@ -1,0 +1,39 @@
+"""The durable book of what was spent on whom: reserve, run, store, show; verify.
+
+- ``Ledger("ledger.db")`` or ``Ledger("postgresql://...")``   open it, or begin a new one
+- ``Request``, ``fingerprint``      what is asked, and what makes it the same request
+- ``ledger.reserve`` -> ``Reservation`` | ``Stored``; ``ledger.store``; ``ledger.ask`` does both
+- ``ledger.open_population``, ``grant``, ``revoke``, ``declare_disjoint``, ...   what owners decide, with who and why
+- ``ledger.budget("patients")``     spent, reserved, left: text, notebook, JSON
+- ``ledger.verify``, ``export``, ``backup``; ``restore``, ``verify_export``
+- ``remeasure``                     more accuracy for the difference in price
+"""
+
+from hubbub.accounting.limits import Amount
+from hubbub.ledger.chain import Entry
+from hubbub.ledger.ledger import Ledger, restore
+from hubbub.ledger.policy import Population, Window
+from hubbub.ledger.remeasure import Remeasurement, remeasure
+from hubbub.ledger.requests import Pool, Request, Reservation, Stored, fingerprint
+from hubbub.ledger.transfer import verify_export
+from hubbub.ledger.verify import Verification
+from hubbub.ledger.view import BudgetView
+
+__all__ = [
+    "Amount",
+    "BudgetView",
+    "Entry",
+    "Ledger",
+    "Pool",
+    "Population",
+    "Remeasurement",
+    "Request",
+    "Reservation",
+    "Stored",
+    "Verification",
+    "Window",
+    "fingerprint",
+    "remeasure",
+    "restore",
+    "verify_export",
+]

@@ -1,0 +1,150 @@
+"""Anchors: the last head seen and what each population had spent by then, kept in a second place.
+
+One small file for each population and one for the owners' entries. A file has two slots, written in turn, each with a
+number and a checksum: a write that is torn leaves the other slot whole. A slot is written before an answer is shown,
+survives the death of the process at once, and is forced to disk at most once a second (and always when entries come
+slower than that). An anchor never goes back, whichever of many processes writes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hubbub.accounting.limits import Amount
+from hubbub.ledger.chain import digest
+from hubbub.ledger.keys import no_place, sync_folder
+
+OWNERS = ""  # the anchor of entries that belong to no population
+_SLOT = 1024
+_FORM = struct.Struct(">8sQQ32s32s32s32s32sH402s")  # magic, write number, sequence, head, four totals, name
+_MAGIC = b"hubbub-1"
+_PAUSE = 1.0  # seconds between two forced writes
+Totals = tuple[Amount, Amount]  # questions, plans
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What one file says: a head, and what its population had spent up to it."""
+
+    name: str
+    sequence: int
+    head: bytes
+    totals: Totals
+    number: int = 0
+
+    def pack(self) -> bytes:
+        """The slot."""
+        amounts = [n.to_bytes(32, "big") for total in self.totals for n in (total.loss, total.delta)]
+        name = self.name.encode()
+        body = _FORM.pack(_MAGIC, self.number, self.sequence, self.head, *amounts, len(name), name)
+        return (body + hashlib.sha256(body).digest()).ljust(_SLOT, b"\0")
+
+    @classmethod
+    def unpack(cls, slot: bytes) -> Anchor | None:
+        """The anchor in a slot, or None if it is empty or torn."""
+        body, check = slot[: _FORM.size], slot[_FORM.size : _FORM.size + 32]
+        if len(check) < 32 or hashlib.sha256(body).digest() != check:
+            return None
+        magic, number, sequence, head, *amounts, length, name = _FORM.unpack(body)
+        if magic != _MAGIC:
+            return None
+        ql, qd, pl, pd = (int.from_bytes(n, "big") for n in amounts)
+        return cls(name[:length].decode(), sequence, head, (Amount(ql, qd), Amount(pl, pd)), number)
+
+
+class Anchors:
+    """The anchors of one ledger."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, int] = {}
+        self._forced: dict[str, float] = {}
+        self._pid, self._lock = os.getpid(), threading.Lock()
+
+    def cover(self, name: str, sequence: int, head: bytes, totals: Totals, *, force: bool = False) -> None:
+        """Make sure that the anchor is at ``sequence`` or later."""
+        try:
+            with self._locked(name) as handle:
+                old = newest(handle)
+                if old is None or old.sequence < sequence:
+                    anchor = _after(old, Anchor(name, sequence, head, totals, 1))
+                    os.pwrite(handle, anchor.pack(), _SLOT * (anchor.number % 2))
+                self._maybe_force(name, handle, force)
+        except OSError as error:
+            raise no_place() from error
+
+    def read(self) -> dict[str, Anchor]:
+        """Every anchor there is."""
+        found: dict[str, Anchor] = {}
+        for path in sorted(self._folder.glob("*.anchor")):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                anchor = newest(handle)
+            finally:
+                os.close(handle)
+            if anchor is not None:
+                found[anchor.name] = anchor
+        return found
+
+    def close(self) -> None:
+        """Force what was written to disk, and let the files go."""
+        for handle in self._files.values():
+            if self._pid == os.getpid():
+                os.fdatasync(handle)
+            os.close(handle)
+        self._files = {}
+
+    def _maybe_force(self, name: str, handle: int, force: bool) -> None:
+        now = time.monotonic()
+        if force or now - self._forced.get(name, -_PAUSE) >= _PAUSE:
+            os.fdatasync(handle)
+            self._forced[name] = now
+
+    @contextmanager
+    def _locked(self, name: str) -> Iterator[int]:
+        if self._pid != os.getpid():  # a lock belongs to the open file, which a fork would share
+            self.close()
+            self._pid, self._lock = os.getpid(), threading.Lock()
+        with self._lock:
+            handle = self._files.get(name)
+            if handle is None:
+                handle = self._files[name] = self._open(name)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            try:
+                yield handle
+            finally:
+                fcntl.flock(handle, fcntl.LOCK_UN)
+
+    def _open(self, name: str) -> int:
+        path = self._folder / f"{digest(name)[:32]}.anchor"
+        new = not path.exists()
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        if new:
+            sync_folder(self._folder)
+        return handle
+
+
+def newest(handle: int) -> Anchor | None:
+    """The newer of the two slots that are whole."""
+    content = os.pread(handle, 2 * _SLOT, 0)
+    slots = [Anchor.unpack(content[:_SLOT]), Anchor.unpack(content[_SLOT:])]
+    return max((s for s in slots if s is not None), key=lambda s: s.number, default=None)
+
+
+def _after(old: Anchor | None, new: Anchor) -> Anchor:
+    """Totals only grow, so the larger of two is the later; a process may know older ones than the file."""
+    if old is None:
+        return new
+    questions, plans = (
+        Amount(max(a.loss, b.loss), max(a.delta, b.delta)) for a, b in zip(old.totals, new.totals, strict=True)
+    )
+    return replace(new, totals=(questions, plans), number=old.number + 1)

@@ -1,0 +1,85 @@
+"""One entry of the book, and how each is bound to the one before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from hubbub.terms import Event, from_json, to_json
+
+ORIGIN = bytes(32)  # what the first entry follows
+_encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of ``entries``; every column but the signature is under the hash."""
+
+    sequence: int
+    at: int
+    policy: int
+    fingerprint: bytes | None
+    project: str | None
+    body: str
+    hash: bytes
+    signature: bytes | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """What the entry says."""
+        said: dict[str, Any] = json.loads(self.body)
+        return said
+
+    def when(self) -> str:
+        """The time of the entry, in words that sort."""
+        return clock(self.at)
+
+    def follows(self, previous: bytes) -> bool:
+        """Whether the hash is the right one after ``previous``."""
+        return self.hash == link(
+            previous, self.sequence, self.at, self.policy, self.fingerprint, self.project, self.body
+        )
+
+
+def link(
+    previous: bytes, sequence: int, at: int, policy: int, fingerprint: bytes | None, project: str | None, body: str
+) -> bytes:
+    """The hash of an entry: everything it says and, through ``previous``, everything said before.
+
+    Lines cannot run into each other: numbers and names hold no line break, and the body comes last.
+    """
+    mark = fingerprint.hex() if fingerprint else ""
+    said = f"{sequence}\n{at}\n{policy}\n{mark}\n{project or ''}\n{body}"
+    return hashlib.sha256(previous + said.encode()).digest()
+
+
+def canonical(fields: object) -> str:
+    """The one JSON text of these fields."""
+    return _encoder.encode(fields)
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def event_text(event: Event) -> tuple[str, str]:
+    """(digest, JSON text) of an event."""
+    text = canonical(to_json(event))
+    return digest(text), text
+
+
+@lru_cache(maxsize=4096)
+def event_of(text: str) -> Event:
+    """The event that a stored text says."""
+    event: Event = from_json(json.loads(text))
+    return event
+
+
+def clock(at: int) -> str:
+    """Microseconds since 1970 as an ISO time in UTC."""
+    return datetime.fromtimestamp(at / 1e6, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -1,0 +1,119 @@
+"""The second place: a folder, best on another disk, with the key that signs the ledger and the anchors of its heads.
+
+    <state>/locations/<hash of where the ledger is>   which ledger was last seen there
+    <state>/<ledger's id>/key                         the private key (mode 600)
+    <state>/<ledger's id>/*.anchor                    see ``anchors``
+
+``<state>`` is the argument ``state=``, else ``$HUBBUB_STATE``, else ``$XDG_STATE_HOME/hubbub``, else
+``~/.local/state/hubbub``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from hubbub.ledger.chain import digest
+from hubbub.terms import LedgerUnavailable, MissingKey
+
+STATE = "HUBBUB_STATE"  # environment variable: where the second place is
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+class Place:
+    """The second place of all ledgers of this machine."""
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self.folder = Path(folder).expanduser().resolve() if folder is not None else _default()
+
+    def of(self, ledger: str) -> Path:
+        """The folder of one ledger."""
+        return self.folder / ledger
+
+    def known(self, location: str) -> str | None:
+        """The ledger that was last seen at a location, if any."""
+        try:
+            found = (self.folder / "locations" / digest(location)).read_text().strip()
+        except OSError:
+            return None
+        return found if _ID.fullmatch(found) else None
+
+    def note(self, location: str, ledger: str) -> None:
+        """Remember which ledger is at a location."""
+        if self.known(location) != ledger:
+            durably(self.folder / "locations" / digest(location), (ledger + "\n").encode())
+
+    def new_key(self, ledger: str) -> Ed25519PrivateKey:
+        """A key for a new ledger, on disk before the ledger is."""
+        key = Ed25519PrivateKey.generate()
+        durably(self.of(ledger) / "key", key.private_bytes_raw().hex().encode() + b"\n", mode=0o600)
+        return key
+
+    def key(self, ledger: str, public: str) -> Ed25519PrivateKey:
+        """The key that signs a ledger."""
+        try:
+            key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex((self.of(ledger) / "key").read_text()))
+        except (OSError, ValueError):
+            key = None
+        if key is None or key.public_key().public_bytes_raw().hex() != public:
+            raise MissingKey(
+                "the key that signs this ledger is not here.",
+                why="Entries are written only by those who hold its key, which was made together with the ledger.",
+                fix=f"Copy the ledger's folder from the machine that made it into the place that {STATE} names.",
+            )
+        return key
+
+
+def signed(public: str, head: bytes, signature: bytes) -> bool:
+    """Whether a signature of a head was made with the ledger's key."""
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(signature, head)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def durably(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Write a small file so that it is there whole, or not at all, whatever happens."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        try:
+            os.write(handle, content)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        draft.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise no_place() from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Force a folder's list of names to disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def no_place() -> LedgerUnavailable:
+    """The refusal when the second place cannot be used."""
+    return LedgerUnavailable(
+        "the second place of the ledger could not be used.",
+        why="A head is anchored there before an answer is shown, so that a cut tail or an old backup is noticed.",
+        fix=f"Make the folder that {STATE} names writable, or give state=... a folder that is.",
+    )
+
+
+def _default() -> Path:
+    if named := os.environ.get(STATE):
+        return Path(named).expanduser().resolve()
+    base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser() / "hubbub"

@@ -1,0 +1,372 @@
+"""The ledger as its users see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hubbub.accounting.limits import Amount
+from hubbub.ledger import charging, owners, statements, transfer
+from hubbub.ledger.chain import Entry, event_of
+from hubbub.ledger.core import Core
+from hubbub.ledger.policy import Plea, Population, Window
+from hubbub.ledger.remeasure import Remeasurement, remeasure
+from hubbub.ledger.requests import Pool, Request, Reservation, Stored
+from hubbub.ledger.verify import Verification
+from hubbub.ledger.view import BudgetView, look
+from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt
+
+_KEEP: Any = object()  # "leave this rule as it is"
+
+
+class Ledger:
+    """A durable book of what was spent on whom; a file (SQLite) or a PostgreSQL database, shared by any number of
+    processes.
+
+    Guarantee: for each population, everything released under its charges is together within the budget granted to it,
+    for its neighbours and unit, however analysts choose and whatever they tell each other, through crashes and
+    restarts; no request is charged twice while an answer of it is stored or may still come.
+    Because: each pool is a filter [WRRW23, Thm. 1] [RRUV16, Thm. 3.6] whose total and charge commit together, before
+    data is read; pools run side by side by concurrent composition [VZ23]; docs/proofs/ledger.md.
+    Not covered: somebody who holds both the book and its second place; grants beyond the first lifetime, which were
+    decided after answers were seen.
+
+    >>> import tempfile
+    >>> from hubbub.mechanisms import Gaussian
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/ledger.db", state=f"{folder.name}/state")
+    >>> ledger.open_population("patients", Budget(3, 1e-6), by="board", why="yearly report")
+    >>> count = Gaussian(sensitivity=1, rho=0.01)
+    >>> request = Request(event=count.event, fingerprint=fingerprint(plan="count"), population="patients")
+    >>> ledger.ask(request, lambda held: json.dumps(float(count.release(1000)))).repeated
+    False
+    >>> ledger.ask(request, lambda held: "never run").repeated
+    True
+    >>> ledger.close(); folder.cleanup()
+    """
+
+    def __init__(self, url: str | Path, *, state: str | Path | None = None, create: bool = True) -> None:
+        self._core = Core(url, state=state, create=create)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ledger {self.id[:8]} in {self._core.book.location}>"
+
+    @property
+    def id(self) -> str:
+        """The ledger's own name, made with it."""
+        return self._core.policy.ledger
+
+    @property
+    def public_key(self) -> str:
+        """The key (Ed25519, hexadecimal) with which its signatures can be checked."""
+        return self._core.policy.public_key
+
+    @property
+    def state(self) -> Path:
+        """The ledger's folder in the second place."""
+        return self._core.place.of(self.id)
+
+    def close(self) -> None:
+        """Let the book go; everything was on disk already."""
+        self._core.close()
+
+    # ------------------------------------------------------------ asking
+
+    def reserve(self, request: Request) -> Reservation | Stored:
+        """Charge a request durably before any data is read, or give the answer it has already."""
+        return charging.reserve(self._core, request)
+
+    def store(self, reservation: Reservation, answer: str) -> Stored:
+        """Store an answer durably and anchor it; only what this returns may be shown."""
+        return charging.store(self._core, reservation, answer)
+
+    def fail(self, reservation: Reservation, reason: str) -> None:
+        """Settle a charge without an answer, for a public reason such as a timeout."""
+        charging.fail(self._core, reservation, reason)
+
+    def ask(self, request: Request, run: Callable[[Reservation], str]) -> Stored:
+        """Reserve, run, store, show."""
+        return charging.ask(self._core, request, run)
+
+    def preview(self, request: Request) -> Mapping[str, Amount]:
+        """What each population would be charged; free, and nothing is written."""
+        return charging.preview(self._core, request)
+
+    def remeasure(self, request: Request, *, of: int) -> tuple[Request, Remeasurement]:
+        """Ask a question again with more accuracy: the request to reserve, and how to combine old and new answers.
+
+        ``request`` carries the event of the accuracy wanted; ``of`` is the sequence number of a charge of the same
+        question (same ``question`` fingerprint, pool and project) that has an answer.
+        """
+        spent = self._events_behind(of, request)
+        plan = remeasure(spent, request.event)
+        return replace(request, event=plan.event, refines=of if plan.weights else None), plan
+
+    # ------------------------------------------------------------ owners
+
+    def open_population(
+        self,
+        name: str,
+        budget: Budget,
+        *,
+        plans: Budget | None = None,
+        lifetime: Budget | None = None,
+        neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+        unit: str = "",
+        each: Budget | None = None,
+        window: Window | None = None,
+        shares: str = "optional",
+        share_answers: bool = False,
+        by: str,
+        why: str,
+    ) -> None:
+        """Open the budget of a population; the very same one again is no error.
+
+        ``plans`` is the part of the budget set aside for plans. ``lifetime`` is what all later grants together may
+        reach (the budget itself, if not given). ``each`` caps one request; ``window`` caps each day, week, month or
+        year; ``shares="required"`` lets only those spend who have a share; ``share_answers`` gives stored answers to
+        other projects too, who thereby learn that somebody asked.
+        """
+        rules = {"each": each, "window": window, "shares": shares, "share_answers": share_answers}
+        owners.open_population(
+            self._core,
+            name,
+            budget=budget,
+            plans=plans,
+            lifetime=lifetime,
+            neighbours=neighbours,
+            unit=unit,
+            rules=rules,
+            by=by,
+            why=why,
+        )
+
+    def change_rules(
+        self,
+        population: str,
+        *,
+        each: Budget | None = _KEEP,
+        window: Window | None = _KEEP,
+        shares: str = _KEEP,
+        share_answers: bool = _KEEP,
+        by: str,
+        why: str,
+    ) -> None:
+        """Change the rules named; the others stay."""
+        given = {"each": each, "window": window, "shares": shares, "share_answers": share_answers}
+        rules = {name: value for name, value in given.items() if value is not _KEEP}
+        owners.change_rules(self._core, population, rules, by=by, why=why)
+
+    def grant(
+        self,
+        population: str,
+        budget: Budget,
+        *,
+        project: str = "",
+        analyst: str = "",
+        pool: Pool | str = Pool.QUESTIONS,
+        plea: int | None = None,
+        raise_lifetime: bool = False,
+        by: str,
+        why: str,
+    ) -> None:
+        """Add to the population's budget, or (project, analyst) to a share of it; ``plea`` names what it answers."""
+        owners.grant(
+            self._core,
+            population,
+            budget,
+            project=project,
+            analyst=analyst,
+            pool=Pool(pool),
+            plea=plea,
+            raise_lifetime=raise_lifetime,
+            by=by,
+            why=why,
+        )
+
+    def revoke(
+        self,
+        population: str,
+        budget: Budget | None = None,
+        *,
+        project: str = "",
+        analyst: str = "",
+        pool: Pool | str = Pool.QUESTIONS,
+        by: str,
+        why: str,
+    ) -> None:
+        """Take a budget or a share back, in part or (no budget given) wholly."""
+        place = {"project": project, "analyst": analyst}
+        owners.revoke(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
+
+    def plead(
+        self,
+        population: str,
+        budget: Budget,
+        *,
+        project: str = "",
+        analyst: str = "",
+        pool: Pool | str = Pool.QUESTIONS,
+        by: str,
+        why: str,
+    ) -> int:
+        """Ask the owner for more budget; returns the number of the request."""
+        place = {"project": project, "analyst": analyst}
+        return owners.plead(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why).sequence
+
+    def refuse(self, plea: int, *, by: str, why: str) -> None:
+        """Turn down a request for more."""
+        owners.refuse(self._core, plea, by=by, why=why)
+
+    def declare_disjoint(self, *populations: str, by: str, why: str) -> None:
+        """State that no person is in two of these populations."""
+        owners.declare_disjoint(self._core, populations, by=by, why=why)
+
+    def declare_dataset(self, name: str, *, version: str, population: str | Sequence[str], by: str, why: str) -> None:
+        """State whom a version of a dataset is about."""
+        people = (population,) if isinstance(population, str) else tuple(population)
+        owners.declare_dataset(self._core, name, version=version, populations=people, by=by, why=why)
+
+    def erase(self, charges: Sequence[int] | None = None, *, before: int | None = None, by: str, why: str) -> int:
+        """Delete stored answers: of these charges, or all stored before a time (microseconds); returns how many."""
+        if (charges is None) == (before is None):
+            raise OutOfRange(
+                "say which answers to erase: by their charges, or all before a time.",
+                why="Erasing is final.",
+                fix="Give charges=[...] or before=...",
+            )
+        chosen = list(charges) if charges is not None else self._answered_before(int(before or 0))
+        owners.erase(self._core, chosen, by=by, why=why)
+        return len(chosen)
+
+    def accept_clock(self, *, by: str, why: str) -> None:
+        """Go on from the clock's present time although the last entry is dated later."""
+        owners.accept_clock(self._core, by=by, why=why)
+
+    # ------------------------------------------------------------ reading
+
+    def populations(self) -> dict[str, Population]:
+        """Every population, with its budgets and rules."""
+        self._core.refresh()
+        return dict(self._core.policy.populations)
+
+    def pleas(self) -> list[Plea]:
+        """The open requests for more budget."""
+        self._core.refresh()
+        return list(self._core.policy.pleas.values())
+
+    def budget(self, population: str) -> BudgetView:
+        """What a population's budget is, and what is spent, reserved and left of it; renders in a notebook."""
+        self._core.refresh()
+        return look(self._core, population)
+
+    def log(self, *, start: int = 1, population: str | None = None, newest: int | None = None) -> Iterator[Entry]:
+        """Entries in order, from ``start`` on, or the ``newest`` so many; only those about one population if asked."""
+        with self._core.book.snapshot() as view:
+            if newest is not None:
+                (last,) = view.read((statements.LAST, {}))
+                start = max(start, last[0][0] - newest + 1) if population is None else start
+            for row in view.stream(statements.FROM, {"start": start}):
+                entry = Entry(*row)
+                if population is None or _is_about(entry.fields(), population):
+                    yield entry
+
+    def check(self, receipt: Receipt) -> bool:
+        """Whether a receipt is true: its entry stands in the book, for that event and request."""
+        with self._core.book.snapshot() as view:
+            (rows,) = view.read((statements.ENTRY, {"sequence": receipt.sequence}))
+            if not rows or rows[0][6].hex() != receipt.head:
+                return False
+            said = Entry(*rows[0]).fields()
+            if said["kind"] == "answer":
+                (rows,) = view.read((statements.ENTRY, {"sequence": said["charge"]}))
+                said = Entry(*rows[0]).fields()
+            (event,) = view.read((statements.EVENT, {"digest": said.get("event", "")}))
+        same = bool(event) and event_of(event[0][0]) == receipt.event
+        return same and rows[0][3].hex() == receipt.fingerprint and receipt.population in said["charged"]
+
+    def verify(self, *, anchor: bool = True) -> Verification:
+        """Check everything; ``anchor=False`` where the second place is not at hand (a cut tail then goes unnoticed)."""
+        return transfer.verify_book(self._core.book, self._core.anchors if anchor else None)
+
+    def export(self, *, answers: bool = False) -> Iterator[str]:
+        """The book as JSON Lines."""
+        with self._core.book.snapshot() as view:
+            yield from transfer.lines(view, answers=answers)
+
+    def backup(self, path: str | Path) -> int:
+        """Copy the book into a new file; returns the number of its last entry."""
+        return transfer.backup(self._core.book, Path(path))
+
+    # ------------------------------------------------------------ parts
+
+    def _events_behind(self, charge: int, request: Request) -> list[Event]:
+        """The events of a charge and of all that it refines, if they answer the request's question."""
+        found: list[Event] = []
+        following: int | None = charge
+        with self._core.book.snapshot() as view:
+            while following is not None:
+                rows, settled = view.read(
+                    (statements.ENTRY, {"sequence": following}), (statements.SETTLED, {"charge": following})
+                )
+                said: dict[str, Any] = Entry(*rows[0]).fields() if rows else {"kind": ""}
+                same = said.get("question") == request.question and request.question
+                if (
+                    said["kind"] != "charge"
+                    or not same
+                    or said["pool"] != request.pool
+                    or rows[0][4] != request.project
+                ):
+                    raise BudgetConflict(
+                        f"charge {following} is not one of the same question in this project.",
+                        why="Only answers to the same question (same version, bounds and keys) can be combined.",
+                        fix="Name a charge of this question, or ask anew at the full price.",
+                    )
+                if not settled or settled[0][0] is None:
+                    raise BudgetConflict(
+                        f"charge {following} has no stored answer.",
+                        why="There is nothing to combine a new answer with.",
+                        fix="Ask for that answer first.",
+                    )
+                (event,) = view.read((statements.EVENT, {"digest": said["event"]}))
+                found.append(event_of(event[0][0]))
+                following = said.get("refines")
+        return found
+
+    def _answered_before(self, at: int) -> list[int]:
+        with self._core.book.snapshot() as view:
+            return [row[0] for row in view.stream(statements.ANSWERED_BEFORE, {"at": at})]
+
+
+def restore(
+    backup: str | Path,
+    target: str | Path,
+    *,
+    state: str | Path | None = None,
+    spend_all: bool = False,
+    by: str,
+    why: str,
+) -> int:
+    """Put a backup in a ledger's place and count the gap to the anchor as spent; returns the number of that entry."""
+    return transfer.restore(Path(backup), target, state=state, spend_all=spend_all, by=by, why=why).sequence
+
+
+def _is_about(said: Mapping[str, Any], population: str) -> bool:
+    if said["kind"] == "restore":
+        return any(key.startswith(f"{population}/") for key in (*said["spent"], *said["unknown"]))
+    return (
+        said.get("population") == population
+        or population in said.get("charged", ())
+        or population in said.get("populations", ())
+    )

@@ -1,0 +1,309 @@
+"""What owners (and analysts who ask for more) write into the book: each act is one signed entry, with who and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hubbub.ledger import statements
+from hubbub.ledger.chain import Entry
+from hubbub.ledger.core import Core
+from hubbub.ledger.policy import Policy, Population, Window, minus, plus, same_kind, within, write_budget
+from hubbub.ledger.requests import Pool, name_of
+from hubbub.terms import Budget, BudgetConflict, EmptyInput, MissingParameter, Neighbours, OutOfRange
+
+SHARES = ("optional", "required")
+
+
+def open_population(
+    core: Core,
+    name: str,
+    *,
+    budget: Budget,
+    plans: Budget | None,
+    lifetime: Budget | None,
+    neighbours: Neighbours | str,
+    unit: str,
+    rules: Mapping[str, Any],
+    by: str,
+    why: str,
+) -> Entry | None:
+    """Open a budget; None if the very same one is open already."""
+    name_of(name, what="population")
+    cap = budget if lifetime is None else lifetime
+    if not within(budget, cap):
+        raise _over_lifetime(name, cap)
+    if plans is not None and not within(plans, budget):
+        raise BudgetConflict(
+            "the pool for plans is larger than the whole budget.",
+            why="The owner splits one budget into two pools beforehand.",
+            fix="Give plans a part of the budget.",
+        )
+    questions = budget if plans is None else minus(budget, plans)
+    if questions is None and plans != budget:
+        raise BudgetConflict(
+            "the pool for plans takes all of the epsilon or all of the delta.",
+            why="Nothing could then be asked from what remains.",
+            fix="Leave some of both for questions, or give plans the whole budget.",
+        )
+    said = {
+        "kind": "population",
+        "population": name,
+        "neighbours": Neighbours.parse(neighbours).value,
+        "unit": unit,
+        "budget": write_budget(budget),
+        "lifetime": write_budget(cap),
+        "pools": {
+            Pool.QUESTIONS.value: None if questions is None else write_budget(questions),
+            Pool.PLANS.value: None if plans is None else write_budget(plans),
+        },
+        **_write_rules(budget, rules),
+    }
+    if (there := core.policy.populations.get(name)) is not None:
+        _check_same(there, said)
+        return None
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        if name in policy.populations:
+            raise _exists(name)
+        return said | _signed(by, why)
+
+    return core.record(fields)
+
+
+def change_rules(core: Core, population: str, rules: Mapping[str, Any], *, by: str, why: str) -> Entry:
+    """Change per-question cap, window, shares or sharing of answers; what is not given stays."""
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        who = policy.population(population)
+        now = {n: getattr(who, n) for n in ("each", "window", "shares", "share_answers")} | dict(rules)
+        return {"kind": "rules", "population": population, **_write_rules(who.promised, now)} | _signed(by, why)
+
+    return core.record(fields)
+
+
+def grant(
+    core: Core,
+    population: str,
+    budget: Budget,
+    *,
+    project: str,
+    analyst: str,
+    pool: Pool,
+    plea: int | None,
+    raise_lifetime: bool,
+    by: str,
+    why: str,
+) -> Entry:
+    """Add to a population's budget (within its lifetime) or to a share of it."""
+    place = _place(project, analyst)
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        who = policy.population(population)
+        same_kind(who.promised, budget)
+        _check_plea(policy, plea)
+        lifetime = None if any(place.values()) else _new_lifetime(who, budget, raise_lifetime)
+        said = {"kind": "grant", "population": population, **place, "pool": pool.value, "budget": write_budget(budget)}
+        return said | {"lifetime": lifetime, "plea": plea} | _signed(by, why)
+
+    return core.record(fields)
+
+
+def revoke(
+    core: Core, population: str, budget: Budget | None, *, project: str, analyst: str, pool: Pool, by: str, why: str
+) -> Entry:
+    """Take a budget or share back, in part or (None) wholly. What was spent stays spent."""
+    place = _place(project, analyst)
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        who = policy.population(population)
+        there = policy.shares.get((population, project, analyst, pool)) if any(place.values()) else who.pools[pool]
+        if there is None:
+            raise BudgetConflict(
+                "there is no such budget to take back.",
+                why="A revocation names a budget or a share that was granted.",
+                fix=f"See what is granted: `hubbub budget show {population}`.",
+            )
+        minus(there, budget)
+        taken = None if budget is None else write_budget(budget)
+        said = {"kind": "revoke", "population": population, **place, "pool": pool.value, "budget": taken}
+        return said | _signed(by, why)
+
+    return core.record(fields)
+
+
+def declare_disjoint(core: Core, populations: Sequence[str], *, by: str, why: str) -> Entry:
+    """State that no person is in two of these populations: their charges are then kept apart."""
+    if len(set(populations)) < 2:
+        raise EmptyInput(
+            "disjointness is stated of two or more populations.",
+            why="One population always overlaps itself.",
+            fix="Name at least two.",
+        )
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        for name in populations:
+            policy.population(name)
+        return {"kind": "disjoint", "populations": sorted(set(populations))} | _signed(by, why)
+
+    return core.record(fields)
+
+
+def declare_dataset(
+    core: Core, name: str, *, version: str, populations: Sequence[str], by: str, why: str
+) -> Entry | None:
+    """State whom a version of a dataset is about; None if just that was declared already."""
+    name_of(name, what="dataset")
+    name_of(version, what="version")
+    known = core.policy.datasets.get(name, {}).get(version)
+    if known == tuple(populations):
+        return None
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        if version in policy.datasets.get(name, {}):
+            raise BudgetConflict(
+                f"version {version!r} of dataset {name!r} is declared already, about other people.",
+                why="Stored answers rely on what a version means.",
+                fix="Declare a new version.",
+            )
+        for population in populations:
+            policy.population(population)
+        said = {"kind": "dataset", "dataset": name, "version": version, "populations": list(populations)}
+        return said | _signed(by, why)
+
+    return core.record(fields)
+
+
+def plead(
+    core: Core, population: str, budget: Budget, *, project: str, analyst: str, pool: Pool, by: str, why: str
+) -> Entry:
+    """Ask the owner for more; the entry's number is what a grant or a refusal answers."""
+    place = _place(project, analyst)
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        same_kind(policy.population(population).promised, budget)
+        said = {"kind": "plea", "population": population, **place, "pool": pool.value, "budget": write_budget(budget)}
+        return said | _signed(by, why)
+
+    return core.record(fields)
+
+
+def refuse(core: Core, plea: int, *, by: str, why: str) -> Entry:
+    """Turn a request for more down."""
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        _check_plea(policy, plea)
+        return {"kind": "refusal", "plea": plea} | _signed(by, why)
+
+    return core.record(fields)
+
+
+def erase(core: Core, charges: Iterable[int], *, by: str, why: str) -> list[Entry]:
+    """Delete the stored answers of these charges. The charges stay; asking again is charged again."""
+    wanted, entries = sorted(set(charges)), []
+    for start in range(0, len(wanted), 1000):
+        part = wanted[start : start + 1000]
+        said = {"kind": "erase", "charges": part} | _signed(by, why)
+
+        def also(turn: Any, _policy: Policy, _entry: Entry, part: list[int] = part) -> None:
+            for charge in part:
+                turn.add(statements.ERASE, key=charge)
+
+        entries.append(core.record(lambda _, said=said: said, also=also, owner=False))  # type: ignore[misc]
+    return entries
+
+
+def accept_clock(core: Core, *, by: str, why: str) -> Entry:
+    """Go on from the clock's present time although the last entry is dated later."""
+    return core.record(lambda _: {"kind": "clock"} | _signed(by, why), owner=False, any_clock=True)
+
+
+# ---------------------------------------------------------------- small helpers
+
+
+def _signed(by: str, why: str) -> dict[str, str]:
+    if not by.strip() or not why.strip():
+        raise MissingParameter(
+            "an owner's entry says who decided and why.",
+            why="Years later somebody will ask.",
+            fix="Give by=... and why=...",
+        )
+    return {"by": by, "why": why}
+
+
+def _place(project: str, analyst: str) -> dict[str, str]:
+    for what, name in (("project", project), ("analyst", analyst)):
+        if name:
+            name_of(name, what=what)
+    return {"project": project, "analyst": analyst}
+
+
+def _check_plea(policy: Policy, plea: int | None) -> None:
+    if plea is not None and plea not in policy.pleas:
+        raise BudgetConflict(
+            f"no request for more budget with number {plea} is open.",
+            why="It was answered already, or never made.",
+            fix="See the open ones: `hubbub budget show`.",
+        )
+
+
+def _new_lifetime(who: Population, more: Budget, may_raise: bool) -> dict[str, Any] | None:
+    """The lifetime after a grant to the whole population, if it changes."""
+    total = more
+    for pool in Pool:
+        total = total if (there := who.pools[pool]) is None else plus(there, total)
+    if within(total, who.lifetime):
+        return None
+    if not may_raise:
+        raise _over_lifetime(who.name, who.lifetime)
+    return write_budget(total)
+
+
+def _over_lifetime(name: str, lifetime: Budget) -> BudgetConflict:
+    return BudgetConflict(
+        f"population {name!r} was promised that no more than {lifetime.measure().words()} is ever spent.",
+        why="A budget holds against clever questions because it was fixed before any answer was seen.",
+        fix="Stay within it, or break the promise in the open and for ever: raise_lifetime=True (--raise-lifetime).",
+    )
+
+
+def _write_rules(budget: Budget, rules: Mapping[str, Any]) -> dict[str, Any]:
+    each, window, shares = rules.get("each"), rules.get("window"), rules.get("shares", "optional")
+    if shares not in SHARES:
+        raise OutOfRange(
+            f"shares are {' or '.join(SHARES)} and not {shares!r}.",
+            why="Either everybody may draw on the population's budget, or only those with a share.",
+            fix="Choose one of the two.",
+        )
+    if each is not None:
+        same_kind(budget, each)
+    if window is not None:
+        same_kind(budget, window.budget)
+    return {
+        "each": None if each is None else write_budget(each),
+        "window": _write_window(window),
+        "shares": shares,
+        "share_answers": bool(rules.get("share_answers", False)),
+    }
+
+
+def _write_window(window: Window | None) -> dict[str, Any] | None:
+    return None if window is None else {"budget": write_budget(window.budget), "every": window.every}
+
+
+def _check_same(there: Population, said: Mapping[str, Any]) -> None:
+    as_opened = {
+        "neighbours": there.neighbours.value,
+        "unit": there.unit,
+        "budget": write_budget(there.promised),
+    }
+    if any(said[name] != value for name, value in as_opened.items()):
+        raise _exists(there.name)
+
+
+def _exists(name: str) -> BudgetConflict:
+    return BudgetConflict(
+        f"population {name!r} is open already, with another budget, unit or neighbours.",
+        why="A budget that could be opened twice could be spent twice.",
+        fix=f"Use it as it is (`hubbub budget show {name}`), or grant more: `hubbub budget grant {name}`.",
+    )

@@ -1,0 +1,363 @@
+"""What the owners have said: populations, budgets, shares, rules, data sets, as the entries tell it.
+
+A policy is worked out by applying every owner's entry in order, and is never changed in any other way. It knows
+limits, not what was spent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from hubbub.accounting.limits import Amount, Currency, Limit
+from hubbub.ledger.chain import Entry, canonical
+from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.requests import Pool, Request
+from hubbub.terms import Budget, BudgetConflict, Neighbours, OutOfRange, UnknownPopulation, from_json, to_json
+
+EVERY = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most ``budget`` in every day, week, month or year (UTC), beneath the population's own budget."""
+
+    budget: Budget
+    every: str
+
+    def __post_init__(self) -> None:
+        if self.every not in EVERY:
+            raise OutOfRange(
+                f"a window is a {', '.join(EVERY)} and not {self.every!r}.",
+                why="Windows follow the calendar (UTC), so that anybody can tell which one it is.",
+                fix="Choose one of them.",
+            )
+
+    def period(self, at: int) -> str:
+        """The window in which a time lies."""
+        return datetime.fromtimestamp(at / 1e6, UTC).strftime(EVERY[self.every])
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """People who share a budget, and the rules under which it is spent."""
+
+    name: str
+    neighbours: Neighbours
+    unit: str
+    promised: Budget  # when it was opened
+    lifetime: Budget  # what all grants together may reach
+    pools: dict[Pool, Budget | None]
+    each: Budget | None = None  # per question
+    window: Window | None = None
+    shares: str = "optional"
+    share_answers: bool = False
+    raised: int = 0  # how often the lifetime was raised
+
+    def currency(self, pool: Pool) -> Currency:
+        """In what a pool counts."""
+        if self.promised.rho is not None:
+            return Currency.CONCENTRATED
+        if not self.promised.delta:
+            return Currency.PURE
+        return Currency.CONCENTRATED if pool is Pool.QUESTIONS else Currency.BASIC
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Something with a limit: a population, a share of it, or a window; None lets nothing through."""
+
+    key: str
+    population: str
+    limit: Limit | None
+    window: Window | None = None
+
+    def period(self, at: int) -> str:
+        """The window that counts at a time; empty for accounts that never start again."""
+        return self.window.period(at) if self.window else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plea:
+    """A request for more budget, open until a grant or a refusal names it."""
+
+    number: int
+    at: int
+    population: str
+    project: str
+    analyst: str
+    pool: Pool
+    budget: Budget
+    by: str
+    why: str
+
+
+@dataclass(slots=True)
+class Policy:
+    """All that owners have said up to one entry."""
+
+    sequence: int = 0
+    ledger: str = ""
+    public_key: str = ""
+    populations: dict[str, Population] = field(default_factory=dict)
+    shares: dict[tuple[str, str, str, Pool], Budget | None] = field(default_factory=dict)
+    disjoint: set[frozenset[str]] = field(default_factory=set)
+    datasets: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    pleas: dict[int, Plea] = field(default_factory=dict)
+    gaps: list[tuple[int, int]] = field(default_factory=list)  # sequences lost to a restore
+    owed: dict[str, Amount] = field(default_factory=dict)  # spent by accounts that a restored backup did not know
+
+    @classmethod
+    def read(cls, entries: Iterable[Entry]) -> Policy:
+        """The policy that these owner's entries tell."""
+        policy = cls()
+        for entry in entries:
+            policy.apply(entry, entry.fields())
+        return policy
+
+    def apply(self, entry: Entry, said: dict[str, Any]) -> None:
+        """Take in one owner's entry."""
+        getattr(self, f"_{said['kind']}")(entry, said)
+        self.sequence = entry.sequence
+
+    # ------------------------------------------------------------ questions to the policy
+
+    def population(self, name: str) -> Population:
+        """The population of that name, or an error that lists the ones there are."""
+        try:
+            return self.populations[name]
+        except KeyError:
+            known = ", ".join(sorted(self.populations)) or "none yet"
+            raise UnknownPopulation(
+                f"the ledger knows no population {name!r}.",
+                why=f"A budget belongs to people, and somebody must open it. Known: {known}.",
+                fix="Check the name, or let the owner open it: `hubbub budget open`.",
+            ) from None
+
+    def charged(self, request: Request) -> tuple[str, ...]:
+        """Every population that a request is charged to: those it names, and all that may share people with them."""
+        named = request.populations or self._declared(request)
+        for name in named:
+            self.population(name)
+        others = [o for o in self.populations if o not in named and any(self.overlap(o, n) for n in named)]
+        return (*named, *others)
+
+    def overlap(self, one: str, other: str) -> bool:
+        """Whether two populations may share people: always, unless their owners declared them disjoint."""
+        return frozenset((one, other)) not in self.disjoint
+
+    def accounts(self, populations: Iterable[str], *, project: str, analyst: str, pool: Pool) -> list[Account]:
+        """Every account that a charge by this analyst in this project is held against."""
+        return [a for name in populations for a in self._accounts_of(self.population(name), project, analyst, pool)]
+
+    def _accounts_of(self, who: Population, project: str, analyst: str, pool: Pool) -> Iterator[Account]:
+        currency = who.currency(pool)
+        yield Account(account_key(who.name, pool), who.name, _limit(who.pools.get(pool), currency))
+        if who.window is not None and pool is Pool.QUESTIONS:
+            yield Account(window_key(who.name), who.name, Limit(who.window.budget, currency), who.window)
+        for place in ((project, ""), ("", analyst), (project, analyst)):
+            key = (who.name, *place, pool)
+            if key in self.shares:
+                yield Account(account_key(who.name, pool, *place), who.name, _limit(self.shares[key], currency))
+
+    def may_spend(self, who: Population, *, project: str, analyst: str, pool: Pool) -> bool:
+        """Whether a share, where the owner requires one, is there."""
+        places = ((project, ""), ("", analyst), (project, analyst))
+        return who.shares == "optional" or any((who.name, *place, pool) in self.shares for place in places)
+
+    def population_accounts(self, who: Population) -> list[Account]:
+        """The accounts of a population itself, without shares and windows."""
+        return [a for pool in Pool for a in self._accounts_of(who, "", "", pool) if a.window is None]
+
+    def all_accounts(self) -> dict[str, Account]:
+        """Every account there is."""
+        found: list[Account] = []
+        for who in self.populations.values():
+            for pool in Pool:
+                found += self._accounts_of(who, "", "", pool)
+        for (name, project, analyst, pool), budget in self.shares.items():
+            currency = self.populations[name].currency(pool)
+            found.append(Account(account_key(name, pool, project, analyst), name, _limit(budget, currency)))
+        return {account.key: account for account in found}
+
+    def is_lost(self, sequence: int) -> bool:
+        """Whether an entry of that number was lost before a backup was restored."""
+        return any(first <= sequence <= last for first, last in self.gaps)
+
+    def _declared(self, request: Request) -> tuple[str, ...]:
+        versions = self.datasets.get(request.dataset)
+        if versions is None or request.version not in versions:
+            raise UnknownPopulation(
+                f"the ledger knows no version {request.version!r} of a dataset {request.dataset!r}.",
+                why="Whose budget a dataset draws on, and its versions, are declared by the owner and never guessed.",
+                fix="Declare it with ledger.declare_dataset(...), or name the population.",
+            )
+        return versions[request.version]
+
+    # ------------------------------------------------------------ what each kind of entry means
+
+    def _ledger(self, _: Entry, said: dict[str, Any]) -> None:
+        self.ledger, self.public_key = said["ledger"], said["key"]
+
+    def _population(self, _: Entry, said: dict[str, Any]) -> None:
+        self.populations[said["population"]] = Population(
+            name=said["population"],
+            neighbours=Neighbours.parse(said["neighbours"]),
+            unit=said["unit"],
+            promised=read_budget(said["budget"]),
+            lifetime=read_budget(said["lifetime"]),
+            pools={pool: _maybe(said["pools"].get(pool.value)) for pool in Pool},
+            **_rules(said),
+        )
+
+    def _rules(self, _: Entry, said: dict[str, Any]) -> None:
+        self.populations[said["population"]] = replace(self.populations[said["population"]], **_rules(said))
+
+    def _grant(self, _: Entry, said: dict[str, Any]) -> None:
+        who, pool, budget = self.populations[said["population"]], Pool(said["pool"]), read_budget(said["budget"])
+        place = (said["project"], said["analyst"])
+        self.pleas.pop(said.get("plea") or 0, None)
+        if any(place):
+            key = (who.name, *place, pool)
+            self.shares[key] = plus(self.shares.get(key), budget)
+            return
+        pools = who.pools | {pool: plus(who.pools.get(pool), budget)}
+        raised = said["lifetime"] is not None
+        lifetime = read_budget(said["lifetime"]) if raised else who.lifetime
+        self.populations[who.name] = replace(who, pools=pools, lifetime=lifetime, raised=who.raised + raised)
+
+    def _revoke(self, _: Entry, said: dict[str, Any]) -> None:
+        who, pool, budget = self.populations[said["population"]], Pool(said["pool"]), _maybe(said["budget"])
+        place = (said["project"], said["analyst"])
+        if any(place):
+            key = (who.name, *place, pool)
+            self.shares[key] = minus(self.shares.get(key), budget)
+        else:
+            pools = who.pools | {pool: minus(who.pools.get(pool), budget)}
+            self.populations[who.name] = replace(who, pools=pools)
+
+    def _disjoint(self, _: Entry, said: dict[str, Any]) -> None:
+        names = said["populations"]
+        self.disjoint |= {frozenset((a, b)) for a in names for b in names if a != b}
+
+    def _dataset(self, _: Entry, said: dict[str, Any]) -> None:
+        self.datasets.setdefault(said["dataset"], {})[said["version"]] = tuple(said["populations"])
+
+    def _plea(self, entry: Entry, said: dict[str, Any]) -> None:
+        self.pleas[entry.sequence] = Plea(
+            number=entry.sequence,
+            at=entry.at,
+            pool=Pool(said["pool"]),
+            budget=read_budget(said["budget"]),
+            **{name: said[name] for name in ("population", "project", "analyst", "by", "why")},
+        )
+
+    def _refusal(self, _: Entry, said: dict[str, Any]) -> None:
+        self.pleas.pop(said["plea"], None)
+
+    def _restore(self, _: Entry, said: dict[str, Any]) -> None:
+        if said["lost"]:
+            self.gaps.append((said["lost"][0], said["lost"][1]))
+        for key, spent in said["unknown"].items():
+            self.owed[key] = amount_of(*spent)
+
+
+def account_key(population: str, pool: Pool, project: str = "", analyst: str = "") -> str:
+    """The name of an account in the table of totals; names hold no slash."""
+    return f"{population}/{project}/{analyst}/{pool}"
+
+
+def window_key(population: str) -> str:
+    """The name of the account that a population's window is counted in."""
+    return f"{population}///window"
+
+
+def write_budget(budget: Budget) -> dict[str, Any]:
+    """A budget as an entry says it."""
+    return to_json(budget)
+
+
+def read_budget(said: dict[str, Any]) -> Budget:
+    """A budget that an entry says."""
+    return _budget_of(canonical(said))
+
+
+@lru_cache(maxsize=1024)
+def _budget_of(text: str) -> Budget:
+    budget: Budget = from_json(json.loads(text))
+    return budget
+
+
+def _maybe(said: dict[str, Any] | None) -> Budget | None:
+    return None if said is None else read_budget(said)
+
+
+def _rules(said: dict[str, Any]) -> dict[str, Any]:
+    window = said["window"]
+    return {
+        "each": _maybe(said["each"]),
+        "window": None if window is None else Window(read_budget(window["budget"]), window["every"]),
+        "shares": said["shares"],
+        "share_answers": said["share_answers"],
+    }
+
+
+@lru_cache(maxsize=1024)
+def _limit(budget: Budget | None, currency: Currency) -> Limit | None:
+    return None if budget is None else Limit(budget, currency)
+
+
+# ---------------------------------------------------------------- adding budgets
+
+
+def plus(budget: Budget | None, more: Budget) -> Budget:
+    """Both together; by basic composition this is what they promise together."""
+    if budget is None:
+        return more
+    same_kind(budget, more)
+    if budget.rho is not None and more.rho is not None:
+        return Budget(rho=budget.rho + more.rho, delta=budget.delta + more.delta)
+    assert budget.epsilon is not None and more.epsilon is not None
+    return Budget(budget.epsilon + more.epsilon, budget.delta + more.delta)
+
+
+def minus(budget: Budget | None, less: Budget | None) -> Budget | None:
+    """What remains, None if nothing; taking away None takes all."""
+    if budget is None or less is None:
+        return None
+    same_kind(budget, less)
+    old, new = (budget.rho, less.rho) if budget.rho is not None else (budget.epsilon, less.epsilon)
+    assert old is not None and new is not None
+    if old <= new or budget.delta < less.delta or (budget.delta and budget.delta == less.delta):
+        return None
+    rest = budget.delta - less.delta
+    return Budget(rho=old - new, delta=rest) if budget.rho is not None else Budget(old - new, rest)
+
+
+def same_kind(budget: Budget, other: Budget) -> None:
+    """Refuse to mix pure, (epsilon, delta) and rho budgets."""
+    if kind_of(budget) != kind_of(other):
+        raise BudgetConflict(
+            f"this budget is {kind_of(budget)}, and {kind_of(other)} was given.",
+            why="All budgets of one population are counted in one currency.",
+            fix=f"Give a {kind_of(budget)} budget.",
+        )
+
+
+def kind_of(budget: Budget) -> str:
+    """The kind of a budget, in words."""
+    if budget.rho is not None:
+        return "zCDP (rho)"
+    return "(epsilon, delta)" if budget.delta else "pure (epsilon alone)"
+
+
+def within(budget: Budget, cap: Budget) -> bool:
+    """Whether a budget is at most a cap of its kind."""
+    same_kind(cap, budget)
+    loss, most = (budget.rho, cap.rho) if cap.rho is not None else (budget.epsilon, cap.epsilon)
+    assert loss is not None and most is not None
+    return loss <= most and budget.delta <= cap.delta

@@ -1,0 +1,154 @@
+"""What is asked of the ledger, and what it gives back: a reservation to run under, or the answer it has already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from hubbub.accounting.limits import Amount, Currency
+from hubbub.ledger.chain import canonical, clock, digest
+from hubbub.terms import Event, MissingParameter, OutOfRange, Receipt, WrongShape, fraction_of, whole
+
+_NAME = re.compile(r"\w[\w .@+:-]{0,99}")
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+LARGEST = 64 * 2**20  # bytes of one stored answer
+
+
+class Pool(StrEnum):
+    """The two parts into which an owner splits a budget beforehand."""
+
+    QUESTIONS = "questions"
+    PLANS = "plans"
+
+
+def name_of(value: object, *, what: str) -> str:
+    """A name for people and programs: letters, digits, spaces and ``. _ @ + : -``, up to 100 signs."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise OutOfRange(
+            f"the name of a {what} starts with a letter or digit and holds only those, spaces and . _ @ + : -",
+            why="Names are written into the ledger for ever, and must read the same everywhere.",
+            fix=f"Choose a plain name of up to 100 signs for the {what}.",
+        )
+    return value
+
+
+def fingerprint(**parts: Any) -> str:
+    """The fingerprint of a request: SHA-256 over everything that makes it this request and no other.
+
+    Give the dataset, its declared version, the normalised plan and every parameter, as JSON values; never rows.
+
+    >>> fingerprint(dataset="hospital", version="1", plan="count", epsilon="0.5")[:16]
+    '0dc50ed9bd1bbd4e'
+    """
+    return digest(canonical(parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One thing to be charged: an event, whose budget it draws on, and for whom.
+
+    ``population`` names the people the data are about (one name or several); a declared ``dataset`` with its
+    ``version`` may stand for them. ``size`` is the number of bytes of the record that will hold the answer, known
+    before any data is read. A plan (its parameters all fixed in advance) also says the ``delta`` at which it is paid.
+    ``question`` is a fingerprint without the accuracy, the same for the same version, bounds and keys: requests that
+    share it can be remeasured. ``title`` is shown in the log.
+    """
+
+    event: Event
+    fingerprint: str
+    population: str | tuple[str, ...] = ()
+    dataset: str = ""
+    version: str = ""
+    project: str = "default"
+    analyst: str = "owner"
+    pool: Pool = Pool.QUESTIONS
+    size: int = 4096
+    delta: Fraction = Fraction(0)
+    question: str = ""
+    refines: int | None = None
+    title: str = ""
+    fresh: bool = False
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        named = (self.population,) if isinstance(self.population, str) else tuple(self.population)
+        put(self, "population", tuple(name_of(n, what="population") for n in named))
+        put(self, "pool", Pool(self.pool))
+        name_of(self.project, what="project")
+        name_of(self.analyst, what="analyst")
+        if not isinstance(self.event, Event):
+            raise WrongShape(
+                "a request needs an event.",
+                why="What is charged is worked out from the event, never taken on trust.",
+                fix="Pass mechanism.event.",
+            )
+        if not _FINGERPRINT.fullmatch(self.fingerprint):
+            raise OutOfRange(
+                "a fingerprint is 64 hexadecimal digits.",
+                why="It decides what counts as the same request.",
+                fix="Make it with hubbub.ledger.fingerprint(...).",
+            )
+        if not named and not self.dataset:
+            raise MissingParameter(
+                "a request says whose budget it draws on: a population, or a declared dataset.",
+                why="A budget belongs to people.",
+                fix='Write population="..." or dataset="...", version="...".',
+            )
+        if whole(self.size, name="size") > LARGEST:
+            raise OutOfRange(
+                f"an answer of {self.size} bytes is above the most that is stored, {LARGEST}.",
+                why="The ledger keeps answers in its own rows.",
+                fix="Ask for fewer keys, or publish the result as a file and store its hash.",
+            )
+        put(self, "delta", fraction_of(self.delta, name="delta", zero=True))
+
+    @property
+    def populations(self) -> tuple[str, ...]:
+        """The names given."""
+        return self.population  # type: ignore[return-value]  # made a tuple above
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """A charge that stands in the book."""
+
+    request: Request
+    sequence: int
+    head: bytes
+    at: int
+    populations: tuple[str, ...]
+    cost: Amount
+    currency: Currency
+
+    @property
+    def receipt(self) -> Receipt:
+        """The proof: the entry's place, and the head of the chain that covers it."""
+        return Receipt(
+            population=self.populations[0],
+            sequence=self.sequence,
+            head=self.head.hex(),
+            fingerprint=self.request.fingerprint,
+            event=self.request.event,
+            charged=self.cost.measure(self.currency),
+            at=clock(self.at),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation(Charged):
+    """Charged, and nobody has seen an answer: run it now and ``store`` what comes out."""
+
+    attempt: int = 1
+    totals: Mapping[str, tuple[Amount, Amount]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Charged):
+    """An answer that stands in the book; ``repeated`` if it was there before this request, which then was free."""
+
+    answer: str = ""
+    repeated: bool = False

@@ -1,0 +1,106 @@
+"""The statements of the book, written once in SQLAlchemy Core for both databases."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    Insert,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    cast,
+    exists,
+    insert,
+    null,
+    select,
+    update,
+)
+
+from hubbub.ledger.schema import ANSWERS, ENTRIES, EVENTS, TOTALS
+
+_E = ENTRIES.c
+_SETTLER = ENTRIES.alias("settler")
+
+LAST = select(_E.sequence, _E.at, _E.policy, _E.hash).order_by(_E.sequence.desc()).limit(1)
+ENTRY = select(ENTRIES).where(_E.sequence == bindparam("sequence"))
+HASH = select(_E.hash).where(_E.sequence == bindparam("sequence"))
+BEFORE = select(ENTRIES).where(_E.sequence <= bindparam("sequence")).order_by(_E.sequence.desc()).limit(2)
+POLICY = select(ENTRIES).where(_E.policy == _E.sequence).order_by(_E.sequence)
+FROM = select(ENTRIES).where(_E.sequence >= bindparam("start")).order_by(_E.sequence)
+LATEST = select(ENTRIES).order_by(_E.sequence.desc())
+ALL_EVENTS = select(EVENTS)
+EVENT = select(EVENTS.c.body).where(EVENTS.c.digest == bindparam("digest"))
+ALL_ANSWERS = select(ANSWERS).order_by(ANSWERS.c.charge)
+ANSWERED_BEFORE = (
+    select(ANSWERS.c.charge)
+    .select_from(ANSWERS.join(ENTRIES, ANSWERS.c.sequence == _E.sequence))
+    .where(ANSWERS.c.body.is_not(None), _E.at < bindparam("at"))
+    .order_by(ANSWERS.c.charge)
+)
+ALL_TOTALS = select(TOTALS)
+SLICE = (
+    select(_E.sequence, _E.at, _E.body)
+    .where(_E.sequence >= bindparam("start"), _E.sequence < bindparam("stop"))
+    .order_by(_E.sequence)
+)
+
+_SETTLED = ANSWERS.outerjoin(_SETTLER, _SETTLER.c.sequence == ANSWERS.c.sequence)
+_ENDING = (ANSWERS.c.body, ANSWERS.c.sequence, _SETTLER.c.at, _SETTLER.c.hash)
+SETTLED = select(*_ENDING).select_from(_SETTLED).where(ANSWERS.c.charge == bindparam("charge"))
+_FOUND = (
+    select(_E.sequence, _E.at, _E.project, _E.body, _E.hash, *_ENDING)
+    .select_from(
+        ENTRIES.outerjoin(ANSWERS, ANSWERS.c.charge == _E.sequence).outerjoin(
+            _SETTLER, _SETTLER.c.sequence == ANSWERS.c.sequence
+        )
+    )
+    .where(_E.fingerprint == bindparam("fingerprint"))
+    .order_by(_E.sequence.desc())
+    .limit(16)
+)
+FIND = _FOUND.where(_E.project == bindparam("project"))
+FIND_ANYWHERE = _FOUND
+OPEN = (
+    select(ENTRIES)
+    .where(_E.fingerprint.is_not(None), ~exists().where(ANSWERS.c.charge == _E.sequence))
+    .order_by(_E.sequence)
+)
+
+ADD_ENTRY = insert(ENTRIES)
+ADD_EVENT = insert(EVENTS).from_select(
+    ["digest", "body"],
+    select(cast(bindparam("digest"), Text), cast(bindparam("body"), Text)).where(
+        ~exists().where(EVENTS.c.digest == bindparam("digest"))
+    ),
+)
+ADD_ANSWER = insert(ANSWERS)
+ADD_TOTAL = insert(TOTALS)
+SPEND = (
+    update(TOTALS)
+    .where(TOTALS.c.account == bindparam("key"))
+    .values(period=bindparam("period"), loss=bindparam("loss"), delta=bindparam("delta"))
+)
+ERASE = update(ANSWERS).where(ANSWERS.c.charge == bindparam("key")).values(body=null())
+
+
+@cache
+def totals_of(count: int) -> Select[tuple[str, str, str, str]]:
+    """The totals of so many accounts, named a0, a1, ..."""
+    names: list[BindParameter[str]] = [bindparam(f"a{i}") for i in range(count)]
+    return select(TOTALS.c.account, TOTALS.c.period, TOTALS.c.loss, TOTALS.c.delta).where(TOTALS.c.account.in_(names))
+
+
+@cache
+def copy_into(table: Table) -> Insert:
+    """The statement that puts a row into a table."""
+    return insert(table)
+
+
+@cache
+def every_row(table: Table) -> Select[Any]:
+    """The statement that reads a table in the order of its key."""
+    return select(table).order_by(*table.primary_key.columns)

@@ -1,0 +1,291 @@
+"""Check a whole book: every hash, signature and anchor, every cost added up again, every answer in its place.
+
+A book is replayed entry by entry, knowing nothing but the rules; what the tables beside the entries say is compared
+with the result at the end. What each check would find:
+
+    hashes       an entry altered, dropped, inserted or moved
+    signatures   a book rewritten from some place on by somebody without the key
+    anchors      a cut tail, an old backup, another history
+    costs        a charge smaller than its event, a population left out, a total that does not add up
+    limits       more spent than was granted at the time
+    answers      an answer altered, lost, or given twice
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from hubbub.accounting.limits import Amount, covers
+from hubbub.ledger.anchors import Anchor
+from hubbub.ledger.book import Row
+from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of
+from hubbub.ledger.charging import ATTEMPTS
+from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.keys import signed
+from hubbub.ledger.policy import Account, Policy
+from hubbub.ledger.requests import Pool
+from hubbub.terms import HubbubError
+
+_MOST = 100  # problems that are told; after so many the rest is silence
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked, and what is wrong (nothing, if ``ok``)."""
+
+    ledger: str
+    entries: int
+    charges: int
+    answers: int
+    head: str
+    signed_to: int
+    anchored_to: int | None
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """True if nothing is wrong."""
+        return not self.problems
+
+    def text(self) -> str:
+        """The result in a few lines."""
+        anchored = "not compared with an anchor" if self.anchored_to is None else f"anchored up to #{self.anchored_to}"
+        lines = [
+            f"ledger {self.ledger}: {self.entries} entries, {self.charges} charges, {self.answers} answers",
+            f"head {self.head}, signed up to #{self.signed_to}, {anchored}",
+        ]
+        return "\n".join([*lines, *(f"PROBLEM {p}" for p in self.problems), "ok" if self.ok else "NOT ok"])
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as one JSON document."""
+        return {
+            "kind": "verification",
+            "ok": self.ok,
+            "problems": list(self.problems),
+            **{n: getattr(self, n) for n in ("ledger", "entries", "charges", "answers", "head")},
+            "signed_to": self.signed_to,
+            "anchored_to": self.anchored_to,
+        }
+
+
+@dataclass(slots=True)
+class _Total:
+    spent: Amount = field(default_factory=Amount)
+    period: str = ""
+
+
+class Replay:
+    """The book, gone through from its first entry; ``problems`` collects what does not fit."""
+
+    def __init__(self, events: Mapping[str, str]) -> None:
+        self.policy = Policy()
+        self.problems: list[str] = []
+        self.totals: dict[str, _Total] = {}
+        self.endings: dict[int, tuple[int, bytes | None]] = {}  # charge -> (entry that settled it, answer's digest)
+        self.sequence, self.at, self.hash = 0, 0, ORIGIN
+        self.entries = self.charges = self.answers = self.signed_to = 0
+        self._events = events
+        self._open: dict[int, list[Any]] = {}  # charge -> [attempts, fingerprint, project]
+        self._paid: dict[tuple[Any, ...], tuple[list[Account], dict[str, Amount]] | None] = {}
+        self._touched: dict[str, Account] = {}
+        self._marks: dict[int, bytes] = {}
+        self._last_signed: tuple[bytes, bytes] | None = None
+        self._steps = {
+            "charge": self._charge,
+            "attempt": self._attempt,
+            "answer": self._answer,
+            "failure": self._failure,
+            "erase": self._erase,
+            "clock": lambda *_: None,
+        }
+
+    def problem(self, words: str) -> None:
+        """Note what is wrong."""
+        if len(self.problems) < _MOST:
+            self.problems.append(words)
+
+    def feed(self, row: Row) -> None:
+        """Take in the next entry."""
+        sequence, at, policy, fingerprint, project, body, mark, signature = row
+        said_hash = f"{sequence}\n{at}\n{policy}\n{fingerprint.hex() if fingerprint else ''}\n{project or ''}\n{body}"
+        if hashlib.sha256(self.hash + said_hash.encode()).digest() != mark:
+            self.problem(f"entry {sequence} is altered, or the one before it is missing")
+        try:
+            said = json.loads(body)
+            self._step(said, row)
+        except (HubbubError, KeyError, TypeError, ValueError, AttributeError) as error:
+            self.problem(f"entry {sequence} cannot be understood ({type(error).__name__})")
+        if signature is not None:
+            self._last_signed, self.signed_to = (mark, signature), sequence
+        self.entries += 1
+        self.sequence, self.at, self.hash = sequence, at, mark
+
+    def finish(self) -> None:
+        """What only the end can tell: limits of the last epoch, the last signature."""
+        self._check_limits()
+        if self._last_signed is None or not signed(self.policy.public_key, *self._last_signed):
+            self.problem("the last signed head was not signed with the ledger's key")
+
+    def _step(self, said: dict[str, Any], row: Row) -> None:
+        sequence, at, policy = row[:3]
+        kind = said["kind"]
+        lost = said.get("lost") if kind == "restore" else None
+        if sequence != self.sequence + 1 and (not lost or lost != [self.sequence + 1, sequence - 1]):
+            self.problem(f"entry {sequence} follows {self.sequence}: entries are missing, moved or doubled")
+        if at < self.at and kind != "clock":
+            self.problem(f"entry {sequence} is dated before the one it follows")
+        step = self._steps.get(kind)
+        if policy != (self.policy.sequence if step else sequence):
+            self.problem(f"entry {sequence} names a wrong policy")
+        if step is not None:
+            step(said, row)
+        else:
+            self._owners(said, row)
+
+    # ------------------------------------------------------------ the kinds of entries
+
+    def _owners(self, said: dict[str, Any], row: Row) -> None:
+        entry = Entry(*row)
+        self._check_limits()
+        self._paid.clear()
+        self.policy.apply(entry, said)
+        if entry.signature is None or not signed(self.policy.public_key, entry.hash, entry.signature):
+            self.problem(f"entry {entry.sequence} of an owner is not signed with the ledger's key")
+        for key, account in self.policy.all_accounts().items():
+            if key not in self.totals:
+                self.totals[key] = _Total(self.policy.owed.get(key, Amount()), account.period(entry.at))
+        if said["kind"] == "restore":
+            for key, spent in said["spent"].items():
+                self.totals[key].spent += amount_of(*spent)
+
+    def _charge(self, said: dict[str, Any], row: Row) -> None:
+        sequence, at = row[0], row[1]
+        self.charges += 1
+        accounts, charged = self._pay(said, row)
+        for account in accounts:
+            total = self.totals[account.key]
+            if account.window is not None and total.period != (period := account.period(at)):
+                self._check_limits()
+                total.spent, total.period = Amount(), period
+            total.spent += charged[account.population]
+            self._touched[account.key] = account
+        pool = said["pool"]
+        for name, (_, _, loss, delta) in said["charged"].items():
+            if amount_of(loss, delta) != self.totals[f"{name}///{pool}"].spent:
+                self.problem(f"entry {sequence}: the total of {name!r} does not add up")
+        if (old := said.get("supersedes")) is not None:
+            self._settle(sequence, old, None)
+        self._open[sequence] = [1, row[3], row[4]]
+
+    def _pay(self, said: dict[str, Any], row: Row) -> tuple[list[Account], dict[str, Amount]]:
+        """Accounts and amounts of a charge; the same charge again is looked up."""
+        costs = tuple((name, *amounts[:2]) for name, amounts in said["charged"].items())
+        delta = said.get("delta", "0")
+        key = (said["event"], said["pool"], delta, row[4], said["analyst"], tuple(said["named"]), costs)
+        if (paid := self._paid.get(key)) is None:
+            paid = self._paid[key] = self._work_out(said, row, costs, Fraction(delta))
+        return paid
+
+    def _work_out(
+        self, said: dict[str, Any], row: Row, costs: tuple[tuple[str, str, str], ...], delta: Fraction
+    ) -> tuple[list[Account], dict[str, Amount]]:
+        charged = {name: amount_of(loss, slack) for name, loss, slack in costs}
+        named, pool = said["named"], Pool(said["pool"])
+        missing = [
+            o for o in self.policy.populations if o not in charged and any(self.policy.overlap(o, n) for n in named)
+        ]
+        if missing or set(named) != set(charged):
+            self.problem(f"entry {row[0]} leaves out a population that may share people with the ones charged")
+        text = self._events.get(said["event"])
+        if text is None or digest(text) != said["event"]:
+            self.problem(f"entry {row[0]}: its event is missing or altered")
+        else:
+            event = event_of(text)
+            for name, amount in charged.items():
+                who = self.policy.population(name)
+                terms = {"currency": who.currency(pool), "neighbours": who.neighbours, "delta": delta}
+                if not covers(amount, event, **terms):  # type: ignore[arg-type]
+                    self.problem(f"entry {row[0]} charges {name!r} less than its event costs")
+        return self.policy.accounts(charged, project=row[4], analyst=said["analyst"], pool=pool), charged
+
+    def _attempt(self, said: dict[str, Any], row: Row) -> None:
+        charge = self._open.get(said["charge"])
+        if charge is None or charge[1:] != [row[3], row[4]]:
+            self.problem(f"entry {row[0]} tries a charge again that is not open")
+            return
+        charge[0] += 1
+        if said["attempt"] != charge[0] or charge[0] > ATTEMPTS:
+            self.problem(f"entry {row[0]} is one attempt too many")
+
+    def _answer(self, said: dict[str, Any], row: Row) -> None:
+        self.answers += 1
+        self._settle(row[0], said["charge"], bytes.fromhex(said["digest"]))
+
+    def _failure(self, said: dict[str, Any], row: Row) -> None:
+        self._settle(row[0], said["charge"], None)
+
+    def _settle(self, sequence: int, charge: int, answer: bytes | None) -> None:
+        if self._open.pop(charge, None) is None:
+            self.problem(f"entry {sequence} settles charge {charge}, which is not open")
+        self.endings[charge] = (sequence, answer)
+
+    def _erase(self, said: dict[str, Any], row: Row) -> None:
+        for charge in said["charges"]:
+            if charge in self.endings:
+                self.endings[charge] = (self.endings[charge][0], None)
+            else:
+                self.problem(f"entry {row[0]} erases the answer of {charge}, which has none")
+
+    def _check_limits(self) -> None:
+        """Totals only grow while limits stand, so the end of an epoch speaks for all of it."""
+        for key, account in self._touched.items():
+            if account.limit is None or not account.limit.fits(self.totals[key].spent):
+                self.problem(f"before entry {self.sequence + 1}: account {key!r} is overspent")
+        self._touched.clear()
+
+
+def compare_tables(replay: Replay, answers: Iterable[Row], totals: Iterable[Row]) -> None:
+    """What stands beside the entries must be what the entries say."""
+    expected = dict(replay.endings)
+    for charge, sequence, body in answers:
+        found = None if body is None else hashlib.sha256(body.encode()).digest()
+        ending = expected.pop(charge, None)
+        if ending is None:
+            replay.problem(f"charge {charge} has an ending that no entry tells of")
+        elif ending != (sequence, found):
+            replay.problem(f"the answer to charge {charge} is altered or lost")
+    for charge in list(expected)[:_MOST]:
+        replay.problem(f"the answer to charge {charge} is gone")
+    kept = {key: (period, Amount(int(loss), int(delta))) for key, period, loss, delta in totals}
+    for key, total in replay.totals.items():
+        if kept.pop(key, None) != (total.period, total.spent):
+            replay.problem(f"the kept total of {key!r} is not what the entries add up to")
+    for key in kept:
+        replay.problem(f"there is a total {key!r} that belongs to nobody")
+
+
+def compare_anchors(replay: Replay, anchors: Mapping[str, Anchor], hashes: Mapping[int, bytes]) -> int:
+    """Every anchored head must be in the book; returns the last one."""
+    for anchor in anchors.values():
+        found = hashes.get(anchor.sequence)
+        if found is None and not replay.policy.is_lost(anchor.sequence):
+            replay.problem(
+                f"entry {anchor.sequence} was anchored and is gone: the tail is cut, or a backup is in its place"
+            )
+        if found is not None and found != anchor.head:
+            replay.problem(f"entry {anchor.sequence} is another than the one that was anchored")
+        if anchor.name:
+            _compare_spent(replay, anchor)
+    return max((anchor.sequence for anchor in anchors.values()), default=0)
+
+
+def _compare_spent(replay: Replay, anchor: Anchor) -> None:
+    for pool, spent in zip(Pool, anchor.totals, strict=True):
+        total = replay.totals.get(f"{anchor.name}///{pool}", _Total()).spent
+        if total.loss < spent.loss or total.delta < spent.delta:
+            replay.problem(f"{anchor.name!r} had spent more on {pool} when it was anchored than the book says now")
