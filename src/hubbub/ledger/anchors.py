@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from hubbub.accounting.limits import Amount
@@ -68,16 +68,19 @@ class Anchors:
         self._folder = folder
         self._files: dict[str, int] = {}
         self._forced: dict[str, float] = {}
+        self._written: dict[str, tuple[bytes, Anchor]] = {}
         self._pid, self._lock = os.getpid(), threading.Lock()
 
     def cover(self, name: str, sequence: int, head: bytes, totals: Totals, *, force: bool = False) -> None:
         """Make sure that the anchor is at ``sequence`` or later."""
         try:
             with self._locked(name) as handle:
-                old = newest(handle)
+                old = self._newest(name, handle)
                 if old is None or old.sequence < sequence:
                     anchor = _after(old, Anchor(name, sequence, head, totals, 1))
-                    os.pwrite(handle, anchor.pack(), _SLOT * (anchor.number % 2))
+                    slot = anchor.pack()
+                    os.pwrite(handle, slot, _SLOT * (anchor.number % 2))
+                    self._written[name] = (slot, anchor)
                 self._maybe_force(name, handle, force)
         except OSError as error:
             raise no_place() from error
@@ -88,7 +91,7 @@ class Anchors:
         for path in sorted(self._folder.glob("*.anchor")):
             handle = os.open(path, os.O_RDONLY)
             try:
-                anchor = newest(handle)
+                anchor = newest(os.pread(handle, 2 * _SLOT, 0))
             finally:
                 os.close(handle)
             if anchor is not None:
@@ -102,6 +105,17 @@ class Anchors:
                 os.fdatasync(handle)
             os.close(handle)
         self._files = {}
+
+    def _newest(self, name: str, handle: int) -> Anchor | None:
+        """The newer slot; not unpacked again if it is the one this process wrote last, and the other is older."""
+        content = os.pread(handle, 2 * _SLOT, 0)
+        slot, anchor = self._written.get(name, (b"", None))
+        if anchor is not None:
+            place = _SLOT * (anchor.number % 2)
+            other = content[_SLOT - place : 2 * _SLOT - place]
+            if content[place : place + _SLOT] == slot and _number(other) < anchor.number:
+                return anchor
+        return newest(content)
 
     def _maybe_force(self, name: str, handle: int, force: bool) -> None:
         now = time.monotonic()
@@ -133,11 +147,14 @@ class Anchors:
         return handle
 
 
-def newest(handle: int) -> Anchor | None:
+def newest(content: bytes) -> Anchor | None:
     """The newer of the two slots that are whole."""
-    content = os.pread(handle, 2 * _SLOT, 0)
     slots = [Anchor.unpack(content[:_SLOT]), Anchor.unpack(content[_SLOT:])]
     return max((s for s in slots if s is not None), key=lambda s: s.number, default=None)
+
+
+def _number(slot: bytes) -> int:
+    return int.from_bytes(slot[8:16], "big")
 
 
 def _after(old: Anchor | None, new: Anchor) -> Anchor:
@@ -147,4 +164,4 @@ def _after(old: Anchor | None, new: Anchor) -> Anchor:
     questions, plans = (
         Amount(max(a.loss, b.loss), max(a.delta, b.delta)) for a, b in zip(old.totals, new.totals, strict=True)
     )
-    return replace(new, totals=(questions, plans), number=old.number + 1)
+    return Anchor(new.name, new.sequence, new.head, (questions, plans), old.number + 1)

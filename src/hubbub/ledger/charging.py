@@ -19,7 +19,7 @@ from typing import Any
 from hubbub.accounting.limits import Amount, Currency, cost_in, price_fits
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
-from hubbub.ledger.book import Row
+from hubbub.ledger.book import Batch, Row
 from hubbub.ledger.chain import canonical, digest, event_text
 from hubbub.ledger.core import Core, Turn
 from hubbub.ledger.decimals import amount_of, decimals
@@ -28,31 +28,31 @@ from hubbub.ledger.requests import Pool, Request, Reservation, Stored
 from hubbub.terms import BudgetExceeded, NoAnswer, RequestChanged, Superseded, UnknownPopulation
 
 ATTEMPTS = 3  # runs under one charge
+_BILLS = 4096  # kept, so that pricing is done once for requests alike
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a request would be charged under a policy: worked out before the turn, from public facts alone."""
+    """What a request would be charged under a policy, from public facts alone; the same for every request like it."""
 
     policy: Policy
-    request: Request
     populations: tuple[str, ...]
     costs: dict[str, Amount]
     accounts: list[Account]
+    keys: dict[str, str]  # the accounts' names, as the statement that reads their totals wants them
     anywhere: bool
+    currency: Currency
+    event: tuple[str, str]  # digest and JSON text
     terms: str
-
-    @property
-    def currency(self) -> Currency:
-        """In what the first population counts it."""
-        return self.policy.populations[self.populations[0]].currency(self.request.pool)
+    said: dict[str, Any]  # what every charge under this bill says
 
 
 def reserve(core: Core, request: Request) -> Reservation | Stored:
     """Charge a request durably, find it charged already, or find its answer."""
+    core.need_key()  # who cannot sign an answer must not charge for it
     while True:
         bill = _bill_afresh(core, request)
-        if (done := _reserve_under(core, bill)) is not None:
+        if (done := _reserve_under(core, bill, request)) is not None:
             return done
         core.refresh()  # owners changed something meanwhile: look again under what they said
 
@@ -111,31 +111,49 @@ def _bill_afresh(core: Core, request: Request) -> Bill:
 
 
 def _bill(policy: Policy, request: Request) -> Bill:
+    """The bill; requests that differ in their fingerprint only share one, so that pricing is done once."""
+    alike = (request.event, request.project, request.analyst, request.pool, request.size, *_terms(request))
+    bill: Bill | None = policy.bills.get(alike)
+    if bill is None:
+        if len(policy.bills) >= _BILLS:
+            policy.bills.clear()
+        bill = policy.bills[alike] = _work_out(policy, request)
+    return bill
+
+
+def _work_out(policy: Policy, request: Request) -> Bill:
     populations = policy.charged(request)
     whose = [policy.populations[name] for name in populations]
-    costs = {who.name: _cost(who, request) for who in whose}
-    place = {"project": request.project, "analyst": request.analyst, "pool": request.pool}
     for who in whose:
         _check_rules(policy, who, request)
-    event, _ = event_text(request.event)
-    terms = [
-        event,
-        request.pool,
-        request.size,
-        str(request.delta),
-        request.population,
-        request.dataset,
-        request.version,
-    ]
+    accounts = policy.accounts(populations, project=request.project, analyst=request.analyst, pool=request.pool)
+    event = event_text(request.event)
+    terms = digest(canonical([event[0], request.pool, request.size, *map(str, _terms(request))]))[:32]
     return Bill(
-        policy,
-        request,
-        populations,
-        costs,
-        policy.accounts(populations, **place),  # type: ignore[arg-type]
-        all(who.share_answers for who in whose),
-        digest(canonical([*terms, request.question, request.refines]))[:32],
+        policy=policy,
+        populations=populations,
+        costs={who.name: _cost(who, request) for who in whose},
+        accounts=accounts,
+        keys={f"a{i}": account.key for i, account in enumerate(accounts)},
+        anywhere=all(who.share_answers for who in whose),
+        currency=whose[0].currency(request.pool),
+        event=event,
+        terms=terms,
+        said={
+            "kind": "charge",
+            "analyst": request.analyst,
+            "event": event[0],
+            "named": list(populations),
+            "pool": request.pool.value,
+            "size": request.size,
+            "terms": terms,
+        },
     )
+
+
+def _terms(request: Request) -> tuple[object, ...]:
+    """What, beside event, pool and size, makes two requests under one fingerprint the same."""
+    return request.delta, request.population, request.dataset, request.version, request.question, request.refines
 
 
 def _cost(who: Population, request: Request) -> Amount:
@@ -160,38 +178,37 @@ def _check_rules(policy: Policy, who: Population, request: Request) -> None:
 # ---------------------------------------------------------------- one turn
 
 
-def _reserve_under(core: Core, bill: Bill) -> Reservation | Stored | None:
+def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | Stored | None:
     """The reservation, or None if owners changed the policy since the bill was made."""
-    request, key = bill.request, bytes.fromhex(bill.request.fingerprint)
-    find = statements.FIND_ANYWHERE if bill.anywhere else statements.FIND
-    where = {"fingerprint": key} if bill.anywhere else {"fingerprint": key, "project": request.project}
-    names = {f"a{i}": account.key for i, account in enumerate(bill.accounts)}
+    mark = bytes.fromhex(request.fingerprint)
+    find: Batch = (statements.FIND, {"fingerprint": mark, "project": request.project})
+    if bill.anywhere:
+        find = (statements.FIND_ANYWHERE, {"fingerprint": mark})
     with core.book.transaction() as transaction:
         last, found, totals = transaction.read(
-            (statements.LAST, {}), (find, where), (statements.totals_of(len(names)), names)
+            (statements.LAST, {}), find, (statements.totals_of(len(bill.keys)), bill.keys)
         )
         turn = core.begin(transaction, last)
         if turn.policy != bill.policy.sequence:
             return None
-        earlier = _Earlier.read(bill, found) if found else _Earlier()
-        if earlier.answered is not None and not request.fresh:
-            held: Reservation | Stored | None = None
-        elif earlier.open is not None and earlier.attempts < ATTEMPTS:
-            held = _try_again(turn, bill, earlier)
-        else:
-            held = _charge(core, turn, bill, {row[0]: row for row in totals}, earlier)
-        if held is not None:
+        earlier = _Earlier.read(bill, request, found) if found else _NOTHING
+        held: Reservation | None = None
+        if earlier.answered is None or request.fresh:
+            if earlier.open is not None and earlier.attempts < ATTEMPTS:
+                held = _try_again(turn, bill, request, earlier)
+            else:
+                held = _charge(core, turn, bill, request, {row[0]: row for row in totals}, earlier)
             turn.finish()
     if held is None:
         assert earlier.answered is not None
         row = earlier.answered
-        return _show(core, _reservation(bill, row, json.loads(row[3]), 1), row[5:], repeated=True)
+        return _show(core, _resumed(bill, request, row, 1), row[5:], repeated=True)
     core.seen = turn.sequence
-    core.known_events.add(event_text(request.event)[0])
+    core.known_events.add(bill.event[0])
     return held
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Earlier:
     """What the book already has under a fingerprint: the last answer, and the last charge if nobody answered it."""
 
@@ -200,64 +217,50 @@ class _Earlier:
     attempts: int = 0
 
     @classmethod
-    def read(cls, bill: Bill, rows: Sequence[Row]) -> _Earlier:
-        """Rows come newest first; a charge with an ending has one in columns 5 to 8."""
-        earlier, newest, attempts = cls(), True, 1
-        for row in rows:
-            said, own = json.loads(row[3]), row[2] == bill.request.project
-            if said["kind"] == "attempt":
-                attempts += own and newest
-                continue
-            if said["terms"] != bill.terms:
-                raise _changed()
-            if earlier.answered is None and row[5] is not None:
-                earlier.answered = row
-            if newest and own:
-                newest = False
-                if row[6] is None:
-                    earlier.open, earlier.attempts = row, attempts
-        return earlier
+    def read(cls, bill: Bill, request: Request, rows: Sequence[Row]) -> _Earlier:
+        """Rows come newest first; a charge that was settled has its ending in columns 5 to 8."""
+        charges = [row for row in rows if json.loads(row[3])["kind"] == "charge"]
+        if any(json.loads(row[3])["terms"] != bill.terms for row in charges):
+            raise _changed()
+        answered = next((row for row in charges if row[5] is not None), None)
+        newest = next((row for row in charges if row[2] == request.project), None)
+        if newest is None or newest[6] is not None:
+            return cls(answered)
+        return cls(answered, newest, attempts=sum(row[0] >= newest[0] and row[2] == newest[2] for row in rows))
 
 
-def _try_again(turn: Turn, bill: Bill, earlier: _Earlier) -> Reservation:
+_NOTHING = _Earlier()
+
+
+def _try_again(turn: Turn, bill: Bill, request: Request, earlier: _Earlier) -> Reservation:
     assert earlier.open is not None
-    said, attempt = json.loads(earlier.open[3]), earlier.attempts + 1
+    attempt = earlier.attempts + 1
     turn.append(
-        {"kind": "attempt", "charge": earlier.open[0], "attempt": attempt, "analyst": bill.request.analyst},
-        fingerprint=bytes.fromhex(bill.request.fingerprint),
-        project=bill.request.project,
+        {"kind": "attempt", "charge": earlier.open[0], "attempt": attempt, "analyst": request.analyst},
+        fingerprint=bytes.fromhex(request.fingerprint),
+        project=request.project,
     )
-    return _reservation(bill, earlier.open, said, attempt)
+    return _resumed(bill, request, earlier.open, attempt)
 
 
-def _charge(core: Core, turn: Turn, bill: Bill, totals: Mapping[str, Row], earlier: _Earlier) -> Reservation:
-    request = bill.request
+def _charge(
+    core: Core, turn: Turn, bill: Bill, request: Request, totals: Mapping[str, Row], earlier: _Earlier
+) -> Reservation:
     after = {a.key: _spend(turn, bill, a, totals.get(a.key)) for a in bill.accounts}
-    name, text = event_text(request.event)
-    charged = {
-        who: [*decimals(bill.costs[who]), *decimals(after[account_key(who, request.pool)])] for who in bill.populations
+    spent = {who: after[account_key(who, request.pool)] for who in bill.populations}
+    said = bill.said | {
+        "charged": {who: [*decimals(bill.costs[who]), *decimals(spent[who])] for who in bill.populations},
+        **{name: value for name, value in _optional(request) if value},
     }
-    said = {
-        "kind": "charge",
-        "analyst": request.analyst,
-        "charged": charged,
-        "event": name,
-        "named": list(bill.populations),
-        "pool": request.pool,
-        "size": request.size,
-        "terms": bill.terms,
-        **{k: v for k, v in _optional(request).items() if v},
-    }
-    superseded = earlier.open[0] if earlier.open is not None else None
-    if superseded is not None:
-        said["supersedes"] = superseded
+    if earlier.open is not None:
+        said["supersedes"] = earlier.open[0]
     entry = turn.append(said, fingerprint=bytes.fromhex(request.fingerprint), project=request.project)
-    if superseded is not None:
-        turn.add(statements.ADD_ANSWER, charge=superseded, sequence=entry.sequence, body=None)
-    if name not in core.known_events:
-        turn.add(statements.ADD_EVENT, digest=name, body=text)
-    row = (entry.sequence, entry.at, entry.project, entry.body, entry.hash)
-    return _reservation(bill, row, said, 1)
+    if earlier.open is not None:
+        turn.add(statements.ADD_ANSWER, charge=earlier.open[0], sequence=entry.sequence, body=None)
+    if bill.event[0] not in core.known_events:
+        turn.add(statements.ADD_EVENT, digest=bill.event[0], body=bill.event[1])
+    place = (entry.sequence, entry.hash, entry.at)
+    return Reservation(request, *place, bill.populations, bill.costs, bill.currency, 1, _by_pool(request.pool, spent))
 
 
 def _spend(turn: Turn, bill: Bill, account: Account, row: Row | None) -> Amount:
@@ -271,29 +274,37 @@ def _spend(turn: Turn, bill: Bill, account: Account, row: Row | None) -> Amount:
     return total
 
 
-def _optional(request: Request) -> dict[str, Any]:
-    return {
-        "dataset": request.dataset,
-        "version": request.version,
-        "delta": str(request.delta) if request.delta else "",
-        "question": request.question,
-        "refines": request.refines,
-        "title": request.title,
-        "fresh": request.fresh,
-    }
+def _optional(request: Request) -> tuple[tuple[str, Any], ...]:
+    return (
+        ("dataset", request.dataset),
+        ("version", request.version),
+        ("delta", str(request.delta) if request.delta else ""),
+        ("question", request.question),
+        ("refines", request.refines),
+        ("title", request.title),
+        ("fresh", request.fresh),
+    )
 
 
 # ---------------------------------------------------------------- what goes back
 
 
-def _reservation(bill: Bill, row: Row, said: Mapping[str, Any], attempt: int) -> Reservation:
-    sequence, at, _, _, mark, *_ = row
-    cost = amount_of(*said["charged"][said["named"][0]][:2])
-    totals: dict[str, Totals] = {}
-    for name in said["named"]:
-        spent = amount_of(*said["charged"][name][2:])
-        totals[name] = (spent, Amount()) if said["pool"] == Pool.QUESTIONS else (Amount(), spent)
-    return Reservation(bill.request, sequence, mark, at, tuple(said["named"]), cost, bill.currency, attempt, totals)
+def _by_pool(pool: str, spent: Mapping[str, Amount]) -> dict[str, Totals]:
+    nothing = Amount()
+    return {name: (total, nothing) if pool == Pool.QUESTIONS else (nothing, total) for name, total in spent.items()}
+
+
+def _resumed(bill: Bill, request: Request, row: Row, attempt: int) -> Reservation:
+    """The reservation that an earlier charge stands for."""
+    sequence, at, _, body, mark, *_ = row
+    said = json.loads(body)
+    charged: dict[str, list[str]] = said["charged"]
+    costs = {name: amount_of(*amounts[:2]) for name, amounts in charged.items()}
+    spent = {name: amount_of(*amounts[2:]) for name, amounts in charged.items()}
+    populations = tuple(said["named"])
+    return Reservation(
+        request, sequence, mark, at, populations, costs, bill.currency, attempt, _by_pool(said["pool"], spent)
+    )
 
 
 def _show(core: Core, held: Reservation, ending: Row, *, repeated: bool) -> Stored:
@@ -312,7 +323,7 @@ def _show(core: Core, held: Reservation, ending: Row, *, repeated: bool) -> Stor
         mark,
         at,
         held.populations,
-        held.cost,
+        held.costs,
         held.currency,
         answer=answer.rstrip(" "),
         repeated=repeated,
@@ -326,8 +337,9 @@ def _record(held: Reservation, answer: str) -> str | None:
 
 
 def _exceeded(bill: Bill, account: Account, spent: Amount) -> BudgetExceeded:
-    currency = bill.policy.populations[account.population].currency(bill.request.pool)
     _, project, analyst, pool = account.key.split("/")
+    counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
+    currency = bill.policy.populations[account.population].currency(counted)
     share = " ".join(f"{kind} {name!r}" for kind, name in (("project", project), ("analyst", analyst)) if name)
     whose = f"population {account.population!r}" + (f", {share}," if share else "")
     left = account.limit.left(spent).measure(currency).words() if account.limit is not None else "nothing"

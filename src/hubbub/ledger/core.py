@@ -76,8 +76,8 @@ class Turn:
         return Entry(place, self.now, policy, fingerprint, project, body, mark, signature)
 
     def finish(self) -> None:
-        """Send everything; the transaction commits it."""
-        self.transaction.write(*self._writes)
+        """Send everything and commit."""
+        self.transaction.finish(self._writes)
 
 
 class Core:
@@ -101,6 +101,11 @@ class Core:
             self._key = self.place.key(self.policy.ledger, self.policy.public_key)
             self.place.note(self.book.location, self.policy.ledger)
         return self._key
+
+    def need_key(self) -> None:
+        """Refuse to go on without the key."""
+        if self._key is None:
+            self._key = self.key
 
     def key_if_due(self) -> Ed25519PrivateKey | None:
         """The key, if the last signature of this process is a while ago."""
@@ -210,6 +215,7 @@ class Core:
 
     def _check_opening(self) -> None:
         """The last two entries fit together, and nothing that was anchored is gone."""
+        anchors = self.anchors.read().values()  # before the book is looked at, which others may be writing
         with self.book.snapshot() as view:
             (last,) = view.read((statements.LAST, {}))
             (tail,) = view.read((statements.BEFORE, {"sequence": last[0][0]}))
@@ -220,7 +226,7 @@ class Core:
                     why="Its hash does not fit what it says and what came before.",
                     fix="Run `hubbub ledger verify` to see what else is, and restore a backup.",
                 )
-            for anchor in self.anchors.read().values():
+            for anchor in anchors:
                 (rows,) = view.read((statements.HASH, {"sequence": anchor.sequence}))
                 if not rows and not self.policy.is_lost(anchor.sequence):
                     raise behind(f"entry {anchor.sequence} was anchored and is gone")

@@ -109,6 +109,7 @@ class Policy:
     datasets: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     pleas: dict[int, Plea] = field(default_factory=dict)
     gaps: list[tuple[int, int]] = field(default_factory=list)  # sequences lost to a restore
+    bills: dict[Any, Any] = field(default_factory=dict)  # what was worked out under this policy; see ``charging``
     owed: dict[str, Amount] = field(default_factory=dict)  # spent by accounts that a restored backup did not know
 
     @classmethod

@@ -121,7 +121,7 @@ class Charged:
     head: bytes
     at: int
     populations: tuple[str, ...]
-    cost: Amount
+    costs: Mapping[str, Amount]
     currency: Currency
 
     @property
@@ -133,7 +133,7 @@ class Charged:
             head=self.head.hex(),
             fingerprint=self.request.fingerprint,
             event=self.request.event,
-            charged=self.cost.measure(self.currency),
+            charged=self.costs[self.populations[0]].measure(self.currency),
             at=clock(self.at),
         )
 

@@ -1,0 +1,40 @@
+"""Books of every format ever written stay readable, and keep their meaning. The fixtures are never edited."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hubbub.ledger import Ledger, verify_export
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "ledger"
+FORMATS = sorted(path.stem for path in FIXTURES.glob("*.db"))
+
+
+def test_every_format_has_its_fixture() -> None:
+    from hubbub.ledger.schema import FORMAT
+
+    assert [f"format-{number}" for number in range(1, FORMAT + 1)] == FORMATS
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_old_book_opens_verifies_and_says_what_it_said(name: str, tmp_path: Path) -> None:
+    expected = json.loads((FIXTURES / f"{name}.json").read_text())
+    shutil.copy(FIXTURES / f"{name}.db", tmp_path / "old.db")
+    with Ledger(tmp_path / "old.db", state=tmp_path / "state", create=False) as ledger:
+        checked = ledger.verify(anchor=False).to_json()
+        assert {key: checked[key] for key in expected["verification"]} == expected["verification"]
+        assert {who: ledger.budget(who).to_json() for who in ledger.populations()} == expected["budgets"]
+        kinds = {entry.fields()["kind"] for entry in ledger.log()}
+    assert len(kinds) == 16  # every kind of entry is in the fixture
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_old_export_verifies(name: str) -> None:
+    expected = json.loads((FIXTURES / f"{name}.json").read_text())
+    checked = verify_export(FIXTURES / f"{name}.jsonl", public_key=expected["public_key"])
+    assert checked.ok, checked.problems
+    assert checked.head == expected["verification"]["head"]

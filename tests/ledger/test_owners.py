@@ -1,0 +1,161 @@
+"""What owners write: each act an entry with who and why; what contradicts the book is refused and not written."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from hubbub.ledger import Ledger, Pool, Window
+from hubbub.terms import Budget, BudgetConflict, EmptyInput, MissingParameter, OutOfRange, UnknownPopulation
+from tests.ledger.test_charging import OWNER, charge, kinds
+
+
+def test_the_very_same_population_may_be_opened_again_and_another_may_not(ledger: Ledger) -> None:
+    for _ in range(2):
+        ledger.open_population("patients", Budget(3, 1e-6), **OWNER)
+    assert kinds(ledger) == ["ledger", "population"]
+    for budget in (Budget(4, 1e-6), Budget(3), Budget(rho=1)):
+        with pytest.raises(BudgetConflict):
+            ledger.open_population("patients", budget, **OWNER)
+    with pytest.raises(BudgetConflict):
+        ledger.open_population("patients", Budget(3, 1e-6), neighbours="replace", **OWNER)
+    assert kinds(ledger) == ["ledger", "population"]
+
+
+def test_two_programs_cannot_open_one_population_with_different_budgets(url: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with Ledger(url, state=tmp_path / "state") as one, Ledger(url, state=tmp_path / "state") as two:
+        one.open_population("patients", Budget(1), **OWNER)
+        with pytest.raises(BudgetConflict):
+            two.open_population("patients", Budget(2), **OWNER)
+        assert kinds(one).count("population") == 1
+
+
+def test_grants_stay_within_the_lifetime_unless_the_promise_is_broken_in_the_open(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), lifetime=Budget(2), **OWNER)
+    ledger.grant("patients", Budget(1), **OWNER)
+    with pytest.raises(BudgetConflict, match="promised"):
+        ledger.grant("patients", Budget(0.1), **OWNER)
+    ledger.grant("patients", Budget(0.5), raise_lifetime=True, **OWNER)
+    who = ledger.populations()["patients"]
+    assert who.pools[Pool.QUESTIONS] == Budget(2.5) and who.lifetime == Budget(2.5)
+    assert (who.promised, who.raised) == (Budget(1), 1)
+    assert "raised 1 time" in ledger.budget("patients").text()
+
+
+def test_the_lifetime_counts_both_pools(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(2, 1e-6), plans=Budget(1, 5e-7), **OWNER)
+    pools = ledger.populations()["patients"].pools
+    assert pools == {Pool.QUESTIONS: Budget(1, 5e-7), Pool.PLANS: Budget(1, 5e-7)}
+    with pytest.raises(BudgetConflict):
+        ledger.grant("patients", Budget(0.1, 1e-8), pool="plans", **OWNER)
+
+
+def test_a_split_that_leaves_one_pool_useless_is_refused(ledger: Ledger) -> None:
+    for plans in (Budget(1, 1e-6), Budget(2, 1e-8), Budget(3, 1e-7)):
+        with pytest.raises(BudgetConflict):
+            ledger.open_population("patients", Budget(2, 1e-6), plans=plans, **OWNER)
+    ledger.open_population("patients", Budget(2, 1e-6), plans=Budget(2, 1e-6), **OWNER)
+    assert ledger.populations()["patients"].pools[Pool.QUESTIONS] is None
+
+
+def test_budgets_of_one_population_are_of_one_kind(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(2, 1e-6), **OWNER)
+    for other in (Budget(1), Budget(rho=1)):
+        with pytest.raises(BudgetConflict):
+            ledger.grant("patients", other, project="flu", **OWNER)
+        with pytest.raises(BudgetConflict):
+            ledger.revoke("patients", other, **OWNER)
+        with pytest.raises(BudgetConflict):
+            ledger.change_rules("patients", each=other, **OWNER)
+        with pytest.raises(BudgetConflict):
+            ledger.change_rules("patients", window=Window(other, "day"), **OWNER)
+    assert kinds(ledger) == ["ledger", "population"]
+
+
+def test_a_part_of_a_share_can_be_taken_back(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), **OWNER)
+    ledger.grant("patients", Budget(0.3), project="flu", **OWNER)
+    ledger.revoke("patients", Budget(0.1), project="flu", **OWNER)
+    (share,) = ledger.budget("patients").shares
+    assert share.limit is not None and share.limit.budget == Budget(0.2)
+    with pytest.raises(BudgetConflict):
+        ledger.revoke("patients", project="heart", **OWNER)
+
+
+def test_a_request_for_more_is_open_until_it_is_granted_or_refused(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), **OWNER)
+    asked = {"project": "flu", "by": "ann", "why": "the wave is back"}
+    first, second = (ledger.plead("patients", Budget(0.2), **asked) for _ in range(2))
+    assert [plea.number for plea in ledger.pleas()] == [first, second]
+    assert "the wave is back" in ledger.budget("patients").text()
+    ledger.grant("patients", Budget(0.2), project="flu", plea=first, **OWNER)
+    ledger.refuse(second, by="board", why="one is enough")
+    assert ledger.pleas() == []
+    for act in (lambda: ledger.refuse(first, **OWNER), lambda: ledger.refuse(99, **OWNER)):
+        with pytest.raises(BudgetConflict):
+            act()
+    assert ledger.verify().ok
+
+
+def test_who_and_why_are_required(ledger: Ledger) -> None:
+    with pytest.raises(MissingParameter):
+        ledger.open_population("patients", Budget(1), by=" ", why="x")
+    with pytest.raises(MissingParameter):
+        ledger.open_population("patients", Budget(1), by="x", why="")
+    assert kinds(ledger) == ["ledger"]
+
+
+def test_disjointness_is_stated_of_known_populations(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), **OWNER)
+    with pytest.raises(UnknownPopulation):
+        ledger.declare_disjoint("patients", "staff", **OWNER)
+    with pytest.raises(EmptyInput):
+        ledger.declare_disjoint("patients", **OWNER)
+
+
+def test_a_version_keeps_its_meaning(ledger: Ledger) -> None:
+    for name in ("patients", "staff"):
+        ledger.open_population(name, Budget(1), **OWNER)
+    for _ in range(2):
+        ledger.declare_dataset("visits", version="1", population="patients", **OWNER)
+    assert kinds(ledger).count("dataset") == 1
+    with pytest.raises(BudgetConflict):
+        ledger.declare_dataset("visits", version="1", population="staff", **OWNER)
+    with pytest.raises(UnknownPopulation):
+        ledger.declare_dataset("visits", version="2", population="nobody", **OWNER)
+
+
+def test_rules_not_named_stay(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), each=Budget(0.5), shares="required", **OWNER)
+    ledger.change_rules("patients", share_answers=True, **OWNER)
+    who = ledger.populations()["patients"]
+    assert (who.each, who.shares, who.share_answers) == (Budget(0.5), "required", True)
+    ledger.change_rules("patients", each=None, **OWNER)
+    assert ledger.populations()["patients"].each is None
+    with pytest.raises(OutOfRange):
+        ledger.change_rules("patients", shares="sometimes", **OWNER)
+    with pytest.raises(OutOfRange):
+        Window(Budget(1), "fortnight")
+
+
+def test_erased_answers_are_gone_and_asking_again_is_charged(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), **OWNER)
+    kept, erased = charge(ledger, "kept"), charge(ledger, "erased")
+    ledger.erase([erased.receipt.sequence - 1], by="officer", why="retention")
+    assert charge(ledger, "kept").answer == kept.answer
+    assert not charge(ledger, "erased").repeated
+    assert ledger.budget("patients").spent.parts()[0] == Fraction(3, 10)
+    assert ledger.check(erased.receipt)
+    assert ledger.erase(before=2**60, by="officer", why="retention") == 2
+    assert not charge(ledger, "kept").repeated
+    assert ledger.verify().ok
+    with pytest.raises(OutOfRange):
+        ledger.erase(by="officer", why="what?")
+
+
+def test_every_act_of_an_owner_is_signed(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), **OWNER)
+    ledger.grant("patients", Budget(0.5), project="flu", **OWNER)
+    assert all(entry.signature for entry in ledger.log())
+    assert ledger.verify().signed_to == 3
