@@ -60,9 +60,22 @@ def test_a_refused_step_changes_nothing() -> None:
 def test_a_concentrated_filter_goes_as_far_as_its_conversion_allows() -> None:
     step = DiscreteGaussian(sensitivity=1, sigma=82.6).event
     count = fill(ConcentratedFilter(epsilon=1, delta=1e-5), step)
-    assert conversions.rho_epsilon(count * float(step.rho), 1e-5) <= 1
-    assert conversions.rho_epsilon((count + 1) * float(step.rho), 1e-5) > 1
+    assert conversions.rho_epsilon(count * float(step.rho), 0.75e-5) <= 1
+    assert conversions.rho_epsilon((count + 1) * float(step.rho), 0.75e-5) > 1
     assert count >= 100
+
+
+def test_the_split_of_delta_does_not_move_with_what_is_spent() -> None:
+    """Trading delta for rho by what the answers were is an attack: a budget of (3, 1e-6) once let 1.19e-6 through."""
+    budget = ConcentratedFilter(epsilon=3, delta=1e-6)
+    before = budget.left
+    budget.append(ApproximateStep(mechanism="keys", epsilon=Fraction(1, 10**9), delta=Fraction(1, 4 * 10**6)))
+    assert before - budget.left < Fraction(1, 10**17)
+    with pytest.raises(BudgetExceeded):
+        budget.append(ApproximateStep(mechanism="keys", epsilon=Fraction(1, 10**9), delta=Fraction(1, 10**15)))
+    fresh = ConcentratedFilter(epsilon=3, delta=1e-6)
+    with pytest.raises(BudgetExceeded):
+        fresh.append(ApproximateStep(mechanism="keys", epsilon=Fraction(1, 10**9), delta=Fraction(26, 10**8)))
 
 
 def test_how_far_a_budget_goes() -> None:

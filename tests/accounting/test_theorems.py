@@ -135,14 +135,6 @@ def test_conversions_of_rho_are_inverse(rho: float, d: float) -> None:
         assert conversions.rho_for(e, d) == pytest.approx(rho, rel=1e-6)
 
 
-@given(st.floats(1e-6, 20), st.floats(0.01, 20), st.floats(1e-12, 0.1))
-def test_the_quick_decision_is_the_slow_one(rho: float, e: float, d: float) -> None:
-    slow = conversions.rho_delta(rho, e)
-    quick = conversions.rho_fits(rho, e, d)
-    assert quick or slow > d
-    assert slow <= d * (1 + 1e-9) or not quick
-
-
 @given(st.floats(1e-4, 5), st.floats(1e-10, 1e-3))
 def test_the_gaussian_mechanisms_exact_epsilon_is_below_its_zcdp_epsilon(mu: float, d: float) -> None:
     assert gaussian.epsilon_of(d, mu) <= conversions.rho_epsilon(mu * mu / 2, d) * (1 + 1e-9)

@@ -51,16 +51,6 @@ def rho_delta(rho: float, epsilon: float) -> float:
     return _up(_least(lambda u: _log_delta(rho, epsilon, math.exp(u))))
 
 
-def rho_fits(rho: float, epsilon: float, delta: float) -> bool:
-    """Whether rho-zCDP is (epsilon, delta)-DP: decided at once at nearly the best order, else by the search."""
-    if rho <= 0:
-        return True
-    order = 1 + epsilon / (2 * rho)
-    for _ in range(3):  # towards the zero of the derivative, 2 a rho - rho - epsilon - 1/a, nearly
-        order = max(1 + 1e-9, (epsilon + rho + 1 / order) / (2 * rho))
-    return _up(_log_delta(rho, epsilon, order - 1)) <= delta or rho_delta(rho, epsilon) <= delta
-
-
 def _log_delta(rho: float, epsilon: float, gap: float) -> float:
     """The logarithm of delta by one order, ``gap`` above one; every order gives a valid bound."""
     return gap * ((1 + gap) * rho - epsilon) - math.log1p(gap) + gap * (math.log(gap) - math.log1p(gap))

@@ -90,6 +90,9 @@ class PureOdometer:
 class ConcentratedFilter:
     """Lets steps through while their rho and delta add up to what (epsilon, delta), or rho, allows.
 
+    Of an (epsilon, delta) budget a quarter of delta is for the deltas of steps, the rest converts their rho; see
+    ``limits.Limit``.
+
     Guarantee: everything let through is together (epsilon, delta)-DP, or delta-approximately rho-zCDP, for steps
     chosen adaptively in every way.
     Because: [WRRW23, Thm. 1] for approximate zCDP; [CKS20, Prop. 12] converts the budget.
@@ -121,7 +124,7 @@ class ConcentratedFilter:
 
     @property
     def left(self) -> Fraction:
-        """The rho that still fits, if it brings no delta."""
+        """The rho that still fits."""
         return self._limit.left(self._spent).parts()[0]
 
     def append(self, event: Event) -> None:

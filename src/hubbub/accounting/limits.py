@@ -17,12 +17,13 @@ from functools import lru_cache
 from typing import TypeVar
 
 from hubbub.accounting import bounds, costs
-from hubbub.accounting.conversions import rho_epsilon, rho_fits, rho_for
+from hubbub.accounting.conversions import rho_epsilon, rho_for
 from hubbub.terms import ApproximateDP, Budget, Event, Measure, Neighbours, NoBound, PureDP, ZeroConcentratedDP
 
 T = TypeVar("T")
 LOSS_UNIT = 10**24
 DELTA_UNIT = 10**40
+OWN_DELTA = Fraction(1, 4)  # of an (epsilon, delta) budget, for steps that bring a delta of their own
 _MARGIN = Fraction(1_000_001, 1_000_000)  # on a plan's bound: another machine's doubles may end a little higher
 
 
@@ -70,43 +71,44 @@ class Amount:
 class Limit:
     """A budget, ready to say whether a total fits.
 
+    An (epsilon, delta) budget counted in rho is split once and for all: three quarters of delta convert the rho, one
+    quarter pays for steps that bring a delta of their own (choosing keys). A split that moved with what was spent would
+    be no filter: somebody who spends delta in some histories and rho in others could pass the line.
+
     Guarantee: while every step is let through only if the total with it ``fits``, all steps together are within the
     budget, however each was chosen after the answers before it; in BASIC, each plan's own steps are fixed in advance.
     Because: [RRUV16, Thm. 3.6] for PURE; [WRRW23, Thm. 1] with [CKS20, Prop. 12] for CONCENTRATED; [DR14, Thm. 3.16]
     for BASIC, where the sum of the epsilons and of the deltas bounds every adaptive order of plans [RRUV16].
     """
 
-    __slots__ = ("_delta", "_epsilon", "_loss", "budget", "currency")
+    __slots__ = ("_converts", "_delta", "_loss", "budget", "currency")
 
     def __init__(self, budget: Budget, currency: Currency) -> None:
         self.budget, self.currency = budget, currency
-        by_epsilon = currency is Currency.CONCENTRATED and budget.epsilon is not None
-        self._epsilon = float(budget.epsilon) if by_epsilon and budget.epsilon is not None else None
-        loss = (budget.epsilon if budget.rho is None else budget.rho) or Fraction(0)
+        self._converts, own = 0.0, budget.delta
+        if currency is Currency.CONCENTRATED and budget.epsilon is not None:
+            own = budget.delta * OWN_DELTA
+            self._converts = float(budget.delta - own) * (1 - 1e-12)
+            loss = Fraction(rho_for(float(budget.epsilon), self._converts)) if budget.delta else Fraction(0)
+        else:
+            loss = (budget.epsilon if budget.rho is None else budget.rho) or Fraction(0)
         self._loss = loss.numerator * LOSS_UNIT // loss.denominator
-        self._delta = budget.delta.numerator * DELTA_UNIT // budget.delta.denominator
+        self._delta = own.numerator * DELTA_UNIT // own.denominator
 
     def fits(self, total: Amount) -> bool:
         """Whether the total stays within the budget."""
-        room = self._delta - total.delta
-        if self._epsilon is None:
-            return room >= 0 and total.loss <= self._loss
-        return room > 0 and rho_fits(total.loss / LOSS_UNIT * (1 + 1e-15), self._epsilon, _below(room))
+        return total.loss <= self._loss and total.delta <= self._delta
 
     def left(self, total: Amount) -> Amount:
-        """The loss that still fits if it brings no delta, and the delta that is left."""
-        room = max(0, self._delta - total.delta)
-        most = self._loss
-        if self._epsilon is not None:
-            most = int(Fraction(rho_for(self._epsilon, _below(room))) * LOSS_UNIT) if room else 0
-        return Amount(max(0, most - total.loss), room)
+        """What still fits."""
+        return Amount(self._loss, self._delta) - total
 
     def epsilon(self, total: Amount) -> float | None:
         """The total as an epsilon at the budget's delta; None for a rho budget, which names no delta."""
-        if self._epsilon is None:
-            return None if self.budget.rho is not None else total.loss / LOSS_UNIT
-        room = self._delta - total.delta
-        return min(self._epsilon, rho_epsilon(total.loss / LOSS_UNIT, _below(room))) if room > 0 else self._epsilon
+        if self.budget.epsilon is None:
+            return None
+        spent = total.loss / LOSS_UNIT
+        return min(float(self.budget.epsilon), rho_epsilon(spent, self._converts)) if self._converts else spent
 
 
 @lru_cache(maxsize=4096)
@@ -138,10 +140,6 @@ def price_fits(budget: Budget, event: Event, neighbours: Neighbours) -> bool:
         return needed(costs.pure(event, neighbours), "pure") <= budget.epsilon
     alone = bounds.epsilon(event, delta=budget.delta, neighbours=neighbours)
     return alone <= float(budget.epsilon) * (1 + 1e-9)  # a price calibrated to the very same epsilon must pass
-
-
-def _below(room: int) -> float:
-    return room / DELTA_UNIT * (1 - 1e-12)
 
 
 def needed(cost: T | None, currency: str) -> T:
