@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -30,6 +31,7 @@ from hubbub.terms import (
     Repeat,
     RequestChanged,
     Superseded,
+    Unit,
     UnknownPopulation,
     WrongNeighbours,
 )
@@ -154,7 +156,7 @@ def test_a_request_that_died_is_resumed_under_its_charge(patients: Ledger) -> No
 
 
 def test_after_three_attempts_a_new_charge_is_due(patients: Ledger) -> None:
-    held = [patients.reserve(req("q")) for _ in range(4)]
+    held = [patients.reserve(req("q", patience=0)) for _ in range(4)]
     assert [h.attempt for h in held if isinstance(h, Reservation)] == [1, 2, 3, 1]
     assert held[3].sequence != held[0].sequence
     assert kinds(patients).count("charge") == 2
@@ -163,7 +165,7 @@ def test_after_three_attempts_a_new_charge_is_due(patients: Ledger) -> None:
 
 
 def test_a_run_of_a_superseded_charge_comes_too_late(patients: Ledger) -> None:
-    held = [h for h in (patients.reserve(req("q")) for _ in range(4)) if isinstance(h, Reservation)]
+    held = [h for h in (patients.reserve(req("q", patience=0)) for _ in range(4)) if isinstance(h, Reservation)]
     with pytest.raises(Superseded):
         patients.store(held[2], "old")
     assert patients.store(held[3], "new").answer == "new"
@@ -176,8 +178,28 @@ def test_a_fourth_attempt_that_does_not_fit_is_refused_and_nothing_changes(ledge
         ledger.reserve(req("q"))
     before = kinds(ledger)
     with pytest.raises(BudgetExceeded):
-        ledger.reserve(req("q"))
+        ledger.reserve(req("q", patience=0))
     assert kinds(ledger) == before
+
+
+def test_while_three_runs_are_under_way_a_fourth_asker_waits_for_one(patients: Ledger) -> None:
+    held = [patients.reserve(req("q")) for _ in range(3)]
+    assert isinstance(held[1], Reservation)
+    stored = threading.Timer(0.3, patients.store, (held[1], "42"))
+    stored.start()
+    fourth = patients.reserve(req("q"))
+    stored.join()
+    assert isinstance(fourth, Stored) and fourth.answer == "42"
+    assert kinds(patients).count("charge") == 1
+
+
+def test_a_fourth_asker_pays_once_nobody_can_be_expected_back(patients: Ledger) -> None:
+    for _ in range(3):
+        patients.reserve(req("q", patience=0.2))
+    fourth = patients.reserve(req("q", patience=0.2))
+    assert isinstance(fourth, Reservation) and fourth.attempt == 1
+    times = [entry.at for entry in patients.log()][-2:]
+    assert times[1] - times[0] >= 200_000
 
 
 def test_of_two_runs_the_first_stored_is_what_both_show(patients: Ledger) -> None:
@@ -203,7 +225,6 @@ def test_another_request_under_a_taken_fingerprint_is_refused(patients: Ledger) 
     other = Laplace(sensitivity=1, epsilon=0.2).event
     changes: list[dict[str, object]] = [
         {"event": other},
-        {"size": 77},
         {"pool": Pool.PLANS},
         {"population": ("patients", "others")},
         {"question": "x"},
@@ -493,3 +514,42 @@ def test_only_an_answered_charge_of_the_same_question_can_be_refined(ledger: Led
     for of in (held.sequence, other.receipt.sequence - 1, 1, 10**6):
         with pytest.raises(BudgetConflict):
             ledger.remeasure(req("fine", fine, question="a"), of=of)
+
+
+def test_a_late_run_that_is_too_large_shows_the_answer_that_stands(patients: Ledger) -> None:
+    one, two = patients.reserve(req("q", size=8)), patients.reserve(req("q", size=8))
+    assert isinstance(one, Reservation) and isinstance(two, Reservation)
+    patients.store(one, "1")
+    assert patients.store(two, "x" * 99).answer == "1"
+
+
+def test_a_failure_is_anchored_like_an_answer(patients: Ledger) -> None:
+    held = patients.reserve(req("q"))
+    assert isinstance(held, Reservation)
+    patients.fail(held, "timeout")
+    assert patients.verify().anchored_to == held.sequence + 1
+
+
+def test_the_record_keeps_the_size_promised_first(patients: Ledger) -> None:
+    patients.reserve(req("q", size=8))
+    again = patients.reserve(req("q", size=99))
+    assert isinstance(again, Reservation) and again.request.size == 8
+
+
+def test_a_budget_for_people_is_not_spent_by_an_event_that_protects_rows(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), unit="patients.patient_id", **OWNER)
+    with pytest.raises(BudgetConflict, match="another unit"):
+        charge(ledger, "q")
+    charge(ledger, "q", Laplace(sensitivity=1, epsilon=0.1, unit=Unit("patients.patient_id")).event)
+    assert ledger.verify().ok
+
+
+def test_a_population_between_two_disjoint_ones_is_charged_by_both(patients: Ledger) -> None:
+    for name in ("staff", "everybody"):
+        patients.open_population(name, Budget(1), **OWNER)
+    patients.declare_disjoint("patients", "staff", **OWNER)
+    charge(patients, 1, population="patients")
+    charge(patients, 2, population="staff")
+    spent = {name: patients.budget(name).spent.parts()[0] for name in ("patients", "staff", "everybody")}
+    assert spent == {"patients": Fraction(1, 10), "staff": Fraction(1, 10), "everybody": Fraction(2, 10)}
+    assert patients.verify().ok

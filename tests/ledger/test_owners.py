@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from hubbub.ledger import Ledger, Pool, Window
-from hubbub.terms import Budget, BudgetConflict, EmptyInput, MissingParameter, OutOfRange, UnknownPopulation
+from hubbub.terms import (
+    Budget,
+    BudgetConflict,
+    BudgetExceeded,
+    EmptyInput,
+    MissingParameter,
+    OutOfRange,
+    UnknownPopulation,
+)
 from tests.ledger.test_charging import OWNER, charge, kinds
 
 
@@ -23,7 +32,7 @@ def test_the_very_same_population_may_be_opened_again_and_another_may_not(ledger
     assert kinds(ledger) == ["ledger", "population"]
 
 
-def test_two_programs_cannot_open_one_population_with_different_budgets(url: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_two_programs_cannot_open_one_population_with_different_budgets(url: str, tmp_path: Path) -> None:
     with Ledger(url, state=tmp_path / "state") as one, Ledger(url, state=tmp_path / "state") as two:
         one.open_population("patients", Budget(1), **OWNER)
         with pytest.raises(BudgetConflict):
@@ -41,6 +50,43 @@ def test_grants_stay_within_the_lifetime_unless_the_promise_is_broken_in_the_ope
     assert who.pools[Pool.QUESTIONS] == Budget(2.5) and who.lifetime == Budget(2.5)
     assert (who.promised, who.raised) == (Budget(1), 1)
     assert "raised 1 time" in ledger.budget("patients").text()
+
+
+def test_revoking_one_pool_is_no_money_for_the_other(ledger: Ledger) -> None:
+    ledger.open_population("patients", Budget(1), **OWNER)
+    for number in range(10):
+        charge(ledger, number)
+    ledger.revoke("patients", **OWNER)
+    with pytest.raises(BudgetConflict, match="set aside"):
+        ledger.grant("patients", Budget(1), pool="plans", **OWNER)
+    ledger.grant("patients", Budget(1), **OWNER)  # the same money again: spent already
+    with pytest.raises(BudgetExceeded):
+        charge(ledger, "more")
+
+
+def test_later_grants_to_a_pool_stay_within_what_was_set_aside_for_it(ledger: Ledger) -> None:
+    terms = {"plans": Budget(0.2), "lifetime": Budget(3), "plans_lifetime": Budget(1)}
+    ledger.open_population("patients", Budget(1), **terms, **OWNER)
+    ledger.grant("patients", Budget(0.8), pool="plans", **OWNER)
+    ledger.grant("patients", Budget(1.2), **OWNER)
+    for pool in Pool:
+        with pytest.raises(BudgetConflict):
+            ledger.grant("patients", Budget(0.1), pool=pool, **OWNER)
+    assert ledger.populations()["patients"].lifetime == Budget(3)
+
+
+def test_a_program_that_was_open_before_may_open_the_very_same_population(url: str, tmp_path: Path) -> None:
+    with Ledger(url, state=tmp_path / "state") as one, Ledger(url, state=tmp_path / "state") as two:
+        for ledger in (one, two):
+            ledger.open_population("patients", Budget(1), each=Budget(0.5), **OWNER)
+            ledger.declare_dataset("visits", version="1", population="patients", **OWNER)
+        one.change_rules("patients", each=Budget(0.1), **OWNER)
+        for each in (Budget(0.5), Budget(0.1)):
+            two.open_population("patients", Budget(1), each=each, **OWNER)
+        with pytest.raises(BudgetConflict):
+            two.open_population("patients", Budget(1), each=Budget(0.3), **OWNER)
+        with pytest.raises(BudgetConflict):
+            two.open_population("patients", Budget(1), plans=Budget(0.5), each=Budget(0.5), **OWNER)
 
 
 def test_the_lifetime_counts_both_pools(ledger: Ledger) -> None:
@@ -152,6 +198,10 @@ def test_erased_answers_are_gone_and_asking_again_is_charged(ledger: Ledger) -> 
     assert ledger.verify().ok
     with pytest.raises(OutOfRange):
         ledger.erase(by="officer", why="what?")
+    for charge_number in (999, 1):
+        with pytest.raises(OutOfRange, match="no stored answer"):
+            ledger.erase([charge_number], by="officer", why="typo")
+    assert ledger.verify().ok
 
 
 def test_every_act_of_an_owner_is_signed(ledger: Ledger) -> None:

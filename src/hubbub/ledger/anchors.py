@@ -76,8 +76,8 @@ class Anchors:
         try:
             with self._locked(name) as handle:
                 old = self._newest(name, handle)
-                if old is None or old.sequence < sequence:
-                    anchor = _after(old, Anchor(name, sequence, head, totals, 1))
+                anchor = _after(old, Anchor(name, sequence, head, totals, 1))
+                if anchor != old:
                     slot = anchor.pack()
                     os.pwrite(handle, slot, _SLOT * (anchor.number % 2))
                     self._written[name] = (slot, anchor)
@@ -158,10 +158,13 @@ def _number(slot: bytes) -> int:
 
 
 def _after(old: Anchor | None, new: Anchor) -> Anchor:
-    """Totals only grow, so the larger of two is the later; a process may know older ones than the file."""
+    """The later head and the larger totals: a process may know either better than the file. ``old`` if it has both."""
     if old is None:
         return new
     questions, plans = (
         Amount(max(a.loss, b.loss), max(a.delta, b.delta)) for a, b in zip(old.totals, new.totals, strict=True)
     )
-    return Anchor(new.name, new.sequence, new.head, (questions, plans), old.number + 1)
+    if old.sequence >= new.sequence and old.totals == (questions, plans):
+        return old
+    later = new if new.sequence > old.sequence else old
+    return Anchor(new.name, later.sequence, later.head, (questions, plans), old.number + 1)

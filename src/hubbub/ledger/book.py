@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, create_engine, event, insert, inspect, make_url, select, update
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, make_url, select, update
 from sqlalchemy.engine import URL, Dialect
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
@@ -37,10 +38,11 @@ class Transaction:
     An exclusive turn keeps other writers out. Errors of the driver leave in our words: its own name files and hosts.
     """
 
-    __slots__ = ("_book", "_connection", "_done", "_driver", "_exclusive")
+    __slots__ = ("_book", "_connection", "_done", "_driver", "_exclusive", "_streams")
 
     def __init__(self, book: Book, *, exclusive: bool) -> None:
         self._book, self._driver, self._exclusive, self._done = book, book.driver, exclusive, False
+        self._streams: list[Generator[Row]] = []
 
     def __enter__(self) -> Self:
         try:
@@ -71,12 +73,16 @@ class Transaction:
         self._done = True
 
     def stream(self, statement: ClauseElement, parameters: Mapping[str, Any] | None = None) -> Iterator[Row]:
-        """Rows one after the other, without holding them all."""
-        yield from self._driver.stream(self._connection, self._driver.text(statement), dict(parameters or {}))
+        """Rows one after the other, without holding them all; the stream ends with the turn."""
+        rows = self._driver.stream(self._connection, self._driver.text(statement), dict(parameters or {}))
+        self._streams.append(rows)
+        return rows
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for rows in self._streams:
+            rows.close()
         if error is None and not self._done:
             try:
                 self._driver.commit(self._connection)
@@ -95,12 +101,12 @@ class Transaction:
         try:
             self._driver.rollback(self._connection)
         except Exception:
-            self._connection.close()  # the database undoes what a lost connection left
+            self._book.throw_away(self._connection)  # the database undoes what a lost connection left
             return
         if isinstance(error, HubbubError):
             self._book.give_back(self._connection)
         else:
-            self._connection.close()
+            self._book.throw_away(self._connection)
 
 
 class Driver:
@@ -145,7 +151,7 @@ class Driver:
         self.write(connection, batch)
         self.commit(connection)
 
-    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
+    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
         raise NotImplementedError  # pragma: no cover
 
     def commit(self, connection: Any) -> None:
@@ -176,6 +182,7 @@ class SQLite(Driver):
         execute(f"PRAGMA busy_timeout = {WAIT * 1000}")
         _patiently(lambda: execute("PRAGMA journal_mode = WAL"))
         execute("PRAGMA synchronous = FULL")
+        execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
         execute("PRAGMA cache_size = -65536")  # 64 MiB: the index of a million requests stays in memory
 
     def begin(self, connection: Any, *, exclusive: bool) -> None:
@@ -191,7 +198,7 @@ class SQLite(Driver):
         for statement, parameters in batch:
             connection.execute(statement, parameters)
 
-    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
+    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
         yield from connection.execute(statement, parameters)
 
     def commit(self, connection: Any) -> None:
@@ -264,7 +271,7 @@ class PostgreSQL(Driver):
             cursor.nextset()
         return found
 
-    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Iterator[Row]:
+    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
         with connection.cursor(name="hubbub") as cursor:
             cursor.itersize = 5000
             cursor.execute(statement, parameters)
@@ -294,11 +301,15 @@ class Book:
         self.driver: Driver = SQLite() if self.file else PostgreSQL()
         if self.file is not None:
             _look_at(self.file, create)
-        self._start()
+        self.restart()
+        self._engine = self._engine_for()
+        if self.location in _TORN:
+            raise _unavailable("this process was forked while the ledger was in use")
         try:
-            self._migrate()
+            self._migrate(create)
         except Exception as error:
             raise self.driver.meaning(error) or error from error
+        _BOOKS.add(self)
 
     @property
     def file(self) -> Path | None:
@@ -315,43 +326,81 @@ class Book:
 
     def borrow(self) -> Any:
         """A connection of this process that is free, or a new one."""
-        if self._pid != os.getpid():
-            self._start()
+        if self.location in _TORN:
+            raise _unavailable("this process was forked while the ledger was in use")
         try:
-            return self._idle.pop()
+            connection = self._idle.pop()
         except IndexError:
             lent = self._engine.raw_connection()
             connection = lent.dbapi_connection
             lent.detach()
-            return connection
+        self._lent.add(id(connection))
+        return connection
 
     def give_back(self, connection: Any) -> None:
         """Keep a connection for the next turn."""
+        self._lent.discard(id(connection))
         self._idle.append(connection)
 
+    def throw_away(self, connection: Any) -> None:
+        """Close a connection that failed."""
+        self._lent.discard(id(connection))
+        connection.close()
+
     def close(self) -> None:
-        """Give every connection back."""
-        if self._pid == os.getpid():
-            while self._idle:
-                self._idle.pop().close()
-            self._engine.dispose()
+        """Close every connection that is free."""
+        while self._idle:
+            self._idle.pop().close()
 
-    def _start(self) -> None:
-        """No connection yet; after a fork the parent's are neither ours to use nor ours to close."""
-        self._pid, self._idle = os.getpid(), deque[Any]()
+    @property
+    def in_use(self) -> bool:
+        """Whether somebody in this process is reading or writing now."""
+        return bool(self._lent)
+
+    def restart(self) -> None:
+        """Begin without a connection: in a child, the parent's are neither ours to use nor ours to close."""
+        self._idle, self._lent = deque[Any](), set[int]()
+
+    def _engine_for(self) -> Engine:
         arguments = {"check_same_thread": False} if self.file else {}
-        self._engine = create_engine(self.url, poolclass=NullPool, connect_args=arguments)
-        event.listen(self._engine, "connect", lambda connection, _: self.driver.prepare(connection))
+        engine = create_engine(self.url, poolclass=NullPool, connect_args=arguments)
+        event.listen(engine, "connect", lambda connection, _: self.driver.prepare(connection))
+        return engine
 
-    def _migrate(self) -> None:
+    def _migrate(self, create: bool) -> None:
         with self._engine.connect() as connection:
-            if _format_of(connection) == FORMAT:
+            if (found := _format_of(connection)) == FORMAT:
                 return
+            if found == 0 and not create:
+                raise _unavailable("there is no ledger in it")
             self.driver.lock(connection)
             for number, step in enumerate(MIGRATIONS[_format_of(connection) :], start=_format_of(connection) + 1):
                 step(connection)
                 connection.execute(insert(ABOUT) if number == 1 else update(ABOUT), {"format": number})
             connection.commit()
+
+
+# ---------------------------------------------------------------- forks
+
+_BOOKS: weakref.WeakSet[Book] = weakref.WeakSet()
+_TORN: set[str] = set()  # where ledgers are that were in use when this process was forked
+
+
+def _before_fork() -> None:
+    """Close what is not in use. A child inherits SQLite's notes about its locks but not the locks: it would believe
+    that it holds them, and whoever closes next would put the log away under its feet."""
+    for book in list(_BOOKS):
+        book.close()
+
+
+def _in_child() -> None:
+    for book in list(_BOOKS):
+        if book.in_use and book.file is not None:
+            _TORN.add(book.location)
+        book.restart()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_in_child)
 
 
 def locate(url: str | Path) -> URL:
@@ -385,34 +434,16 @@ def _need_psycopg() -> None:
         raise MissingExtra(
             "a ledger in PostgreSQL needs the package psycopg.",
             why="It is an extra, since an embedded ledger does without.",
-            fix="pip install 'hubbub[postgres]'",
+            fix="Install it: pip install 'hubbub[postgres]'.",
         ) from None
 
 
 def _look_at(file: Path, create: bool) -> None:
-    """Refuse a missing file, and one that is shorter than its own first page says (the log would mend a crash)."""
-    if not file.exists():
-        if not create:
-            raise _unavailable("there is no such file")
-        if not file.parent.is_dir():
-            raise _unavailable("its folder does not exist")
-        return
-    log = file.with_name(file.name + "-wal")
-    if (log.exists() and log.stat().st_size) or file.stat().st_size == 0:
-        return
-    try:
-        head = file.read_bytes()[:100] if file.stat().st_size < 100 else _first(file, 100)
-    except OSError:
-        raise _unavailable("it may not be read") from None
-    page = int.from_bytes(head[16:18], "big")
-    pages = int.from_bytes(head[28:32], "big")
-    if not head.startswith(b"SQLite format 3\0") or file.stat().st_size < pages * (65536 if page == 1 else page):
-        raise _damaged()
-
-
-def _first(file: Path, count: int) -> bytes:
-    with file.open("rb") as opened:
-        return opened.read(count)
+    """Refuse a missing file or folder. The file itself is left to SQLite: closing it here would let go of its locks."""
+    if not file.exists() and not create:
+        raise _unavailable("there is no such file")
+    if not file.parent.is_dir():
+        raise _unavailable("its folder does not exist")
 
 
 def _format_of(connection: Connection) -> int:

@@ -6,14 +6,15 @@
     show     after the head is anchored in the second place
 
 A request that died after its charge is run again under it, since nobody saw an answer; each such attempt is an entry,
-and after three a new charge is due. Nothing is refunded.
+and after three a new charge is due, once the last of them has had its time. Nothing is refunded.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hubbub.accounting.limits import Amount, Currency, cost_in, price_fits
@@ -25,7 +26,7 @@ from hubbub.ledger.core import Core, Turn
 from hubbub.ledger.decimals import amount_of, decimals
 from hubbub.ledger.policy import Account, Policy, Population, account_key
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored
-from hubbub.terms import BudgetExceeded, NoAnswer, RequestChanged, Superseded, UnknownPopulation
+from hubbub.terms import BudgetConflict, BudgetExceeded, NoAnswer, RequestChanged, Superseded, UnknownPopulation
 
 ATTEMPTS = 3  # runs under one charge
 _BILLS = 4096  # kept, so that pricing is done once for requests alike
@@ -36,7 +37,7 @@ class Bill:
     """What a request would be charged under a policy, from public facts alone; the same for every request like it."""
 
     policy: Policy
-    populations: tuple[str, ...]
+    populations: tuple[str, ...]  # the ones named first, then all that may overlap them
     costs: dict[str, Amount]
     accounts: list[Account]
     keys: dict[str, str]  # the accounts' names, as the statement that reads their totals wants them
@@ -52,9 +53,13 @@ def reserve(core: Core, request: Request) -> Reservation | Stored:
     core.need_key()  # who cannot sign an answer must not charge for it
     while True:
         bill = _bill_afresh(core, request)
-        if (done := _reserve_under(core, bill, request)) is not None:
+        done = _reserve_under(core, bill, request)
+        if done is None:
+            core.refresh()  # owners changed something meanwhile: look again under what they said
+        elif isinstance(done, _UnderWay):
+            _wait(core, done)
+        else:
             return done
-        core.refresh()  # owners changed something meanwhile: look again under what they said
 
 
 def preview(core: Core, request: Request) -> Mapping[str, Amount]:
@@ -66,31 +71,32 @@ def store(core: Core, reservation: Reservation, answer: str) -> Stored:
     """Write the answer durably and anchor it; if another run was first, its answer is returned instead."""
     record = _record(reservation, answer)
     if record is None:
-        fail(core, reservation, "too large")
+        ending, was_first = _settle(core, reservation, {"kind": "failure", "reason": "too large"}, None)
+    else:
+        ending, was_first = _settle(core, reservation, {"kind": "answer", "digest": digest(record)}, record)
+    if record is None and was_first:
         raise _no_answer(reservation)
-    with core.book.transaction() as transaction:
-        last, settled = transaction.read((statements.LAST, {}), (statements.SETTLED, {"charge": reservation.sequence}))
-        turn = core.begin(transaction, last)
-        if not settled:
-            said = {"kind": "answer", "charge": reservation.sequence, "digest": digest(record)}
-            entry = turn.append(said, key=core.key_if_due())
-            turn.add(statements.ADD_ANSWER, charge=reservation.sequence, sequence=entry.sequence, body=record)
-            turn.finish()
-    if not settled:
-        core.seen = entry.sequence
-        return _show(core, reservation, (record, entry.sequence, entry.at, entry.hash), repeated=False)
-    return _show(core, reservation, settled[0], repeated=True)
+    return _show(reservation, ending, repeated=not was_first)
 
 
 def fail(core: Core, reservation: Reservation, reason: str) -> None:
     """Settle a charge with no answer, for a public reason such as a timeout; asking again is charged again."""
+    _settle(core, reservation, {"kind": "failure", "reason": reason}, None)
+
+
+def _settle(core: Core, held: Reservation, said: dict[str, Any], record: str | None) -> tuple[Row, bool]:
+    """End a charge, unless it has ended: (how it ended, whether that was now); anchored either way."""
     with core.book.transaction() as transaction:
-        last, settled = transaction.read((statements.LAST, {}), (statements.SETTLED, {"charge": reservation.sequence}))
+        last, settled = transaction.read((statements.LAST, {}), (statements.SETTLED, {"charge": held.sequence}))
         turn = core.begin(transaction, last)
         if not settled:
-            entry = turn.append({"kind": "failure", "charge": reservation.sequence, "reason": reason})
-            turn.add(statements.ADD_ANSWER, charge=reservation.sequence, sequence=entry.sequence, body=None)
+            entry = turn.append(said | {"charge": held.sequence}, key=core.key_if_due())
+            turn.add(statements.ADD_ANSWER, charge=held.sequence, sequence=entry.sequence, body=record)
             turn.finish()
+    ending: Row = settled[0] if settled else (record, entry.sequence, entry.at, entry.hash)
+    core.seen = max(core.seen, ending[1])
+    core.cover((ending[1], ending[3]), held.totals or {})
+    return ending, not settled
 
 
 def ask(core: Core, request: Request, run: Callable[[Reservation], str]) -> Stored:
@@ -128,7 +134,7 @@ def _work_out(policy: Policy, request: Request) -> Bill:
         _check_rules(policy, who, request)
     accounts = policy.accounts(populations, project=request.project, analyst=request.analyst, pool=request.pool)
     event = event_text(request.event)
-    terms = digest(canonical([event[0], request.pool, request.size, *map(str, _terms(request))]))[:32]
+    terms = digest(canonical([event[0], request.pool, *map(str, _terms(request))]))[:32]
     return Bill(
         policy=policy,
         populations=populations,
@@ -143,7 +149,7 @@ def _work_out(policy: Policy, request: Request) -> Bill:
             "kind": "charge",
             "analyst": request.analyst,
             "event": event[0],
-            "named": list(populations),
+            "named": list(policy.named(request)),
             "pool": request.pool.value,
             "size": request.size,
             "terms": terms,
@@ -152,7 +158,7 @@ def _work_out(policy: Policy, request: Request) -> Bill:
 
 
 def _terms(request: Request) -> tuple[object, ...]:
-    """What, beside event, pool and size, makes two requests under one fingerprint the same."""
+    """What, beside event and pool, makes two requests under one fingerprint the same."""
     return request.delta, request.population, request.dataset, request.version, request.question, request.refines
 
 
@@ -161,6 +167,12 @@ def _cost(who: Population, request: Request) -> Amount:
 
 
 def _check_rules(policy: Policy, who: Population, request: Request) -> None:
+    if who.unit and who.name in policy.named(request) and any(s.unit.path != who.unit for s in request.event.steps()):
+        raise BudgetConflict(
+            f"the budget of {who.name!r} protects {who.unit!r}, and this event protects another unit.",
+            why="A guarantee for one row is none for a person with many.",
+            fix=f"Bound what each {who.unit} contributes, and give the mechanism unit=Unit({who.unit!r}).",
+        )
     if not policy.may_spend(who, project=request.project, analyst=request.analyst, pool=request.pool):
         raise BudgetExceeded(
             f"neither project {request.project!r} nor analyst {request.analyst!r} has a share of {who.name!r}.",
@@ -178,7 +190,26 @@ def _check_rules(policy: Policy, who: Population, request: Request) -> None:
 # ---------------------------------------------------------------- one turn
 
 
-def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | Stored | None:
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """As many runs of a request as one charge allows are under way, and one may still come back."""
+
+    charge: int
+    seconds: float
+
+
+def _wait(core: Core, runs: _UnderWay) -> None:
+    """Until a run has come back, or none can be expected any more: a crowd does not pay for one question many times."""
+    until, pause = time.monotonic() + runs.seconds, 0.01
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, 0.2)
+        with core.book.snapshot() as view:
+            if view.read((statements.SETTLED, {"charge": runs.charge}))[0]:
+                return
+
+
+def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | Stored | _UnderWay | None:
     """The reservation, or None if owners changed the policy since the bill was made."""
     mark = bytes.fromhex(request.fingerprint)
     find: Batch = (statements.FIND, {"fingerprint": mark, "project": request.project})
@@ -196,13 +227,17 @@ def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | St
         if earlier.answered is None or request.fresh:
             if earlier.open is not None and earlier.attempts < ATTEMPTS:
                 held = _try_again(turn, bill, request, earlier)
+            elif earlier.open is not None and (left := earlier.last + request.patience - turn.now / 1e6) > 0:
+                return _UnderWay(earlier.open[0], left)
             else:
                 held = _charge(core, turn, bill, request, {row[0]: row for row in totals}, earlier)
             turn.finish()
     if held is None:
         assert earlier.answered is not None
         row = earlier.answered
-        return _show(core, _resumed(bill, request, row, 1), row[5:], repeated=True)
+        resumed = _resumed(bill, request, row, 1)
+        core.cover((row[6], row[8]), resumed.totals or {})  # whoever stored it may have died before
+        return _show(resumed, row[5:], repeated=True)
     core.seen = turn.sequence
     core.known_events.add(bill.event[0])
     return held
@@ -215,6 +250,7 @@ class _Earlier:
     answered: Row | None = None
     open: Row | None = None
     attempts: int = 0
+    last: float = 0.0  # when the last run began
 
     @classmethod
     def read(cls, bill: Bill, request: Request, rows: Sequence[Row]) -> _Earlier:
@@ -226,7 +262,8 @@ class _Earlier:
         newest = next((row for row in charges if row[2] == request.project), None)
         if newest is None or newest[6] is not None:
             return cls(answered)
-        return cls(answered, newest, attempts=sum(row[0] >= newest[0] and row[2] == newest[2] for row in rows))
+        runs = [row for row in rows if row[0] >= newest[0] and row[2] == newest[2]]
+        return cls(answered, newest, attempts=len(runs), last=runs[0][1] / 1e6)
 
 
 _NOTHING = _Earlier()
@@ -301,14 +338,15 @@ def _resumed(bill: Bill, request: Request, row: Row, attempt: int) -> Reservatio
     charged: dict[str, list[str]] = said["charged"]
     costs = {name: amount_of(*amounts[:2]) for name, amounts in charged.items()}
     spent = {name: amount_of(*amounts[2:]) for name, amounts in charged.items()}
-    populations = tuple(said["named"])
+    populations = (*said["named"], *(name for name in charged if name not in said["named"]))
+    promised = replace(request, size=said["size"])  # the record has the size that was promised first
     return Reservation(
-        request, sequence, mark, at, populations, costs, bill.currency, attempt, _by_pool(said["pool"], spent)
+        promised, sequence, mark, at, populations, costs, bill.currency, attempt, _by_pool(said["pool"], spent)
     )
 
 
-def _show(core: Core, held: Reservation, ending: Row, *, repeated: bool) -> Stored:
-    """Anchor the answer, then hand it out."""
+def _show(held: Reservation, ending: Row, *, repeated: bool) -> Stored:
+    """Hand out an answer that is anchored."""
     answer, sequence, at, mark = ending
     if answer is None:
         raise Superseded(
@@ -316,7 +354,6 @@ def _show(core: Core, held: Reservation, ending: Row, *, repeated: bool) -> Stor
             why=f"After {ATTEMPTS} runs that nobody saw the end of, the request is charged anew.",
             fix="Ask again: if the new charge has its answer, it is returned for free.",
         )
-    core.cover((sequence, mark), held.totals or {})
     return Stored(
         held.request,
         sequence,

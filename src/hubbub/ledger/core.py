@@ -90,9 +90,13 @@ class Core:
         self.known_events: set[str] = set()  # committed already: need not be sent again
         self._key: Ed25519PrivateKey | None = None
         self._signed = float("-inf")
-        self.policy = self._read_policy() or self._found()
-        self.anchors = Anchors(self.place.of(self.policy.ledger))
-        self._check_opening()
+        try:
+            self.policy = self._read_policy() or self._found()
+            self.anchors = Anchors(self.place.of(self.policy.ledger))
+            self._check_opening()
+        except BaseException:
+            self.book.close()
+            raise
 
     @property
     def key(self) -> Ed25519PrivateKey:
@@ -140,18 +144,24 @@ class Core:
 
     def record(
         self,
-        fields: Callable[[Policy], Mapping[str, Any]],
+        fields: Callable[[Policy], Mapping[str, Any] | None],
         *,
         also: Callable[[Turn, Policy, Entry], None] | None = None,
         owner: bool = True,
         any_clock: bool = False,
-    ) -> Entry:
-        """Write one of the owners' entries, worked out under the policy of that moment; always signed and forced."""
+    ) -> Entry | None:
+        """Write one of the owners' entries, worked out under the policy of that moment; always signed and forced.
+
+        None if there is nothing to write, since the policy says it already.
+        """
         with self.book.transaction() as transaction:
             (last,) = transaction.read((statements.LAST, {}))
             turn = self.begin(transaction, last, any_clock=any_clock)
             policy = Policy.read(_entries(transaction.stream(statements.POLICY)))
-            entry = turn.append(fields(policy), owner=owner, key=self.key)
+            if (said := fields(policy)) is None:
+                self.policy = policy
+                return None
+            entry = turn.append(said, owner=owner, key=self.key)
             if owner:
                 self._open_accounts(turn, policy, entry)
             if also is not None:
@@ -194,11 +204,11 @@ class Core:
 
     def _found(self) -> Policy:
         """The first entry of a new ledger, unless another was here before."""
-        if (known := self.place.known(self.book.location)) is not None:
-            raise behind(f"ledger {known} was here before, and this one is empty")
         with self.book.transaction() as transaction:
             (last,) = transaction.read((statements.LAST, {}))
-            if not last:
+            if not last:  # nobody else began it meanwhile
+                if (known := self.place.known(self.book.location)) is not None:
+                    raise behind(f"ledger {known} was here before, and this one is empty")
                 self._write_first(transaction)
         policy = self._read_policy()
         assert policy is not None
@@ -215,6 +225,9 @@ class Core:
 
     def _check_opening(self) -> None:
         """The last two entries fit together, and nothing that was anchored is gone."""
+        known = self.place.known(self.book.location)
+        if known not in (None, self.policy.ledger):
+            raise behind(f"ledger {known} was here before, and this is another one")
         anchors = self.anchors.read().values()  # before the book is looked at, which others may be writing
         with self.book.snapshot() as view:
             (last,) = view.read((statements.LAST, {}))

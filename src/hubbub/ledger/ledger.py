@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hubbub.accounting.limits import Amount
+from hubbub.accounting.limits import Amount, Currency
 from hubbub.ledger import charging, owners, statements, transfer
 from hubbub.ledger.chain import Entry, event_of
 from hubbub.ledger.core import Core
@@ -34,7 +35,8 @@ class Ledger:
     Not covered: somebody who holds both the book and its second place; grants beyond the first lifetime, which were
     decided after answers were seen.
 
-    >>> import tempfile
+    >>> import json, tempfile
+    >>> from hubbub.ledger import fingerprint
     >>> from hubbub.mechanisms import Gaussian
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = Ledger(f"{folder.name}/ledger.db", state=f"{folder.name}/state")
@@ -110,7 +112,8 @@ class Ledger:
         question (same ``question`` fingerprint, pool and project) that has an answer.
         """
         spent = self._events_behind(of, request)
-        plan = remeasure(spent, request.event)
+        currencies = {self._core.policy.population(name).currency(request.pool) for name in self.preview(request)}
+        plan = remeasure(spent if currencies == {Currency.CONCENTRATED} else [], request.event)
         return replace(request, event=plan.event, refines=of if plan.weights else None), plan
 
     # ------------------------------------------------------------ owners
@@ -122,6 +125,7 @@ class Ledger:
         *,
         plans: Budget | None = None,
         lifetime: Budget | None = None,
+        plans_lifetime: Budget | None = None,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: str = "",
         each: Budget | None = None,
@@ -133,8 +137,10 @@ class Ledger:
     ) -> None:
         """Open the budget of a population; the very same one again is no error.
 
-        ``plans`` is the part of the budget set aside for plans. ``lifetime`` is what all later grants together may
-        reach (the budget itself, if not given). ``each`` caps one request; ``window`` caps each day, week, month or
+        ``plans`` is the part of the budget set aside for plans. ``lifetime`` is what the budget and all later grants
+        together may reach (the budget itself, if not given), ``plans_lifetime`` the part of it for plans; both are
+        fixed now, before any answer is seen. ``unit`` is the path that tells people apart: events must protect that
+        unit. ``each`` caps one request; ``window`` caps each day, week, month or
         year; ``shares="required"`` lets only those spend who have a share; ``share_answers`` gives stored answers to
         other projects too, who thereby learn that somebody asked.
         """
@@ -145,6 +151,7 @@ class Ledger:
             budget=budget,
             plans=plans,
             lifetime=lifetime,
+            plans_lifetime=plans_lifetime,
             neighbours=neighbours,
             unit=unit,
             rules=rules,
@@ -223,7 +230,7 @@ class Ledger:
     ) -> int:
         """Ask the owner for more budget; returns the number of the request."""
         place = {"project": project, "analyst": analyst}
-        return owners.plead(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why).sequence
+        return owners.plead(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
 
     def refuse(self, plea: int, *, by: str, why: str) -> None:
         """Turn down a request for more."""
@@ -274,13 +281,14 @@ class Ledger:
     def log(self, *, start: int = 1, population: str | None = None, newest: int | None = None) -> Iterator[Entry]:
         """Entries in order, from ``start`` on, or the ``newest`` so many; only those about one population if asked."""
         with self._core.book.snapshot() as view:
-            if newest is not None:
-                (last,) = view.read((statements.LAST, {}))
-                start = max(start, last[0][0] - newest + 1) if population is None else start
-            for row in view.stream(statements.FROM, {"start": start}):
-                entry = Entry(*row)
-                if population is None or _is_about(entry.fields(), population):
-                    yield entry
+            (last,) = view.read((statements.LAST, {}))
+            if newest is not None and population is None:
+                start = max(start, last[0][0] - newest + 1)
+            first = start if population is None else 1
+            entries = (Entry(*row) for row in view.stream(statements.FROM, {"start": first}))
+            chosen = entries if population is None else _about(entries, population)
+            wanted = (entry for entry in chosen if entry.sequence >= start)
+            yield from wanted if newest is None else deque(wanted, maxlen=newest)
 
     def check(self, receipt: Receipt) -> bool:
         """Whether a receipt is true: its entry stands in the book, for that event and request."""
@@ -362,7 +370,18 @@ def restore(
     return transfer.restore(Path(backup), target, state=state, spend_all=spend_all, by=by, why=why).sequence
 
 
-def _is_about(said: Mapping[str, Any], population: str) -> bool:
+def _about(entries: Iterable[Entry], population: str) -> Iterator[Entry]:
+    """Entries that name a population, and those that follow up on one that did."""
+    found: set[int] = set()
+    for entry in entries:
+        said = entry.fields()
+        follows = {said.get("charge"), said.get("plea"), *said.get("charges", ())}
+        if _names(said, population) or follows & found:
+            found.add(entry.sequence)
+            yield entry
+
+
+def _names(said: Mapping[str, Any], population: str) -> bool:
     if said["kind"] == "restore":
         return any(key.startswith(f"{population}/") for key in (*said["spent"], *said["unknown"]))
     return (

@@ -9,7 +9,7 @@ from hubbub.ledger import statements
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.core import Core
 from hubbub.ledger.policy import Policy, Population, Window, minus, plus, same_kind, within, write_budget
-from hubbub.ledger.requests import Pool, name_of
+from hubbub.ledger.requests import Pool, name_of, plain_text
 from hubbub.terms import Budget, BudgetConflict, EmptyInput, MissingParameter, Neighbours, OutOfRange
 
 SHARES = ("optional", "required")
@@ -22,56 +22,39 @@ def open_population(
     budget: Budget,
     plans: Budget | None,
     lifetime: Budget | None,
+    plans_lifetime: Budget | None,
     neighbours: Neighbours | str,
     unit: str,
     rules: Mapping[str, Any],
     by: str,
     why: str,
-) -> Entry | None:
-    """Open a budget; None if the very same one is open already."""
+) -> None:
+    """Open a budget; nothing is written if the very same one is open already."""
     name_of(name, what="population")
-    cap = budget if lifetime is None else lifetime
-    if not within(budget, cap):
-        raise _over_lifetime(name, cap)
-    if plans is not None and not within(plans, budget):
-        raise BudgetConflict(
-            "the pool for plans is larger than the whole budget.",
-            why="The owner splits one budget into two pools beforehand.",
-            fix="Give plans a part of the budget.",
-        )
-    questions = budget if plans is None else minus(budget, plans)
-    if questions is None and plans != budget:
-        raise BudgetConflict(
-            "the pool for plans takes all of the epsilon or all of the delta.",
-            why="Nothing could then be asked from what remains.",
-            fix="Leave some of both for questions, or give plans the whole budget.",
-        )
+    whole, part = lifetime or budget, plans_lifetime or plans
     said = {
         "kind": "population",
         "population": name,
         "neighbours": Neighbours.parse(neighbours).value,
         "unit": unit,
         "budget": write_budget(budget),
-        "lifetime": write_budget(cap),
-        "pools": {
-            Pool.QUESTIONS.value: None if questions is None else write_budget(questions),
-            Pool.PLANS.value: None if plans is None else write_budget(plans),
-        },
+        "lifetimes": _split(whole, part),
+        "pools": _split(budget, plans),
         **_write_rules(budget, rules),
     }
-    if (there := core.policy.populations.get(name)) is not None:
+    if not within(budget, whole) or (plans is not None and part is not None and not within(plans, part)):
+        raise _over_lifetime(name, whole)
+
+    def fields(policy: Policy) -> Mapping[str, Any] | None:
+        if (there := policy.populations.get(name)) is None:
+            return said | _signed(by, why)
         _check_same(there, said)
         return None
 
-    def fields(policy: Policy) -> Mapping[str, Any]:
-        if name in policy.populations:
-            raise _exists(name)
-        return said | _signed(by, why)
-
-    return core.record(fields)
+    core.record(fields)
 
 
-def change_rules(core: Core, population: str, rules: Mapping[str, Any], *, by: str, why: str) -> Entry:
+def change_rules(core: Core, population: str, rules: Mapping[str, Any], *, by: str, why: str) -> None:
     """Change per-question cap, window, shares or sharing of answers; what is not given stays."""
 
     def fields(policy: Policy) -> Mapping[str, Any]:
@@ -79,7 +62,7 @@ def change_rules(core: Core, population: str, rules: Mapping[str, Any], *, by: s
         now = {n: getattr(who, n) for n in ("each", "window", "shares", "share_answers")} | dict(rules)
         return {"kind": "rules", "population": population, **_write_rules(who.promised, now)} | _signed(by, why)
 
-    return core.record(fields)
+    core.record(fields)
 
 
 def grant(
@@ -94,24 +77,24 @@ def grant(
     raise_lifetime: bool,
     by: str,
     why: str,
-) -> Entry:
+) -> None:
     """Add to a population's budget (within its lifetime) or to a share of it."""
     place = _place(project, analyst)
 
     def fields(policy: Policy) -> Mapping[str, Any]:
         who = policy.population(population)
         same_kind(who.promised, budget)
-        _check_plea(policy, plea)
-        lifetime = None if any(place.values()) else _new_lifetime(who, budget, raise_lifetime)
+        _check_plea(policy, plea, population)
+        lifetime = None if any(place.values()) else _new_lifetime(who, pool, budget, raise_lifetime)
         said = {"kind": "grant", "population": population, **place, "pool": pool.value, "budget": write_budget(budget)}
         return said | {"lifetime": lifetime, "plea": plea} | _signed(by, why)
 
-    return core.record(fields)
+    core.record(fields)
 
 
 def revoke(
     core: Core, population: str, budget: Budget | None, *, project: str, analyst: str, pool: Pool, by: str, why: str
-) -> Entry:
+) -> None:
     """Take a budget or share back, in part or (None) wholly. What was spent stays spent."""
     place = _place(project, analyst)
 
@@ -124,15 +107,20 @@ def revoke(
                 why="A revocation names a budget or a share that was granted.",
                 fix=f"See what is granted: `hubbub budget show {population}`.",
             )
-        minus(there, budget)
+        if budget is not None and minus(there, budget) is None:
+            raise BudgetConflict(
+                "this would leave nothing: all of the epsilon, the rho or the delta.",
+                why="A budget without one of its numbers lets nothing through.",
+                fix="Take less, or take all of it back by giving no amount.",
+            )
         taken = None if budget is None else write_budget(budget)
         said = {"kind": "revoke", "population": population, **place, "pool": pool.value, "budget": taken}
         return said | _signed(by, why)
 
-    return core.record(fields)
+    core.record(fields)
 
 
-def declare_disjoint(core: Core, populations: Sequence[str], *, by: str, why: str) -> Entry:
+def declare_disjoint(core: Core, populations: Sequence[str], *, by: str, why: str) -> None:
     """State that no person is in two of these populations: their charges are then kept apart."""
     if len(set(populations)) < 2:
         raise EmptyInput(
@@ -146,37 +134,35 @@ def declare_disjoint(core: Core, populations: Sequence[str], *, by: str, why: st
             policy.population(name)
         return {"kind": "disjoint", "populations": sorted(set(populations))} | _signed(by, why)
 
-    return core.record(fields)
+    core.record(fields)
 
 
-def declare_dataset(
-    core: Core, name: str, *, version: str, populations: Sequence[str], by: str, why: str
-) -> Entry | None:
-    """State whom a version of a dataset is about; None if just that was declared already."""
+def declare_dataset(core: Core, name: str, *, version: str, populations: Sequence[str], by: str, why: str) -> None:
+    """State whom a version of a dataset is about; nothing is written if just that was declared already."""
     name_of(name, what="dataset")
     name_of(version, what="version")
-    known = core.policy.datasets.get(name, {}).get(version)
-    if known == tuple(populations):
-        return None
 
-    def fields(policy: Policy) -> Mapping[str, Any]:
-        if version in policy.datasets.get(name, {}):
+    def fields(policy: Policy) -> Mapping[str, Any] | None:
+        for population in populations:
+            policy.population(population)
+        known = policy.datasets.get(name, {}).get(version)
+        if known is None:
+            said = {"kind": "dataset", "dataset": name, "version": version, "populations": list(populations)}
+            return said | _signed(by, why)
+        if known != tuple(populations):
             raise BudgetConflict(
                 f"version {version!r} of dataset {name!r} is declared already, about other people.",
                 why="Stored answers rely on what a version means.",
                 fix="Declare a new version.",
             )
-        for population in populations:
-            policy.population(population)
-        said = {"kind": "dataset", "dataset": name, "version": version, "populations": list(populations)}
-        return said | _signed(by, why)
+        return None
 
-    return core.record(fields)
+    core.record(fields)
 
 
 def plead(
     core: Core, population: str, budget: Budget, *, project: str, analyst: str, pool: Pool, by: str, why: str
-) -> Entry:
+) -> int:
     """Ask the owner for more; the entry's number is what a grant or a refusal answers."""
     place = _place(project, analyst)
 
@@ -185,22 +171,25 @@ def plead(
         said = {"kind": "plea", "population": population, **place, "pool": pool.value, "budget": write_budget(budget)}
         return said | _signed(by, why)
 
-    return core.record(fields)
+    entry = core.record(fields)
+    assert entry is not None
+    return entry.sequence
 
 
-def refuse(core: Core, plea: int, *, by: str, why: str) -> Entry:
+def refuse(core: Core, plea: int, *, by: str, why: str) -> None:
     """Turn a request for more down."""
 
     def fields(policy: Policy) -> Mapping[str, Any]:
         _check_plea(policy, plea)
         return {"kind": "refusal", "plea": plea} | _signed(by, why)
 
-    return core.record(fields)
+    core.record(fields)
 
 
-def erase(core: Core, charges: Iterable[int], *, by: str, why: str) -> list[Entry]:
+def erase(core: Core, charges: Iterable[int], *, by: str, why: str) -> None:
     """Delete the stored answers of these charges. The charges stay; asking again is charged again."""
-    wanted, entries = sorted(set(charges)), []
+    wanted = sorted(set(charges))
+    _check_answered(core, wanted)
     for start in range(0, len(wanted), 1000):
         part = wanted[start : start + 1000]
         said = {"kind": "erase", "charges": part} | _signed(by, why)
@@ -209,16 +198,27 @@ def erase(core: Core, charges: Iterable[int], *, by: str, why: str) -> list[Entr
             for charge in part:
                 turn.add(statements.ERASE, key=charge)
 
-        entries.append(core.record(lambda _, said=said: said, also=also, owner=False))  # type: ignore[misc]
-    return entries
+        core.record(lambda _, said=said: said, also=also, owner=False)  # type: ignore[misc]
 
 
-def accept_clock(core: Core, *, by: str, why: str) -> Entry:
+def accept_clock(core: Core, *, by: str, why: str) -> None:
     """Go on from the clock's present time although the last entry is dated later."""
-    return core.record(lambda _: {"kind": "clock"} | _signed(by, why), owner=False, any_clock=True)
+    core.record(lambda _: {"kind": "clock"} | _signed(by, why), owner=False, any_clock=True)
 
 
 # ---------------------------------------------------------------- small helpers
+
+
+def _check_answered(core: Core, charges: Sequence[int]) -> None:
+    with core.book.snapshot() as view:
+        for charge in charges:
+            (ending,) = view.read((statements.SETTLED, {"charge": charge}))
+            if not ending or ending[0][0] is None:
+                raise OutOfRange(
+                    f"charge {charge} has no stored answer.",
+                    why="Only what is stored can be erased.",
+                    fix="Give the numbers of charges whose answers are stored.",
+                )
 
 
 def _signed(by: str, why: str) -> dict[str, str]:
@@ -228,6 +228,8 @@ def _signed(by: str, why: str) -> dict[str, str]:
             why="Years later somebody will ask.",
             fix="Give by=... and why=...",
         )
+    for words in (by, why):
+        plain_text(words)
     return {"by": by, "why": why}
 
 
@@ -238,30 +240,53 @@ def _place(project: str, analyst: str) -> dict[str, str]:
     return {"project": project, "analyst": analyst}
 
 
-def _check_plea(policy: Policy, plea: int | None) -> None:
-    if plea is not None and plea not in policy.pleas:
+def _check_plea(policy: Policy, plea: int | None, population: str | None = None) -> None:
+    if plea is None:
+        return
+    if plea not in policy.pleas or population not in (None, policy.pleas[plea].population):
+        about = "" if population is None else f" about {population!r}"
         raise BudgetConflict(
-            f"no request for more budget with number {plea} is open.",
-            why="It was answered already, or never made.",
+            f"no request for more budget with number {plea}{about} is open.",
+            why="It was answered already, is about others, or was never made.",
             fix="See the open ones: `hubbub budget show`.",
         )
 
 
-def _new_lifetime(who: Population, more: Budget, may_raise: bool) -> dict[str, Any] | None:
-    """The lifetime after a grant to the whole population, if it changes."""
-    total = more
-    for pool in Pool:
-        total = total if (there := who.pools[pool]) is None else plus(there, total)
-    if within(total, who.lifetime):
+def _new_lifetime(who: Population, pool: Pool, more: Budget, may_raise: bool) -> dict[str, Any] | None:
+    """The pool's lifetime after a grant to it, if it changes."""
+    total, most = plus(who.pools[pool], more), who.lifetimes[pool]
+    if most is not None and within(total, most):
         return None
     if not may_raise:
-        raise _over_lifetime(who.name, who.lifetime)
+        raise _over_lifetime(who.name, who.lifetime, pool)
     return write_budget(total)
 
 
-def _over_lifetime(name: str, lifetime: Budget) -> BudgetConflict:
+def _split(budget: Budget, plans: Budget | None) -> dict[str, Any]:
+    """A budget in its two pools."""
+    if plans is not None and not within(plans, budget):
+        raise BudgetConflict(
+            "the pool for plans is larger than the whole budget.",
+            why="The owner splits one budget into two pools beforehand.",
+            fix="Give plans a part of the budget.",
+        )
+    questions = budget if plans is None else minus(budget, plans)
+    if questions is None and plans != budget:
+        raise BudgetConflict(
+            "the pool for plans takes all of the epsilon or all of the delta.",
+            why="Nothing could then be asked from what remains.",
+            fix="Leave some of both for questions, or give plans the whole budget.",
+        )
+    return {
+        Pool.QUESTIONS.value: None if questions is None else write_budget(questions),
+        Pool.PLANS.value: None if plans is None else write_budget(plans),
+    }
+
+
+def _over_lifetime(name: str, lifetime: Budget, pool: Pool | None = None) -> BudgetConflict:
+    part = "" if pool is None else f", and what is set aside of it for {pool} is granted already"
     return BudgetConflict(
-        f"population {name!r} was promised that no more than {lifetime.measure().words()} is ever spent.",
+        f"population {name!r} was promised that no more than {lifetime.measure().words()} is ever spent{part}.",
         why="A budget holds against clever questions because it was fixed before any answer was seen.",
         fix="Stay within it, or break the promise in the open and for ever: raise_lifetime=True (--raise-lifetime).",
     )
@@ -292,18 +317,18 @@ def _write_window(window: Window | None) -> dict[str, Any] | None:
 
 
 def _check_same(there: Population, said: Mapping[str, Any]) -> None:
-    as_opened = {
-        "neighbours": there.neighbours.value,
-        "unit": there.unit,
-        "budget": write_budget(there.promised),
-    }
-    if any(said[name] != value for name, value in as_opened.items()):
+    """The terms must be those of the opening; rules may also be the ones that hold now."""
+    rules = ("each", "window", "shares", "share_answers")
+    asked = {name: said[name] for name in rules}
+    now = _write_rules(there.promised, {name: getattr(there, name) for name in rules})
+    terms = all(said[name] == value for name, value in there.opened.items() if name not in rules)
+    if not terms or asked not in (now, {name: there.opened[name] for name in rules}):
         raise _exists(there.name)
 
 
 def _exists(name: str) -> BudgetConflict:
     return BudgetConflict(
-        f"population {name!r} is open already, with another budget, unit or neighbours.",
+        f"population {name!r} is open already, with another budget, unit, neighbours or rules.",
         why="A budget that could be opened twice could be spent twice.",
         fix=f"Use it as it is (`hubbub budget show {name}`), or grant more: `hubbub budget grant {name}`.",
     )

@@ -50,13 +50,22 @@ class Population:
     neighbours: Neighbours
     unit: str
     promised: Budget  # when it was opened
-    lifetime: Budget  # what all grants together may reach
+    lifetimes: dict[Pool, Budget | None]  # what all grants to a pool together may reach
     pools: dict[Pool, Budget | None]
+    opened: dict[str, Any]  # the terms as they were said then
     each: Budget | None = None  # per question
     window: Window | None = None
     shares: str = "optional"
     share_answers: bool = False
     raised: int = 0  # how often the lifetime was raised
+
+    @property
+    def lifetime(self) -> Budget:
+        """What is ever spent on these people at most, over both pools."""
+        questions, plans = (self.lifetimes[pool] for pool in Pool)
+        if questions is None or plans is None:
+            return questions or plans or self.promised
+        return plus(questions, plans)
 
     def currency(self, pool: Pool) -> Currency:
         """In what a pool counts."""
@@ -141,11 +150,16 @@ class Policy:
 
     def charged(self, request: Request) -> tuple[str, ...]:
         """Every population that a request is charged to: those it names, and all that may share people with them."""
+        named = self.named(request)
+        others = [o for o in self.populations if o not in named and any(self.overlap(o, n) for n in named)]
+        return (*named, *others)
+
+    def named(self, request: Request) -> tuple[str, ...]:
+        """The populations that a request names itself, or through its dataset."""
         named = request.populations or self._declared(request)
         for name in named:
             self.population(name)
-        others = [o for o in self.populations if o not in named and any(self.overlap(o, n) for n in named)]
-        return (*named, *others)
+        return named
 
     def overlap(self, one: str, other: str) -> bool:
         """Whether two populations may share people: always, unless their owners declared them disjoint."""
@@ -210,8 +224,9 @@ class Policy:
             neighbours=Neighbours.parse(said["neighbours"]),
             unit=said["unit"],
             promised=read_budget(said["budget"]),
-            lifetime=read_budget(said["lifetime"]),
-            pools={pool: _maybe(said["pools"].get(pool.value)) for pool in Pool},
+            lifetimes={pool: _maybe(said["lifetimes"][pool.value]) for pool in Pool},
+            pools={pool: _maybe(said["pools"][pool.value]) for pool in Pool},
+            opened={name: value for name, value in said.items() if name not in {"by", "why"}},
             **_rules(said),
         )
 
@@ -227,9 +242,10 @@ class Policy:
             self.shares[key] = plus(self.shares.get(key), budget)
             return
         pools = who.pools | {pool: plus(who.pools.get(pool), budget)}
-        raised = said["lifetime"] is not None
-        lifetime = read_budget(said["lifetime"]) if raised else who.lifetime
-        self.populations[who.name] = replace(who, pools=pools, lifetime=lifetime, raised=who.raised + raised)
+        lifetimes, raised = who.lifetimes, said["lifetime"] is not None
+        if raised:
+            lifetimes = lifetimes | {pool: read_budget(said["lifetime"])}
+        self.populations[who.name] = replace(who, pools=pools, lifetimes=lifetimes, raised=who.raised + raised)
 
     def _revoke(self, _: Entry, said: dict[str, Any]) -> None:
         who, pool, budget = self.populations[said["population"]], Pool(said["pool"]), _maybe(said["budget"])

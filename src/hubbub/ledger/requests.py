@@ -36,13 +36,24 @@ def name_of(value: object, *, what: str) -> str:
     return value
 
 
+def plain_text(words: str) -> str:
+    """Words for people, without the control signs that could rewrite a terminal."""
+    if not all(sign.isprintable() for sign in words):
+        raise OutOfRange(
+            "text in the ledger is one line of signs that can be printed.",
+            why="It is shown in logs and terminals for ever.",
+            fix="Leave out line breaks and control signs.",
+        )
+    return words
+
+
 def fingerprint(**parts: Any) -> str:
     """The fingerprint of a request: SHA-256 over everything that makes it this request and no other.
 
     Give the dataset, its declared version, the normalised plan and every parameter, as JSON values; never rows.
 
     >>> fingerprint(dataset="hospital", version="1", plan="count", epsilon="0.5")[:16]
-    '0dc50ed9bd1bbd4e'
+    '0aa10e9eae3b2a51'
     """
     return digest(canonical(parts))
 
@@ -55,7 +66,8 @@ class Request:
     ``version`` may stand for them. ``size`` is the number of bytes of the record that will hold the answer, known
     before any data is read. A plan (its parameters all fixed in advance) also says the ``delta`` at which it is paid.
     ``question`` is a fingerprint without the accuracy, the same for the same version, bounds and keys: requests that
-    share it can be remeasured. ``title`` is shown in the log.
+    share it can be remeasured. ``patience`` is how many seconds a run may take: while three are under way, a fourth
+    asker waits so long before paying anew. ``title`` is shown in the log.
     """
 
     event: Event
@@ -70,6 +82,7 @@ class Request:
     delta: Fraction = Fraction(0)
     question: str = ""
     refines: int | None = None
+    patience: float = 10.0
     title: str = ""
     fresh: bool = False
 
@@ -80,6 +93,7 @@ class Request:
         put(self, "pool", Pool(self.pool))
         name_of(self.project, what="project")
         name_of(self.analyst, what="analyst")
+        plain_text(self.title)
         if not isinstance(self.event, Event):
             raise WrongShape(
                 "a request needs an event.",

@@ -62,13 +62,13 @@ def line_of(row: Row, said: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def verify_export(path: Path, *, public_key: str | None = None) -> Verification:
+def verify_export(path: str | Path, *, public_key: str | None = None) -> Verification:
     """Check an exported book: hashes, costs, limits and signatures, against a public key known from elsewhere."""
     events: dict[str, str] = {}
     replay = Replay(events)
     answers: list[Row] = []
     try:
-        with path.open(encoding="utf-8") as file:
+        with Path(path).open(encoding="utf-8") as file:
             header = json.loads(next(file, "null"))
             if not isinstance(header, dict) or header.get("form") != FORM:
                 raise _no_export()
@@ -202,6 +202,9 @@ def restore(source: Path, target: str | Path, *, state: str | Path | None, spend
         anchors = Anchors(Place(state).of(checked.ledger)).read()
         if not anchors and not spend_all:
             raise _no_anchor()
+        with old.snapshot() as view:
+            policy = Policy.read(Entry(*row) for row in view.stream(statements.POLICY))
+        Place(state).key(policy.ledger, policy.public_key)  # missing? before anything is made
         new = Book(target, create=True)
         try:
             with new.transaction() as into:

@@ -196,10 +196,8 @@ class Replay:
     ) -> tuple[list[Account], dict[str, Amount]]:
         charged = {name: amount_of(loss, slack) for name, loss, slack in costs}
         named, pool = said["named"], Pool(said["pool"])
-        missing = [
-            o for o in self.policy.populations if o not in charged and any(self.policy.overlap(o, n) for n in named)
-        ]
-        if missing or set(named) != set(charged):
+        due = {o for o in self.policy.populations if o in named or any(self.policy.overlap(o, n) for n in named)}
+        if not named or due != set(charged):
             self.problem(f"entry {row[0]} leaves out a population that may share people with the ones charged")
         text = self._events.get(said["event"])
         if text is None or digest(text) != said["event"]:

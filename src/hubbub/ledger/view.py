@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -148,14 +148,21 @@ class BudgetView(Leaflet):
 
     def _promise(self) -> Iterator[str]:
         who = self.population
-        yield f"Neighbours: {who.neighbours.value}. At most {who.lifetime.measure().words()} is ever spent."
+        whom = f" Protected: {who.unit}." if who.unit else ""
+        yield f"Neighbours: {who.neighbours.value}.{whom} At most {who.lifetime.measure().words()} is ever spent."
         if who.raised:
             yield (
                 f"This lifetime was raised {who.raised} time{'s' * (who.raised > 1)} after the first promise of "
                 f"{who.promised.measure().words()}: that was decided when answers had been seen."
             )
-        if who.each is not None:
-            yield f"One question may cost at most {who.each.measure().words()}."
+        rules = [
+            who.each and f"One question may cost at most {who.each.measure().words()}.",
+            who.window and f"In each {who.window.every} at most {who.window.budget.measure().words()}.",
+            who.shares == "required" and "Only projects and analysts with a share may ask.",
+            who.share_answers and "Stored answers are given to other projects too.",
+        ]
+        if told := " ".join(rule for rule in rules if rule):
+            yield told
 
     def _figure(self) -> Figure:
         line = self.accounts[0]
@@ -168,7 +175,8 @@ class BudgetView(Leaflet):
             description=f"A staircase from {points[0][1]:.4g} to {points[-1][1]:.4g} under a budget of {most:.4g}.",
             x=_time_axis(points[0][0], points[-1][0]),
         )
-        return Figure("spent", svg, "Each step is a charge, written before any data is read. Steps only go up.")
+        caption = "Each step is a charge, written before any data is read. Steps only go up."
+        return Figure("spent", svg, caption, plain=_steps(self.history, most, name))
 
 
 def look(core: Core, name: str) -> BudgetView:
@@ -205,6 +213,7 @@ def _line(policy: Policy, account: Account, totals: dict[str, Row], waiting: lis
     if pool == "window" and row is not None:
         words = f"window {row[1]}"
     currency = policy.populations[name].currency(counted)
+    reserved = Amount(min(reserved.loss, spent.loss), min(reserved.delta, spent.delta))  # a share begins when granted
     return Line(words or name, pool, currency, account.limit, spent, reserved)
 
 
@@ -227,11 +236,21 @@ def _history(view: Transaction, name: str, last: int) -> Iterator[tuple[int, flo
                     break
 
 
+def _steps(history: Sequence[tuple[int, float]], most: float, name: str, rows: int = 12) -> str:
+    """The staircase as lines of text, one for each of a few moments."""
+    chosen = [history[i * (len(history) - 1) // (rows - 1)] for i in range(rows)] if len(history) > rows else history
+    top = max(most, chosen[-1][1]) or 1.0
+    bars = [(clock(at)[:19].replace("T", " "), spent, round(30 * spent / top)) for at, spent in chosen]
+    return "\n".join(f"{when}  {'█' * bar}{'·' * (30 - bar)}  {name} {spent:.4g}" for when, spent, bar in bars)
+
+
 def _time_axis(first: float, last: float) -> Axis:
     span = max(last - first, 1.0)
     form = "%H:%M:%S" if span < 3.6e9 else "%b %d %H:%M" if span < 2.6e11 * 3 else "%Y-%m-%d"
-    places = [first + span * i / 4 for i in range(5)]
-    ticks = tuple(Tick(at, datetime.fromtimestamp(at / 1e6, UTC).strftime(form)) for at in places)
+    labels = {
+        datetime.fromtimestamp(at / 1e6, UTC).strftime(form): at for at in (first + span * i / 4 for i in range(5))
+    }
+    ticks = tuple(Tick(at, label) for label, at in labels.items())
     return Axis("time (UTC)", first, first + span, ticks)
 
 
