@@ -175,8 +175,10 @@ def test_every_error_of_the_tree_has_an_exit_code() -> None:
 
 
 def test_no_branch_of_the_error_tree_is_forgotten() -> None:
-    covered = {kind for kind, _ in exits._CODES}
-    assert set(errors.HubbubError.__subclasses__()) == covered
+    covered = tuple(kind for kind, _ in exits._CODES)
+    leaves = [kind for kind in vars(errors).values() if isinstance(kind, type) and getattr(kind, "code", "")]
+    assert len(leaves) > 20
+    assert [kind.__name__ for kind in leaves if not issubclass(kind, covered)] == []
 
 
 def test_an_error_of_ours_is_told_whole(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +13,12 @@ from xml.etree import ElementTree
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
+from hubbub.cli.demo import book
 from hubbub.cli.demo.hospital import BILL, open_hospital
 from hubbub.cli.demo.leak import QUESTIONS
 from hubbub.cli.demo.story import tell
+from hubbub.explain.leaflet import Section
+from hubbub.ledger import Reservation
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.terms import BudgetExceeded
 
@@ -26,7 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_demo_tells_its_chapters_in_order() -> None:
     told = run().stdout
-    places = [told.index(f"{n}. ") for n in range(1, 6)]
+    places = [told.index(f"{n}. ") for n in range(1, 7)]
     assert places == sorted(places)
     assert "So Bill has flu" in told
 
@@ -42,7 +47,7 @@ def test_the_demo_is_data_too() -> None:
 def test_the_page_and_pictures_are_written(tmp_path: Path) -> None:
     run("--html", str(tmp_path / "demo.html"), "--svg", str(tmp_path))
     assert "<svg" in (tmp_path / "demo.html").read_text()
-    for picture in ("budget", "icons"):
+    for picture in ("budget", "ledger", "icons"):
         ElementTree.parse(tmp_path / f"{picture}.svg")
 
 
@@ -64,3 +69,60 @@ def test_the_budget_chapter_stops_where_the_filter_stops() -> None:
             budget.append(step.event)
             count += 1
     assert f"After {count} answers the budget says no" in tell().chapters[3].paragraphs[1]
+
+
+# ---------------------------------------------------------------- the chapter of the ledger
+
+
+@pytest.fixture(scope="module")
+def told() -> Section:
+    return book.chapter(open_hospital())
+
+
+def test_a_repeat_is_free_and_another_project_pays(told: Section) -> None:
+    assert told.table is not None
+    first, again, other = told.table.rows[:3]
+    assert first[2] == again[2]
+    assert (first[3], again[3]) == (other[3], "free")
+    assert "for rho = 0." in told.paragraphs[0]
+
+
+def test_a_killed_request_resumes_under_its_charge(told: Section) -> None:
+    assert told.table is not None
+    died, resumed = told.table.rows[3:5]
+    assert died[2] == "nothing (SIGKILL)"
+    assert resumed[3] == f"free, under {died[3].rpartition(' ')[2]}"
+    assert "attempt 2 under it" in told.paragraphs[1]
+    assert "costs rho = 0 more" in told.paragraphs[1]
+
+
+def test_colluding_analysts_get_what_the_cap_allows_together(told: Section) -> None:
+    assert told.table is not None
+    budget, fit = ConcentratedFilter(epsilon=1, delta=1e-6), 0
+    with pytest.raises(BudgetExceeded):
+        while True:
+            budget.append(book.MECHANISM.event)
+            fit += 1
+    paid_before = 3
+    assert f"After {fit - paid_before} more answers" in told.paragraphs[2]
+    assert {row[0]: row[2] for row in told.table.rows[-2:]} == {"Ana": "refused", "Ben": "refused"}
+
+
+def test_an_old_copy_does_not_open_and_the_whole_ledger_verifies(told: Section) -> None:
+    assert "it does not open" in told.paragraphs[3]
+    assert told.paragraphs[3].endswith("all is well.")
+    entries, charges, answers = map(int, re.findall(r"(\d+) (?:entries|charges|answers)", told.paragraphs[3]))
+    assert charges == answers
+    assert entries == 2 + charges + answers + 1  # the beginning, the opening, and one second attempt
+
+
+def test_the_process_really_dies_after_its_charge_and_before_its_answer(tmp_path: Path) -> None:
+    desk = book.Desk(open_hospital(), tmp_path)
+    with desk.open() as ledger:
+        ledger.open_population(book.PEOPLE, book.BUDGET, by="board", why="test")
+    assert desk.die("Ben", book.OLD) == -signal.SIGKILL
+    with desk.open() as ledger:
+        assert [entry.fields()["kind"] for entry in ledger.log()] == ["ledger", "population", "charge"]
+        held = ledger.reserve(book.request("Ben", book.OLD))
+        assert isinstance(held, Reservation)
+        assert (held.sequence, held.attempt) == (3, 2)

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli import demo, doctor, explain
+from hubbub.cli import budget, demo, doctor, explain, ledger
 from hubbub.cli.exits import EPILOG, guard
 from hubbub.cli.output import forgiving
 
@@ -36,6 +36,8 @@ def _build() -> typer.Typer:
     app.callback()(_root)
     app.command("demo")(demo.demo)
     app.add_typer(explain.app, name="explain")
+    app.add_typer(budget.app, name="budget")
+    app.add_typer(ledger.app, name="ledger")
     app.command("doctor")(doctor.doctor)
     return app
 

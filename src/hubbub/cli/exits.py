@@ -8,7 +8,20 @@ import traceback
 from collections.abc import Callable
 from enum import IntEnum
 
-from hubbub.terms import HubbubError, InvalidParameter, SecretState
+from hubbub.terms import (
+    BehindAnchor,
+    ClockBackwards,
+    HubbubError,
+    InvalidParameter,
+    LedgerDamaged,
+    LedgerUnavailable,
+    MissingExtra,
+    MissingKey,
+    NoAnswer,
+    RequestChanged,
+    SecretState,
+    Superseded,
+)
 from hubbub.terms.errors import AccountingError, BudgetError, FormatError
 
 
@@ -55,6 +68,15 @@ _CODES: tuple[tuple[type[HubbubError], Exit], ...] = (
     (AccountingError, Exit.NOT_PRIVATE),
     (BudgetError, Exit.BUDGET),
     (FormatError, Exit.DESCRIPTOR),
+    (RequestChanged, Exit.USAGE),
+    (Superseded, Exit.BUDGET),
+    (NoAnswer, Exit.BUDGET),
+    (MissingKey, Exit.DESCRIPTOR),
+    (ClockBackwards, Exit.BACKEND),
+    (LedgerUnavailable, Exit.BACKEND),
+    (MissingExtra, Exit.BACKEND),
+    (LedgerDamaged, Exit.VERIFICATION),
+    (BehindAnchor, Exit.VERIFICATION),
     (SecretState, Exit.OUR_FAULT),
 )
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hubbub.cli import output
+from hubbub.cli.values import number
 
 app = typer.Typer(help="What an epsilon means, in words and pictures. Free.", no_args_is_help=True)
-
-_DIGITS = 300  # before or after the decimal point
 
 Epsilon = Annotated[str, typer.Argument(help="The epsilon; there is no default.", metavar="EPSILON")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -32,7 +30,7 @@ def epsilon(
     """Odds, beliefs and tests: what EPSILON promises to one person."""
     from hubbub import explain
 
-    told = explain.epsilon(_number(epsilon, "epsilon"), delta=_number(delta, "delta"))
+    told = explain.epsilon(number(epsilon, "epsilon"), delta=number(delta, "delta"))
     output.leaflet(told, as_json=as_json, svg=svg, html=html)
 
 
@@ -49,7 +47,7 @@ def charlie(
     from hubbub import explain
 
     told = explain.charlie(
-        _number(epsilon, "epsilon"), count=_number(count, "count"), sensitivity=_number(sensitivity, "sensitivity")
+        number(epsilon, "epsilon"), count=number(count, "count"), sensitivity=number(sensitivity, "sensitivity")
     )
     output.leaflet(told, as_json=as_json, svg=svg, html=html)
 
@@ -73,8 +71,8 @@ def election(
             raise typer.BadParameter(f"'{vote}' is not NAME=VOTES, such as A=15.", param_hint="--votes")
         if name in counted:
             raise typer.BadParameter(f"'{name}' is given twice.", param_hint="--votes")
-        counted[name] = _number(count, "votes")
-    told = explain.election(counted, epsilon=_number(epsilon, "epsilon"), monotone=not general)
+        counted[name] = number(count, "votes")
+    told = explain.election(counted, epsilon=number(epsilon, "epsilon"), monotone=not general)
     output.leaflet(told, as_json=as_json, svg=svg, html=html)
 
 
@@ -96,10 +94,10 @@ def auction(
     from hubbub import explain
 
     told = explain.auction(
-        [_number(one, "bid") for one in bid] if bid else explain.EXAMPLE_BIDS,
-        epsilon=_number(epsilon, "epsilon"),
-        ceiling=_number(ceiling, "ceiling"),
-        step=_number(step, "step"),
+        [number(one, "bid") for one in bid] if bid else explain.EXAMPLE_BIDS,
+        epsilon=number(epsilon, "epsilon"),
+        ceiling=number(ceiling, "ceiling"),
+        step=number(step, "step"),
         monotone=not general,
     )
     output.leaflet(told, as_json=as_json, svg=svg, html=html)
@@ -111,24 +109,3 @@ def limits(as_json: AsJson = False, html: Html = None) -> None:
     from hubbub import explain
 
     output.leaflet(explain.not_promised(), as_json=as_json, svg=None, html=html)
-
-
-def _number(text: str, name: str) -> Decimal:
-    """The decimal that was typed, exactly."""
-    from hubbub.terms import NotANumber, TooLarge
-
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        raise NotANumber(
-            f"{name} must be a number and is '{text}'.",
-            why="Numbers are read exactly as they are typed.",
-            fix="Write it with a decimal point: 0.5, 3, 1e-6.",
-        ) from None
-    if abs(number.adjusted()) > _DIGITS:
-        raise TooLarge(
-            f"{name} has too many digits.",
-            why="Numbers are kept exactly, with all their digits.",
-            fix=f"Give a number between 1e-{_DIGITS} and 1e{_DIGITS}.",
-        )
-    return number

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -26,6 +27,13 @@ def data(text: str) -> None:
     """Print what was asked for."""
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
     sys.stdout.flush()  # a closed pipe is noticed here, not while the interpreter shuts down
+
+
+def stream(lines: Iterable[str]) -> None:
+    """Print what was asked for, line by line, as it comes."""
+    for line in lines:
+        sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def talk(text: str) -> None:

@@ -5,7 +5,7 @@
 - ``ledger.reserve`` -> ``Reservation`` | ``Stored``; ``ledger.store``; ``ledger.ask`` does both
 - ``ledger.open_population``, ``grant``, ``revoke``, ``declare_disjoint``, ...   what owners decide, with who and why
 - ``ledger.budget("patients")``     spent, reserved, left: text, notebook, JSON
-- ``ledger.verify``, ``export``, ``backup``; ``restore``, ``verify_export``
+- ``ledger.verify``, ``export``, ``backup``; ``restore``, ``verify_ledger``, ``verify_export``
 - ``remeasure``                     more accuracy for the difference in price
 """
 
@@ -15,7 +15,7 @@ from hubbub.ledger.ledger import Ledger, restore
 from hubbub.ledger.policy import Population, Window
 from hubbub.ledger.remeasure import Remeasurement, remeasure
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored, fingerprint
-from hubbub.ledger.transfer import verify_export
+from hubbub.ledger.transfer import verify_export, verify_ledger
 from hubbub.ledger.verify import Verification
 from hubbub.ledger.view import BudgetView
 
@@ -36,4 +36,5 @@ __all__ = [
     "remeasure",
     "restore",
     "verify_export",
+    "verify_ledger",
 ]

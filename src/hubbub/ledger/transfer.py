@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from hubbub.terms import BehindAnchor, LedgerDamaged, LedgerUnavailable, Unreada
 
 FORM = "hubbub-ledger/1"
 _BATCH = 2000
+_OTHER_KEY = "the book names another public key than the one expected"
 
 
 # ---------------------------------------------------------------- JSON Lines
@@ -81,7 +83,7 @@ def verify_export(path: str | Path, *, public_key: str | None = None) -> Verific
         kept = [(key, t.period, str(t.spent.loss), str(t.spent.delta)) for key, t in replay.totals.items()]
         compare_tables(replay, answers, kept)
     if public_key is not None and replay.policy.public_key != public_key:
-        replay.problem("the book names another public key than the one expected")
+        replay.problem(_OTHER_KEY)
     return summary(replay, None)
 
 
@@ -115,6 +117,23 @@ def _no_export() -> Unreadable:
 
 
 # ---------------------------------------------------------------- verification of a book
+
+
+def verify_ledger(
+    url: str | Path, *, state: str | Path | None = None, anchor: bool = True, public_key: str | None = None
+) -> Verification:
+    """Check a ledger without opening it for use, which would refuse one that is cut or altered."""
+    book = Book(url, create=False)
+    try:
+        with book.snapshot() as view:
+            (rows,) = view.read((statements.ENTRY, {"sequence": 1}))
+        first = Entry(*rows[0]).fields() if rows else {}
+        found = verify_book(book, Anchors(Place(state).of(str(first.get("ledger", "")))) if anchor else None)
+    finally:
+        book.close()
+    if public_key is not None and public_key.lower() != first.get("key"):
+        return replace(found, problems=(*found.problems, _OTHER_KEY))
+    return found
 
 
 def verify_book(book: Book, anchors: Anchors | None) -> Verification:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hubbub.cli.demo import budget, choice, leak, meaning, private
+from hubbub.cli.demo import book, budget, choice, leak, meaning, private
 from hubbub.cli.demo.hospital import Hospital, open_hospital
 from hubbub.explain.leaflet import Json, Leaflet, Section
 
@@ -35,7 +35,14 @@ class Demo(Leaflet):
 def tell() -> Demo:
     """Run every chapter."""
     hospital = open_hospital()
-    chapters: list[Chapter] = [leak.chapter, private.chapter, choice.chapter, budget.chapter, meaning.chapter]
+    chapters: list[Chapter] = [
+        leak.chapter,
+        private.chapter,
+        choice.chapter,
+        budget.chapter,
+        book.chapter,
+        meaning.chapter,
+    ]
     return Demo(tuple(chapter(hospital) for chapter in chapters))
 
 
