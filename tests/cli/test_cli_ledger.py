@@ -16,7 +16,7 @@ from hubbub.cli import exits
 from hubbub.ledger import Ledger, verify_export
 from hubbub.terms import errors
 from tests.cli._shell import COUNT, Shell, question
-from tests.ledger._server import Server
+from tests.postgres import Server
 
 RHO = float(COUNT.event.rho)
 

@@ -553,3 +553,26 @@ def test_a_population_between_two_disjoint_ones_is_charged_by_both(patients: Led
     spent = {name: patients.budget(name).spent.parts()[0] for name in ("patients", "staff", "everybody")}
     assert spent == {"patients": Fraction(1, 10), "staff": Fraction(1, 10), "everybody": Fraction(2, 10)}
     assert patients.verify().ok
+
+
+def test_a_later_rule_takes_no_stored_answer_away(patients: Ledger) -> None:
+    first = charge(patients, "q")
+    patients.change_rules("patients", each=Budget(0.01), shares="required", **OWNER)
+    assert charge(patients, "q").answer == first.answer
+    with pytest.raises(BudgetExceeded):
+        charge(patients, "r")
+    with pytest.raises(BudgetExceeded):
+        patients.preview(req("r"))
+
+
+def test_a_window_that_was_closed_and_opened_again_goes_on_where_it_was(patients: Ledger) -> None:
+    window = Window(Budget(0.2), "year")
+    patients.change_rules("patients", window=window, **OWNER)
+    charge(patients, 1)
+    patients.change_rules("patients", window=None, **OWNER)
+    charge(patients, 2)
+    patients.change_rules("patients", window=window, **OWNER)
+    charge(patients, 3)
+    with pytest.raises(BudgetExceeded, match="window"):
+        charge(patients, 4)
+    assert patients.verify().ok

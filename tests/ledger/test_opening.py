@@ -49,6 +49,28 @@ def test_everything_is_there_after_reopening(url: str, tmp_path: Path) -> None:
         assert again.id == ledger.id
 
 
+def test_a_new_ledger_verifies(url: str, tmp_path: Path) -> None:
+    with Ledger(url, state=tmp_path / "state") as ledger:
+        checked = ledger.verify()
+        assert checked.ok and checked.anchored_to == 1
+
+
+def test_another_ledger_in_the_place_of_one_is_refused(path: Path) -> None:
+    with Ledger(path.with_name("other.db"), state=path.parent / "state") as other:
+        other.open_population("patients", Budget(1), **OWNER)
+    path.with_name("other.db").replace(path)
+    with pytest.raises(BehindAnchor, match="another one"):
+        reopen(path)
+
+
+def test_looking_begins_no_ledger(url: str, tmp_path: Path) -> None:
+    if "://" not in url:
+        Path(url).touch()
+    for _ in range(2):
+        with pytest.raises(LedgerUnavailable):
+            Ledger(url, state=tmp_path / "state", create=False)
+
+
 def test_the_book_is_forced_to_disk_at_every_commit(path: Path) -> None:
     with reopen(path) as ledger, ledger._core.book.snapshot() as view:
         connection = view._connection
@@ -84,6 +106,9 @@ def test_an_emptied_file_is_not_taken_for_a_new_ledger(path: Path) -> None:
     path.write_bytes(b"")
     with pytest.raises(BehindAnchor):
         reopen(path)
+    path.write_bytes(b"")
+    with pytest.raises(LedgerUnavailable):
+        reopen(path, create=False)
 
 
 def test_a_deleted_ledger_is_not_begun_anew(path: Path) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from hubbub.accounting.limits import Amount
 from hubbub.ledger.chain import digest
-from hubbub.ledger.keys import no_place, sync_folder
+from hubbub.ledger.keys import no_place, sync_folder, write_all
 
 OWNERS = ""  # the anchor of entries that belong to no population
 _SLOT = 1024
@@ -79,7 +79,7 @@ class Anchors:
                 anchor = _after(old, Anchor(name, sequence, head, totals, 1))
                 if anchor != old:
                     slot = anchor.pack()
-                    os.pwrite(handle, slot, _SLOT * (anchor.number % 2))
+                    write_all(handle, slot, _SLOT * (anchor.number % 2))
                     self._written[name] = (slot, anchor)
                 self._maybe_force(name, handle, force)
         except OSError as error:

@@ -49,10 +49,11 @@ def link(
 ) -> bytes:
     """The hash of an entry: everything it says and, through ``previous``, everything said before.
 
-    Lines cannot run into each other: numbers and names hold no line break, and the body comes last.
+    Lines cannot run into each other: numbers and names hold no line break, and the body comes last. What is not there
+    is a dash, which is no fingerprint and no name.
     """
-    mark = fingerprint.hex() if fingerprint else ""
-    said = f"{sequence}\n{at}\n{policy}\n{mark}\n{project or ''}\n{body}"
+    mark = "-" if fingerprint is None else fingerprint.hex()
+    said = f"{sequence}\n{at}\n{policy}\n{mark}\n{'-' if project is None else project}\n{body}"
     return hashlib.sha256(previous + said.encode()).digest()
 
 

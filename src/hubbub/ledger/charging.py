@@ -64,7 +64,9 @@ def reserve(core: Core, request: Request) -> Reservation | Stored:
 
 def preview(core: Core, request: Request) -> Mapping[str, Amount]:
     """What each population would be charged; free, and nothing is written."""
-    return _bill_afresh(core, request).costs
+    bill = _bill_afresh(core, request)
+    _check_rules(bill, request)
+    return bill.costs
 
 
 def store(core: Core, reservation: Reservation, answer: str) -> Stored:
@@ -131,7 +133,7 @@ def _work_out(policy: Policy, request: Request) -> Bill:
     populations = policy.charged(request)
     whose = [policy.populations[name] for name in populations]
     for who in whose:
-        _check_rules(policy, who, request)
+        _price_fits(who, request)  # worked out here, before the turn
     accounts = policy.accounts(populations, project=request.project, analyst=request.analyst, pool=request.pool)
     event = event_text(request.event)
     terms = digest(canonical([event[0], request.pool, *map(str, _terms(request))]))[:32]
@@ -166,7 +168,13 @@ def _cost(who: Population, request: Request) -> Amount:
     return cost_in(who.currency(request.pool), request.event, who.neighbours, request.delta)
 
 
-def _check_rules(policy: Policy, who: Population, request: Request) -> None:
+def _check_rules(bill: Bill, request: Request) -> None:
+    """The owners' rules for what is charged; an answer that is stored already is free of them."""
+    for name in bill.populations:
+        _check_rules_of(bill.policy, bill.policy.populations[name], request)
+
+
+def _check_rules_of(policy: Policy, who: Population, request: Request) -> None:
     if who.unit and who.name in policy.named(request) and any(s.unit.path != who.unit for s in request.event.steps()):
         raise BudgetConflict(
             f"the budget of {who.name!r} protects {who.unit!r}, and this event protects another unit.",
@@ -179,12 +187,17 @@ def _check_rules(policy: Policy, who: Population, request: Request) -> None:
             why="Its owner lets only those spend who were granted a share.",
             fix=f"Ask for one: `hubbub budget request {who.name} --project {request.project}`.",
         )
-    if who.each is not None and not price_fits(who.each, request.event, who.neighbours):
+    if not _price_fits(who, request):
+        assert who.each is not None
         raise BudgetExceeded(
             f"one request to {who.name!r} may cost {who.each.measure().words()}, and this one costs more.",
             why="The owner caps what a single request may spend.",
             fix="Ask with more noise, or in parts.",
         )
+
+
+def _price_fits(who: Population, request: Request) -> bool:
+    return who.each is None or price_fits(who.each, request.event, who.neighbours)
 
 
 # ---------------------------------------------------------------- one turn
@@ -212,17 +225,19 @@ def _wait(core: Core, runs: _UnderWay) -> None:
 def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | Stored | _UnderWay | None:
     """The reservation, or None if owners changed the policy since the bill was made."""
     mark = bytes.fromhex(request.fingerprint)
-    find: Batch = (statements.FIND, {"fingerprint": mark, "project": request.project})
-    if bill.anywhere:
-        find = (statements.FIND_ANYWHERE, {"fingerprint": mark})
+    here = {"fingerprint": mark, "project": request.project}
     with core.book.transaction() as transaction:
         last, found, totals = transaction.read(
-            (statements.LAST, {}), find, (statements.totals_of(len(bill.keys)), bill.keys)
+            (statements.LAST, {}), (statements.FIND, here), (statements.totals_of(len(bill.keys)), bill.keys)
         )
         turn = core.begin(transaction, last)
         if turn.policy != bill.policy.sequence:
             return None
-        earlier = _Earlier.read(bill, request, found) if found else _NOTHING
+        earlier = _Earlier.read(bill, found) if found else _NOTHING
+        if not request.fresh and earlier.answered is None and (found or bill.anywhere):
+            wanted: Batch = (statements.ANSWERED_ANYWHERE, {"fingerprint": mark})
+            (rows,) = transaction.read(wanted if bill.anywhere else (statements.ANSWERED, here))
+            earlier = earlier.with_answer(bill, rows)
         held: Reservation | None = None
         if earlier.answered is None or request.fresh:
             if earlier.open is not None and earlier.attempts < ATTEMPTS:
@@ -253,17 +268,25 @@ class _Earlier:
     last: float = 0.0  # when the last run began
 
     @classmethod
-    def read(cls, bill: Bill, request: Request, rows: Sequence[Row]) -> _Earlier:
-        """Rows come newest first; a charge that was settled has its ending in columns 5 to 8."""
-        charges = [row for row in rows if json.loads(row[3])["kind"] == "charge"]
-        if any(json.loads(row[3])["terms"] != bill.terms for row in charges):
-            raise _changed()
-        answered = next((row for row in charges if row[5] is not None), None)
-        newest = next((row for row in charges if row[2] == request.project), None)
-        if newest is None or newest[6] is not None:
-            return cls(answered)
-        runs = [row for row in rows if row[0] >= newest[0] and row[2] == newest[2]]
-        return cls(answered, newest, attempts=len(runs), last=runs[0][1] / 1e6)
+    def read(cls, bill: Bill, rows: Sequence[Row]) -> _Earlier:
+        """From the newest rows of one project; a charge that was settled has its ending in columns 5 to 8."""
+        newest = next(row for row in rows if json.loads(row[3])["kind"] == "charge")
+        _check_terms(bill, newest)
+        if newest[6] is not None:
+            return cls(None if newest[5] is None else newest)
+        runs = [row for row in rows if row[0] >= newest[0]]
+        return cls(None, newest, attempts=len(runs), last=runs[0][1] / 1e6)
+
+    def with_answer(self, bill: Bill, rows: Sequence[Row]) -> _Earlier:
+        """The same, with an answer that was found further back or in another project."""
+        for row in rows:
+            _check_terms(bill, row)
+        return replace(self, answered=rows[0]) if rows else self
+
+
+def _check_terms(bill: Bill, row: Row) -> None:
+    if json.loads(row[3])["terms"] != bill.terms:
+        raise _changed()
 
 
 _NOTHING = _Earlier()
@@ -283,6 +306,7 @@ def _try_again(turn: Turn, bill: Bill, request: Request, earlier: _Earlier) -> R
 def _charge(
     core: Core, turn: Turn, bill: Bill, request: Request, totals: Mapping[str, Row], earlier: _Earlier
 ) -> Reservation:
+    _check_rules(bill, request)
     after = {a.key: _spend(turn, bill, a, totals.get(a.key)) for a in bill.accounts}
     spent = {who: after[account_key(who, request.pool)] for who in bill.populations}
     said = bill.said | {

@@ -211,8 +211,16 @@ class Core:
                     raise behind(f"ledger {known} was here before, and this one is empty")
                 self._write_first(transaction)
         policy = self._read_policy()
-        assert policy is not None
+        if policy is None:
+            raise LedgerDamaged(
+                "the first entry of the ledger is missing or altered.",
+                why="It names the ledger and the key that signs it.",
+                fix="Run `hubbub ledger verify` to see what else is, and restore a backup.",
+            )
         self.place.note(self.book.location, policy.ledger)
+        with self.book.snapshot() as view:
+            ((first,),) = view.read((statements.HASH, {"sequence": 1}))
+        Anchors(self.place.of(policy.ledger)).cover(OWNERS, 1, first[0], (Amount(), Amount()), force=True)
         return policy
 
     def _write_first(self, transaction: Transaction) -> None:

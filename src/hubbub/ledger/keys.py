@@ -84,7 +84,7 @@ def durably(path: Path, content: bytes, *, mode: int = 0o644) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         try:
-            os.write(handle, content)
+            write_all(handle, content, 0)
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -92,6 +92,13 @@ def durably(path: Path, content: bytes, *, mode: int = 0o644) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise no_place() from error
+
+
+def write_all(handle: int, content: bytes, place: int) -> None:
+    """Write all of it: on a full disk the system may take a part, and says why only when asked for the rest."""
+    while content:
+        written = os.pwrite(handle, content, place)
+        content, place = content[written:], place + written
 
 
 def sync_folder(folder: Path) -> None:

@@ -17,8 +17,19 @@ from hubbub.accounting.limits import Amount, Currency, Limit
 from hubbub.ledger.chain import Entry, canonical
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.requests import Pool, Request
-from hubbub.terms import Budget, BudgetConflict, Neighbours, OutOfRange, UnknownPopulation, from_json, to_json
+from hubbub.terms import (
+    Budget,
+    BudgetConflict,
+    LedgerDamaged,
+    Neighbours,
+    OutOfRange,
+    UnknownPopulation,
+    Unreadable,
+    from_json,
+    to_json,
+)
 
+NONSENSE = (KeyError, TypeError, ValueError, AttributeError, AssertionError)  # what an altered entry may lead to
 EVERY = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
 
 
@@ -125,8 +136,15 @@ class Policy:
     def read(cls, entries: Iterable[Entry]) -> Policy:
         """The policy that these owner's entries tell."""
         policy = cls()
-        for entry in entries:
-            policy.apply(entry, entry.fields())
+        try:
+            for entry in entries:
+                policy.apply(entry, entry.fields())
+        except (Unreadable, *NONSENSE) as error:
+            raise LedgerDamaged(
+                "an entry of an owner cannot be understood.",
+                why="It was altered, or something else was written in its place.",
+                fix="Run `hubbub ledger verify` to see what else is, and restore a backup.",
+            ) from error
         return policy
 
     def apply(self, entry: Entry, said: dict[str, Any]) -> None:
@@ -173,7 +191,7 @@ class Policy:
         currency = who.currency(pool)
         yield Account(account_key(who.name, pool), who.name, _limit(who.pools.get(pool), currency))
         if who.window is not None and pool is Pool.QUESTIONS:
-            yield Account(window_key(who.name), who.name, Limit(who.window.budget, currency), who.window)
+            yield Account(window_key(who.name), who.name, _limit(who.window.budget, currency), who.window)
         for place in ((project, ""), ("", analyst), (project, analyst)):
             key = (who.name, *place, pool)
             if key in self.shares:

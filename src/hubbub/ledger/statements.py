@@ -51,19 +51,19 @@ SLICE = (
 _SETTLED = ANSWERS.outerjoin(_SETTLER, _SETTLER.c.sequence == ANSWERS.c.sequence)
 _ENDING = (ANSWERS.c.body, ANSWERS.c.sequence, _SETTLER.c.at, _SETTLER.c.hash)
 SETTLED = select(*_ENDING).select_from(_SETTLED).where(ANSWERS.c.charge == bindparam("charge"))
-_FOUND = (
-    select(_E.sequence, _E.at, _E.project, _E.body, _E.hash, *_ENDING)
-    .select_from(
-        ENTRIES.outerjoin(ANSWERS, ANSWERS.c.charge == _E.sequence).outerjoin(
-            _SETTLER, _SETTLER.c.sequence == ANSWERS.c.sequence
-        )
-    )
-    .where(_E.fingerprint == bindparam("fingerprint"))
-    .order_by(_E.sequence.desc())
-    .limit(16)
+_CHARGE = select(_E.sequence, _E.at, _E.project, _E.body, _E.hash, *_ENDING).where(
+    _E.fingerprint == bindparam("fingerprint")
 )
-FIND = _FOUND.where(_E.project == bindparam("project"))
-FIND_ANYWHERE = _FOUND
+_OWN = _E.project == bindparam("project")
+_NEWEST = _E.sequence.desc()
+_ENDED = ENTRIES.outerjoin(ANSWERS, ANSWERS.c.charge == _E.sequence).outerjoin(
+    _SETTLER, _SETTLER.c.sequence == ANSWERS.c.sequence
+)
+# the newest charge of a request within a project, after its attempts (a charge has at most two)
+FIND = _CHARGE.select_from(_ENDED).where(_OWN).order_by(_NEWEST).limit(3)
+# the newest charge that has an answer: within a project, or in any
+ANSWERED_ANYWHERE = _CHARGE.select_from(_ENDED).where(ANSWERS.c.body.is_not(None)).order_by(_NEWEST).limit(1)
+ANSWERED = ANSWERED_ANYWHERE.where(_OWN)
 OPEN = (
     select(ENTRIES)
     .where(_E.fingerprint.is_not(None), ~exists().where(ANSWERS.c.charge == _E.sequence))
@@ -78,7 +78,12 @@ ADD_EVENT = insert(EVENTS).from_select(
     ),
 )
 ADD_ANSWER = insert(ANSWERS)
-ADD_TOTAL = insert(TOTALS)
+ADD_TOTAL = insert(TOTALS).from_select(  # a window that was closed and opened again goes on where it was
+    ["account", "period", "loss", "delta"],
+    select(*(cast(bindparam(name), Text) for name in ("account", "period", "loss", "delta"))).where(
+        ~exists().where(TOTALS.c.account == bindparam("account"))
+    ),
+)
 SPEND = (
     update(TOTALS)
     .where(TOTALS.c.account == bindparam("key"))

@@ -104,8 +104,10 @@ def _take(line: dict[str, Any], replay: Replay, events: dict[str, str], answers:
         )
     elif "event" in line:
         events[line["event"]] = canonical(line["says"])
-    else:
+    elif line["record"] is None or isinstance(line["record"], str):
         answers.append((line["answer_to"], line["settled_by"], line["record"]))
+    else:
+        raise TypeError("a record is text")
 
 
 def _no_export() -> Unreadable:
@@ -145,6 +147,8 @@ def verify_book(book: Book, anchors: Anchors | None) -> Verification:
         for row in view.stream(statements.FROM, {"start": 0}):
             replay.feed(row)
         replay.finish()
+        if not view.sound():
+            replay.problem("the database itself is damaged: a page or an index does not fit the rows")
         compare_tables(replay, view.stream(statements.ALL_ANSWERS), view.stream(statements.ALL_TOTALS))
         if kept is None:
             return summary(replay, None)

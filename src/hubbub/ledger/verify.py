@@ -23,14 +23,15 @@ from typing import Any
 from hubbub.accounting.limits import Amount, covers
 from hubbub.ledger.anchors import Anchor
 from hubbub.ledger.book import Row
-from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of
+from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, link
 from hubbub.ledger.charging import ATTEMPTS
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.keys import signed
-from hubbub.ledger.policy import Account, Policy
+from hubbub.ledger.policy import NONSENSE, Account, Policy
 from hubbub.ledger.requests import Pool
 from hubbub.terms import HubbubError
 
+_MAY_BE_UNSIGNED = {"charge", "attempt", "answer", "failure"}
 _MOST = 100  # problems that are told; after so many the rest is silence
 
 
@@ -93,8 +94,6 @@ class Replay:
         self._open: dict[int, list[Any]] = {}  # charge -> [attempts, fingerprint, project]
         self._paid: dict[tuple[Any, ...], tuple[list[Account], dict[str, Amount]] | None] = {}
         self._touched: dict[str, Account] = {}
-        self._marks: dict[int, bytes] = {}
-        self._last_signed: tuple[bytes, bytes] | None = None
         self._steps = {
             "charge": self._charge,
             "attempt": self._attempt,
@@ -112,24 +111,29 @@ class Replay:
     def feed(self, row: Row) -> None:
         """Take in the next entry."""
         sequence, at, policy, fingerprint, project, body, mark, signature = row
-        said_hash = f"{sequence}\n{at}\n{policy}\n{fingerprint.hex() if fingerprint else ''}\n{project or ''}\n{body}"
-        if hashlib.sha256(self.hash + said_hash.encode()).digest() != mark:
+        if link(self.hash, sequence, at, policy, fingerprint, project, body) != mark:
             self.problem(f"entry {sequence} is altered, or the one before it is missing")
         try:
             said = json.loads(body)
             self._step(said, row)
-        except (HubbubError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (HubbubError, *NONSENSE) as error:
             self.problem(f"entry {sequence} cannot be understood ({type(error).__name__})")
         if signature is not None:
-            self._last_signed, self.signed_to = (mark, signature), sequence
+            self._check_signature(sequence, mark, signature)
         self.entries += 1
         self.sequence, self.at, self.hash = sequence, at, mark
 
     def finish(self) -> None:
         """What only the end can tell: limits of the last epoch, the last signature."""
         self._check_limits()
-        if self._last_signed is None or not signed(self.policy.public_key, *self._last_signed):
-            self.problem("the last signed head was not signed with the ledger's key")
+        if not self.signed_to:
+            self.problem("no entry is signed with the ledger's key")
+
+    def _check_signature(self, sequence: int, mark: bytes, signature: bytes) -> None:
+        if signed(self.policy.public_key, mark, signature):
+            self.signed_to = sequence
+        else:
+            self.problem(f"entry {sequence} is not signed with the ledger's key")
 
     def _step(self, said: dict[str, Any], row: Row) -> None:
         sequence, at, policy = row[:3]
@@ -140,6 +144,8 @@ class Replay:
         if at < self.at and kind != "clock":
             self.problem(f"entry {sequence} is dated before the one it follows")
         step = self._steps.get(kind)
+        if row[7] is None and kind not in _MAY_BE_UNSIGNED:
+            self.problem(f"entry {sequence} of an owner is not signed")
         if policy != (self.policy.sequence if step else sequence):
             self.problem(f"entry {sequence} names a wrong policy")
         if step is not None:
@@ -154,8 +160,6 @@ class Replay:
         self._check_limits()
         self._paid.clear()
         self.policy.apply(entry, said)
-        if entry.signature is None or not signed(self.policy.public_key, entry.hash, entry.signature):
-            self.problem(f"entry {entry.sequence} of an owner is not signed with the ledger's key")
         for key, account in self.policy.all_accounts().items():
             if key not in self.totals:
                 self.totals[key] = _Total(self.policy.owed.get(key, Amount()), account.period(entry.at))
