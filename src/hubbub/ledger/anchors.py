@@ -14,8 +14,6 @@ import os
 import struct
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,18 +70,28 @@ class Anchors:
         self._pid, self._lock = os.getpid(), threading.Lock()
 
     def cover(self, name: str, sequence: int, head: bytes, totals: Totals, *, force: bool = False) -> None:
-        """Make sure that the anchor is at ``sequence`` or later."""
-        try:
-            with self._locked(name) as handle:
-                old = self._newest(name, handle)
-                anchor = _after(old, Anchor(name, sequence, head, totals, 1))
-                if anchor != old:
-                    slot = anchor.pack()
-                    write_all(handle, slot, _SLOT * (anchor.number % 2))
-                    self._written[name] = (slot, anchor)
-                self._maybe_force(name, handle, force)
-        except OSError as error:
-            raise no_place() from error
+        """Make sure that the anchor is at ``sequence`` or later, with totals of at least these."""
+        if self._pid != os.getpid():
+            self._renew()
+        with self._lock:
+            try:
+                handle = self._handle(name)
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                try:
+                    self._write(name, handle, Anchor(name, sequence, head, totals, 1))
+                    self._maybe_force(name, handle, force)
+                finally:
+                    fcntl.flock(handle, fcntl.LOCK_UN)
+            except OSError as error:
+                raise no_place() from error
+
+    def _write(self, name: str, handle: int, new: Anchor) -> None:
+        old = self._newest(name, handle)
+        anchor = _after(old, new)
+        if anchor is not old:
+            slot = anchor.pack()
+            write_all(handle, slot, _SLOT * (anchor.number % 2))
+            self._written[name] = (slot, anchor)
 
     def read(self) -> dict[str, Anchor]:
         """Every anchor there is."""
@@ -123,20 +131,17 @@ class Anchors:
             os.fdatasync(handle)
             self._forced[name] = now
 
-    @contextmanager
-    def _locked(self, name: str) -> Iterator[int]:
-        if self._pid != os.getpid():  # a lock belongs to the open file, which a fork would share
-            self.close()
-            self._pid, self._lock = os.getpid(), threading.Lock()
-        with self._lock:
-            handle = self._files.get(name)
-            if handle is None:
-                handle = self._files[name] = self._open(name)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            try:
-                yield handle
-            finally:
-                fcntl.flock(handle, fcntl.LOCK_UN)
+    def _renew(self) -> None:
+        """In a child: locks belong to open files, which a fork shares, and a thread of the parent may hold ours."""
+        self._lock = threading.Lock()
+        self.close()
+        self._pid = os.getpid()
+
+    def _handle(self, name: str) -> int:
+        handle = self._files.get(name)
+        if handle is None:
+            handle = self._files[name] = self._open(name)
+        return handle
 
     def _open(self, name: str) -> int:
         path = self._folder / f"{digest(name)[:32]}.anchor"
@@ -161,9 +166,9 @@ def _after(old: Anchor | None, new: Anchor) -> Anchor:
     """The later head and the larger totals: a process may know either better than the file. ``old`` if it has both."""
     if old is None:
         return new
-    questions, plans = (
-        Amount(max(a.loss, b.loss), max(a.delta, b.delta)) for a, b in zip(old.totals, new.totals, strict=True)
-    )
+    (a, b), (c, d) = old.totals, new.totals
+    questions = Amount(max(a.loss, c.loss), max(a.delta, c.delta))
+    plans = Amount(max(b.loss, d.loss), max(b.delta, d.delta))
     if old.sequence >= new.sequence and old.totals == (questions, plans):
         return old
     later = new if new.sequence > old.sequence else old

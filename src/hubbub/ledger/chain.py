@@ -12,7 +12,7 @@ from typing import Any
 from hubbub.terms import Event, from_json, to_json
 
 ORIGIN = bytes(32)  # what the first entry follows
-_encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def link(
 
 def canonical(fields: object) -> str:
     """The one JSON text of these fields."""
-    return _encoder.encode(fields)
+    return _encode(fields)
 
 
 def digest(text: str) -> str:

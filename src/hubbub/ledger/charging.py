@@ -89,13 +89,14 @@ def fail(core: Core, reservation: Reservation, reason: str) -> None:
 def _settle(core: Core, held: Reservation, said: dict[str, Any], record: str | None) -> tuple[Row, bool]:
     """End a charge, unless it has ended: (how it ended, whether that was now); anchored either way."""
     with core.book.transaction() as transaction:
-        last, settled = transaction.read((statements.LAST, {}), (statements.SETTLED, {"charge": held.sequence}))
-        turn = core.begin(transaction, last)
+        (found,) = transaction.read((statements.HEAD_AND_ENDING, {"charge": held.sequence}))
+        turn = core.begin(transaction, [row[:4] for row in found])
+        settled = found[0][4] is not None
         if not settled:
             entry = turn.append(said | {"charge": held.sequence}, key=core.key_if_due())
             turn.add(statements.ADD_ANSWER, charge=held.sequence, sequence=entry.sequence, body=record)
             turn.finish()
-    ending: Row = settled[0] if settled else (record, entry.sequence, entry.at, entry.hash)
+    ending: Row = found[0][5:] if settled else (record, entry.sequence, entry.at, entry.hash)
     core.seen = max(core.seen, ending[1])
     core.cover((ending[1], ending[3]), held.totals or {})
     return ending, not settled

@@ -51,6 +51,17 @@ SLICE = (
 _SETTLED = ANSWERS.outerjoin(_SETTLER, _SETTLER.c.sequence == ANSWERS.c.sequence)
 _ENDING = (ANSWERS.c.body, ANSWERS.c.sequence, _SETTLER.c.at, _SETTLER.c.hash)
 SETTLED = select(*_ENDING).select_from(_SETTLED).where(ANSWERS.c.charge == bindparam("charge"))
+# the head, and how one charge ended
+HEAD_AND_ENDING = (
+    select(_E.sequence, _E.at, _E.policy, _E.hash, ANSWERS.c.charge, *_ENDING)
+    .select_from(
+        ENTRIES.outerjoin(ANSWERS, ANSWERS.c.charge == bindparam("charge")).outerjoin(
+            _SETTLER, _SETTLER.c.sequence == ANSWERS.c.sequence
+        )
+    )
+    .order_by(_E.sequence.desc())
+    .limit(1)
+)
 _CHARGE = select(_E.sequence, _E.at, _E.project, _E.body, _E.hash, *_ENDING).where(
     _E.fingerprint == bindparam("fingerprint")
 )
