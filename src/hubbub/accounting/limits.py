@@ -10,11 +10,10 @@ that people type are exact, sums never grow longer, and an amount reads as a pla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from hubbub.accounting import bounds, costs
 from hubbub.accounting.conversions import rho_epsilon, rho_for
@@ -35,8 +34,7 @@ class Currency(StrEnum):
     BASIC = "basic"
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(NamedTuple):
     """A cost or a total: ``loss`` (epsilon or rho) in units of 10^-24, ``delta`` in units of 10^-40."""
 
     loss: int = 0
@@ -49,7 +47,7 @@ class Amount:
             -(-loss.numerator * LOSS_UNIT // loss.denominator), -(-delta.numerator * DELTA_UNIT // delta.denominator)
         )
 
-    def __add__(self, other: Amount) -> Amount:
+    def __add__(self, other: Amount) -> Amount:  # type: ignore[override]
         return Amount(self.loss + other.loss, self.delta + other.delta)
 
     def __sub__(self, other: Amount) -> Amount:

@@ -14,8 +14,8 @@ import os
 import struct
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hubbub.accounting.limits import Amount
 from hubbub.ledger.chain import digest
@@ -29,8 +29,7 @@ _PAUSE = 1.0  # seconds between two forced writes
 Totals = tuple[Amount, Amount]  # questions, plans
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """What one file says: a head, and what its population had spent up to it."""
 
     name: str

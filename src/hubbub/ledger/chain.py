@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from hubbub.terms import Event, from_json, to_json
 
@@ -15,8 +14,7 @@ ORIGIN = bytes(32)  # what the first entry follows
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A row of ``entries``; every column but the signature is under the hash."""
 
     sequence: int
@@ -60,6 +58,15 @@ def link(
 def canonical(fields: object) -> str:
     """The one JSON text of these fields."""
     return _encode(fields)
+
+
+def answer_body(charge: int, record_digest: str) -> str:
+    """``canonical`` of what an answer's entry says, the most frequent of all.
+
+    >>> answer_body(7, "ab") == canonical({"kind": "answer", "charge": 7, "digest": "ab"})
+    True
+    """
+    return f'{{"charge":{charge},"digest":"{record_digest}","kind":"answer"}}'
 
 
 def digest(text: str) -> str:

@@ -17,16 +17,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sqlalchemy import Select
+
 from hubbub.accounting.limits import Amount, Currency, cost_in, price_fits
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
-from hubbub.ledger.book import Batch, Row
-from hubbub.ledger.chain import canonical, digest, event_text
+from hubbub.ledger.book import Batch, Row, Transaction
+from hubbub.ledger.chain import answer_body, canonical, digest, event_text
 from hubbub.ledger.core import Core, Turn
 from hubbub.ledger.decimals import amount_of, decimals
 from hubbub.ledger.policy import Account, Policy, Population, account_key
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored
-from hubbub.terms import BudgetConflict, BudgetExceeded, NoAnswer, RequestChanged, Superseded, UnknownPopulation
+from hubbub.terms import BudgetConflict, BudgetExceeded, Event, NoAnswer, RequestChanged, Superseded, UnknownPopulation
 
 ATTEMPTS = 3  # runs under one charge
 _BILLS = 4096  # kept, so that pricing is done once for requests alike
@@ -37,10 +39,13 @@ class Bill:
     """What a request would be charged under a policy, from public facts alone; the same for every request like it."""
 
     policy: Policy
+    source: Event  # kept, since bills are found by its identity
     populations: tuple[str, ...]  # the ones named first, then all that may overlap them
     costs: dict[str, Amount]
+    prices: dict[str, tuple[str, str]]  # the same as entries say it
     accounts: list[Account]
-    keys: dict[str, str]  # the accounts' names, as the statement that reads their totals wants them
+    look: Select[Any]  # the statement that reads their totals, and the names it wants
+    keys: dict[str, str]
     anywhere: bool
     currency: Currency
     event: tuple[str, str]  # digest and JSON text
@@ -73,9 +78,9 @@ def store(core: Core, reservation: Reservation, answer: str) -> Stored:
     """Write the answer durably and anchor it; if another run was first, its answer is returned instead."""
     record = _record(reservation, answer)
     if record is None:
-        ending, was_first = _settle(core, reservation, {"kind": "failure", "reason": "too large"}, None)
+        ending, was_first = _settle(core, reservation, _failure(reservation, "too large"), None)
     else:
-        ending, was_first = _settle(core, reservation, {"kind": "answer", "digest": digest(record)}, record)
+        ending, was_first = _settle(core, reservation, answer_body(reservation.sequence, digest(record)), record)
     if record is None and was_first:
         raise _no_answer(reservation)
     return _show(reservation, ending, repeated=not was_first)
@@ -83,17 +88,21 @@ def store(core: Core, reservation: Reservation, answer: str) -> Stored:
 
 def fail(core: Core, reservation: Reservation, reason: str) -> None:
     """Settle a charge with no answer, for a public reason such as a timeout; asking again is charged again."""
-    _settle(core, reservation, {"kind": "failure", "reason": reason}, None)
+    _settle(core, reservation, _failure(reservation, reason), None)
 
 
-def _settle(core: Core, held: Reservation, said: dict[str, Any], record: str | None) -> tuple[Row, bool]:
+def _failure(reservation: Reservation, reason: str) -> str:
+    return canonical({"kind": "failure", "charge": reservation.sequence, "reason": reason})
+
+
+def _settle(core: Core, held: Reservation, said: str, record: str | None) -> tuple[Row, bool]:
     """End a charge, unless it has ended: (how it ended, whether that was now); anchored either way."""
     with core.book.transaction() as transaction:
         (found,) = transaction.read((statements.HEAD_AND_ENDING, {"charge": held.sequence}))
         turn = core.begin(transaction, [row[:4] for row in found])
         settled = found[0][4] is not None
         if not settled:
-            entry = turn.append(said | {"charge": held.sequence}, key=core.key_if_due())
+            entry = turn.append(said, key=core.key_if_due())
             turn.add(statements.ADD_ANSWER, charge=held.sequence, sequence=entry.sequence, body=record)
             turn.finish()
     ending: Row = found[0][5:] if settled else (record, entry.sequence, entry.at, entry.hash)
@@ -121,9 +130,9 @@ def _bill_afresh(core: Core, request: Request) -> Bill:
 
 def _bill(policy: Policy, request: Request) -> Bill:
     """The bill; requests that differ in their fingerprint only share one, so that pricing is done once."""
-    alike = (request.event, request.project, request.analyst, request.pool, request.size, *_terms(request))
+    alike = (id(request.event), request.project, request.analyst, request.pool, request.size, *_terms(request))
     bill: Bill | None = policy.bills.get(alike)
-    if bill is None:
+    if bill is None or bill.source is not request.event:
         if len(policy.bills) >= _BILLS:
             policy.bills.clear()
         bill = policy.bills[alike] = _work_out(policy, request)
@@ -138,11 +147,15 @@ def _work_out(policy: Policy, request: Request) -> Bill:
     accounts = policy.accounts(populations, project=request.project, analyst=request.analyst, pool=request.pool)
     event = event_text(request.event)
     terms = digest(canonical([event[0], request.pool, *map(str, _terms(request))]))[:32]
+    costs = {who.name: _cost(who, request) for who in whose}
     return Bill(
         policy=policy,
+        source=request.event,
         populations=populations,
-        costs={who.name: _cost(who, request) for who in whose},
+        costs=costs,
+        prices={name: decimals(cost) for name, cost in costs.items()},
         accounts=accounts,
+        look=statements.totals_of(len(accounts)),
         keys={f"a{i}": account.key for i, account in enumerate(accounts)},
         anywhere=all(who.share_answers for who in whose),
         currency=whose[0].currency(request.pool),
@@ -228,17 +241,13 @@ def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | St
     mark = bytes.fromhex(request.fingerprint)
     here = {"fingerprint": mark, "project": request.project}
     with core.book.transaction() as transaction:
-        last, found, totals = transaction.read(
-            (statements.LAST, {}), (statements.FIND, here), (statements.totals_of(len(bill.keys)), bill.keys)
-        )
-        turn = core.begin(transaction, last)
+        head, totals = transaction.read((statements.HEAD_AND_NEWEST, here), (bill.look, bill.keys))
+        turn = core.begin(transaction, [row[:4] for row in head])
         if turn.policy != bill.policy.sequence:
             return None
-        earlier = _Earlier.read(bill, found) if found else _NOTHING
-        if not request.fresh and earlier.answered is None and (found or bill.anywhere):
-            wanted: Batch = (statements.ANSWERED_ANYWHERE, {"fingerprint": mark})
-            (rows,) = transaction.read(wanted if bill.anywhere else (statements.ANSWERED, here))
-            earlier = earlier.with_answer(bill, rows)
+        earlier = _NOTHING
+        if head[0][4] is not None or bill.anywhere:
+            earlier = _look_back(transaction, bill, request, here)
         held: Reservation | None = None
         if earlier.answered is None or request.fresh:
             if earlier.open is not None and earlier.attempts < ATTEMPTS:
@@ -257,6 +266,19 @@ def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | St
     core.seen = turn.sequence
     core.known_events.add(bill.event[0])
     return held
+
+
+def _look_back(transaction: Transaction, bill: Bill, request: Request, here: Mapping[str, Any]) -> _Earlier:
+    """What the book has under the request's fingerprint."""
+    (found,) = transaction.read((statements.FIND, here))
+    earlier = _Earlier.read(bill, found) if found else _NOTHING
+    if request.fresh or earlier.answered is not None:
+        return earlier
+    wanted: Batch = (statements.ANSWERED, here)
+    if bill.anywhere:
+        wanted = (statements.ANSWERED_ANYWHERE, {"fingerprint": here["fingerprint"]})
+    (rows,) = transaction.read(wanted)
+    return earlier.with_answer(bill, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +333,7 @@ def _charge(
     after = {a.key: _spend(turn, bill, a, totals.get(a.key)) for a in bill.accounts}
     spent = {who: after[account_key(who, request.pool)] for who in bill.populations}
     said = bill.said | {
-        "charged": {who: [*decimals(bill.costs[who]), *decimals(spent[who])] for who in bill.populations},
+        "charged": {who: [*bill.prices[who], *decimals(spent[who])] for who in bill.populations},
         **{name: value for name, value in _optional(request) if value},
     }
     if earlier.open is not None:

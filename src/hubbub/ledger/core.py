@@ -43,7 +43,7 @@ class Turn:
 
     def append(
         self,
-        fields: Mapping[str, Any],
+        fields: Mapping[str, Any] | str,
         *,
         fingerprint: bytes | None = None,
         project: str | None = None,
@@ -51,10 +51,13 @@ class Turn:
         key: Ed25519PrivateKey | None = None,
         sequence: int | None = None,
     ) -> Entry:
-        """The next entry; ``owner`` if it changes a budget or rule, signed if a key is given."""
+        """The next entry, from its fields or their canonical text.
+
+        ``owner`` if it changes a budget or rule; signed if a key is given.
+        """
         place = self.sequence + 1 if sequence is None else sequence
         policy = place if owner else self.policy
-        body = canonical(fields)
+        body = fields if isinstance(fields, str) else canonical(fields)
         mark = link(self.hash, place, self.now, policy, fingerprint, project, body)
         signature = key.sign(mark) if key is not None else None
         self._writes.append(

@@ -14,6 +14,7 @@ from sqlalchemy import (
     bindparam,
     cast,
     exists,
+    func,
     insert,
     null,
     select,
@@ -58,6 +59,21 @@ HEAD_AND_ENDING = (
         ENTRIES.outerjoin(ANSWERS, ANSWERS.c.charge == bindparam("charge")).outerjoin(
             _SETTLER, _SETTLER.c.sequence == ANSWERS.c.sequence
         )
+    )
+    .order_by(_E.sequence.desc())
+    .limit(1)
+)
+# the head, and the newest entry of one request within a project
+_SAME = ENTRIES.alias("same")
+HEAD_AND_NEWEST = (
+    select(
+        _E.sequence,
+        _E.at,
+        _E.policy,
+        _E.hash,
+        select(func.max(_SAME.c.sequence))
+        .where(_SAME.c.fingerprint == bindparam("fingerprint"), _SAME.c.project == bindparam("project"))
+        .scalar_subquery(),
     )
     .order_by(_E.sequence.desc())
     .limit(1)
