@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shutil
 import sqlite3
 import statistics
@@ -27,7 +28,11 @@ ANSWER = '{"value": 42}'
 def rows(quick: bool) -> list[Row]:
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:  # on the disk of the project, not in memory
         place = Path(folder)
-        return [*_embedded(place, quick), *_shared(place, quick), *_long(place, quick)]
+        found = []
+        for part in (_embedded, _shared, _long):
+            os.sync()  # what the part before left to be written is not this one's
+            found += part(place, quick)
+        return found
 
 
 def request(number: object, event: GaussianNoise = EVENT) -> Request:
