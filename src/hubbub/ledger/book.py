@@ -8,30 +8,24 @@ a batch is one round trip.
 from __future__ import annotations
 
 import os
-import re
-import sqlite3
-import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, make_url, select, update
-from sqlalchemy.engine import URL, Dialect
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ClauseElement
 
+from hubbub.ledger.drivers import Driver, PostgreSQL, Row, SQLite, damaged, unavailable
 from hubbub.ledger.schema import ABOUT, FORMAT, MIGRATIONS
-from hubbub.terms import HubbubError, LedgerDamaged, LedgerUnavailable, MissingExtra, NewerFormat, OutOfRange
+from hubbub.terms import HubbubError, MissingExtra, NewerFormat, OutOfRange
 
-Row = tuple[Any, ...]
 Batch = tuple[ClauseElement, Mapping[str, Any]]
-WAIT = 120  # seconds for a lock; then the ledger says that it is busy
-_TAKE_LOCK = f"SELECT pg_advisory_xact_lock({0x48756262})"  # "Hubb": PostgreSQL's writers take turns by it
 
 
 class Transaction:
@@ -115,238 +109,6 @@ class Transaction:
             self._book.throw_away(self._connection)
 
 
-class Driver:
-    """A database driver: how a turn begins and ends, and which of its errors mean what."""
-
-    dialect: Dialect
-    placeholder: str
-
-    def __init__(self) -> None:
-        self._texts: dict[ClauseElement, str] = {}
-
-    def text(self, statement: ClauseElement) -> str:
-        """The statement as the driver wants it."""
-        if (found := self._texts.get(statement)) is None:
-            compiled = statement.compile(dialect=self.dialect)
-            found = str(compiled)
-            for name, value in compiled.params.items():
-                if isinstance(value, int):  # a LIMIT: written out, since nobody will give it a value
-                    found = found.replace(self.placeholder % name, str(value))
-            self._texts[statement] = found
-        return found
-
-    def prepare(self, connection: Any) -> None:
-        """Settings of a new connection."""
-        raise NotImplementedError  # pragma: no cover
-
-    def begin(self, connection: Any, *, exclusive: bool) -> None:
-        raise NotImplementedError  # pragma: no cover
-
-    def lock(self, connection: Connection) -> None:
-        """Keep others out while tables are made, until the commit."""
-        raise NotImplementedError  # pragma: no cover
-
-    def read(self, connection: Any, batch: list[tuple[str, Any]]) -> list[list[Row]]:
-        raise NotImplementedError  # pragma: no cover
-
-    def write(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
-        raise NotImplementedError  # pragma: no cover
-
-    def finish(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
-        """Write and commit."""
-        self.write(connection, batch)
-        self.commit(connection)
-
-    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
-        raise NotImplementedError  # pragma: no cover
-
-    def sound(self, connection: Any) -> bool:
-        """Whether the database finds its own pages and indexes whole, as far as it can tell."""
-        return True
-
-    def commit(self, connection: Any) -> None:
-        raise NotImplementedError  # pragma: no cover
-
-    def rollback(self, connection: Any) -> None:
-        raise NotImplementedError  # pragma: no cover
-
-    def meaning(self, error: BaseException | None) -> HubbubError | None:
-        """The error in our words, or None if it is not the driver's."""
-        raise NotImplementedError  # pragma: no cover
-
-
-class SQLite(Driver):
-    """One file, write-ahead log, forced to disk at every commit."""
-
-    placeholder = ":%s"
-
-    def __init__(self) -> None:
-        from sqlalchemy.dialects import sqlite
-
-        super().__init__()
-        self.dialect = sqlite.dialect(paramstyle="named")
-
-    def prepare(self, connection: Any) -> None:
-        connection.isolation_level = None  # transactions are begun and ended here, by hand
-        execute = connection.execute
-        execute(f"PRAGMA busy_timeout = {WAIT * 1000}")
-        _patiently(lambda: execute("PRAGMA journal_mode = WAL"))
-        execute("PRAGMA synchronous = FULL")
-        execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
-        execute("PRAGMA cache_size = -65536")  # 64 MiB: the index of a million requests stays in memory
-
-    def begin(self, connection: Any, *, exclusive: bool) -> None:
-        connection.execute("BEGIN IMMEDIATE" if exclusive else "BEGIN")
-
-    def lock(self, connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    def read(self, connection: Any, batch: list[tuple[str, Any]]) -> list[list[Row]]:
-        return [connection.execute(statement, parameters).fetchall() for statement, parameters in batch]
-
-    def write(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
-        for statement, parameters in batch:
-            connection.execute(statement, parameters)
-
-    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
-        yield from connection.execute(statement, parameters)
-
-    def sound(self, connection: Any) -> bool:
-        return bool(connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)])
-
-    def commit(self, connection: Any) -> None:
-        connection.execute("COMMIT")
-
-    def rollback(self, connection: Any) -> None:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-    def meaning(self, error: BaseException | None) -> HubbubError | None:
-        code = getattr(_own(error), "sqlite_errorcode", 0) & 0xFF
-        if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-            return _damaged()
-        return _unavailable(_SQLITE_REASONS[code]) if code in _SQLITE_REASONS else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """A statement as PostgreSQL prepares it, and how it is run."""
-
-    name: str
-    text: str  # with $1, $2, ...
-    names: tuple[str, ...]  # the parameters in that order
-    run: str
-
-    @classmethod
-    def of(cls, text: str, number: int) -> _Form:
-        names = tuple(dict.fromkeys(re.findall(r"%\((\w+)\)s", text)))
-        places = {name: f"${place}" for place, name in enumerate(names, start=1)}
-        called = f"hubbub_{number}"
-        arguments = f"({', '.join(['%s'] * len(names))})" if names else ""
-        prepared = re.sub(r"%\((\w+)\)s(::\w+)?", lambda m: places[m[1]] + (m[2] or ""), text)
-        return cls(called, prepared, names, f"EXECUTE {called}{arguments}")
-
-
-class PostgreSQL(Driver):
-    """A shared database; writers take turns by an advisory lock that ends with their transaction.
-
-    A batch is one message and one round trip: EXECUTE of statements that the connection has prepared, with the values
-    written into the text by the driver. BEGIN and the lock travel with the first batch, before anything is looked at,
-    and COMMIT with the last, so that others wait for two round trips and one forced write.
-    """
-
-    placeholder = "%%(%s)s"
-
-    def __init__(self) -> None:
-        from psycopg import ClientCursor
-        from psycopg.pq import TransactionStatus
-        from sqlalchemy.dialects.postgresql import psycopg
-
-        super().__init__()
-        self.dialect = psycopg.dialect()  # type: ignore[no-untyped-call]
-        self._cursor, self._idle = ClientCursor, TransactionStatus.IDLE
-        self._forms: dict[str, _Form] = {}
-        self._prepared: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
-
-    def prepare(self, connection: Any) -> None:
-        connection.prepare_threshold = None  # the driver would forget our statements with its own after a ROLLBACK
-        for setting in (
-            "search_path = hubbub",
-            "synchronous_commit = on",
-            f"lock_timeout = '{WAIT}s'",
-            "plan_cache_mode = force_generic_plan",  # every statement finds its rows by an index:
-            "enable_seqscan = off",  # a plan made while the tables were empty must stay good
-        ):
-            connection.execute(f"SET {setting}")
-        connection.commit()
-
-    def begin(self, connection: Any, *, exclusive: bool) -> None:
-        connection.autocommit = True  # transactions are begun and ended here, by hand
-        if not exclusive:
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-
-    def lock(self, connection: Connection) -> None:
-        connection.exec_driver_sql(_TAKE_LOCK)
-        connection.exec_driver_sql("CREATE SCHEMA IF NOT EXISTS hubbub")
-
-    def read(self, connection: Any, batch: list[tuple[str, Any]]) -> list[list[Row]]:
-        start = self._start(connection)
-        cursor = self._send(connection, start, batch)
-        for _ in start:
-            cursor.nextset()
-        found = [cursor.fetchall()]
-        while cursor.nextset():
-            found.append(cursor.fetchall())
-        return found
-
-    def write(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
-        self._send(connection, self._start(connection), batch)
-
-    def finish(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
-        self._send(connection, self._start(connection), batch, end=["COMMIT"])
-
-    def _start(self, connection: Any) -> list[str]:
-        return ["BEGIN", _TAKE_LOCK] if connection.info.transaction_status == self._idle else []
-
-    def _send(self, connection: Any, start: list[str], batch: list[tuple[str, Any]], end: Sequence[str] = ()) -> Any:
-        """Run all statements in one message."""
-        cursor = self._cursor(connection)
-        runs = [self._run_of(connection, cursor, text, values) for text, values in batch]
-        cursor.execute(";".join([*start, *runs, *end]))
-        return cursor
-
-    def _run_of(self, connection: Any, cursor: Any, text: str, values: Mapping[str, Any]) -> str:
-        """The text that runs a statement, which is prepared on this connection if it was not yet."""
-        if (form := self._forms.get(text)) is None:
-            form = self._forms[text] = _Form.of(text, len(self._forms))
-        known = self._prepared.setdefault(connection, set())
-        if form.name not in known:
-            connection.execute(f"PREPARE {form.name} AS {form.text}")
-            known.add(form.name)
-        run: str = cursor.mogrify(form.run, [values[name] for name in form.names]) if form.names else form.run
-        return run
-
-    def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
-        with connection.cursor(name="hubbub") as cursor:
-            cursor.itersize = 5000
-            cursor.execute(statement, parameters)
-            yield from cursor
-
-    def commit(self, connection: Any) -> None:
-        connection.execute("COMMIT")
-
-    def rollback(self, connection: Any) -> None:
-        if not connection.closed:
-            connection.execute("ROLLBACK")
-
-    def meaning(self, error: BaseException | None) -> HubbubError | None:
-        import psycopg
-
-        if isinstance(_own(error), psycopg.OperationalError | psycopg.InterfaceError):
-            return _unavailable("the database refused or dropped the connection, or others kept it locked")
-        return None
-
-
 class Book:
     """A ledger's database, opened: made if it is new, brought up to date if it is old, refused if it is newer."""
 
@@ -359,7 +121,7 @@ class Book:
         self.restart()
         self._engine = self._engine_for()
         if self.location in _TORN:
-            raise _unavailable("this process was forked while the ledger was in use")
+            raise unavailable("this process was forked while the ledger was in use")
         try:
             self._migrate(create)
         except Exception as error:
@@ -382,7 +144,7 @@ class Book:
     def borrow(self) -> Any:
         """A connection of this process that is free, or a new one."""
         if self.location in _TORN:
-            raise _unavailable("this process was forked while the ledger was in use")
+            raise unavailable("this process was forked while the ledger was in use")
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -427,7 +189,7 @@ class Book:
             if (found := _format_of(connection)) == FORMAT:
                 return
             if found == 0 and not create:
-                raise _unavailable("there is no ledger in it")
+                raise unavailable("there is no ledger in it")
             self.driver.lock(connection)
             for number, step in enumerate(MIGRATIONS[_format_of(connection) :], start=_format_of(connection) + 1):
                 step(connection)
@@ -496,9 +258,9 @@ def _need_psycopg() -> None:
 def _look_at(file: Path, create: bool) -> None:
     """Refuse a missing file or folder. The file itself is left to SQLite: closing it here would let go of its locks."""
     if not file.exists() and not create:
-        raise _unavailable("there is no such file")
+        raise unavailable("there is no such file")
     if not file.parent.is_dir():
-        raise _unavailable("its folder does not exist")
+        raise unavailable("its folder does not exist")
 
 
 def _format_of(connection: Connection) -> int:
@@ -506,11 +268,11 @@ def _format_of(connection: Connection) -> int:
     tables = set(inspect(connection).get_table_names())
     if ABOUT.name not in tables:
         if tables:
-            raise _damaged()
+            raise damaged()
         return 0
     row = connection.execute(select(ABOUT.c.format)).one_or_none()
     if row is None or not isinstance(row[0], int) or row[0] < 1:
-        raise _damaged()
+        raise damaged()
     if row[0] > FORMAT:
         raise NewerFormat(
             f"this ledger has format {row[0]}; this version of Hubbub reads up to {FORMAT}.",
@@ -518,49 +280,3 @@ def _format_of(connection: Connection) -> int:
             fix="Install a newer Hubbub. The ledger was not touched.",
         )
     return int(row[0])
-
-
-def _own(error: BaseException | None) -> BaseException | None:
-    """The driver's error inside SQLAlchemy's."""
-    return error.orig if isinstance(error, DBAPIError) else error
-
-
-def _patiently(attempt: Callable[[], object]) -> None:
-    """SQLite does not wait by itself while another process switches the log on."""
-    until = time.monotonic() + WAIT
-    while True:
-        try:
-            attempt()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-_SQLITE_REASONS = {
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_READONLY: "it may only be read",
-    sqlite3.SQLITE_BUSY: f"others kept it locked for {WAIT} seconds",
-    sqlite3.SQLITE_LOCKED: f"others kept it locked for {WAIT} seconds",
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write, or is full",
-    sqlite3.SQLITE_PERM: "the file may not be used",
-}
-
-
-def _unavailable(reason: str) -> LedgerUnavailable:
-    return LedgerUnavailable(
-        f"the ledger could not be used: {reason}.",
-        why="No answer is computed or shown that is not charged first and stored.",
-        fix="Mend that and ask again: what was charged is found again and not charged twice.",
-    )
-
-
-def _damaged() -> LedgerDamaged:
-    return LedgerDamaged(
-        "this is not a whole ledger: the file is cut short, altered, or something else.",
-        why="What was spent cannot be read from it, so nothing more may be spent.",
-        fix="Restore a backup with `hubbub ledger restore`; the anchor tells what was spent since.",
-    )

@@ -22,10 +22,11 @@ from sqlalchemy import Select
 from hubbub.accounting.limits import Amount, Currency, cost_in, price_fits
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
-from hubbub.ledger.book import Batch, Row, Transaction
+from hubbub.ledger.book import Batch, Transaction
 from hubbub.ledger.chain import answer_body, canonical, digest, event_text
 from hubbub.ledger.core import Core, Turn
 from hubbub.ledger.decimals import amount_of, decimals
+from hubbub.ledger.drivers import Row
 from hubbub.ledger.policy import Account, Policy, Population, account_key
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored
 from hubbub.terms import BudgetConflict, BudgetExceeded, Event, NoAnswer, RequestChanged, Superseded, UnknownPopulation

@@ -18,8 +18,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hubbub.accounting.limits import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchors, Totals
-from hubbub.ledger.book import Batch, Book, Row, Transaction
+from hubbub.ledger.book import Batch, Book, Transaction
 from hubbub.ledger.chain import ORIGIN, Entry, canonical, clock, link
+from hubbub.ledger.drivers import Row
 from hubbub.ledger.keys import Place
 from hubbub.ledger.policy import Policy
 from hubbub.terms import BehindAnchor, ClockBackwards, LedgerDamaged

@@ -16,6 +16,7 @@ from hubbub.terms import Event, MissingParameter, OutOfRange, Receipt, WrongShap
 _NAME = re.compile(r"\w[\w .@+:-]{0,99}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 LARGEST = 64 * 2**20  # bytes of one stored answer
+LONGEST = 3600  # seconds of one run
 
 
 class Pool(StrEnum):
@@ -119,6 +120,12 @@ class Request:
                 fix="Ask for fewer keys, or publish the result as a file and store its hash.",
             )
         put(self, "delta", fraction_of(self.delta, name="delta", zero=True))
+        if not 0 <= self.patience <= LONGEST:
+            raise OutOfRange(
+                f"patience is between 0 and {LONGEST} seconds.",
+                why="It is how long a run may take before somebody else pays for a new one.",
+                fix="Give the longest time that a run is allowed.",
+            )
 
     @property
     def populations(self) -> tuple[str, ...]:

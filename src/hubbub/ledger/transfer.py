@@ -12,10 +12,11 @@ from typing import Any
 from hubbub.accounting.limits import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors
-from hubbub.ledger.book import Book, Row, Transaction
+from hubbub.ledger.book import Book, Transaction
 from hubbub.ledger.chain import Entry, canonical, clock
 from hubbub.ledger.core import Core, Turn
 from hubbub.ledger.decimals import decimals
+from hubbub.ledger.drivers import Row
 from hubbub.ledger.keys import Place
 from hubbub.ledger.policy import Policy, account_key
 from hubbub.ledger.requests import Pool

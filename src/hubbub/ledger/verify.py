@@ -22,10 +22,10 @@ from typing import Any
 
 from hubbub.accounting.limits import Amount, covers
 from hubbub.ledger.anchors import Anchor
-from hubbub.ledger.book import Row
 from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, link
 from hubbub.ledger.charging import ATTEMPTS
 from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.drivers import Row
 from hubbub.ledger.keys import signed
 from hubbub.ledger.policy import NONSENSE, Account, Policy
 from hubbub.ledger.requests import Pool

@@ -13,10 +13,11 @@ from hubbub.explain import epsilon as explain_epsilon
 from hubbub.explain.charts import Axis, Panel, Rule, Series, Tick, step_chart
 from hubbub.explain.leaflet import Figure, Json, Leaflet, Section, Table
 from hubbub.ledger import statements
-from hubbub.ledger.book import Row, Transaction
+from hubbub.ledger.book import Transaction
 from hubbub.ledger.chain import clock
 from hubbub.ledger.core import Core
 from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.drivers import Row
 from hubbub.ledger.policy import Account, Plea, Policy, Population, account_key
 from hubbub.ledger.requests import Pool
 
