@@ -6,6 +6,7 @@ import re
 import sqlite3
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ WAIT = 120  # seconds for a lock; then the ledger says that it is busy
 _TAKE_LOCK = f"SELECT pg_advisory_xact_lock({0x48756262})"  # "Hubb": PostgreSQL's writers take turns by it
 
 
-class Driver:
+class Driver(ABC):
     """A database driver: how a turn begins and ends, and which of its errors mean what."""
 
     dialect: Dialect
@@ -42,44 +43,50 @@ class Driver:
             self._texts[statement] = found
         return found
 
+    @abstractmethod
     def prepare(self, connection: Any) -> None:
         """Settings of a new connection."""
-        raise NotImplementedError  # pragma: no cover
 
+    @abstractmethod
     def begin(self, connection: Any, *, exclusive: bool) -> None:
-        raise NotImplementedError  # pragma: no cover
+        """Begin a turn; an exclusive one keeps other writers out."""
 
+    @abstractmethod
     def lock(self, connection: Connection) -> None:
         """Keep others out while tables are made, until the commit."""
-        raise NotImplementedError  # pragma: no cover
 
+    @abstractmethod
     def read(self, connection: Any, batch: list[tuple[str, Any]]) -> list[list[Row]]:
-        raise NotImplementedError  # pragma: no cover
+        """The rows of each statement."""
 
+    @abstractmethod
     def write(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
-        raise NotImplementedError  # pragma: no cover
+        """Run each statement."""
 
     def finish(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
         """Write and commit."""
         self.write(connection, batch)
         self.commit(connection)
 
+    @abstractmethod
     def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
-        raise NotImplementedError  # pragma: no cover
+        """Rows one after the other."""
 
     def sound(self, connection: Any) -> bool:
         """Whether the database finds its own pages and indexes whole, as far as it can tell."""
         return True
 
+    @abstractmethod
     def commit(self, connection: Any) -> None:
-        raise NotImplementedError  # pragma: no cover
+        """End a turn well."""
 
+    @abstractmethod
     def rollback(self, connection: Any) -> None:
-        raise NotImplementedError  # pragma: no cover
+        """Undo a turn."""
 
+    @abstractmethod
     def meaning(self, error: BaseException | None) -> HubbubError | None:
         """The error in our words, or None if it is not the driver's."""
-        raise NotImplementedError  # pragma: no cover
 
 
 class SQLite(Driver):

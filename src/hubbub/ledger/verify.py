@@ -32,6 +32,7 @@ from hubbub.ledger.requests import Pool
 from hubbub.terms import HubbubError
 
 _MAY_BE_UNSIGNED = {"charge", "attempt", "answer", "failure"}
+_KEPT = 10_000  # charges alike that are worked out once
 _MOST = 100  # problems that are told; after so many the rest is silence
 
 
@@ -92,7 +93,7 @@ class Replay:
         self.entries = self.charges = self.answers = self.signed_to = 0
         self._events = events
         self._open: dict[int, list[Any]] = {}  # charge -> [attempts, fingerprint, project]
-        self._paid: dict[tuple[Any, ...], tuple[list[Account], dict[str, Amount]] | None] = {}
+        self._paid: dict[tuple[Any, ...], tuple[list[Account], dict[str, Amount]]] = {}
         self._touched: dict[str, Account] = {}
         self._steps = {
             "charge": self._charge,
@@ -192,6 +193,8 @@ class Replay:
         delta = said.get("delta", "0")
         key = (said["event"], said["pool"], delta, row[4], said["analyst"], tuple(said["named"]), costs)
         if (paid := self._paid.get(key)) is None:
+            if len(self._paid) >= _KEPT:
+                self._paid.clear()
             paid = self._paid[key] = self._work_out(said, row, costs, Fraction(delta))
         return paid
 
