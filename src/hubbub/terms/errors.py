@@ -33,7 +33,19 @@
     │   ├── NoAnswer          P417  charged, and no answer came of it
     │   └── MissingKey        P418  the key that signs this ledger is not here
     ├── SecretState           P501  an object that holds a secret was copied, pickled or used after a fork
-    └── MissingExtra          P601  an optional package is not installed
+    ├── MissingExtra          P601  an optional package is not installed
+    ├── DescriptorError
+    │   ├── BadDescriptor     P701  a descriptor that cannot be read, with the place in the file
+    │   └── SourceUnavailable P702  a file, table or column that the descriptor names is not there
+    └── QueryError (refused before data is read and before anything is charged, with the place in the text)
+        ├── Unparsable        P801  not SQL that can be read
+        ├── NotAllowed        P802  a construct outside the subset that can be answered privately
+        ├── UnknownName       P803  no such table or column
+        ├── WrongType         P804  a value of another type is needed here
+        ├── Unbounded         P805  a bound is missing, so one person could move the answer without limit
+        ├── NoKeys            P806  groups whose names are not public, where they cannot be chosen privately
+        ├── MixesPeople       P807  rows of several people would meet before noise is added
+        └── CannotPromise     P808  an accuracy that cannot be promised from public facts
 
 A message has three parts (what could not be done, why, the shortest way on) and is built from public
 facts only: parameters, declared bounds, budgets. Never a row, a value or a true count.
@@ -251,3 +263,71 @@ class MissingExtra(HubbubError):
     """An optional package is not installed."""
 
     code = "P601"
+
+
+class DescriptorError(HubbubError):
+    """What the owner declared cannot be used."""
+
+
+class BadDescriptor(DescriptorError):
+    """The descriptor cannot be read; the message names the place in the file."""
+
+    code = "P701"
+
+
+class SourceUnavailable(DescriptorError):
+    """A file, table or column that was declared is not there, or cannot be read."""
+
+    code = "P702"
+
+
+class QueryError(HubbubError):
+    """A query was refused before data was read and before anything was charged."""
+
+
+class Unparsable(QueryError):
+    """The text is not SQL that can be read."""
+
+    code = "P801"
+
+
+class NotAllowed(QueryError):
+    """A construct outside the subset that can be answered privately."""
+
+    code = "P802"
+
+
+class UnknownName(QueryError):
+    """No such table or column."""
+
+    code = "P803"
+
+
+class WrongType(QueryError):
+    """A value of another type is needed here."""
+
+    code = "P804"
+
+
+class Unbounded(QueryError):
+    """A bound is missing, so one person could move the answer without limit."""
+
+    code = "P805"
+
+
+class NoKeys(QueryError):
+    """The names of the groups are not public, and cannot be chosen privately here."""
+
+    code = "P806"
+
+
+class MixesPeople(QueryError):
+    """Rows of several people would meet before noise is added."""
+
+    code = "P807"
+
+
+class CannotPromise(QueryError):
+    """The accuracy asked for cannot be promised from public facts."""
+
+    code = "P808"
