@@ -1,0 +1,29 @@
+"""An answer as it leaves us: noisy numbers with their intervals, the receipt, and the guarantee.
+
+- ``Release``   the table: rows, intervals, frames, charts, text, HTML, JSON, and a sheet to publish with it
+- ``Noisy``     one column of it, to calculate with and to simulate
+- ``formulas``  how a column comes from noisy integers
+- ``Measure`` ``Noise`` ``KeyColumn`` ``Output`` ``Table``  what a release is made of
+
+Nothing here reads data or spends budget: all of it is post-processing. Intervals cover the noise, and nothing else.
+"""
+
+from hubbub.releases import formulas
+from hubbub.releases.measures import KeyColumn, Measure, Noise, Table
+from hubbub.releases.noisy import Noisy
+from hubbub.releases.release import Output, Release
+from hubbub.releases.rounded import Rounded
+from hubbub.releases.sheet import Sheet
+
+__all__ = [
+    "KeyColumn",
+    "Measure",
+    "Noise",
+    "Noisy",
+    "Output",
+    "Release",
+    "Rounded",
+    "Sheet",
+    "Table",
+    "formulas",
+]
