@@ -75,6 +75,14 @@ def preview(core: Core, request: Request) -> Mapping[str, Amount]:
     return bill.costs
 
 
+def answered(core: Core, request: Request) -> bool:
+    """Whether the book has an answer to this very request, so that asking again is free."""
+    bill = _bill_afresh(core, request)
+    here = {"fingerprint": bytes.fromhex(request.fingerprint), "project": request.project}
+    with core.book.snapshot() as view:
+        return _look_back(view, bill, request, here).answered is not None
+
+
 def store(core: Core, reservation: Reservation, answer: str) -> Stored:
     """Write the answer durably and anchor it; if another run was first, its answer is returned instead."""
     record = _record(reservation, answer)

@@ -17,7 +17,7 @@ from hubbub.ledger.policy import Plea, Population, Window
 from hubbub.ledger.remeasure import Remeasurement, remeasure
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored
 from hubbub.ledger.verify import Verification
-from hubbub.ledger.view import BudgetView, look
+from hubbub.ledger.view import BudgetView, Line, glance, look
 from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt
 
 _KEEP: Any = object()  # "leave this rule as it is"
@@ -104,6 +104,10 @@ class Ledger:
     def preview(self, request: Request) -> Mapping[str, Amount]:
         """What each population would be charged; free, and nothing is written."""
         return charging.preview(self._core, request)
+
+    def answered(self, request: Request) -> bool:
+        """Whether the very same request has an answer already, which asking again would give for free."""
+        return charging.answered(self._core, request)
 
     def remeasure(self, request: Request, *, of: int) -> tuple[Request, Remeasurement]:
         """Ask a question again with more accuracy: the request to reserve, and how to combine old and new answers.
@@ -272,6 +276,10 @@ class Ledger:
         """The open requests for more budget."""
         self._core.refresh()
         return list(self._core.policy.pleas.values())
+
+    def glance(self, population: str) -> Line:
+        """A population's account for questions: limit and spent, and no more; for showing beside each answer."""
+        return glance(self._core, population)
 
     def budget(self, population: str) -> BudgetView:
         """What a population's budget is, and what is spent, reserved and left of it; renders in a notebook."""

@@ -201,6 +201,15 @@ def look(core: Core, name: str) -> BudgetView:
     return BudgetView(who, (first, *others), tuple(shares), pleas, tuple(history), last[0])
 
 
+def glance(core: Core, name: str) -> Line:
+    """A population's account for questions, without its shares and its history."""
+    core.policy.population(name)
+    with core.book.snapshot() as view:
+        totals = {row[0]: row for row in view.read((statements.ALL_TOTALS, {}))[0]}
+    key = account_key(name, Pool.QUESTIONS)
+    return _line(core.policy, core.policy.all_accounts()[key], totals, [])
+
+
 def _line(policy: Policy, account: Account, totals: dict[str, Row], waiting: list[tuple[Row, dict[str, Any]]]) -> Line:
     name, project, analyst, pool = account.key.split("/")
     row = totals.get(account.key)
