@@ -11,6 +11,7 @@ a ledger; the rooms that read data do both.
 """
 
 from hubbub.mechanisms.bounds import FindRange
+from hubbub.mechanisms.cdf import NoisyCDF
 from hubbub.mechanisms.exponential import Exponential
 from hubbub.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from hubbub.mechanisms.histogram import Histogram
@@ -22,6 +23,7 @@ from hubbub.mechanisms.randomized_response import RandomizedResponse
 from hubbub.mechanisms.sample_aggregate import SampleAggregate
 from hubbub.mechanisms.sparse_vector import AboveThreshold
 from hubbub.mechanisms.tree import TreeCounter
+from hubbub.mechanisms.workload import Workload
 
 __all__ = [
     "AboveThreshold",
@@ -32,6 +34,7 @@ __all__ = [
     "Geometric",
     "Histogram",
     "Laplace",
+    "NoisyCDF",
     "OptimalKeys",
     "PermuteAndFlip",
     "Quantile",
@@ -40,4 +43,5 @@ __all__ = [
     "SampleAggregate",
     "ThresholdKeys",
     "TreeCounter",
+    "Workload",
 ]
