@@ -190,16 +190,16 @@ def true_cells(counts, q):
 class TestIntervals:
     @pytest.mark.parametrize("cost", [*COSTS, {"rho": 10}, {"epsilon": 20}], ids=str)  # the last two: hardly any noise
     @pytest.mark.parametrize("name", tables())
-    def test_they_hold_every_true_quantile(self, name, cost, soak) -> None:
+    def test_they_hold_the_true_quantile(self, name, cost, soak) -> None:
         counts, trials = tables()[name], 2000 * soak
         mechanism = NoisyCDF(cells=60, keys=trials, **cost)
         curve = mechanism.release(np.tile(counts, (trials, 1)), rng=seeded(21))
         for q in (0, 0.1, 0.25, 0.5, 0.9, 1):
-            first, last = true_cells(counts, q)
+            first, _ = true_cells(counts, q)
             for confidence in (0.8, 0.95, 0.99):
                 low, high = curve.interval(q, confidence).T
                 assert np.all((low >= 0) & (low <= high) & (high < 60))
-                missed = (low > first) | (high < last)
+                missed = (low > first) | (high < first)
                 assert covered(missed.astype(float), 0.5, confidence), (q, confidence, missed.mean())
 
     @pytest.mark.parametrize("cost", COSTS, ids=str)

@@ -69,7 +69,8 @@ def discrete_gaussian(sigma: float, sensitivity: int) -> Profile:
 
     def curve(epsilon: Floats) -> Floats:
         first = np.floor(epsilon * sigma**2 / sensitivity - sensitivity / 2) + 1  # the least y whose loss is above
-        return _probability(tail(first) - np.exp(epsilon) * tail(first + sensitivity))
+        grown = np.exp(np.minimum(epsilon, 700.0))  # beyond that the tail it is multiplied with is 0
+        return _probability(tail(first) - grown * tail(first + sensitivity))
 
     mu = sensitivity / sigma
     return Profile.symmetric(curve, reach=mu * (mu / 2 + 9.5))
