@@ -8,6 +8,9 @@ The rooms of the house, each loaded when it is first used (``import hubbub`` its
 - ``hubbub.mechanisms``  calibrate, release, and the event it leaves behind
 - ``hubbub.explain``     odds, pictures and words for an epsilon
 - ``hubbub.ledger``      the durable book of what was spent on whom
+- ``hubbub.releases``    an answer as it leaves us: numbers, intervals, receipt, guarantee
+- ``hubbub.engines``     DuckDB, embedded and locked: runs a plan, returns integers
+- ``hubbub.sql``         private SQL: ``hubbub.connect("visits.parquet", ...)``
 """
 
 from __future__ import annotations
@@ -16,13 +19,27 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hubbub import accounting, explain, ledger, mechanisms, noise, terms
+    from hubbub import accounting, engines, explain, ledger, mechanisms, noise, releases, sql, terms
+    from hubbub.sql import connect
     from hubbub.terms import Budget
 
 __version__ = "0.1.0"
-__all__ = ["Budget", "__version__", "accounting", "explain", "ledger", "mechanisms", "noise", "terms"]
+_ROOMS = ("accounting", "engines", "explain", "ledger", "mechanisms", "noise", "releases", "sql", "terms")
 
-_ROOMS = ("accounting", "explain", "ledger", "mechanisms", "noise", "terms")
+__all__ = [
+    "Budget",
+    "__version__",
+    "accounting",
+    "connect",
+    "engines",
+    "explain",
+    "ledger",
+    "mechanisms",
+    "noise",
+    "releases",
+    "sql",
+    "terms",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -32,6 +49,10 @@ def __getattr__(name: str) -> object:
         from hubbub.terms import Budget
 
         return Budget
+    if name == "connect":
+        from hubbub.sql import connect
+
+        return connect
     raise AttributeError(f"module 'hubbub' has no attribute {name!r}")
 
 

@@ -1,0 +1,199 @@
+"""DuckDB, embedded and locked: it reads the declared sources and nothing else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from hubbub.engines.sources import InDatabase, arrow_of, files_of, format_of, header_of, quoted_list, unavailable
+
+DEFAULT_SECONDS = 300.0
+_KINDS = {
+    "BOOLEAN": "boolean",
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "number"),
+    **dict.fromkeys(("VARCHAR", "UUID", "ENUM"), "text"),
+    "DATE": "date",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+}
+
+
+_TABLES = """
+SELECT table_name FROM duckdb_tables() WHERE NOT internal
+UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1
+"""
+
+
+class EngineFailed(Exception):
+    """The engine gave no answer. It says no more: an engine's own words may quote a row."""
+
+
+class _Watch:
+    """Interrupts a cursor when its time is up, and goes on doing so until it has ended."""
+
+    def __init__(self, cursor: Any, seconds: float) -> None:
+        self.late = False
+        self._ended = threading.Event()
+        self._cursor, self._seconds = cursor, seconds
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def stop(self) -> None:
+        """The cursor has ended."""
+        self._ended.set()
+
+    def _wait(self) -> None:
+        pause = self._seconds
+        while not self._ended.wait(max(0.0, pause)):
+            self.late, pause = True, 0.05
+            self._cursor.interrupt()
+
+
+class DuckDB:
+    """One locked DuckDB over the given sources.
+
+    After the sources are opened, no file outside them can be read, nothing can be written, no extension loaded and no
+    setting changed. Each run is one statement, in a cursor of its own, within a time and a memory limit.
+    """
+
+    dialect = "duckdb"
+
+    def __init__(
+        self, sources: Mapping[str, object], *, memory: str = "", threads: int | None = None, spill: str | Path = ""
+    ) -> None:
+        import duckdb
+
+        self._connection = duckdb.connect(":memory:")
+        self._columns: dict[str, list[tuple[str, str]]] = {}
+        self._frames: dict[str, Any] = {}
+        self._files: list[str] = []
+        self._databases: dict[str, str] = {}
+        try:
+            for name, source in sources.items():
+                self._open(name, source)
+            self._lock(memory, threads, spill)
+        except duckdb.Error:
+            raise unavailable("a source", "it cannot be opened as what its name says") from None
+
+    def columns(self, table: str) -> list[tuple[str, str]]:
+        """(name, kind) of each column: read from the schema when the source was opened, never from rows."""
+        return self._columns[table]
+
+    def rows(self, sql: str, *, seconds: float = DEFAULT_SECONDS) -> list[tuple[Any, ...]]:
+        """The result of one statement, with integers of any size."""
+        with self._run(sql, seconds) as cursor:
+            return cursor.fetchall()  # type: ignore[no-any-return]
+
+    def arrays(self, sql: str, *, seconds: float = DEFAULT_SECONDS) -> list[Any]:
+        """The result as one array per column; for integers of at most 64 bits."""
+        with self._run(sql, seconds) as cursor:
+            return list(cursor.fetchnumpy().values())
+
+    def close(self) -> None:
+        """Let the sources go."""
+        self._connection.close()
+        self._frames.clear()
+
+    @contextmanager
+    def _run(self, sql: str, seconds: float) -> Iterator[Any]:
+        import duckdb
+
+        cursor = self._connection.cursor()
+        for place, frame in enumerate(self._frames.values(), start=1):
+            cursor.register(f"_frame_{place}", frame)  # what is registered is seen by one cursor alone
+        watch = _Watch(cursor, seconds)
+        try:
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            cursor.execute(sql)
+            yield cursor
+        except (duckdb.Error, RuntimeError, MemoryError) as error:
+            if not watch.late and "interrupted" in str(error).lower():
+                raise KeyboardInterrupt from None  # nobody's time was up: a person stopped it
+            raise EngineFailed from None
+        finally:
+            watch.stop()
+            with suppress(duckdb.Error):
+                cursor.close()
+
+    # ------------------------------------------------------------ sources
+
+    def _open(self, name: str, source: object) -> None:
+        quoted = '"' + name.replace('"', '""') + '"'
+        if isinstance(source, InDatabase):
+            body = self._in_database(source)
+        elif isinstance(source, str | Path):
+            body = self._files_body(name, files_of(source))
+        else:
+            self._frames[name] = arrow_of(source)
+            self._connection.register(f"_frame_{len(self._frames)}", self._frames[name])
+            body = f"SELECT * FROM _frame_{len(self._frames)}"
+        self._connection.execute(f"CREATE VIEW {quoted} AS {body}")
+        told = self._connection.execute(f"DESCRIBE {quoted}").fetchall()
+        self._columns[name] = [(str(row[0]), kind_of(str(row[1]))) for row in told]
+
+    def _files_body(self, name: str, files: list[str]) -> str:
+        formats = {format_of(file) for file in files}
+        if formats == {"duckdb"}:
+            return self._in_database(InDatabase(files[0], name))
+        if len(formats) > 1:
+            raise unavailable(name, "its files are of several kinds")
+        self._files += files
+        if formats == {"parquet"}:
+            return f"SELECT * FROM read_parquet({quoted_list(files)})"
+        names, mark = header_of(files[0])
+        columns = ", ".join("'" + column.replace("'", "''") + "': 'VARCHAR'" for column in names)
+        return (
+            f"SELECT * FROM read_csv({quoted_list(files)}, columns={{{columns}}}, header=true, auto_detect=false, "
+            f"delim='{mark}', quote='\"', escape='\"', strict_mode=false, null_padding=true, ignore_errors=true)"
+        )
+
+    def _in_database(self, source: InDatabase) -> str:
+        [path] = files_of(source.path)
+        if path not in self._databases:
+            self._databases[path] = f"_file_{len(self._databases)}"
+            escaped = path.replace("'", "''")
+            self._connection.execute(f"ATTACH '{escaped}' AS {self._databases[path]} (READ_ONLY)")
+        table = source.table.replace('"', '""')
+        return f'SELECT * FROM {self._databases[path]}."{table}"'
+
+    def _lock(self, memory: str, threads: int | None, spill: str | Path) -> None:
+        settings = [
+            "SET TimeZone = 'UTC'",
+            f"SET allowed_paths = {quoted_list(self._files)}",
+            "SET autoinstall_known_extensions = false",
+            "SET autoload_known_extensions = false",
+            "SET allow_community_extensions = false",
+            "SET python_enable_replacements = false",
+            "SET preserve_insertion_order = false",
+        ]
+        if memory:
+            settings.append(f"SET memory_limit = '{memory}'")
+        if threads is not None:
+            settings.append(f"SET threads = {int(threads)}")
+        folder = str(spill).replace("'", "''")
+        settings.append(f"SET temp_directory = '{folder}'")  # nothing of the data is written outside a folder given
+        for setting in (*settings, "SET enable_external_access = false", "SET lock_configuration = true"):
+            self._connection.execute(setting)
+
+
+def tables_in(path: str) -> list[str]:
+    """The names of the tables in a DuckDB file."""
+    import duckdb
+
+    [file] = files_of(path)
+    try:
+        with duckdb.connect(file, read_only=True) as connection:
+            told = connection.execute(_TABLES)
+            return [str(row[0]) for row in told.fetchall()]
+    except duckdb.Error:
+        raise unavailable(path, "it cannot be opened as a DuckDB file") from None
+
+
+def kind_of(native: str) -> str:
+    """Our kind for one of the engine's types; ``opaque`` for what a query cannot speak of."""
+    base = native.split("(", maxsplit=1)[0].strip().upper()
+    return "opaque" if native.endswith("]") else _KINDS.get(base, "opaque")

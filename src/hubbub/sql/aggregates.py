@@ -1,0 +1,239 @@
+"""Aggregates and keys: COUNT, SUM, quantiles and the like, GROUP BY, ROLLUP, and what may stand beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+from sqlglot import exp
+
+from hubbub.sql.expressions import Expr, Facts
+from hubbub.sql.names import Names, Scope, bare, number_in
+from hubbub.sql.people import aggregate_facts
+from hubbub.sql.queries import Aggregated, Field
+from hubbub.sql.scalars import Scalars, Special
+from hubbub.sql.schema import Kind
+from hubbub.terms import NotAllowed, UnknownName, WrongType
+
+FUNCTIONS: dict[type[exp.Expr], str] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Median: "quantile",
+    exp.Quantile: "quantile",
+    exp.PercentileCont: "quantile",
+    exp.PercentileDisc: "quantile",
+    exp.ApproxQuantile: "quantile",
+}
+AGGREGATES = tuple(FUNCTIONS)
+_INSIDE = ("count", "sum", "avg", "min", "max")  # what a subquery may work out exactly about one person
+
+
+class Aggregates(Names):
+    """Reads aggregates and keys."""
+
+    def _aggregates(self, tree: exp.Select) -> bool:
+        """Whether the SELECT itself (not its subqueries) aggregates."""
+        if tree.args.get("group") is not None or tree.args.get("having") is not None:
+            return True
+        return any(is_aggregate(node) for part in tree.expressions for node in own_parts(part))
+
+    def _aggregate_of(self, node: exp.Expr, rows: Scalars) -> Expr:
+        condition = None
+        if isinstance(node, exp.Filter):
+            condition = self._condition(node.expression, rows)
+            node = node.this
+        quantile: Fraction | None = None
+        if isinstance(node, exp.WithinGroup):
+            ordered = node.expression.expressions[0]
+            quantile = self._level(node.this.this, bool(ordered.args.get("desc")))
+            function, argument, distinct = "quantile", ordered.this, False
+        else:
+            function, argument, distinct = FUNCTIONS[type(node)], node.this, False
+            if function == "quantile":
+                given = node.args.get("quantile") or node.args.get("expression")
+                quantile = Fraction(1, 2) if isinstance(node, exp.Median) else self._level(given, False)
+        if isinstance(argument, exp.Distinct):
+            distinct = True
+            if len(argument.expressions) != 1:
+                raise self._refused(NotAllowed, node, "DISTINCT takes one column here.")
+            argument = argument.expressions[0]
+        if distinct and function != "count":
+            raise self._refused(
+                NotAllowed, node, "DISTINCT goes with COUNT alone.", "A sum of distinct values has no bound."
+            )
+        star = argument is None or isinstance(argument, exp.Star)
+        if star and function != "count":
+            raise self._refused(NotAllowed, node, "* goes with COUNT alone.")
+        args = [] if star else [rows.build(argument)]
+        if args and args[0].op == "literal" and args[0].param is None:
+            raise self._refused(WrongType, node, "NULL has nothing to add up.")
+        numbers = function not in ("count",) and not (args and args[0].kind is Kind.DATE and function in ("min", "max"))
+        if args and numbers and not args[0].kind.is_number:
+            raise self._refused(WrongType, node, "a number is needed here.")
+        if condition is not None:
+            args.append(condition)
+        spec = Aggregated(function, distinct, quantile)
+        kind = Kind.INTEGER if function == "count" else Kind.NUMBER
+        return Expr("aggregate" if condition is None else "aggregate_if", tuple(args), spec, Facts(kind=kind))
+
+    def _level(self, node: exp.Expr | None, descending: bool) -> Fraction:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            level = Fraction(str(node.this))
+            if 0 < level < 1:
+                return 1 - level if descending else level
+        raise self._refused(WrongType, node, "a quantile is a literal number between 0 and 1.")
+
+    def _keys(
+        self, tree: exp.Select, scope: Scope, rows: Scalars
+    ) -> tuple[tuple[Field, ...], tuple[tuple[int, ...], ...]]:
+        group = tree.args.get("group")
+        if group is None:
+            return (), ()
+        selected = {part.alias.lower(): part.this for part in tree.expressions if isinstance(part, exp.Alias)}
+        keys: list[Field] = []
+
+        def index(node: exp.Expr) -> int:
+            key = self._key(node, tree, selected, scope, rows)
+            for i, known in enumerate(keys):
+                if known.value == key.value:
+                    return i
+            keys.append(key)
+            return len(keys) - 1
+
+        levels: list[tuple[int, ...]] = [()]
+        for node in group.expressions:
+            levels = [(*level, *more) for level in levels for more in _sets(node, index)]
+        several = any(isinstance(node, _SETS) for node in group.expressions)
+        unique = tuple(dict.fromkeys(tuple(sorted(set(level))) for level in levels))
+        return tuple(keys), unique if several else ()
+
+    def _key(
+        self,
+        node: exp.Expr,
+        tree: exp.Select,
+        selected: Mapping[str, exp.Expr],
+        scope: Scope,
+        rows: Scalars,
+    ) -> Field:
+        if isinstance(node, exp.Literal) and not node.is_string:
+            place = number_in(node) or 0
+            if not 1 <= place <= len(tree.expressions):
+                raise self._refused(UnknownName, node, "there is no column at this place of SELECT.")
+            part = tree.expressions[place - 1]
+            return Field(self._name(part, place - 1), rows.build(bare(part)))
+        if isinstance(node, exp.Column) and not node.table and node.name.lower() in selected:
+            known = [self._column_of(item, node.name) for _, item in scope.items]
+            if not any(known):
+                return Field(node.name, rows.build(selected[node.name.lower()]))
+        value = rows.build(node)
+        named = next((name for name, part in selected.items() if part == node), node.name or f"key_{value.op}")
+        return Field(named, value)
+
+    def _result(self, keys: tuple[Field, ...], scope: Scope, rows: Scalars, *, after: bool) -> Special:
+        """Expressions about one row of the answer: keys, aggregates, and (in HAVING and ORDER BY) output names."""
+
+        def special(node: exp.Expr) -> Expr | None:
+            if is_aggregate(node):
+                return self._aggregate_of(node, rows)
+            if after and isinstance(node, exp.Column) and not node.table and node.name.lower() in scope.outputs:
+                return scope.outputs[node.name.lower()]
+            if isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.Paren | exp.Alias):
+                return None
+            if after and _names_output(node, scope):
+                return None
+            if not any(is_aggregate(part) for part in node.walk()):
+                value = rows.build(node)
+                for i, key in enumerate(keys):
+                    if key.value == value:
+                        return Expr("key", param=i, facts=key.value.facts)
+                if isinstance(node, exp.Column):
+                    raise self._refused(
+                        NotAllowed,
+                        node,
+                        f"{node.name!r} is neither aggregated nor a key.",
+                        "Its value would be that of a single row.",
+                        f"Add it to GROUP BY, or use COUNT, SUM or AVG of {node.name}.",
+                    )
+            return None
+
+        return special
+
+    def _inside(self, keys: tuple[Field, ...], scope: Scope, rows: Scalars, cap: int | None) -> Special:
+        """Expressions about one person: keys and exact aggregates of that person's rows."""
+
+        def special(node: exp.Expr) -> Expr | None:
+            if is_aggregate(node):
+                told = self._aggregate_of(node, rows)
+                if told.param.function not in _INSIDE:
+                    raise self._refused(NotAllowed, node, "per person, COUNT, SUM, AVG, MIN and MAX can be worked out.")
+                return replace(told, facts=aggregate_facts(told, cap))
+            if isinstance(node, exp.Column) and not node.table and node.name.lower() in scope.outputs:
+                return scope.outputs[node.name.lower()]
+            if isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.Paren) or _names_output(node, scope):
+                return None
+            if not any(is_aggregate(part) for part in node.walk()):
+                value = rows.build(node)
+                if any(key.value == value for key in keys):
+                    return value
+            if isinstance(node, exp.Column):
+                raise self._refused(NotAllowed, node, f"{node.name!r} is neither aggregated nor a key.")
+            return None
+
+        return special
+
+    def _refuse_distinct(self, tree: exp.Select) -> None:
+        if tree.args.get("distinct") is not None:
+            raise self._refused(
+                NotAllowed, tree, "SELECT DISTINCT of aggregates has no meaning.", fix="Leave DISTINCT out."
+            )
+
+
+def _names_output(node: exp.Expr, scope: Scope) -> bool:
+    """Whether a column of the answer is named somewhere inside."""
+    columns = [part for part in node.walk() if isinstance(part, exp.Column) and not part.table]
+    return any(part.name.lower() in scope.outputs for part in columns)
+
+
+def is_aggregate(node: object) -> bool:
+    """Whether the node is an aggregate, with its FILTER or WITHIN GROUP."""
+    return isinstance(node, (*AGGREGATES, exp.Filter, exp.WithinGroup))
+
+
+def own_parts(node: exp.Expr) -> Iterable[exp.Expr]:
+    """The node's parts, not looking into windows and subqueries."""
+    return node.walk(prune=lambda part: isinstance(part, exp.Window | exp.Subquery | exp.Select | exp.Exists))
+
+
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+
+
+def _sets(node: exp.Expr, index: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
+    """The grouping sets that a part of GROUP BY stands for, by the places of their keys."""
+    if not isinstance(node, _SETS):
+        return [(index(node),)]
+    parts = [_members(part, index) for part in node.expressions]
+    if isinstance(node, exp.GroupingSets):
+        return parts
+    sizes = range(len(parts), -1, -1)
+    chosen = (
+        [parts[:n] for n in sizes]
+        if isinstance(node, exp.Rollup)
+        else [c for n in sizes for c in combinations(parts, n)]
+    )
+    return [tuple(i for part in some for i in part) for some in chosen]
+
+
+def _members(node: exp.Expr, index: Callable[[exp.Expr], int]) -> tuple[int, ...]:
+    if isinstance(node, exp.Paren):
+        node = node.this
+    return tuple(index(each) for each in (node.expressions if isinstance(node, exp.Tuple) else [node]))

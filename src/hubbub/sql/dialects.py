@@ -1,0 +1,289 @@
+"""How each operation reads in an engine's SQL. Every template is total: it gives a value or NULL, and never fails.
+
+Numbers are computed as doubles, which overflow to infinity instead of raising; dates outside the years 1 to 9999 are
+missing before a calendar function sees them; casts that fail give NULL.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from fractions import Fraction
+from typing import ClassVar
+
+from hubbub.sql.expressions import Expr
+from hubbub.sql.schema import Kind, Value
+
+_BINARY = {"add": "+", "sub": "-", "mul": "*"}
+_COMPARE = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_PLAIN = {"abs", "floor", "ceil", "sign"}
+_DOUBLES = {*_BINARY, *_PLAIN, "exp", "div", "mod", "neg", "trunc", "round", "sqrt", "ln", "log10", "power"}
+
+
+class Dialect:
+    """DuckDB's way of writing, which the others change where they differ."""
+
+    name = "duckdb"
+    types: ClassVar[dict[Kind, str]] = {
+        Kind.BOOLEAN: "BOOLEAN",
+        Kind.INTEGER: "BIGINT",
+        Kind.NUMBER: "DOUBLE",
+        Kind.TEXT: "VARCHAR",
+        Kind.DATE: "DATE",
+        Kind.TIMESTAMP: "TIMESTAMP",
+    }
+    huge = "HUGEINT"
+
+    # ------------------------------------------------------------ words
+
+    def quoted(self, name: str) -> str:
+        """A name from the schema."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def literal(self, value: Value | Fraction | None) -> str:
+        """A public value."""
+        if value is None or isinstance(value, bool):
+            return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
+        if isinstance(value, str):
+            return "'" + value.replace("'", "''") + "'"
+        if isinstance(value, datetime):
+            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+        if isinstance(value, date):
+            return f"DATE '{value.isoformat()}'"
+        if isinstance(value, int) and abs(value) < 2**62:
+            return str(value)
+        return self.double(float(value))
+
+    def double(self, value: float) -> str:
+        """A floating-point constant."""
+        return f"CAST({value!r} AS {self.types[Kind.NUMBER]})"
+
+    def try_cast(self, text: str, kind: Kind) -> str:
+        """A cast that gives NULL where it cannot be made."""
+        return f"TRY_CAST({text} AS {self.types[kind]})"
+
+    def stored(self, text: str, kind: Kind) -> str:
+        """A column of a table, as the type that its kind stands for."""
+        return self.try_cast(text, kind)
+
+    def is_nan(self, text: str) -> str:
+        """Whether a double is no number."""
+        return f"isnan({text})"
+
+    def keyed_hash(self, secret: str, texts: list[str]) -> str:
+        """A number that only depends on a row's own content and on a secret."""
+        return f"hash({self.literal(secret)}, {', '.join(texts)})"
+
+    def whole(self, text: str) -> str:
+        """A bounded double as a 64-bit integer."""
+        return f"CAST(floor({text} + 0.5) AS BIGINT)"
+
+    def toward_zero(self, top: str, bottom: str) -> str:
+        """Integer division of huge integers, rounded toward zero; the bottom is positive."""
+        return f"(CASE WHEN {top} < 0 THEN -((-({top})) // ({bottom})) ELSE ({top}) // ({bottom}) END)"
+
+    def root_above(self, text: str) -> str:
+        """An integer at least the root of a huge integer; a double's root is off by far less than the margin."""
+        return f"(CAST(ceil(sqrt(CAST({text} AS DOUBLE)) * 1.000000000001) AS {self.huge}) + 1)"
+
+    def inline(self) -> str:
+        """The hint that a WITH part is cheap to read again."""
+        return " NOT MATERIALIZED"
+
+    def calendar(self, value: Expr, text: str) -> str:
+        """A date or timestamp inside the years 1 to 9999, else NULL."""
+        first, last = date(1, 1, 1), date(9999, 12, 31)
+        if value.kind is Kind.TIMESTAMP:
+            first, last = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
+        return f"(CASE WHEN {text} BETWEEN {self.literal(first)} AND {self.literal(last)} THEN {text} END)"
+
+    # ------------------------------------------------------------ operations
+
+    def number(self, value: Expr, text: str) -> str:
+        """The value as a double."""
+        if value.op in _DOUBLES or (value.op == "column" and value.kind is Kind.NUMBER):
+            return text
+        return f"CAST({text} AS {self.types[Kind.NUMBER]})"
+
+    def operation(self, value: Expr, parts: list[str]) -> str:
+        """The operation on parts that are printed already."""
+        op, args = value.op, value.args
+        numbers = [self.number(arg, part) for arg, part in zip(args, parts, strict=True)]
+        if op in _BINARY:
+            return f"({numbers[0]} {_BINARY[op]} {numbers[1]})"
+        if op in _COMPARE:
+            return f"({parts[0]} {_COMPARE[op]} {parts[1]})"
+        if op in _PLAIN:
+            return f"{op}({numbers[0]})"
+        simple = _SIMPLE.get(op)
+        if simple is not None:
+            return simple.format(*parts, n=numbers)
+        return getattr(self, f"_{op}")(value, parts, numbers)  # type: ignore[no-any-return]
+
+    def _present(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        """Whether there is a value, and it is a number."""
+        there = f"({parts[0]} IS NOT NULL)"
+        return there if value.args[0].kind is not Kind.NUMBER else f"({there} AND NOT {self.is_nan(numbers[0])})"
+
+    def _exp(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"exp({numbers[0]})"
+
+    def _mod(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"({numbers[0]} % NULLIF({numbers[1]}, 0))"
+
+    def _round(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"round({numbers[0]}, {value.param})"
+
+    def _in(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"({parts[0]} IN ({', '.join(parts[1:])}))"
+
+    def _and(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"({' AND '.join(parts)})"
+
+    def _least(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"{value.op}({', '.join(numbers if value.kind.is_number else parts)})"
+
+    _greatest = _least
+
+    def _coalesce(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"coalesce({', '.join(numbers if value.kind is Kind.NUMBER else parts)})"
+
+    def _case(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        branches = " ".join(f"WHEN {c} THEN {v}" for c, v in zip(parts[:-1:2], parts[1:-1:2], strict=True))
+        return f"(CASE {branches} ELSE {parts[-1]} END)"
+
+    def _like(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"({parts[0]} {value.op.upper()} {self.literal(value.param)})"
+
+    _ilike = _like
+
+    def _substring(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        start, length = value.param
+        return f"substring({parts[0]}, {start}{'' if length is None else f', {max(0, length)}'})"
+
+    def _left(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"{value.op}({parts[0]}, {value.param})"
+
+    _right = _left
+
+    def _concat(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"concat({', '.join(parts)})"
+
+    def _replace(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"replace({parts[0]}, {self.literal(value.param[0])}, {self.literal(value.param[1])})"
+
+    def _starts_with(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"starts_with({parts[0]}, {self.literal(value.param)})"
+
+    def _contains(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"(position({self.literal(value.param)} IN {parts[0]}) > 0)"
+
+    def _extract(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        safe = self.calendar(value.args[0], parts[0])
+        return f"CAST(floor(extract({value.param} FROM {self.try_cast(safe, Kind.TIMESTAMP)})) AS BIGINT)"
+
+    def _date_trunc(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        safe = self.calendar(value.args[0], parts[0])
+        return self.try_cast(f"date_trunc('{value.param}', {safe})", value.kind)
+
+    def _date_diff(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        first, second = (self.calendar(arg, part) for arg, part in zip(value.args, parts, strict=True))
+        return f"date_diff('{value.param}', {first}, {second})"
+
+    def _cast(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        if value.kind is Kind.TEXT and value.args[0].kind is Kind.NUMBER:
+            return self.try_cast(f"({parts[0]} + 0.0)", Kind.TEXT)  # 0 and -0 are equal, and must look so
+        return self.try_cast(parts[0], value.kind)
+
+
+class PostgresDialect(Dialect):
+    """PostgreSQL. Doubles raise on overflow there, so numbers are held to 10^30 where they are read.
+
+    Casts from text raise on bad text before version 16; the engine that runs this text must refuse them.
+    """
+
+    name = "postgres"
+    types = Dialect.types | {Kind.NUMBER: "double precision", Kind.TEXT: "text", Kind.BOOLEAN: "boolean"}
+    huge = "numeric"
+    _LARGEST = "1e30"  # products of ten such numbers are still doubles
+
+    def stored(self, text: str, kind: Kind) -> str:
+        cast = f"CAST({text} AS {self.types[kind]})"
+        if kind is not Kind.NUMBER:
+            return cast
+        return (
+            f"(CASE WHEN {text} = 'NaN' THEN NULL WHEN {text} > {self._LARGEST} THEN {self._LARGEST} "
+            f"WHEN {text} < -{self._LARGEST} THEN -{self._LARGEST} ELSE {cast} END)"
+        )
+
+    def try_cast(self, text: str, kind: Kind) -> str:
+        if kind is Kind.INTEGER:
+            return f"(CASE WHEN {text} BETWEEN -9e18 AND 9e18 THEN CAST({text} AS bigint) END)"
+        return f"CAST({text} AS {self.types[kind]})"
+
+    def is_nan(self, text: str) -> str:
+        return f"({text} = 'NaN'::double precision)"
+
+    def keyed_hash(self, secret: str, texts: list[str]) -> str:
+        return f"hashtextextended(ROW({', '.join(texts)})::text, {int(secret[:15] or '0', 16)})"
+
+    def toward_zero(self, top: str, bottom: str) -> str:
+        return f"div({top}, {bottom})"
+
+    def root_above(self, text: str) -> str:
+        return f"(ceil(sqrt({text})) + 1)"
+
+    def _exp(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        x = numbers[0]
+        return f"(CASE WHEN {x} > 600 THEN 1e260 WHEN {x} IS NOT NULL THEN exp(greatest({x}, -600)) END)"
+
+    def _mod(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        top, bottom = numbers
+        return f"({top} - {bottom} * trunc({top} / NULLIF({bottom}, 0)))"
+
+    def _cast(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        if value.kind is Kind.INTEGER and value.args[0].kind is Kind.BOOLEAN:
+            return f"CAST(CAST({parts[0]} AS integer) AS bigint)"
+        return self.try_cast(parts[0], value.kind)
+
+    def _round(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        scale = self.double(10.0**value.param)
+        return f"(round({numbers[0]} * {scale}) / {scale})"
+
+    def _like(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"({parts[0]} {value.op.upper()} {self.literal(value.param)} ESCAPE '')"
+
+    _ilike = _like
+
+    def _date_diff(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        first, second = (f"CAST({part} AS date)" for part in parts)
+        if value.param == "day":
+            return f"({second} - {first})"
+        starts = [f"CAST(date_trunc('{value.param}', {day}) AS date)" for day in (first, second)]
+        if value.param == "week":
+            return f"(({starts[1]} - {starts[0]}) / 7)"
+        months = [f"(extract(year FROM {start}) * 12 + extract(month FROM {start}))" for start in starts]
+        size = {"month": 1, "quarter": 3, "year": 12}[value.param]
+        return f"CAST(floor(({months[1]} - {months[0]}) / {size}) AS bigint)"
+
+
+_SIMPLE = {
+    "div": "({n[0]} / NULLIF({n[1]}, 0))",
+    "neg": "(-{n[0]})",
+    "trunc": "trunc({n[0]})",
+    "sqrt": "(CASE WHEN {n[0]} >= 0 THEN sqrt({n[0]}) END)",
+    "ln": "(CASE WHEN {n[0]} > 0 THEN ln({n[0]}) END)",
+    "log10": "(CASE WHEN {n[0]} > 0 THEN log10({n[0]}) END)",
+    "power": "pow({n[0]} + 0.0, {n[1]})",
+    "or": "({0} OR {1})",
+    "pipe": "({0} || {1})",
+    "not": "(NOT {0})",
+    "isnull": "({0} IS NULL)",
+    "not_null": "({0} IS NOT NULL)",
+    "same": "({0} IS NOT DISTINCT FROM {1})",
+    "nullif": "NULLIF({0}, {1})",
+    "lower": "lower({0})",
+    "upper": "upper({0})",
+    "trim": "trim({0})",
+    "length": "length({0})",
+}
+DIALECTS: dict[str, Dialect] = {"duckdb": Dialect(), "postgres": PostgresDialect()}

@@ -1,0 +1,105 @@
+"""The scalar functions that a question may use: each is total, reads nothing else and always gives the same value.
+
+    name of the parser's node (or of a function it does not know) -> our operation, its parts and their kinds
+
+A new function is one line here, one rule in ``facts.py`` and one template per engine in ``print.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """An operation, the parts of the parser's node that are its arguments, and the kind of each.
+
+    Kinds: ``n`` number, ``t`` text, ``d`` date or timestamp, ``b`` boolean, ``*`` any (all alike). An upper-case
+    letter means that the argument must be a literal, which becomes part of the operation.
+    """
+
+    op: str
+    parts: tuple[str, ...]
+    kinds: str
+    about: str = ""
+
+
+def _one(op: str, kind: str, about: str = "") -> Function:
+    return Function(op, ("this",), kind, about)
+
+
+def _two(op: str, kinds: str, about: str = "") -> Function:
+    return Function(op, ("this", "expression"), kinds, about)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "Add": _two("add", "nn", "x + y"),
+    "Sub": _two("sub", "nn", "x - y"),
+    "Mul": _two("mul", "nn", "x * y"),
+    "Div": _two("div", "nn", "x / y, missing if y is 0"),
+    "IntDiv": _two("int_div", "nn", "x // y, missing if y is 0"),
+    "Mod": _two("mod", "nn", "x % y, missing if y is 0"),
+    "Neg": _one("neg", "n", "-x"),
+    "Abs": _one("abs", "n", "ABS(x)"),
+    "Sign": _one("sign", "n", "SIGN(x)"),
+    "Floor": _one("floor", "n", "FLOOR(x)"),
+    "Ceil": _one("ceil", "n", "CEIL(x)"),
+    "Trunc": _one("trunc", "n", "TRUNC(x)"),
+    "Round": Function("round", ("this", "decimals"), "nN", "ROUND(x, digits)"),
+    "Sqrt": _one("sqrt", "n", "SQRT(x), missing below 0"),
+    "Ln": _one("ln", "n", "LN(x), missing at 0 and below"),
+    "Exp": _one("exp", "n", "EXP(x)"),
+    "Pow": _two("power", "nn", "POWER(x, y)"),
+    "Least": Function("least", ("this", "expressions"), "*", "LEAST(x, ...)"),
+    "Greatest": Function("greatest", ("this", "expressions"), "*", "GREATEST(x, ...)"),
+    "clip": Function("clip", ("expressions",), "nnn", "CLIP(x, lower, upper)"),
+    "Coalesce": Function("coalesce", ("this", "expressions"), "*", "COALESCE(x, ...)"),
+    "Nullif": _two("nullif", "*", "NULLIF(x, y)"),
+    "EQ": _two("eq", "*", "x = y"),
+    "NEQ": _two("ne", "*", "x <> y"),
+    "LT": _two("lt", "*", "x < y"),
+    "LTE": _two("le", "*", "x <= y"),
+    "GT": _two("gt", "*", "x > y"),
+    "GTE": _two("ge", "*", "x >= y"),
+    "NullSafeEQ": _two("same", "*", "x IS NOT DISTINCT FROM y"),
+    "And": _two("and", "bb", "AND"),
+    "Or": _two("or", "bb", "OR"),
+    "Not": _one("not", "b", "NOT"),
+    "Like": _two("like", "tT", "LIKE with a literal pattern"),
+    "ILike": _two("ilike", "tT", "ILIKE with a literal pattern"),
+    "Lower": _one("lower", "t", "LOWER(s)"),
+    "Upper": _one("upper", "t", "UPPER(s)"),
+    "Trim": _one("trim", "t", "TRIM(s)"),
+    "Length": _one("length", "t", "LENGTH(s)"),
+    "Substring": Function("substring", ("this", "start", "length"), "tNN", "SUBSTRING(s, start, length)"),
+    "Left": _two("left", "tN", "LEFT(s, n)"),
+    "Right": _two("right", "tN", "RIGHT(s, n)"),
+    "Concat": Function("concat", ("expressions",), "t", "CONCAT(s, ...)"),
+    "DPipe": _two("pipe", "tt", "s || t"),
+    "Replace": Function("replace", ("this", "expression", "replacement"), "tTT", "REPLACE(s, from, to)"),
+    "StartsWith": _two("starts_with", "tT", "STARTS_WITH(s, t)"),
+    "Contains": _two("contains", "tT", "CONTAINS(s, t)"),
+    "TimestampTrunc": Function("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
+    "DateTrunc": Function("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
+    "Extract": Function("extract", ("expression", "this"), "dU", "EXTRACT(part FROM day)"),
+    "Year": _one("extract:year", "d", "YEAR(day)"),
+    "Quarter": _one("extract:quarter", "d", "QUARTER(day)"),
+    "Month": _one("extract:month", "d", "MONTH(day)"),
+    "Day": _one("extract:day", "d", "DAY(day)"),
+    "DayOfMonth": _one("extract:day", "d", "DAYOFMONTH(day)"),
+    "DayOfWeek": _one("extract:dow", "d", "DAYOFWEEK(day)"),
+    "DayOfYear": _one("extract:doy", "d", "DAYOFYEAR(day)"),
+    "WeekOfYear": _one("extract:week", "d", "WEEKOFYEAR(day)"),
+    "Week": _one("extract:week", "d", "WEEK(day)"),
+    "Hour": _one("extract:hour", "d", "HOUR(time)"),
+    "Minute": _one("extract:minute", "d", "MINUTE(time)"),
+    "Second": _one("extract:second", "d", "SECOND(time)"),
+    "DateDiff": Function("date_diff", ("expression", "this", "unit"), "ddU", "DATE_DIFF(unit, from, to)"),
+    "If": Function("if", ("this", "true", "false"), "b**", "IF(condition, x, y)"),
+    "date_part": Function("date_part", ("expressions",), "Td", "DATE_PART(part, day)"),
+}
+
+TIME_UNITS = ("day", "week", "month", "quarter", "year")
+TRUNCATIONS = (*TIME_UNITS, "hour", "minute", "second")
+TIME_PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "doy", "week", "hour", "minute", "second")
+SAME_PART = {"dayofweek": "dow", "dayofmonth": "day", "dayofyear": "doy", "weekofyear": "week", "weekday": "dow"}

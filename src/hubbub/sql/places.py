@@ -1,0 +1,49 @@
+"""Refusals that point at the place in the analyst's text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from hubbub.terms import QueryError
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of the analyst's text."""
+
+    text: str
+    start: int
+    end: int
+
+    def words(self) -> str:
+        """Line and column, the line itself, and a mark under the stretch."""
+        before = self.text[: self.start]
+        line = before.count("\n") + 1
+        column = self.start - (before.rfind("\n") + 1)
+        whole = self.text.split("\n")[line - 1]
+        shown = "".join(sign if sign.isprintable() else " " for sign in whole)
+        width = max(1, min(self.end - self.start + 1, len(whole) - column))
+        return f"line {line}, column {column + 1}:\n    {shown}\n    {' ' * column}{'^' * width}"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The analyst's text, for messages; it goes nowhere else."""
+
+    text: str
+
+    def refusal(self, error: type[QueryError], node: exp.Expr | None, what: str, *, why: str, fix: str) -> QueryError:
+        """The error, with the place of the node if it is known."""
+        place = self.place(node)
+        return error(f"{what} At {place.words()}" if place else what, why=why, fix=fix)
+
+    def place(self, node: exp.Expr | None) -> Place | None:
+        """Where the node stands: the parser marks names, literals and functions; others reach over their parts."""
+        if node is None:
+            return None
+        spots = [(part.meta["start"], part.meta["end"]) for part in node.walk() if "start" in part.meta]
+        if not spots:
+            return self.place(node.parent) if node.parent is not None else None
+        return Place(self.text, min(start for start, _ in spots), max(end for _, end in spots))

@@ -1,0 +1,259 @@
+"""Relations -> the engine's text: scans, joins, subqueries, and expressions over their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hubbub.sql.dialects import Dialect
+from hubbub.sql.expressions import Expr
+from hubbub.sql.queries import Inside, Item, Rows, Scan, Windowed, person
+from hubbub.sql.schema import Dataset, Kind, Table
+
+PERSON = "_hb_u"
+RANK, NUMBER = "_hb_rank", "_hb_rows"  # what `prepare` stores with each row
+_COARSE = 2.0**62  # a value is summed per person within so many grid steps; without a grid, of a millionth
+
+
+class RowsPrinter:
+    """Prints everything below a question; whatever it prints stays inside one person."""
+
+    def __init__(self, dataset: Dataset, dialect: Dialect) -> None:
+        self.dataset, self.dialect = dataset, dialect
+        self._whole_people = all(kind is Kind.INTEGER for kind in _unit_kinds(dataset))
+
+    # ------------------------------------------------------------ expressions
+
+    def expr(self, value: Expr, ties: tuple[str, ...] = ()) -> str:
+        """The expression as text; ``ties`` break the order of equal rows in windows."""
+        if value.op == "column":
+            return f"{value.param[0]}.{self.dialect.quoted(value.param[1])}"
+        if value.op == "literal":
+            return self.dialect.literal(value.param)
+        if value.op == "exists":
+            return self._exists(value.param)
+        parts = [self.expr(part, ties) for part in value.args]
+        if value.op == "window":
+            return self._window(value, parts, ties)
+        if value.op in ("aggregate", "aggregate_if"):
+            return self._aggregate(value, parts)
+        return self.dialect.operation(value, parts)
+
+    def typed(self, value: Expr, ties: tuple[str, ...] = ()) -> str:
+        """The expression in the engine's type of its kind: arithmetic is in doubles, and integers leave as such."""
+        text = self.expr(value, ties)
+        if value.kind is Kind.INTEGER and value.op not in ("column", "literal"):
+            return self.dialect.try_cast(text, Kind.INTEGER)
+        return text
+
+    def key(self, value: Expr) -> str:
+        """A group key: what the engine tells apart, everybody does. Dates outside the calendar are missing."""
+        text = self.typed(value)
+        return self.dialect.calendar(value, text) if value.kind in (Kind.DATE, Kind.TIMESTAMP) else text
+
+    def _exists(self, inside: Inside) -> str:
+        conditions = [self.expr(inside.where)] if inside.where is not None else []
+        if inside.outer:
+            conditions.append(f"{person(inside.source)}.{PERSON} = {inside.outer}.{PERSON}")
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        return f"EXISTS (SELECT 1 FROM {self.items(inside.source, [inside.where])}{where})"
+
+    def _window(self, value: Expr, parts: list[str], ties: tuple[str, ...]) -> str:
+        spec: Windowed = value.param
+        own, ordered = parts[: spec.arguments], parts[len(parts) - len(spec.descending) :]
+        partition = [f"{spec.alias}.{PERSON}", *parts[spec.arguments : len(parts) - len(spec.descending)]]
+        order = [
+            f"{text} {'DESC' if down else 'ASC'} NULLS LAST"
+            for text, down in zip(ordered, spec.descending, strict=True)
+        ]
+        order += ties if spec.function in ("row_number", "lag", "lead", "first_value", "last_value") else ()
+        over = f"PARTITION BY {', '.join(partition)}" + (f" ORDER BY {', '.join(order)}" if order else "")
+        if spec.function in ("sum", "avg"):
+            total = f"sum({self._fine(value.args[0], own[0])}) OVER ({over})"
+            return self._scaled(value.args[0], total, f"count({own[0]}) OVER ({over})", spec.function)
+        if spec.function in ("lag", "lead") and spec.arguments == 2:
+            own[1] = str(int(value.args[1].param)) if value.args[1].op == "literal" else "1"
+        return f"{spec.function}({', '.join(own) or ('*' if spec.function == 'count' else '')}) OVER ({over})"
+
+    def _aggregate(self, value: Expr, parts: list[str]) -> str:
+        """An exact aggregate of one person's rows, clamped to the bounds that are claimed of it."""
+        given = f" FILTER (WHERE {parts[-1]})" if value.op == "aggregate_if" else ""
+        argument = parts[0] if len(parts) > bool(given) else None
+        function = value.param.function
+        if function == "count":
+            inside = "*" if argument is None else f"{'DISTINCT ' if value.param.distinct else ''}{argument}"
+            text = f"count({inside}){given}"
+        elif function in ("sum", "avg"):
+            assert argument is not None
+            total = f"sum({self._fine(value.args[0], argument)}){given}"
+            text = self._scaled(value.args[0], total, f"count({argument}){given}", function)
+        else:
+            text = f"{function}({argument}){given}"
+        return self._clamped(value, text)
+
+    def _fine(self, value: Expr, text: str) -> str:
+        """A number as an integer on a grid, so that its sum does not depend on the order of rows."""
+        number = self.dialect.number(value, text)
+        step = float(value.facts.step) if value.facts.step else 1e-6
+        ends = (self.dialect.double(-_COARSE), self.dialect.double(_COARSE))
+        held = f"least(greatest({number} / {self.dialect.double(step)}, {ends[0]}), {ends[1]})"
+        return f"CASE WHEN NOT {self.dialect.is_nan(number)} THEN {self.dialect.whole(held)} END"
+
+    def _scaled(self, value: Expr, total: str, count: str, function: str) -> str:
+        step = self.dialect.double(float(value.facts.step) if value.facts.step else 1e-6)
+        scaled = f"CAST({total} AS {self.dialect.types[Kind.NUMBER]}) * {step}"
+        return f"({scaled})" if function == "sum" else f"({scaled} / NULLIF({count}, 0))"
+
+    def _clamped(self, value: Expr, text: str) -> str:
+        facts = value.facts
+        if not facts.kind.is_number or value.param.function not in ("count", "sum"):
+            return text
+        if facts.upper is not None:
+            text = f"least({text}, {self.dialect.literal(facts.upper)})"
+        if facts.lower is not None and value.param.function == "sum":
+            text = f"greatest({text}, {self.dialect.literal(facts.lower)})"
+        return text
+
+    # ------------------------------------------------------------ FROM
+
+    def items(self, items: tuple[Item, ...], values: Iterable[Expr | None], extra: tuple[str, ...] = ()) -> str:
+        """The FROM clause; ``values`` are the expressions that use it, ``extra`` columns of the first scan."""
+        used = set(_columns([*values, *(item.on for item in items)]))
+        parts = []
+        for item in items:
+            names = sorted(name for alias, name in used if alias == item.alias)
+            body = self._body(item, names, extra if item is items[0] else ())
+            if item.how == "from":
+                parts.append(f"{body} AS {item.alias}")
+            else:
+                word = "LEFT JOIN" if item.how == "left" else "JOIN"
+                parts.append(f"{word} {body} AS {item.alias} ON {self._on(item, items)}")
+        return " ".join(parts)
+
+    def _on(self, item: Item, items: tuple[Item, ...]) -> str:
+        conditions = [self.expr(item.on)] if item.on is not None else []
+        whom = person(items)
+        if item.rows.private and whom != item.alias:
+            conditions.append(f"{item.alias}.{PERSON} = {whom}.{PERSON}")
+        return f"({' AND '.join(conditions) or 'TRUE'})"
+
+    def _body(self, item: Item, names: list[str], extra: tuple[str, ...]) -> str:
+        if isinstance(item.rows, Scan):
+            return f"({self._scan(item.rows.table, names, extra, unique=item.how != 'from')})"
+        return f"({self.rows(item.rows)})"
+
+    def _scan(self, table: Table, names: list[str], extra: tuple[str, ...], *, unique: bool) -> str:
+        """A declared table: the person, and the columns that are used, each as the type of its kind."""
+        quoted = self.dialect.quoted
+        columns = []
+        for name in names:
+            declared = table.column(name)
+            assert declared is not None
+            columns.append(f"{self._stored(f's.{quoted(name)}', declared.kind)} AS {quoted(name)}")
+        columns += [f"s.{name}" for name in extra]
+        source = f"{quoted(table.name)} AS s"
+        if not table.public and self.dataset.unit:
+            whom, source = self._owner(table, source)
+            columns = [f"{whom} AS {PERSON}", *columns]
+        told = ", ".join(columns) or "1 AS one"
+        if table.public and unique and table.key and not self.dataset.unit:
+            declared = table.column(table.key)  # a public key that is not unique must not multiply rows
+            assert declared is not None
+            key = self._stored(f"s.{quoted(table.key)}", declared.kind)
+            order = ", ".join([key, *(column.rpartition(" AS ")[0] for column in columns)])
+            return f"SELECT DISTINCT ON ({key}) {told} FROM {source} ORDER BY {order}"
+        return f"SELECT {told} FROM {source}"
+
+    def _person(self, text: str, table: Table, name: str) -> str:
+        """What tells people apart: integers as they are, everything else as text, so that comparing never fails."""
+        if self._whole_people:
+            return self._whole(text, table, name)
+        if _kind(table, name) is Kind.NUMBER:  # 0 and -0 are one person, and so are all that are no number
+            return f"(CASE WHEN {text} = 0 THEN '0' ELSE replace({self._text(text)}, '-nan', 'nan') END)"
+        return self._text(text)
+
+    def _whole(self, text: str, table: Table, name: str) -> str:
+        declared = table.column(name)
+        return self.dialect.stored(text, Kind.INTEGER) if declared is not None and declared.from_text else text
+
+    def _text(self, text: str) -> str:
+        return f"CAST({text} AS {self.dialect.types[Kind.TEXT]})"
+
+    def _stored(self, text: str, kind: Kind) -> str:
+        return (
+            f"CAST({text} AS {self.dialect.types[Kind.TEXT]})"
+            if kind is Kind.OPAQUE
+            else self.dialect.stored(text, kind)
+        )
+
+    def _owner(self, table: Table, source: str) -> tuple[str, str]:
+        """The person of a row, and the source with what is needed to find out.
+
+        A row whose link leads to several people is the first one's: every row then has one owner, whom it leaves with.
+        """
+        link = table.link
+        assert link is not None
+        column = f"s.{self.dialect.quoted(link.column)}"
+        if not link.table or f"{link.table}.{link.key}".lower() == self.dataset.unit.lower():
+            return self._person(column, table, link.column), source
+        parent = self.dataset.table(link.table)
+        assert parent is not None
+        whom, inner = self._owner(parent, f"{self.dialect.quoted(parent.name)} AS s")
+        key = f"s.{self.dialect.quoted(link.key)}"
+        if {_kind(table, link.column), _kind(parent, link.key)} != {Kind.INTEGER}:
+            column, key = self._text(column), self._text(key)  # other types may not compare without failing
+        else:
+            column, key = self._whole(column, table, link.column), self._whole(key, parent, link.key)
+        owners = f"(SELECT {key} AS k, min({whom}) AS {PERSON} FROM {inner} GROUP BY 1) AS o"
+        return f"o.{PERSON}", f"{source} JOIN {owners} ON {column} = o.k"
+
+    # ------------------------------------------------------------ subqueries
+
+    def rows(self, rows: Rows) -> str:
+        """A subquery inside one person."""
+        values = [field.value for field in rows.fields]
+        inside = [*values, rows.where, rows.having, *(rows.keys or ())]
+        source = self.items(rows.source, inside)
+        own = {item.alias for item in rows.source}
+        places = sorted(place for place in set(_columns(inside)) if place[0] in own)
+        ties = tuple(self.expr(Expr("column", param=place)) for place in places)
+        whom = person(rows.source)
+        columns = [f"{self.typed(field.value, ties)} AS {self.dialect.quoted(field.name)}" for field in rows.fields]
+        groups = [self.expr(key) for key in rows.keys or ()]
+        conditions = [self.expr(rows.where)] if rows.where is not None else []
+        if whom and rows.private and self.dataset.unit:
+            columns.insert(0, f"{whom}.{PERSON} AS {PERSON}")
+            groups.insert(0, f"{whom}.{PERSON}")
+            conditions.append(f"{whom}.{PERSON} IS NOT NULL")
+        text = f"SELECT {'DISTINCT ' if rows.distinct else ''}{', '.join(columns)} FROM {source}"
+        text += f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        if rows.keys is not None:
+            text += f" GROUP BY {', '.join(dict.fromkeys(groups))}" if groups else ""
+            text += f" HAVING {self.expr(rows.having)}" if rows.having is not None else ""
+        return text
+
+
+def _unit_kinds(dataset: Dataset) -> set[Kind | None]:
+    """The kinds of the columns that hold the person."""
+    linked = [(table, table.link) for table in dataset.tables if table.link is not None]
+    return {
+        _kind(table, link.column)
+        for table, link in linked
+        if not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower()
+    }
+
+
+def _kind(table: Table, name: str) -> Kind | None:
+    declared = table.column(name)
+    return None if declared is None else declared.kind
+
+
+def _columns(values: Iterable[Expr | None]) -> Iterator[tuple[str, str]]:
+    """Every column that the expressions use, as (alias, name)."""
+    for value in values:
+        if value is None:
+            continue
+        if value.op == "column":
+            yield value.param
+        elif value.op == "exists":
+            yield from _columns([value.param.where, *(item.on for item in value.param.source)])
+        yield from _columns(value.args)

@@ -1,0 +1,112 @@
+"""What is public about a dataset: tables, columns, bounds, keys, and whom a row belongs to.
+
+Everything the planner and the preview see is here. It is declared by the owner or read from a schema (names and
+types), never from rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from fractions import Fraction
+
+from hubbub.terms import Budget, Neighbours
+
+Value = bool | int | float | str | date | datetime  # a public key or a literal; float only where it is no integer
+
+
+class Kind(StrEnum):
+    """The types that a query can speak of."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    NUMBER = "number"
+    TEXT = "text"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    OPAQUE = "opaque"  # lists, structs, blobs: usable as the unit alone
+
+    @property
+    def is_number(self) -> bool:
+        """Whether arithmetic makes sense."""
+        return self in (Kind.INTEGER, Kind.NUMBER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column and what is declared of it.
+
+    ``lower`` and ``upper`` count in the column's own units; of a date, in days since 1970-01-01, of a timestamp, in
+    microseconds since then. ``step`` is the grid on which it is summed. ``values`` are the public keys.
+    ``max_per_unit`` is how many different values of this column one person has at most, and ``max_rows_per_unit`` how
+    many rows with any one value of it.
+    """
+
+    name: str
+    kind: Kind
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    step: Fraction | None = None
+    values: tuple[Value, ...] | None = None
+    max_per_unit: int | None = None
+    max_rows_per_unit: int | None = None
+    from_text: bool = False  # the source has text there, which is read as the kind
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """From a row to a person: ``column`` holds a value of ``table.key``; no table if it is the unit itself."""
+
+    column: str
+    table: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table: where it is, whose rows it holds, and what is declared of its columns.
+
+    ``link`` leads to the person (None: a public table, or every row is a unit by itself). ``max_rows_per_unit`` caps
+    one person's rows. ``rows`` is a public hint of the number of rows, for previews of averages. ``key`` is the
+    column whose value no two rows share.
+    """
+
+    name: str
+    source: object = field(default="", repr=False, compare=False)  # may be a table in memory: never shown
+    columns: tuple[Column, ...]
+    link: Link | None = None
+    key: str = ""
+    max_rows_per_unit: int | None = None
+    rows: int | None = None
+    public: bool = False
+    prepared: bool = False  # it carries each row's rank and number of rows within its person
+    why: str = ""
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, whatever its case, as in SQL."""
+        wanted = name.lower()
+        return next((column for column in self.columns if column.name.lower() == wanted), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """Everything public about a dataset; ``unit`` is empty if every row is protected by itself."""
+
+    name: str
+    population: str
+    unit: str
+    budget: Budget | None
+    tables: tuple[Table, ...]
+    engine: str = "duckdb"
+    version: str = "1"
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    ledger: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)  # who declared it, when: for `describe`
+
+    def table(self, name: str) -> Table | None:
+        """The table of that name, whatever its case."""
+        wanted = name.lower()
+        return next((table for table in self.tables if table.name.lower() == wanted), None)

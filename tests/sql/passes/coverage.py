@@ -1,0 +1,85 @@
+"""docs/sql-coverage.md, made from the fixtures: what can be asked, what is refused and why, and where it runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hubbub.sql.functions import FUNCTIONS
+from hubbub.sql.parse import explained
+from hubbub.terms import HubbubError
+from tests.sql.passes.fixtures import Fixture, every
+
+PAGE = Path(__file__).parents[3] / "docs" / "sql-coverage.md"
+NOT_ON_POSTGRES = {"casts from text": "PostgreSQL stops at the first text that cannot be converted"}
+_TOP = """\
+# What can be asked
+
+Every line below is a question that the tests ask, and what becomes of it. The page is made from these questions by
+`ACCEPT=1 pytest tests/sql/passes`; a test says when it is out of date. The tables are those of a hospital: `patients`,
+`visits`, `stays` and `drugs` are about people, and `wards` is public; and of a survey, `answers`, in which every row is
+a person.
+
+*Runs on* names the engines on which the tests run the printed text of the question, with equal integers. Refusals are
+the same everywhere: they come before any engine is asked. Each refusal points at the place in the text and says the
+shortest way on; [the errors](errors/index.md) explain the codes, and [the guide](sql.md) how to ask instead.
+"""
+_SECTIONS = (
+    "Aggregates",
+    "Conditions and expressions",
+    "Groups",
+    "Joins and subqueries",
+    "Where each row is a unit",
+    "How one person is bounded",
+    "What is measured",
+    "Statements",
+    "Functions",
+    "Clauses",
+)
+
+
+def page() -> str:
+    """The whole page as it should be now."""
+    found = [fixture for fixture in every() if fixture.stage != "print"]
+    assert {fixture.section for fixture in found} == set(_SECTIONS)
+    parts = [_TOP]
+    for section in _SECTIONS:
+        told = [(fixture, *outcome(fixture)) for fixture in found if fixture.section == section]
+        told.sort(key=lambda row: row[1])  # what is answered first
+        header = "| what | question | answer | why | runs on |\n|---|---|---|---|---|\n"
+        parts.append(f"## {section}\n\n{header}" + "\n".join(_row(*row) for row in told) + "\n")
+    return "\n".join([*parts, _functions()])
+
+
+def _row(fixture: Fixture, answer: str, why: str) -> str:
+    runs = "" if answer != "answered" else "DuckDB" if fixture.name in NOT_ON_POSTGRES else "DuckDB, PostgreSQL"
+    question = " ".join(fixture.sql.split()).replace("|", "\\|")
+    shown = f"`` {question} ``" if "`" in question else f"`{question}`" if question else "(empty)"
+    return f"| {fixture.name} | {shown} | {answer} | {why} | {runs} |"
+
+
+def outcome(fixture: Fixture) -> tuple[str, str]:
+    """Whether the question is answered, and in one sentence why (not), with the code of the refusal."""
+    try:
+        planned = fixture.planned()
+    except HubbubError as error:
+        first = error.what.split(" At line ")[0].split("\n")[0]
+        return "refused", f"[{error.code}](errors/{error.code}.md): {_sentence(first)} {_sentence(error.why)}"
+    bounds = dict.fromkeys(plan.bounding.words() for plan in planned.plans)
+    told = _sentence("explained, free" if explained(fixture.sql) else "; ".join(bounds))
+    missing = NOT_ON_POSTGRES.get(fixture.name)
+    return "answered", f"{told} {missing}." if missing else told
+
+
+def _sentence(text: str) -> str:
+    text = re.sub(r"([|<>])", r"\\\1", text.rstrip("."))
+    return text[:1].upper() + text[1:] + "."
+
+
+def _functions() -> str:
+    told = dict.fromkeys(function.about for function in FUNCTIONS.values())
+    names = "\n".join(f"- `{about}`" for about in told)
+    return (
+        "## Functions that can be used\n\nEach gives a value or a missing one for every row, and never fails. Besides "
+        f"these: CASE, IN, BETWEEN, IS NULL, CAST and TRY_CAST.\n\n{names}\n"
+    )

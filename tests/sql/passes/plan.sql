@@ -1,0 +1,201 @@
+-- section: What is measured
+-- name: a count and a mean by ward
+SELECT ward, COUNT(*) AS n, AVG(cost) AS mean FROM visits GROUP BY ward
+-- expected:
+-- key ward: 3 public values
+-- m0 = COUNT(*) (sum)
+-- m1 = SUM(cost) (sum, steps of 0.01 in [0, 500000] around 250000)
+-- m2 = COUNT(cost) (sum)
+-- weights 0.4000, 0.4000, 0.2000
+-- output ward = key(0)
+-- output n = read(ref of m0)
+-- output mean = read(mean of m1, m2)
+-- note: Rows with no ward, or one outside the public values, are left out.
+
+-- name: a measure is read once
+SELECT COUNT(*) AS n, COUNT(*) AS again, SUM(cost) / COUNT(*) AS mean, AVG(cost) AS avg FROM visits
+-- expected:
+-- m0 = COUNT(*) (sum)
+-- m1 = SUM(cost) (sum, steps of 0.01 in [0, 500000])
+-- m2 = SUM(cost) (sum, steps of 0.01 in [0, 500000] around 250000)
+-- m3 = COUNT(cost) (sum)
+-- weights 0.4093, 0.2363, 0.2363, 0.1181
+-- output n = read(ref of m0)
+-- output again = read(ref of m0)
+-- output mean = div(read(ref of m1), read(ref of m0))
+-- output avg = read(mean of m2, m3)
+
+-- name: a standard deviation
+SELECT STDDEV(cost) AS s FROM visits
+-- expected:
+-- m0 = SUM(cost) (sum, steps of 1 in [0, 5000] around 2500)
+-- m1 = COUNT(cost) (sum)
+-- m2 = SUM of squares(cost) (sum, steps of 1 in [0, 5000] around 2500)
+-- weights 0.4000, 0.2000, 0.4000
+-- output s = read(variance of m0, m1, m2)
+
+-- name: quantiles of one curve
+SELECT MEDIAN(cost) AS m, QUANTILE_CONT(cost, 0.9) AS q, MAX(cost) AS high FROM visits
+-- expected:
+-- curve 0 = QUANTILE(cost), 62501 cells of 0.08 from 0
+-- weights 1.0000
+-- output m = read(quantile 0.5 of curve 0)
+-- output q = read(quantile 0.9 of curve 0)
+-- output high = read(quantile 0.99 of curve 0)
+--   note: high is the 99% quantile: the exact max is one person's value and is never told.
+
+-- name: the first day
+SELECT MIN(day) AS first FROM visits
+-- expected:
+-- curve 0 = QUANTILE(day), 365 cells of 1 from 20089
+-- weights 1.0000
+-- output first = read(quantile 0.01 of curve 0)
+--   note: first is the 1% quantile: the exact min is one person's value and is never told.
+
+-- name: a curve per ward
+SELECT ward, MEDIAN(nights) AS m FROM visits v JOIN stays s ON s.visit_id = v.visit_id GROUP BY ward
+-- expected:
+-- key ward: 3 public values
+-- curve 0 = QUANTILE(nights), 31 cells of 1 from 0
+-- weights 1.0000
+-- output ward = key(0)
+-- output m = read(quantile 0.5 of curve 0)
+-- note: Rows with no ward, or one outside the public values, are left out.
+
+-- name: a value without a grid
+SELECT SUM(CLIP(weight, 40.5, 120)) AS s FROM visits
+-- expected:
+-- m0 = SUM(CASE ... END) (sum, steps of 1e-05 in [4050000, 12000000])
+-- weights 1.0000
+-- output s = read(ref of m0)
+
+-- name: chosen keys need a count of people
+SELECT diagnosis, SUM(cost) AS s FROM visits GROUP BY diagnosis
+-- expected:
+-- key diagnosis: chosen privately
+-- m0 = SUM(cost) (sum, steps of 0.01 in [0, 500000])
+-- m1 = people (people)
+-- weights 0.3333, 0.3333, 0.3333
+-- output diagnosis = key(0)
+-- output s = read(ref of m0)
+-- note: Groups of few people usually do not appear, and some others may be missing by chance.
+
+-- name: HAVING reads a measure of its own
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING SUM(cost) > 1000
+-- expected:
+-- key ward: 3 public values
+-- m0 = COUNT(*) (sum)
+-- m1 = SUM(cost) (sum, steps of 0.01 in [0, 500000])
+-- weights 0.5000, 0.5000
+-- output ward = key(0)
+-- output n = read(ref of m0)
+-- having gt(read(ref of m1), 1000)
+-- note: Rows with no ward, or one outside the public values, are left out.
+
+-- name: shares of a pure budget
+-- with: pure
+SELECT ward, COUNT(*) AS n, AVG(cost) AS mean FROM visits GROUP BY ward
+-- expected:
+-- key ward: 3 public values
+-- m0 = COUNT(*) (sum)
+-- m1 = SUM(cost) (sum, steps of 0.01 in [0, 500000] around 250000)
+-- m2 = COUNT(cost) (sum)
+-- weights 0.3802, 0.3802, 0.2395
+-- output ward = key(0)
+-- output n = read(ref of m0)
+-- output mean = read(mean of m1, m2)
+-- note: Rows with no ward, or one outside the public values, are left out.
+
+-- name: two plans
+SELECT 'a' AS what, COUNT(*) AS n FROM visits UNION ALL SELECT 'b', COUNT(DISTINCT patient_id) FROM visits
+-- expected:
+-- m0 = COUNT(*) (sum)
+-- weights 1.0000
+-- output what = 'a'
+-- output n = read(ref of m0)
+-- UNION ALL
+-- m0 = COUNT(DISTINCT person) (people)
+-- weights 1.0000
+-- output column_1 = 'b'
+-- output column_2 = read(ref of m0)
+
+-- name: missing bounds
+SELECT SUM(weight) FROM visits
+-- expected:
+-- Unbounded [P805]: SUM(weight) needs bounds of weight.
+--   One person's value could move the answer without limit.
+--   Declare them (weight = { lower = 0, upper = 100 }, or connect(..., bounds={...})), or write SUM(CLIP(weight, 0, 100)).
+--   docs: errors/P805
+
+-- name: bounds lost in an expression
+SELECT AVG(cost * weight) FROM visits
+-- expected:
+-- Unbounded [P805]: AVG(cost * weight) needs bounds of cost * weight.
+--   One person's value could move the answer without limit.
+--   Declare them (cost * weight = { lower = 0, upper = 100 }, or connect(..., bounds={...})), or write AVG(CLIP(cost * weight, 0, 100)).
+--   docs: errors/P805
+
+-- name: chosen keys under a pure budget
+-- with: pure
+SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis
+-- expected:
+-- NoKeys [P806]: the values of diagnosis are not public, and a budget without delta cannot choose them privately.
+--   That a key exists may tell that a person is there.
+--   Declare the values: values = ["north", "south"], or connect(..., keys={...}).
+--   docs: errors/P806
+
+-- name: quantiles by keys that are not public
+SELECT diagnosis, MEDIAN(cost) FROM visits GROUP BY diagnosis
+-- expected:
+-- NoKeys [P806]: quantiles by keys that are not public cannot be told.
+--   A curve is measured for every key, also for those that nobody has.
+--   Declare the values of the key, or ask for COUNT, SUM and AVG.
+--   docs: errors/P806
+
+-- name: an answer that is too large
+SELECT DATE_TRUNC('day', day) AS d, birth_year + 0 AS y, FLOOR(cost) AS c, COUNT(*) AS n FROM visits v JOIN patients p ON p.patient_id = v.patient_id GROUP BY d, y, c
+-- expected:
+-- TooLarge [P105]: the answer would have 229,995,990 rows, and 1,000,000 are the most.
+--   Every public key has a row, whether or not anybody is there.
+--   Group by fewer or coarser keys.
+--   docs: errors/P105
+
+-- name: CASE on an aggregate
+SELECT CASE WHEN COUNT(*) > 10 THEN 1 ELSE 0 END AS many FROM visits
+-- expected:
+-- NotAllowed [P802]: 'many' does more with its aggregates than can be carried with an interval.
+--   Every number leaves with an interval; arithmetic, ROUND, ABS, SQRT, LN, EXP, LEAST and GREATEST keep one.
+--   Select the aggregates and work the rest out from the release.
+--   docs: errors/P802
+
+-- name: ROLLUP under a pure budget
+-- with: pure
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)
+-- expected:
+-- NotAllowed [P802]: ROLLUP, CUBE and GROUPING SETS need public keys, a budget with delta, sums and counts of rows, and ORDER BY columns of the answer.
+--   Totals are sums over the finest groups, whose noise must add up to a known law.
+--   Ask for each level by itself, joined by UNION ALL.
+--   docs: errors/P802
+
+-- name: ROLLUP of keys that are chosen
+SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY ROLLUP (diagnosis)
+-- expected:
+-- NotAllowed [P802]: ROLLUP, CUBE and GROUPING SETS need public keys, a budget with delta, sums and counts of rows, and ORDER BY columns of the answer.
+--   Totals are sums over the finest groups, whose noise must add up to a known law.
+--   Ask for each level by itself, joined by UNION ALL.
+--   docs: errors/P802
+
+-- name: people by ROLLUP
+SELECT ward, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY ROLLUP (ward)
+-- expected:
+-- NotAllowed [P802]: ROLLUP, CUBE and GROUPING SETS need public keys, a budget with delta, sums and counts of rows, and ORDER BY columns of the answer.
+--   Totals are sums over the finest groups, whose noise must add up to a known law.
+--   Ask for each level by itself, joined by UNION ALL.
+--   docs: errors/P802
+
+-- name: SUM of a literal
+SELECT SUM(1) AS n FROM visits
+-- expected:
+-- m0 = SUM(1) (sum, steps of 1 in [1, 1])
+-- weights 1.0000
+-- output n = read(ref of m0)
