@@ -327,6 +327,16 @@ class Ledger:
 
     # ------------------------------------------------------------ parts
 
+    def behind(self, receipt: Receipt) -> tuple[int, str]:
+        """The charge behind a receipt of this ledger, and the answer that is stored under it."""
+        self.check(receipt)
+        with self._core.book.snapshot() as view:
+            (rows,) = view.read((statements.ENTRY, {"sequence": receipt.sequence}))
+            said: dict[str, Any] = Entry(*rows[0]).fields()
+            charge = int(said.get("charge", receipt.sequence))
+            (settled,) = view.read((statements.SETTLED, {"charge": charge}))
+        return charge, str((settled[0][0] if settled else None) or "").rstrip(" ")
+
     def _events_behind(self, charge: int, request: Request) -> list[Event]:
         """The events of a charge and of all that it refines, if they answer the request's question."""
         found: list[Event] = []

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from hubbub import terms
-from hubbub.releases.formulas import Key
+from hubbub.releases.formulas import Given, Key
 from hubbub.releases.release import Release
 from hubbub.terms import MissingExtra
 
@@ -48,6 +48,8 @@ def _kind(release: Release, place: int) -> str:
     if isinstance(formula, Key):
         key = release.keys[formula.index]
         return key.kind or _kind_of(key.values)
+    if isinstance(formula, Given) and (kind := _kind_of(formula.values)) in ("date", "timestamp"):
+        return kind
     return "integer" if formula.is_whole(release.table) else "number"
 
 

@@ -1,0 +1,10 @@
+"""Private SQL: text -> tree -> checked -> bounded -> plan -> release; one small pass per file.
+
+- ``connect``      a descriptor, a file or a table in memory -> ``Connection``: ``sql``, ``preview``, ``budget``
+- ``parse`` ``check`` ``resolve`` ``bound`` ``plan`` ``print``   the compiler's passes, in that order
+"""
+
+from hubbub.sql.connect import connect
+from hubbub.sql.connection import Connection
+
+__all__ = ["Connection", "connect"]

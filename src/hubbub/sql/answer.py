@@ -1,0 +1,392 @@
+"""Noisy integers -> release: formulas, HAVING, ORDER BY, LIMIT, totals of grouping sets: all post-processing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas
+from hubbub.releases.formulas import Formula
+from hubbub.sql.expressions import Expr
+from hubbub.sql.facts import date_at
+from hubbub.sql.measure import LEVELS, Measured, Quantiles, quantiles_of
+from hubbub.sql.plans import How, Plan, Reading
+from hubbub.sql.queries import Ordering
+from hubbub.sql.schema import Kind, Value
+from hubbub.sql.spend import Spent
+from hubbub.terms import Guarantee, Receipt, root_of
+
+_PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "div": formulas.Over}
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One plan's rows, ready for the release: keys, measures, quantiles, and a mechanism's name."""
+
+    plan: Plan
+    spent: Spent
+    keys: tuple[tuple[Value | None, ...], ...]
+    measures: tuple[Measure, ...]
+    quantiles: tuple[Quantiles, ...]
+
+
+def part_of(plan: Plan, spent: Spent, measured: Measured) -> Part:
+    """A run as columns with the law of their noise."""
+    noises = [spent.noise(index) for index in range(len(plan.measures))]
+    fine = measured.fine
+    measures = tuple(
+        Measure(measure.name, measure.step / fine, Noise(noise.law, noise.scale * fine), values)
+        for measure, noise, values in zip(plan.measures, noises, measured.measures, strict=True)
+    )
+    return Part(plan, spent, measured.keys, measures, measured.quantiles)
+
+
+def release(
+    parts: Sequence[Part],
+    *,
+    question: str,
+    guarantee: Guarantee,
+    receipt: Receipt | None,
+    repeated: bool,
+    parameters: Mapping[str, str],
+    budget_left: str,
+    order: Sequence[Ordering] = (),
+    limit: int | None = None,
+    offset: int = 0,
+) -> Release:
+    """The answer to a question from what its plans measured."""
+    tables = [_Rows.of(part) for part in parts]
+    whole = tables[0] if len(tables) == 1 else _Rows.stacked(tables)
+    whole = whole.ordered(order, limit, offset)
+    return Release(
+        keys=whole.keys,
+        measures=whole.measures,
+        columns=whole.columns,
+        guarantee=guarantee,
+        receipt=receipt,
+        question=question,
+        repeated=repeated,
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.plan.notes)),
+        parameters=parameters,
+        budget_left=budget_left,
+    )
+
+
+# ---------------------------------------------------------------- rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    keys: tuple[KeyColumn, ...]
+    measures: tuple[Measure, ...]
+    columns: tuple[Output, ...]
+
+    @classmethod
+    def of(cls, part: Part) -> _Rows:
+        """The rows of one plan after HAVING, ORDER BY and LIMIT."""
+        if part.plan.levels:
+            plan = part.plan
+            whole = cls.stacked([cls.of(level) for level in _levels(part)])
+            return whole.ordered(_by_output(plan), plan.limit, plan.offset)
+        plan = part.plan
+        keys = [
+            KeyColumn(key.name, tuple(row[i] for row in part.keys), key.value.kind.value)
+            for i, key in enumerate(plan.keys)
+        ]
+        constants: list[KeyColumn] = []
+        columns = []
+        for output in plan.outputs:
+            if output.value.op == "literal" and not output.value.kind.is_number:
+                kind = output.value.kind.value
+                constants.append(KeyColumn(output.name, (output.value.param,) * len(part.keys), kind))
+                formula: Formula = formulas.Key(len(keys) + len(constants) - 1)
+            else:
+                formula = formula_of(output.value, part)
+            columns.append(Output(output.name, formula, output.about, _mechanism(output.value, part), output.notes))
+        rows = cls((*keys, *constants), part.measures, tuple(columns))
+        return rows.filtered(plan.having, part).ordered(plan.order, plan.limit, plan.offset, part)
+
+    @classmethod
+    def stacked(cls, tables: Sequence[_Rows]) -> _Rows:
+        """UNION ALL: the tables one below the other, each column's measures side by side with nothing in between."""
+        first = tables[0]
+        keys: list[KeyColumn] = []
+        columns: list[Output] = []
+        for place, output in enumerate(first.columns):
+            values, lows, highs = _told(tables, place)
+            if all(isinstance(table.columns[place].formula, formulas.Key) for table in tables):
+                kinds = {table.kind_at(place) for table in tables}
+                keys.append(KeyColumn(output.name, tuple(values), kinds.pop() if len(kinds) == 1 else ""))
+                columns.append(
+                    Output(output.name, formulas.Key(len(keys) - 1), output.about, output.mechanism, output.notes)
+                )
+            else:
+                given = formulas.Given(tuple(values), LEVELS, lows, highs)
+                columns.append(Output(output.name, given, output.about, output.mechanism, output.notes))
+        return cls(tuple(keys), (), tuple(columns))
+
+    @property
+    def table(self) -> Table:
+        lengths = [len(key.values) for key in self.keys] + [len(measure.values) for measure in self.measures]
+        lengths += [
+            len(part.values)
+            for output in self.columns
+            for part in formulas.walk(output.formula)
+            if isinstance(part, formulas.Given)
+        ]
+        return Table(self.keys, self.measures, next(iter(lengths), 1), ())
+
+    @property
+    def size(self) -> int:
+        return self.table.size
+
+    def kind_at(self, place: int) -> str:
+        """The kind of a key column."""
+        formula = self.columns[place].formula
+        return self.keys[formula.index].kind if isinstance(formula, formulas.Key) else ""
+
+    def filtered(self, condition: Expr | None, part: Part) -> _Rows:
+        """The rows for which the condition holds of the noisy values."""
+        if condition is None:
+            return self
+        values = _evaluate(condition, self, part)
+        return self.picked([i for i in range(self.size) if values[i] is True])
+
+    def ordered(self, order: Sequence[Ordering], limit: int | None, offset: int, part: Part | None = None) -> _Rows:
+        """The rows in order, and of these the first few."""
+        places = list(range(self.size))
+        for ordering in reversed(order):
+            values = _evaluate(ordering.value, self, part)
+            known = [i for i in places if values[i] is not None]
+            missing = [i for i in places if values[i] is None]
+            known.sort(key=lambda i: values[i], reverse=ordering.descending)
+            places = known + missing
+        if limit is None and not offset and places == list(range(self.size)):
+            return self
+        return self.picked(places[offset : None if limit is None else offset + limit])
+
+    def picked(self, places: Sequence[int]) -> _Rows:
+        """Some of the rows, in that order."""
+        keys = tuple(KeyColumn(key.name, tuple(key.values[i] for i in places), key.kind) for key in self.keys)
+        measures = tuple(
+            Measure(measure.name, measure.step, measure.noise, tuple(measure.values[i] for i in places))
+            for measure in self.measures
+        )
+        columns = tuple(Output(o.name, _picked(o.formula, places), o.about, o.mechanism, o.notes) for o in self.columns)
+        return _Rows(keys, measures, columns)
+
+
+def _picked(formula: Formula, places: Sequence[int]) -> Formula:
+    from hubbub.releases._formula import rebuilt
+
+    def change(part: Formula) -> Formula:
+        if not isinstance(part, formulas.Given):
+            return part
+        return formulas.Given(
+            tuple(part.values[i] for i in places),
+            part.levels,
+            tuple(tuple(column[i] for i in places) for column in part.lows),
+            tuple(tuple(column[i] for i in places) for column in part.highs),
+        )
+
+    return rebuilt(formula, change)
+
+
+def _told(tables: Sequence[_Rows], place: int) -> tuple[list[Any], Any, Any]:
+    """The values and stored intervals of a column over several tables."""
+    values: list[Any] = []
+    lows: list[list[Any]] = [[] for _ in LEVELS]
+    highs: list[list[Any]] = [[] for _ in LEVELS]
+    for table in tables:
+        formula = table.columns[place].formula
+        values += formula.evaluate(table.table)
+        for i, level in enumerate(LEVELS):
+            low, high = formula.interval(table.table, level)
+            lows[i] += list(low)
+            highs[i] += list(high)
+    return values, tuple(map(tuple, lows)), tuple(map(tuple, highs))
+
+
+def _by_output(plan: Plan) -> list[Ordering]:
+    """ORDER BY in terms of the answer's own columns, which is all that is left after stacking."""
+    values = [output.value for output in plan.outputs]
+    return [Ordering(Expr("output", param=values.index(part.value)), part.descending) for part in plan.order]
+
+
+# ---------------------------------------------------------------- formulas
+
+
+def formula_of(value: Expr, part: Part) -> Formula:
+    """The formula of an output."""
+    leaf = _LEAVES.get(value.op)
+    if leaf is not None:
+        return leaf(value, part)
+    inside = [formula_of(arg, part) for arg in value.args]
+    if value.op in _PAIRS:
+        return _PAIRS[value.op](*inside)
+    if value.op == "neg":
+        return formulas.Negate(inside[0])
+    if value.op == "round":
+        inside.append(formulas.Number(Fraction(value.param)))
+    return inside[0] if value.op == "cast" else formulas.Function(value.op, tuple(inside))
+
+
+_LEAVES: dict[str, Callable[[Expr, Part], Formula]] = {
+    "key": lambda value, part: formulas.Key(value.param),
+    "literal": lambda value, part: formulas.Number(Fraction(value.param or 0)),
+    "read": lambda value, part: _read(value.param, part),
+}
+
+
+def _read(reading: Reading, part: Part) -> Formula:
+    refs = [formulas.Ref(index) for index in reading.measures]
+    if reading.how is How.REF:
+        return refs[0]
+    if reading.how is How.MEAN:
+        return formulas.Mean(refs[0], refs[1], reading.centre, reading.lower, reading.upper)
+    if reading.how is How.VARIANCE:
+        assert reading.upper is not None
+        return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)
+    told = part.quantiles[quantiles_of(part.plan).index(reading)]
+    if part.plan.curves[reading.curve].value.kind is Kind.DATE:
+        return formulas.Given(
+            _dates(told.values), LEVELS, tuple(_dates(c) for c in told.lows), tuple(_dates(c) for c in told.highs)
+        )
+    return formulas.Given(told.values, LEVELS, told.lows, told.highs)
+
+
+def _dates(column: Sequence[float | None]) -> Any:
+    return tuple(None if value is None else date_at(Fraction(value)) for value in column)
+
+
+def _mechanism(value: Expr, part: Part) -> str:
+    """The noise of a column in words."""
+    names = []
+    for reading in _readings(value):
+        if reading.how is How.QUANTILE:
+            names.append("noisy cumulative histogram")
+        for index in reading.measures:
+            noise: Noise = part.spent.noise(index)
+            measure = part.plan.measures[index]
+            law = "discrete Gaussian" if noise.law == "gaussian" else "discrete Laplace"
+            names.append(f"{law} noise on {measure.name} (std dev {noise.std_dev() * float(measure.step):.4g})")
+    return "; ".join(dict.fromkeys(names))
+
+
+def _readings(value: Expr) -> list[Reading]:
+    if value.op == "read":
+        return [value.param]
+    return [reading for arg in value.args for reading in _readings(arg)]
+
+
+# ---------------------------------------------------------------- HAVING and ORDER BY on noisy values
+
+
+def _evaluate(value: Expr, rows: _Rows, part: Part | None) -> list[Any]:
+    """The value of an expression in each row of the noisy result; None where it is missing."""
+    if value.op == "literal":
+        return [_number(value.param)] * rows.size
+    if value.op == "output":
+        output = rows.columns[value.param]
+        return list(output.formula.evaluate(rows.table))
+    if value.op == "key":
+        return list(rows.keys[value.param].values)
+    if value.op == "read":
+        assert part is not None
+        return _reading_values(value.param, rows, part)
+    inside = [_evaluate(arg, rows, part) for arg in value.args]
+    return [_apply(value, list(args)) for args in zip(*inside, strict=True)]
+
+
+def _reading_values(reading: Reading, rows: _Rows, part: Part) -> list[Any]:
+    return list(_read(reading, part).evaluate(rows.table))
+
+
+def _apply(value: Expr, args: list[Any]) -> Any:
+    """One operation on the values of one row, in SQL's logic of three values."""
+    logic = _LOGIC.get(value.op)
+    if logic is not None:
+        return logic(args)
+    if any(arg is None for arg in args):
+        return None
+    if value.op in _COMPARE:
+        return _COMPARE[value.op](args[0], args[1])
+    return _arithmetic(value.op, [float(arg) for arg in args], value.param)
+
+
+_LOGIC: dict[str, Callable[[list[Any]], Any]] = {
+    "and": lambda args: False if False in args else None if None in args else True,
+    "or": lambda args: True if True in args else None if None in args else False,
+    "not": lambda args: None if args[0] is None else not args[0],
+    "isnull": lambda args: args[0] is None,
+    "same": lambda args: args[0] == args[1],
+    "in": lambda args: None if args[0] is None else args[0] in args[1:],
+    "coalesce": lambda args: next((arg for arg in args if arg is not None), None),
+}
+_NUMBERS: dict[str, Callable[..., float]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "mod": math.fmod,
+    "neg": lambda a: -a,
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "sqrt": math.sqrt,
+    "ln": math.log,
+    "exp": math.exp,
+    "least": min,
+    "greatest": max,
+    "cast": lambda a: a,
+}
+
+
+def _arithmetic(op: str, numbers: list[float], param: Any) -> float | None:
+    try:
+        return round(numbers[0], param) if op == "round" else float(_NUMBERS[op](*numbers))
+    except (ZeroDivisionError, ValueError, OverflowError):
+        return None
+
+
+def _number(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) else value
+
+
+# ---------------------------------------------------------------- grouping sets
+
+
+def _levels(part: Part) -> list[Part]:
+    """One part per grouping set: sums over the finest groups, so that totals agree with what they are totals of."""
+    return [_level(part, kept) for kept in part.plan.levels]
+
+
+def _level(part: Part, kept: tuple[int, ...]) -> Part:
+    """The groups that keep only some of the keys; each sums the same number of finest groups."""
+    groups: dict[tuple[Value | None, ...], list[int]] = {}
+    for row, key in enumerate(part.keys):
+        groups.setdefault(tuple(key[i] if i in kept else None for i in range(len(key))), []).append(row)
+    terms = len(next(iter(groups.values()), [0]))
+    measures = tuple(
+        Measure(
+            measure.name,
+            measure.step,
+            Noise(measure.noise.law, root_of(measure.noise.scale**2 * terms)),
+            tuple(sum(measure.values[row] for row in rows) for rows in groups.values()),
+        )
+        for measure in part.measures
+    )
+    plan = replace(part.plan, levels=(), order=(), limit=None, offset=0)
+    return Part(plan, part.spent, tuple(groups), measures, ())

@@ -1,0 +1,310 @@
+"""A connection: ask in SQL, preview for free, see the budget."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from hubbub.ledger import Ledger, Request, Reservation, Stored
+from hubbub.ledger.view import BudgetView, Line
+from hubbub.releases import Release
+from hubbub.sql import answer, measure
+from hubbub.sql.ask import Planned, Priced, plan_text, priced
+from hubbub.sql.describe import Description, describe
+from hubbub.sql.parse import explained
+from hubbub.sql.schema import Dataset
+from hubbub.sql.spend import price_of
+from hubbub.terms import NoAnswer, NotAllowed, exact
+
+if TYPE_CHECKING:
+    from hubbub.sql._suggestion import Suggestion
+    from hubbub.sql.explain import Explanation
+    from hubbub.sql.preview import Preview
+    from hubbub.sql.workloads import WorkloadRelease
+
+SECONDS = 300.0
+
+
+class Connection:
+    """A dataset, its engine and its ledger, for one analyst of one project.
+
+    Guarantee: whatever is asked, everything that is told about the population stays within its budget, for its unit and
+    neighbours.
+    Because: [WRRW23, Thm. 1] through the ledger, which is charged before data is read; each answer is as private as its
+    event says by ``docs/proofs/sql.md``.
+    Not covered: running time.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        engine: Any,
+        ledger: Ledger,
+        *,
+        project: str = "default",
+        analyst: str = "owner",
+        seconds: float = SECONDS,
+    ) -> None:
+        self.dataset, self.engine, self.ledger = dataset, engine, ledger
+        self.project, self.analyst, self.seconds = project, analyst, seconds
+        self._limit = ledger.populations()[dataset.population].promised  # its currency never changes
+        self._secret = secrets.token_hex(16)
+        self.watch: Callable[[str], None] = lambda stage: None  # told "planned", "charged", "reading", "stored"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<connection to {self.dataset.name!r}: {len(self.dataset.tables)} tables, {self.ledger!r}>"
+
+    def close(self) -> None:
+        """Let engine and ledger go."""
+        self.engine.close()
+        self.ledger.close()
+
+    # ------------------------------------------------------------ asking
+
+    def sql(
+        self,
+        text: str,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        within: object = None,
+        confidence: object = 0.95,
+        fresh: bool = False,
+        totals: Mapping[str, object] | None = None,
+        assume: object = None,
+    ) -> Release:
+        """Answer a question, for a price or (``within``) with an error.
+
+        ``totals`` bounds what one person adds up to in a COUNT or SUM, by its column. ``assume`` is a number of rows
+        per group that averages may reckon with when they promise an error. ``fresh`` pays for new noise although the
+        same question was answered before.
+        """
+        if explained(text) is not None:
+            raise NotAllowed(
+                "EXPLAIN PRIVATE is no question: it explains one, for free.",
+                why="What sql returns is an answer with a receipt.",
+                fix="Use explain(text), or `hubbub query`, which tells the two apart.",
+            )
+        told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume)
+        return self.answer(told, fresh=fresh)
+
+    def preview(
+        self,
+        text: str,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        within: object = None,
+        confidence: object = 0.95,
+        totals: Mapping[str, object] | None = None,
+        assume: object = None,
+    ) -> Preview:
+        """What the same call of ``sql`` would cost and how exact it would be: free, and no data is read."""
+        from hubbub.sql.preview import preview
+
+        told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume)
+        return preview(
+            told,
+            self.ledger.glance(self.dataset.population),
+            confidence=confidence,
+            assume=assume,
+            repeated=self._answered(told),
+        )
+
+    def _answered(self, told: Priced) -> bool:
+        return self.ledger.answered(self.request(told))
+
+    def explain(self, text: str) -> Explanation:
+        """Where bounds, limits and noise enter the plan of a question: free, and no data is read.
+
+        ``text`` may begin with EXPLAIN PRIVATE, and need not.
+        """
+        from hubbub.sql.explain import explain
+
+        inner = explained(text)
+        return explain(self._planned(text if inner is None else inner, None))
+
+    def suggest_bounds(
+        self,
+        table: str,
+        *,
+        columns: Sequence[str] | None = None,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        fresh: bool = False,
+    ) -> Suggestion:
+        """Caps and clamps for a table with their reasons, from noisy histograms of people: private, and charged."""
+        from hubbub.sql.suggest import suggest_bounds
+
+        return suggest_bounds(self, table, columns=columns, epsilon=epsilon, delta=delta, rho=rho, fresh=fresh)
+
+    def workload(
+        self,
+        queries: Sequence[str],
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        names: Sequence[str] | None = None,
+        fresh: bool = False,
+    ) -> WorkloadRelease:
+        """Many counting questions about one table, answered together with far less noise than one by one."""
+        from hubbub.sql.workloads import workload
+
+        return workload(self, queries, epsilon=epsilon, delta=delta, rho=rho, names=names, fresh=fresh)
+
+    @property
+    def budget(self) -> BudgetView:
+        """Spent and left."""
+        return self.ledger.budget(self.dataset.population)
+
+    def describe(self) -> Description:
+        """What is public about the dataset."""
+        return describe(self.dataset)
+
+    def remeasure(
+        self,
+        release: Release,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        within: object = None,
+        confidence: object = 0.95,
+        totals: Mapping[str, object] | None = None,
+        assume: object = None,
+    ) -> Release:
+        """The answer to the same question as exact as this price would buy it, for the difference to what was paid.
+
+        The new numbers are combined with the old ones by their precision. Only sums and counts with Gaussian noise for
+        public keys add up like that; for others the full price is due.
+        """
+        from hubbub.sql.remeasure import remeasured
+
+        told = self._priced(release.question, epsilon, delta, rho, within, confidence, totals, assume)
+        return remeasured(self, release, told)
+
+    # ------------------------------------------------------------ the way through
+
+    def _planned(self, text: str, totals: Mapping[str, object] | None) -> Planned:
+        bounds = {name: exact(value, name=f"totals[{name!r}]") for name, value in (totals or {}).items()}
+        return plan_text(text, self.dataset, gaussian=self._gaussian, totals=bounds)
+
+    def _priced(
+        self,
+        text: str,
+        epsilon: object,
+        delta: object,
+        rho: object,
+        within: object,
+        confidence: object,
+        totals: Mapping[str, object] | None,
+        assume: object,
+    ) -> Priced:
+        planned = self._planned(text, totals)
+        if within is None:
+            return priced(planned, price_of(self._limit, epsilon=epsilon, delta=delta, rho=rho))
+        from hubbub.sql.within import price_within
+
+        return priced(
+            *price_within(
+                planned, self._limit, within=within, confidence=confidence, assume=assume, others=(epsilon, delta, rho)
+            )
+        )
+
+    @property
+    def _gaussian(self) -> bool:
+        limit = self._limit
+        return limit.epsilon is None or limit.delta > 0
+
+    def answer(self, told: Priced, *, fresh: bool = False) -> Release:
+        """Charge, run, store and show a priced question."""
+        request = self.request(told, fresh=fresh)
+        self.watch("planned")
+        held = self.ledger.ask(request, lambda reservation: measure.stored(self.run(told, reservation), told.plans))
+        self.watch("stored")
+        return self.release(told, held)
+
+    def request(self, told: Priced, *, fresh: bool = False) -> Request:
+        """What a priced question asks of the ledger."""
+        return told.request(project=self.project, analyst=self.analyst, fresh=fresh, seconds=self.seconds)
+
+    def release(self, told: Priced, held: Stored) -> Release:
+        """The release of a stored answer."""
+        planned = told.planned
+        parts = [
+            answer.part_of(each, spent, measured)
+            for each, spent, measured in zip(
+                planned.plans, told.spent, measure.read(held.answer, planned.plans), strict=True
+            )
+        ]
+        return answer.release(
+            parts,
+            question=planned.text,
+            guarantee=told.guarantee,
+            receipt=held.receipt,
+            repeated=held.repeated,
+            parameters=_parameters(told),
+            budget_left=_left(self.ledger.glance(self.dataset.population)),
+            order=planned.order,
+            limit=planned.limit,
+            offset=planned.offset,
+        )
+
+    def run(self, told: Priced, reservation: Reservation) -> tuple[measure.Measured, ...]:
+        """Read the integers of a charged question, with noise; a run that does not end is settled as no answer."""
+        from hubbub.engines import EngineFailed
+
+        planned = told.planned
+        self.watch("charged")
+        try:
+            self.watch("reading")
+            return tuple(
+                measure.run(self.engine, each, spent, statements, seconds=self.seconds)
+                for each, spent, statements in zip(
+                    planned.plans,
+                    told.spent,
+                    planned.statements(self.engine.dialect, secret=self._secret),
+                    strict=True,
+                )
+            )
+        except EngineFailed:
+            self.ledger.fail(reservation, "the engine gave no answer")
+            raise NoAnswer(
+                "the engine gave no answer within its time and memory, and the question is charged.",
+                why="Whether it ends may depend on the data, so a refund would tell something about them.",
+                fix="Ask for less at once, or let the owner allow more time or memory.",
+            ) from None
+
+
+def _parameters(told: Priced) -> dict[str, str]:
+    price = told.price
+    given = {"epsilon": price.epsilon, "delta": price.delta or None, "rho": price.rho}
+    parameters = {name: f"{float(value):g}" for name, value in given.items() if value is not None}
+    for i, plan in enumerate(told.planned.plans):
+        label = "bounding" if len(told.planned.plans) == 1 else f"bounding of part {i + 1}"
+        parameters[label] = plan.bounding.words()
+    for spent in told.spent:
+        if spent.chooser is not None:
+            parameters["threshold for keys"] = f"about {spent.chooser.threshold} people"
+    return parameters
+
+
+def _left(line: Line) -> str:
+    if line.epsilon is not None and line.limit is not None:
+        return f"epsilon {float(line.limit.budget.epsilon or Fraction(0)) - line.epsilon:.4g}"
+    return f"rho {float(line.left.parts()[0]):.4g}"

@@ -1,0 +1,188 @@
+"""What a question would cost and how exact it would be, before anything is charged or read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hubbub.accounting.limits import Amount, Currency, Limit, cost_in
+from hubbub.explain.leaflet import Json, Leaflet, Section, Table
+from hubbub.ledger.view import Line
+from hubbub.releases import Noise
+from hubbub.sql.ask import Priced
+from hubbub.sql.plans import Plan
+from hubbub.sql.predict import Predicted, predict, readings
+from hubbub.sql.spend import Spent
+from hubbub.terms import exact, fraction_of
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column before it is asked for: what it is, its mechanism, and how exact it will be."""
+
+    name: str
+    about: str
+    mechanism: str
+    predicted: Predicted
+
+
+@dataclass(frozen=True, slots=True)
+class Preview(Leaflet):
+    """Cost, budget before and after, mechanism and error of each column, bounds and thresholds; free."""
+
+    question: str
+    guarantee: str
+    cost: Amount
+    currency: Currency
+    line: Line
+    columns: tuple[Column, ...]
+    rows: tuple[int | None, ...]
+    bounds: tuple[str, ...]
+    notes: tuple[str, ...]
+    confidence: float
+    repeated: bool = False
+
+    @property
+    def title(self) -> str:
+        """What it is about."""
+        return "Before you ask"
+
+    @property
+    def affordable(self) -> bool:
+        """Whether it fits into what is left."""
+        return self.line.limit is not None and self.line.limit.fits(self.line.spent + self.cost)
+
+    @property
+    def errors(self) -> dict[str, float | None]:
+        """The error of each noisy column at the confidence; None where it depends on the data."""
+        return {column.name: column.predicted.error for column in self.columns}
+
+    def sections(self) -> tuple[Section, ...]:
+        """Errors first, then the cost, then what was bounded."""
+        header = ("column", f"error ({float(100 * self.confidence):g}%)")
+        cells = tuple((c.name, c.predicted.words) for c in self.columns)
+        return (
+            Section("How exact", (self._shape(),), Table(header, cells)),
+            Section(
+                "Where noise is added", tuple(f"{c.name}: {c.about}. {_upper(c.mechanism)}." for c in self.columns)
+            ),
+            Section("What it costs", self._cost_words()),
+            Section("What is bounded", (*self.bounds, *self.notes)),
+        )
+
+    def to_json(self) -> dict[str, Json]:
+        """Everything as one JSON document."""
+        return {
+            "kind": "preview",
+            "question": self.question,
+            "guarantee": self.guarantee,
+            "cost": {self._unit(): float(self.cost.parts()[0]), "delta": float(self.cost.parts()[1])},
+            "left_before": float(self.line.left.parts()[0]),
+            "left_after": float((self.line.left - self.cost).parts()[0]) if self.affordable else None,
+            "affordable": self.affordable,
+            "already_answered": self.repeated,
+            "confidence": self.confidence,
+            "rows": list(self.rows),
+            "columns": [
+                {
+                    "name": c.name,
+                    "about": c.about,
+                    "mechanism": c.mechanism,
+                    "error": c.predicted.error,
+                    "words": c.predicted.words,
+                }
+                for c in self.columns
+            ],
+            "bounds": list(self.bounds),
+            "notes": list(self.notes),
+        }
+
+    def _shape(self) -> str:
+        if any(rows is None for rows in self.rows):
+            return "How many rows the answer has is decided by noisy counts of people."
+        total = sum(rows for rows in self.rows if rows is not None)
+        return f"The answer has {total:,} row{'s' if total != 1 else ''}, whatever the data are."
+
+    def _unit(self) -> str:
+        return "rho" if self.currency is Currency.CONCENTRATED else "epsilon"
+
+    def _cost_words(self) -> tuple[str, ...]:
+        told = [f"By itself: {self.guarantee}"]
+        if self.repeated:
+            return (*told, "It was answered before: asking again is free.")
+        left, cost = float(self.line.left.parts()[0]), float(self.cost.parts()[0])
+        share = f" ({100 * cost / left:.2g}% of what is left)" if left else ""
+        told.append(f"From the budget of {self.line.name!r}: {self._unit()} {cost:.4g} of {left:.4g}{share}.")
+        if not self.affordable:
+            told.append("That does not fit. Ask for a larger error, or request more budget.")
+        else:
+            told.append(f"About {int(left / cost):,} questions like this one fit.")
+        limit: Limit | None = self.line.limit
+        if limit is not None and (before := limit.epsilon(self.line.spent)) is not None:
+            after = limit.epsilon(self.line.spent + self.cost)
+            told.append(f"Everything told so far: epsilon {before:.4g}; with this answer {after:.4g}.")
+        return tuple(told)
+
+
+def preview(told: Priced, line: Line, *, confidence: object, assume: object, repeated: bool) -> Preview:
+    """The preview of a priced question."""
+    level = float(fraction_of(confidence, name="confidence"))
+    reckoned = None if assume is None else exact(assume, name="assume")
+    dataset = told.planned.dataset
+    pairs = list(zip(told.planned.plans, told.spent, strict=True))
+    return Preview(
+        question=told.planned.text,
+        guarantee=told.guarantee.words(),
+        cost=cost_in(line.currency, told.event, dataset.neighbours),
+        currency=line.currency,
+        line=line,
+        columns=tuple(column for plan, spent in pairs for column in _columns(plan, spent, level, reckoned)),
+        rows=tuple(plan.size for plan, _ in pairs),
+        bounds=tuple(dict.fromkeys(words for plan, spent in pairs for words in _bounds(plan, spent))),
+        notes=tuple(dict.fromkeys(note for plan, _ in pairs for note in _notes(plan))),
+        confidence=level,
+        repeated=repeated,
+    )
+
+
+def _columns(plan: Plan, spent: Spent, level: float, reckoned: Fraction | None) -> list[Column]:
+    predicted = iter(predict(plan, spent, confidence=level, assume=reckoned))
+    return [
+        Column(output.name, output.about, mechanism_words(plan, spent, output.value), next(predicted))
+        for output in plan.outputs
+        if readings(output.value)
+    ]
+
+
+def mechanism_words(plan: Plan, spent: Spent, value: object) -> str:
+    """The noise of a column in words."""
+    names = []
+    for reading in readings(value):  # type: ignore[arg-type]
+        if not reading.measures:
+            names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
+        for index in reading.measures:
+            noise: Noise = spent.noise(index)
+            measure = plan.measures[index]
+            law = "discrete Gaussian" if noise.law == "gaussian" else "discrete Laplace"
+            names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.step):.4g}")
+    return "; ".join(dict.fromkeys(names))
+
+
+def _upper(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _bounds(plan: Plan, spent: Spent) -> list[str]:
+    words = [plan.bounding.words().capitalize() + "."]
+    if spent.chooser is not None:
+        sure = spent.chooser.error(0.95)
+        words.append(
+            f"A group appears if its noisy number of people reaches {spent.chooser.threshold:,}; one of {sure:,} "
+            "people appears with 95% confidence."
+        )
+    clamped = [output.about for output in plan.outputs if " in [" in output.about]
+    return [*words, *(f"{about}: values beyond are clamped." for about in clamped)]
+
+
+def _notes(plan: Plan) -> list[str]:
+    return [*plan.notes, *(note for output in plan.outputs for note in output.notes)]

@@ -1,0 +1,80 @@
+"""Ask again with more accuracy, and pay for the difference: old and new answers are combined by their precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from hubbub.ledger import Remeasurement, Reservation, fingerprint
+from hubbub.mechanisms import DiscreteGaussian
+from hubbub.releases import Release
+from hubbub.sql import measure
+from hubbub.sql.ask import Priced
+from hubbub.sql.measure import Measured
+from hubbub.sql.spend import Spent
+from hubbub.terms import BudgetConflict, Compose, Event, GaussianNoise
+
+if TYPE_CHECKING:
+    from hubbub.sql.connection import Connection
+
+FINE = 1 << 10  # parts of a step in which a weighted mean is kept
+
+
+def remeasured(connection: Connection, release: Release, told: Priced) -> Release:
+    """The answer of the accuracy that ``told`` buys, of which the release is a first part.
+
+    Guarantee: old and new charge together cost no more than ``told`` alone would.
+    Because: precisions of Gaussian noise add up, and so do their costs [BS16, Lem. 2.3]; weighting is post-processing.
+    """
+    if release.receipt is None:
+        raise BudgetConflict(
+            "this release stands in no ledger.",
+            why="Only what was charged can be paid up.",
+            fix="Ask the question with sql(...).",
+        )
+    charge, answer = connection.ledger.behind(release.receipt)
+    request, plan = connection.ledger.remeasure(connection.request(told), of=charge)
+    if plan.weights is None:
+        return connection.answer(told, fresh=True)
+    old = measure.read(answer, told.plans)
+    paid = replace(request, fingerprint=fingerprint(of=charge, then=request.fingerprint))
+    extra = replace(told, spent=tuple(_spent(told.spent, plan.event)), event=plan.event)
+
+    def run(reservation: Reservation) -> str:
+        new = connection.run(extra, reservation)
+        return measure.stored(tuple(_combined(old, new, plan)), told.plans)
+
+    return connection.release(told, connection.ledger.ask(paid, run))
+
+
+def _spent(wanted: Sequence[Spent], event: Event) -> Iterator[Spent]:
+    """The mechanisms of the difference, in the order of the event's Gaussians."""
+    steps = iter(event.events if isinstance(event, Compose) else (event,))
+    for spent in wanted:
+        yield replace(spent, measures=tuple(_mechanism(next(steps)) for _ in spent.measures))
+
+
+def _mechanism(step: Event) -> DiscreteGaussian:
+    assert isinstance(step, GaussianNoise)
+    mechanism = DiscreteGaussian(
+        sensitivity=step.sensitivity,
+        sigma=step.sigma,
+        dimension=step.dimension,
+        neighbours=step.neighbours,
+        unit=step.unit,
+    )
+    mechanism.event = step
+    return mechanism
+
+
+def _combined(old: Sequence[Measured], new: Sequence[Measured], plan: Remeasurement) -> Iterator[Measured]:
+    part = 0
+    for before, after in zip(old, new, strict=True):
+        columns = []
+        for was, told in zip(before.measures, after.measures, strict=True):
+            both = plan.combine([Fraction(x, before.fine) for x in was], [Fraction(x) for x in told], part=part)
+            columns.append(tuple(round(value * FINE) for value in both))
+            part += 1
+        yield Measured(after.keys, tuple(columns), after.quantiles, FINE)
