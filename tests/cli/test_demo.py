@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.cli.demo import book
+from hubbub.cli.demo import book, sql
 from hubbub.cli.demo.hospital import BILL, open_hospital
 from hubbub.cli.demo.leak import QUESTIONS
 from hubbub.cli.demo.story import tell
@@ -31,7 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_demo_tells_its_chapters_in_order() -> None:
     told = run().stdout
-    places = [told.index(f"{n}. ") for n in range(1, 7)]
+    places = [told.index(f"{n}. ") for n in range(1, 8)]
     assert places == sorted(places)
     assert "So Bill has flu" in told
 
@@ -126,3 +126,33 @@ def test_the_process_really_dies_after_its_charge_and_before_its_answer(tmp_path
         held = ledger.reserve(book.request("Ben", book.OLD))
         assert isinstance(held, Reservation)
         assert (held.sequence, held.attempt) == (3, 2)
+
+
+# ---------------------------------------------------------------- the chapter of SQL
+
+
+@pytest.fixture(scope="module")
+def asked() -> Section:
+    return sql.chapter(open_hospital())
+
+
+def test_private_answers_stand_beside_the_exact_ones(asked: Section) -> None:
+    assert asked.table is not None
+    truth = sql.exact(sql.made_up(len(open_hospital().patients)))
+    rows = {row[0]: row for row in asked.table.rows}
+    assert list(rows) == list(sql.WARDS)
+    assert {ward: int(row[1].replace(",", "")) for ward, row in rows.items()} == {w: t[0] for w, t in truth.items()}
+    assert all("±" in row[2] for row in rows.values())
+    assert sum(truth[ward][0] for ward in sql.WARDS) == len(sql.made_up(1000))
+
+
+def test_the_preview_tells_the_error_that_the_answer_has(asked: Section) -> None:
+    assert asked.table is not None
+    told = re.search(r"±([\d,]+) visits a ward", asked.paragraphs[1])
+    assert told is not None
+    assert asked.table.rows[0][2].endswith(f"±{told[1]}")
+
+
+def test_the_repeat_is_free_and_rows_are_refused(asked: Section) -> None:
+    assert "Asked again it is the same answer and free." in asked.paragraphs[1]
+    assert "refused, for this asks for rows" in asked.paragraphs[2]

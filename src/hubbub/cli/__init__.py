@@ -13,7 +13,8 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli import budget, demo, doctor, explain, ledger
+from hubbub.cli import budget, dataset, demo, doctor, explain, ledger, query
+from hubbub.cli import init as beginning
 from hubbub.cli.exits import EPILOG, guard
 from hubbub.cli.output import forgiving
 
@@ -35,6 +36,12 @@ def _build() -> typer.Typer:
     )
     app.callback()(_root)
     app.command("demo")(demo.demo)
+    app.command("init")(beginning.init)
+    app.command("query")(query.query)
+    app.command("preview")(query.preview)
+    app.command("describe")(dataset.describe)
+    app.command("prepare")(dataset.prepare)
+    app.add_typer(dataset.app, name="dataset")
     app.add_typer(explain.app, name="explain")
     app.add_typer(budget.app, name="budget")
     app.add_typer(ledger.app, name="ledger")

@@ -20,9 +20,10 @@ from hubbub.terms import (
     NoAnswer,
     RequestChanged,
     SecretState,
+    SourceUnavailable,
     Superseded,
 )
-from hubbub.terms.errors import AccountingError, BudgetError, FormatError
+from hubbub.terms.errors import AccountingError, BudgetError, DescriptorError, FormatError, QueryError
 
 
 class Exit(IntEnum):
@@ -78,6 +79,9 @@ _CODES: tuple[tuple[type[HubbubError], Exit], ...] = (
     (LedgerDamaged, Exit.VERIFICATION),
     (BehindAnchor, Exit.VERIFICATION),
     (SecretState, Exit.OUR_FAULT),
+    (QueryError, Exit.NOT_PRIVATE),
+    (SourceUnavailable, Exit.BACKEND),
+    (DescriptorError, Exit.DESCRIPTOR),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hubbub.cli.demo import book, budget, choice, leak, meaning, private
+from hubbub.cli.demo import book, budget, choice, leak, meaning, private, sql
 from hubbub.cli.demo.hospital import Hospital, open_hospital
 from hubbub.explain.leaflet import Json, Leaflet, Section
 
@@ -41,6 +41,7 @@ def tell() -> Demo:
         choice.chapter,
         budget.chapter,
         book.chapter,
+        sql.chapter,
         meaning.chapter,
     ]
     return Demo(tuple(chapter(hospital) for chapter in chapters))

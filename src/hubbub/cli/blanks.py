@@ -1,0 +1,97 @@
+"""The blanks of a drafted descriptor, filled in with what somebody said."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+
+import typer
+
+from hubbub.cli.declared import allowance, bound, kinds_of, listed, typed
+from hubbub.cli.schemas import schemas_of
+from hubbub.sql.draft import _budget, key_of, quoted, toml
+
+Blanks = Mapping[tuple[str, str], str]  # (section, key) -> the value as TOML
+
+_BLANK = re.compile(r'# ("(?:[^"\\]|\\.)*"|[A-Za-z0-9_-]+) = ')
+_COLUMN = 40  # where remarks begin
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What somebody says about a file."""
+
+    file: str
+    unit: str | None
+    max_rows: int | None
+    budget: str | None
+    bounds: tuple[str, ...]
+    keys: tuple[str, ...]
+
+    def columns(self) -> list[str]:
+        """The names of the columns, as the file has them."""
+        return [name for columns in schemas_of(self.file).values() for name, _ in columns]
+
+    def blanks(self) -> Blanks:
+        """The values by the blanks that they belong to."""
+        found = {("columns", self._spelled(name)): value for name, value in self._declared().items()}
+        if self.unit is not None:
+            table = next(iter(schemas_of(self.file)))
+            column = "" if self.unit == "row" else self._spelled(self.unit.rpartition(".")[2])
+            found["privacy", "unit"] = quoted(f"{table}.{column}" if column else "row")
+        if self.max_rows is not None:
+            found["table", "max_rows_per_unit"] = str(self.max_rows)
+        if self.budget is not None:
+            found["privacy", "budget"] = _budget(allowance(self.budget)).partition("=")[2].strip()
+        return found
+
+    def _spelled(self, name: str) -> str:
+        spelled = next((column for column in self.columns() if column.lower() == name.lower()), None)
+        if spelled is None:
+            raise typer.BadParameter(f"{self.file} has no column '{name}'; it has {', '.join(self.columns())}.")
+        return spelled
+
+    def _declared(self) -> dict[str, str]:
+        """What is declared of columns, as TOML."""
+        kinds, parts = kinds_of(self.file), dict[str, list[str]]()
+        for name, ends in map(bound, self.bounds):
+            numbers = [toml(end if isinstance(end, date) else Fraction(end)) for end in ends]
+            told = zip(("lower", "upper", "step"), numbers, strict=False)
+            parts.setdefault(name, []).extend(f"{end} = {number}" for end, number in told)
+        for name, words in map(listed, self.keys):
+            shown = ", ".join(toml(typed(word, kinds.get(name.lower()))) for word in words)
+            parts.setdefault(name, []).append(f"values = [{shown}]")
+        return {name: f"{{ {', '.join(told)} }}" for name, told in parts.items()}
+
+
+def fill(text: str, said: Blanks) -> str:
+    """A draft in which these blanks are filled in; the others stay as they are."""
+    lines, section = [], ""
+    for line in text.split("\n"):
+        if line.startswith("["):
+            section = _section(line)
+        found = _BLANK.match(line)
+        value = said.get((section, _unquoted(found[1]))) if found else None
+        lines.append(line if found is None or value is None else _filled(line, section, _unquoted(found[1]), value))
+    return "\n".join(lines)
+
+
+def _section(header: str) -> str:
+    """privacy, table, columns, or another."""
+    if header.endswith(".columns]"):
+        return "columns"
+    return "table" if header.startswith("[tables.") else header.strip("[]")
+
+
+def _unquoted(key: str) -> str:
+    return str(json.loads(key)) if key.startswith('"') else key
+
+
+def _filled(line: str, section: str, key: str, value: str) -> str:
+    """``# key = ?    # remark`` with the value in its place; a column's remark is about the blank alone."""
+    told, (_, _, remark) = f"{key_of(key)} = {value}", line[2:].partition("    # ")
+    return told if section == "columns" or not remark else f"{told:<{_COLUMN}} # {remark.strip()}"

@@ -1,0 +1,182 @@
+"""What is said on the command line about a source: who is protected, bounds, keys, the budget."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hubbub.cli import values
+
+if TYPE_CHECKING:
+    from hubbub.sql.schema import Kind, Value
+    from hubbub.terms import Budget
+
+Source = Annotated[
+    str,
+    typer.Argument(help="A descriptor (.toml), or a Parquet, CSV or DuckDB file or glob.", metavar="SOURCE"),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option("--unit", help="The column that tells people apart, or 'row': each row alone.", metavar="COLUMN"),
+]
+MaxRows = Annotated[
+    int | None, typer.Option("--max-rows", help="How many rows of one person count.", metavar="N", min=1)
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bound", help="Bounds of a number or date, and its grid; repeat it.", metavar="COLUMN=LOW:HIGH[:STEP]"
+    ),
+]
+Keys = Annotated[
+    list[str] | None, typer.Option("--key", help="The public values of a column; repeat it.", metavar="COLUMN=A,B,...")
+]
+Rows = Annotated[
+    int | None, typer.Option("--rows", help="About how many rows there are, if that is public.", metavar="N", min=1)
+]
+Allowance = Annotated[
+    str | None,
+    typer.Option("--budget", help="What may be spent in all; needed once.", metavar="EPSILON[,DELTA]|rho=R[,DELTA]"),
+]
+Population = Annotated[
+    str | None,
+    typer.Option("--population", help="Whose budget this is. [default: the table's name]", metavar="NAME"),
+]
+
+
+class Neighbours(StrEnum):
+    """Which data sets a guarantee compares."""
+
+    ADD_REMOVE = "add-remove"
+    REPLACE = "replace"
+
+
+Compared = Annotated[
+    Neighbours | None,
+    typer.Option("--neighbours", help="One person more or less, or one replaced. [default: add-remove]"),
+]
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A source, and what was said about it; a descriptor says everything itself."""
+
+    source: str
+    unit: str | None = None
+    max_rows: int | None = None
+    bounds: Sequence[str] = field(default=())
+    keys: Sequence[str] = field(default=())
+    rows: int | None = None
+    budget: str | None = None
+    population: str | None = None
+    neighbours: Neighbours | None = None
+
+    @property
+    def described(self) -> bool:
+        """Whether the source is a descriptor."""
+        return self.source.lower().endswith(".toml")
+
+    def arguments(self) -> dict[str, Any]:
+        """The same for ``hubbub.connect``; what was not said is left out."""
+        if not self.described and self.unit is None:
+            raise typer.BadParameter(
+                "say who is protected: a column such as --unit patient_id, or --unit row.", param_hint="--unit"
+            )
+        said = {
+            "unit": self.unit,
+            "max_rows_per_unit": self.max_rows,
+            "bounds": dict(map(bound, self.bounds)) or None,
+            "keys": self._keys() or None,
+            "rows": self.rows,
+            "budget": None if self.budget is None else allowance(self.budget),
+            "population": self.population,
+            "neighbours": self.neighbours and self.neighbours.value,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+    def _keys(self) -> dict[str, list[Value]]:
+        if not self.keys or self.described:
+            return {name: list(words) for name, words in map(listed, self.keys)}
+        kinds = kinds_of(self.source)
+        return {
+            name: [typed(word, kinds.get(name.lower())) for word in words] for name, words in map(listed, self.keys)
+        }
+
+
+def kinds_of(source: str) -> dict[str, Kind]:
+    """The kinds of a source's columns, by their names in small letters."""
+    from hubbub.cli.schemas import schemas_of
+
+    return {name.lower(): kind for columns in schemas_of(source).values() for name, kind in columns}
+
+
+# ---------------------------------------------------------------- words -> values
+
+
+def allowance(text: str) -> Budget:
+    """``EPSILON``, ``EPSILON,DELTA``, ``rho=R`` or ``rho=R,DELTA`` as a budget."""
+    amount, _, delta = text.partition(",")
+    concentrated = amount.startswith("rho=")
+    amount = amount.removeprefix("rho=").removeprefix("epsilon=")
+    return values.budget(*((None, delta or None, amount) if concentrated else (amount, delta or None, None)))
+
+
+def bound(text: str) -> tuple[str, tuple[Decimal | date, ...]]:
+    """``cost=0:5000``, ``cost=0:5000:0.01`` or ``day=2025-01-01:2025-12-31``; ``..`` parts times, which hold colons."""
+    name, _, rest = text.partition("=")
+    parts = rest.split(".." if ".." in rest else ":")
+    if not name or len(parts) not in (2, 3) or not all(parts):
+        raise typer.BadParameter(f"'{text}' is not COLUMN=LOW:HIGH, such as cost=0:5000.", param_hint="--bound")
+    return name, tuple(_end(part, name) for part in parts)
+
+
+def _end(text: str, name: str) -> Decimal | date:
+    if not _DATE.match(text):
+        return values.number(text, f"the bound of {name}")
+    try:
+        return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a date such as 2025-12-31.", param_hint="--bound") from None
+
+
+def listed(text: str) -> tuple[str, list[str]]:
+    """``ward=north,south``: the column and its values; one that holds a comma stands in double quotes."""
+    name, _, rest = text.partition("=")
+    words = next(csv.reader([rest]), [])
+    if not name or not words:
+        raise typer.BadParameter(f"'{text}' is not COLUMN=A,B, such as ward=north,south.", param_hint="--key")
+    return name, words
+
+
+def typed(word: str, kind: Kind | None) -> Value:
+    """A key as the column has it: text unless the column is of another kind."""
+    try:
+        if kind == "integer":
+            return int(word)
+        if kind == "number":
+            return float(word)
+        if kind == "boolean":
+            return {"true": True, "false": False}[word.lower()]
+        if kind == "date":
+            return date.fromisoformat(word)
+        return datetime.fromisoformat(word) if kind == "timestamp" else word
+    except (ValueError, KeyError):
+        raise typer.BadParameter(f"'{word}' is no {kind}, which its column holds.", param_hint="--key") from None
+
+
+def pair(text: str, *, hint: str) -> tuple[str, Decimal]:
+    """``n=100``: a column of the answer and a number."""
+    name, separator, amount = text.partition("=")
+    if not name or not separator:
+        raise typer.BadParameter(f"'{text}' is not COLUMN=NUMBER, such as n=100.", param_hint=hint)
+    return name, values.number(amount, f"{hint} {name}")
