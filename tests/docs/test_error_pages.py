@@ -78,10 +78,16 @@ def test_the_page_shows_the_message_as_it_is_printed(code: str) -> None:
 @pytest.mark.parametrize("code", sorted(CLASSES))
 def test_the_message_says_what_why_and_what_to_do(code: str) -> None:
     error = raised_by(page_of(code))
-    for part in (error.what, error.why, error.fix):
+    what, *place = error.what.splitlines()
+    if place:  # the place in a text or file: its line, and a mark under it
+        what, at, where = what.rpartition(" At ")
+        assert at
+        assert where.endswith(":")
+        assert set(place[-1]) == {" ", "^"}
+    for part in (what, error.why, error.fix):
         assert len(part) > 10
         assert part.rstrip().endswith((".", "...", "?"))
-    assert str(error).splitlines()[0] == f"{type(error).__name__} [{code}]: {error.what}"
+    assert str(error).startswith(f"{type(error).__name__} [{code}]: {error.what}\n")
     assert str(error).splitlines()[-1].strip() == f"docs: errors/{code}"
 
 

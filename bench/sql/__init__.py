@@ -1,0 +1,33 @@
+"""Private SQL beside exact SQL, hand-written plans, peers, and TPC-H."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.rows import Row
+
+PARTS = ("speed", "peers", "accuracy", "budgets", "tpch")
+
+
+def rows(quick: bool, *, parts: tuple[str, ...] = PARTS, peers_again: bool = True) -> list[Row]:
+    """Everything measured in one run; with ``peers_again`` off, what was kept of peers is used."""
+    from bench.sql import accuracy, beside, budgets, ours, speed, table
+    from bench.sql.tpch import rows as tpch
+
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        prepared: dict[int, Path] = {}
+        for size in {table.FEWER, speed.size(quick)} if {"speed", "peers"} & set(parts) else ():
+            place = Path(folder, str(size))
+            place.mkdir()
+            prepared[size] = ours.prepare(table.path(size), place)
+        work = {
+            "speed": lambda: speed.rows(quick, prepared[speed.size(quick)]),
+            "peers": lambda: beside.rows(quick, prepared, again=peers_again),
+            "accuracy": lambda: accuracy.rows(quick),
+            "budgets": lambda: budgets.rows(quick),
+            "tpch": lambda: tpch.rows(quick),
+        }
+        return [row for part in parts for row in work[part]()]

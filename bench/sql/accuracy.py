@@ -1,0 +1,59 @@
+"""How far answers stray from the exact ones, and whether intervals say so: coverage and width."""
+
+from __future__ import annotations
+
+import statistics
+
+import numpy as np
+
+from bench.rows import Row
+from bench.sql import ours, speed, table
+from bench.sql.exact import Exact
+
+PEOPLE, EACH = 2000, 2
+COLUMNS = {
+    "COUNT": ("SELECT COUNT(*) AS x FROM t", "SELECT count(*) FROM t"),
+    "SUM": ("SELECT SUM(amount) AS x FROM t", "SELECT sum(CAST(round(amount * 100) AS BIGINT)) / 100 FROM t"),
+    "AVG": ("SELECT AVG(amount) AS x FROM t", "SELECT avg(amount) FROM t"),
+    "quantile": ("SELECT QUANTILE_CONT(amount, 0.5) AS x FROM t", "SELECT quantile_cont(amount, 0.5) FROM t"),
+}
+
+
+def rows(quick: bool) -> list[Row]:
+    return [_by_region(quick), *_intervals(quick)]
+
+
+def _by_region(quick: bool) -> Row:
+    """Against the exact answer without bounds, so that what bounding cuts off counts too."""
+    size, asked = speed.size(quick), ours.QUESTIONS["counts"]
+    truth = Exact(table.path(size)).truth("counts")
+    errors = []
+    with ours.connected(table.path(size), max_rows_per_unit=asked.max_rows_per_unit) as connection:
+        for _ in range(5):
+            release = ours.ask(connection, asked.sql)
+            errors += [abs(row["n"] / truth[row["region"]][0] - 1) for row in ours.records(release)]
+    note = f"epsilon 1, delta 1e-8, 120 rows a person, {size:,} rows; the worst of {len(errors)}: {max(errors):.2%}"
+    return Row("COUNT by region, median relative error", statistics.median(errors) * 100, "%", 1, "lower", note)
+
+
+def _intervals(quick: bool) -> list[Row]:
+    """On a table that no bound cuts, the bounded answer is the exact one."""
+    times, path = 500 if quick else 2000, table.modest(PEOPLE, EACH)
+    exact, found = Exact(path), []
+    for name, (text, plain) in COLUMNS.items():
+        truth = float(exact.connection.execute(plain).fetchone()[0])
+        with ours.connected(path, max_rows_per_unit=EACH) as connection:
+            told = np.array([ours.told(ours.ask(connection, text), "x") for _ in range(times)])
+        found += _judged(name, truth, told)
+    return found
+
+
+def _judged(name: str, truth: float, told: np.ndarray) -> list[Row]:
+    value, low, high = told.T
+    covered = np.mean((low <= truth) & (truth <= high))
+    shortest = 2 * np.quantile(np.abs(value - truth), 0.95)  # around the value, what 95% of these releases need
+    note = f"{len(told):,} releases; mean width {np.mean(high - low):.4g}, shortest {shortest:.4g}"
+    return [
+        Row(f"coverage of the 95% interval of {name}", covered * 100, "%", 94, "higher", note),
+        Row(f"its width over the shortest, {name}", np.mean(high - low) / shortest, "x", 1.1, "lower", note),
+    ]

@@ -1,0 +1,113 @@
+"""Hubbub's part of the comparison: connect, prepare and ask, by its public names alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import hubbub as hb
+from bench.sql.table import REGIONS
+from bench.sql.tpch import Form
+from hubbub.ledger import Ledger
+
+EPSILON, DELTA = 1, 1e-8
+PLENTY = (10**6, 1e-2)  # for figures that need thousands of releases of synthetic data
+AMOUNT, WIDE = (0, 200), (0, 500)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and the bounds under which it is: the same as for the peers."""
+
+    sql: str
+    max_rows_per_unit: int
+    amount: tuple[int, int] = AMOUNT
+
+
+QUESTIONS = {
+    "regions": Question("SELECT region, COUNT(*) AS n, SUM(amount) AS s, AVG(amount) AS a FROM t GROUP BY region", 120),
+    "counts": Question("SELECT region, COUNT(*) AS n FROM t GROUP BY region", 120),
+    "sums": Question("SELECT region, SUM(amount) AS s, AVG(amount) AS a FROM t GROUP BY region", 120),
+    "quantiles": Question(
+        "SELECT QUANTILE_CONT(amount, 0.5) AS p50, QUANTILE_CONT(amount, 0.9) AS p90 FROM t", 40, WIDE
+    ),
+    "products": Question("SELECT product, COUNT(*) AS n FROM t GROUP BY product", 40),
+}
+
+
+@contextmanager
+def connected(
+    source: Path | str,
+    *,
+    max_rows_per_unit: int,
+    amount: tuple[int, int] = AMOUNT,
+    budget: tuple[float, float] = PLENTY,
+) -> Iterator[object]:
+    """A connection on a file whose table is ``t``, with a ledger of its own on the disk of the project."""
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+        connection = hb.connect(
+            str(source),
+            unit="user_id",
+            max_rows_per_unit=max_rows_per_unit,
+            bounds={"amount": amount},
+            keys={"region": REGIONS},
+            budget=hb.Budget(*budget),
+            ledger=_ledger(folder),
+        )
+        with closing(connection):
+            yield connection
+
+
+@contextmanager
+def described(place: Path) -> Iterator[object]:
+    """A connection on the data set that a descriptor declares."""
+    with (
+        tempfile.TemporaryDirectory(dir=Path.cwd()) as folder,
+        closing(hb.connect(place, ledger=_ledger(folder))) as connection,
+    ):
+        yield connection
+
+
+def _ledger(folder: str) -> Ledger:
+    """Both places of it in one folder; the connection closes it."""
+    return Ledger(Path(folder, "ledger.db"), state=Path(folder, "state"))
+
+
+def prepare(source: Path, folder: Path) -> Path:
+    """The table with everyone's rows ranked once, written by ``hubbub prepare`` under the same name."""
+    made = folder / source.name
+    command = [sys.executable, "-m", "hubbub.cli", "prepare", str(source), "--unit", "user_id", "--output", str(made)]
+    subprocess.run(command, check=True, capture_output=True)
+    return made
+
+
+def ask(connection: object, text: str, **price: object) -> object:
+    """A new answer, paid for; at epsilon 1 and delta 1e-8 unless another price is given."""
+    return connection.sql(text, fresh=True, **(price or {"epsilon": EPSILON, "delta": DELTA}))
+
+
+def asked_with_totals(connection: object, form: Form, *, epsilon: float, delta: float) -> object:
+    """A form of TPC-H, each customer's totals clipped in L2."""
+    return ask(connection, form.sql, epsilon=epsilon, delta=delta, totals={form.output: form.l2})
+
+
+def preview(connection: object, text: str) -> object:
+    """Parsed, checked, planned and priced; no data are read."""
+    return connection.preview(text, epsilon=EPSILON, delta=DELTA)
+
+
+def records(release: object) -> list[dict[str, object]]:
+    """The rows of a release by the names of its columns."""
+    return [dict(zip(release.columns_names, row, strict=True)) for row in release]
+
+
+def told(release: object, name: str) -> tuple[float, float, float]:
+    """The value of a column with one row, and both ends of its 95% interval."""
+    column = release[name]
+    (low,), (high,) = column.interval(0.95)
+    return float(column.value), float(low), float(high)
