@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-AREAS = ["noise", "accounting", "ledger"]
+AREAS = ["noise", "accounting", "ledger", "sql"]
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -36,9 +36,8 @@ def run(area: str, quick: bool) -> None:
         table.add_row(row.name, measured, target, "pass" if row.met else "MISS", row.note)
     Console(width=160).print(table)
     if not quick:
-        packages = {
-            name: version(name) for name in ("hubbub", "numpy", "scipy", "numba", "dp-accounting", "SQLAlchemy")
-        }
+        names = ("hubbub", "numpy", "scipy", "numba", "dp-accounting", "SQLAlchemy", "duckdb", "sqlglot", "pyarrow")
+        packages = {name: version(name) for name in names}
         about = {"python": platform.python_version(), "machine": platform.machine(), **packages}
         kept = {"area": area, "about": about, "rows": [row.to_json() for row in found]}
         (RESULTS / f"{area}.json").write_text(json.dumps(kept, indent=1) + "\n")

@@ -159,7 +159,7 @@ def test_a_missing_docstring_is_noticed() -> None:
 
 # ---------------------------------------------------------------- light imports
 
-HEAVY = ("numpy", "scipy", "dp_accounting", "cryptography", "typer", "rich")
+HEAVY = ("numpy", "scipy", "dp_accounting", "cryptography", "typer", "rich", "duckdb", "pyarrow", "sqlglot")
 OPTIONAL = ("numba", "opendp", "pandas", "torch", "matplotlib", "pyspark", "mpmath", "hypothesis")
 
 
@@ -175,7 +175,7 @@ def test_the_front_door_loads_nothing_heavy(statement: str) -> None:
     assert loaded_by(statement, (*HEAVY, *OPTIONAL)) == set()
 
 
-@pytest.mark.parametrize("room", ["noise", "accounting", "mechanisms", "explain", "cli"])
+@pytest.mark.parametrize("room", ["noise", "accounting", "mechanisms", "explain", "releases", "engines", "sql", "cli"])
 def test_a_room_loads_no_extra_and_no_slow_accountant(room: str) -> None:
     assert loaded_by(f"import hubbub.{room}", ("dp_accounting", "scipy", *OPTIONAL)) == set()
 

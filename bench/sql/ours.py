@@ -81,7 +81,7 @@ def _ledger(folder: str) -> Ledger:
 def prepare(source: Path, folder: Path) -> Path:
     """The table with everyone's rows ranked once, written by ``hubbub prepare`` under the same name."""
     made = folder / source.name
-    command = [sys.executable, "-m", "hubbub.cli", "prepare", str(source), "--unit", "user_id", "--output", str(made)]
+    command = [sys.executable, "-m", "hubbub.cli", "prepare", str(source), "--unit", "user_id", "--out", str(made)]
     subprocess.run(command, check=True, capture_output=True)
     return made
 

@@ -168,13 +168,16 @@ class Pair:
 
 
 @st.composite
-def pairs(draw: st.DrawFn, *, by_row: bool = False) -> Pair:
-    """A database, and one that differs in one person (or, ``by_row``, in one row of one table)."""
+def pairs(draw: st.DrawFn, *, by_row: bool = False, shared: bool = False) -> Pair:
+    """A database, and one that differs in one person (or, ``by_row``, in one row of one table).
+
+    ``shared`` gives all visits one key, by mistake.
+    """
     unit = draw(st.sampled_from(sorted(UNITS)))
     neighbours = draw(st.sampled_from(list(Neighbours)))
     caps = draw(st.tuples(st.sampled_from([1, 2]), st.sampled_from([2, 1, 4, 6]), st.sampled_from([2, 1, 3])))
     dataset = dataset_of(unit, neighbours, caps, by_row=by_row, signed=draw(st.booleans()))
-    rows = draw(_everybody(_pids(unit), heavy=draw(st.integers(3, 12))))
+    rows = draw(_everybody(_pids(unit), heavy=draw(st.integers(3, 12)), shared=shared))
     database = Database(dataset, unit, rows)
     return draw(_without_row(database)) if by_row else draw(_without_person(database))
 
@@ -187,11 +190,12 @@ def _pids(unit: str) -> list[Any]:
 
 
 @st.composite
-def _everybody(draw: st.DrawFn, pids: list[Any], heavy: int) -> dict[str, list[Row]]:
+def _everybody(draw: st.DrawFn, pids: list[Any], heavy: int, shared: bool) -> dict[str, list[Row]]:
     rows: dict[str, list[Row]] = {"people": [], "visits": [], "items": []}
     for place, pid in enumerate(draw(st.lists(st.sampled_from(pids), min_size=1, max_size=5))):
         most = heavy if place == 0 else 3
-        found = draw(rows_of(pid, [place * 2, place * 2 + 1, 0, None], most))
+        vids: list[int | None] = [0] if shared else [place * 2, place * 2 + 1, 0, None]
+        found = draw(rows_of(pid, vids, most))
         for name, more in found.items():
             rows[name] += more
     return {**rows, "wards": _public}

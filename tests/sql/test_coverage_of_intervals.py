@@ -1,7 +1,7 @@
 """Intervals hold what they say: repeated releases of one question, by the real way from engine to release.
 
-The noise is seeded, so that a test is the same each time; with fresh noise and true coverage of 95%, 200 releases of two
-keys (2,000 in `make soak`) would fall below 92% (94%) with a probability of less than one in 150.
+The noise is seeded, so that a test is the same each time; with fresh noise and true coverage of 95%, 200 releases of
+two keys (2,000 in `make soak`) would fall below 92% (94%) with a probability of less than one in 150.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def test_intervals_hold_the_true_value_as_often_as_they_say(
 def test_noise_that_is_half_too_wide_would_be_seen(engine: Remembering, monkeypatch: pytest.MonkeyPatch) -> None:
     seed(monkeypatch, stretch=Fraction(3, 2))
     found = coverage(engine, question(PRICES["gaussian"]), 80)
-    assert max(found[name] for name in "nsam") < 0.92, found
+    assert max(found[name] for name in "nsa") < 0.92, found
 
 
 @pytest.mark.parametrize("law", PRICES)

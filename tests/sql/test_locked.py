@@ -217,6 +217,15 @@ SELECT CASE WHEN COUNT(*) > 1 THEN read_text('/etc/passwd') END FROM visits
 SELECT COUNT(*) + (SELECT COUNT(*) FROM visits) FROM visits
 SELECT SUM(pid) FROM visits
 SELECT MEDIAN(pid) FROM visits
+SELECT SUM(CLIP()) FROM visits
+SELECT SUM(CLIP(cost)) FROM visits
+SELECT SUM(CLIP(cost, 9)) FROM visits
+SELECT SUM(CLIP(cost, 0, 9, 1)) FROM visits
+SELECT COUNT(DATE_PART()) FROM visits
+SELECT COUNT(DATE_PART('year')) FROM visits
+SELECT COUNT(DATE_PART('year', day, day)) FROM visits
+SELECT COUNT(SUBSTRING(ward)) FROM visits
+SELECT COUNT(REPLACE(ward, 'a')) FROM visits
 SELECT COUNT(*)
 SELECT 1
 SELECT COUNT(*) FROM wards

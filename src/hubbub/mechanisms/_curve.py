@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,10 +101,15 @@ def rank_deviations(tree: Tree, event: AdditiveNoise, share: float, cells: Integ
     return np.sqrt(variance_of(event) * rank_moment(tree, cells, share, 2))
 
 
+@lru_cache(maxsize=16)
+def _moments(tree: Tree, share: float, power: int) -> Floats:
+    """The moments of all cells' ranks, which every confidence and every release of the same shape needs."""
+    return rank_moment(tree, np.arange(tree.cells), share, power)
+
+
 def rank_widths(tree: Tree, event: AdditiveNoise, share: float, confidence: object) -> Floats:
     """For each cell, how far (rows up to it) - ``share`` * (all rows) is off at most, with that confidence."""
-    cells = np.arange(tree.cells)
-    squares = rank_moment(tree, cells, share, 2)
-    fourths = rank_moment(tree, cells, share, 4) if isinstance(event, LaplaceNoise) else np.zeros(tree.cells)
+    squares = _moments(tree, share, 2)
+    fourths = _moments(tree, share, 4) if isinstance(event, LaplaceNoise) else np.zeros(tree.cells)
     concentration = np.divide(fourths, squares**2, out=np.zeros(tree.cells), where=squares > 1e-12)
     return np.asarray(critical(event, concentration, confidence) * np.sqrt(variance_of(event) * squares) + LATTICE)

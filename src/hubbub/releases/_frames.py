@@ -48,8 +48,10 @@ def _kind(release: Release, place: int) -> str:
     if isinstance(formula, Key):
         key = release.keys[formula.index]
         return key.kind or _kind_of(key.values)
-    if isinstance(formula, Given) and (kind := _kind_of(formula.values)) in ("date", "timestamp"):
-        return kind
+    if isinstance(formula, Given):
+        known = [value for column in (formula.values, *formula.lows, *formula.highs) for value in column]
+        if (kind := _kind_of(known)) in ("date", "timestamp"):
+            return kind
     return "integer" if formula.is_whole(release.table) else "number"
 
 

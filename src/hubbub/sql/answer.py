@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -80,7 +80,25 @@ def release(
         notes=tuple(dict.fromkeys(note for part in parts for note in part.plan.notes)),
         parameters=parameters,
         budget_left=budget_left,
+        clipped={name: words for part in parts for name, words in _clipped(part)},
     )
+
+
+def _clipped(part: Part) -> Iterator[tuple[str, str]]:
+    """What share of each value was clamped, over all groups together, where that was paid for."""
+    groups = len(part.keys)
+    for clamped in part.plan.clamped if groups else ():
+        totals = tuple(
+            Measure(m.name, m.step, Noise(m.noise.law, root_of(m.noise.scale**2 * groups)), (sum(m.values),))
+            for m in (part.measures[clamped.beyond], part.measures[clamped.all])
+        )
+        share, table = formulas.Over(formulas.Ref(0), formulas.Ref(1)), Table((), totals, 1, ())
+        (told,), ((low,), (high,)) = share.evaluate(table), share.interval(table, 0.95)
+        if told is None or low is None or high is None:
+            yield clamped.name, "how many values were clamped cannot be told from noise."
+            continue
+        ends = [100 * min(1.0, max(0.0, float(end))) for end in (told, low, high)]
+        yield clamped.name, f"about {ends[0]:.2g}% of its values ({ends[1]:.2g}% to {ends[2]:.2g}%) were clamped."
 
 
 # ---------------------------------------------------------------- rows

@@ -81,12 +81,22 @@ class Priced:
         )
 
 
-def plan_text(text: str, dataset: Dataset, *, gaussian: bool, totals: Mapping[str, Fraction] | None = None) -> Planned:
+def plan_text(
+    text: str,
+    dataset: Dataset,
+    *,
+    gaussian: bool,
+    totals: Mapping[str, Fraction] | None = None,
+    clipping: bool = False,
+) -> Planned:
     """Everything that can be said about a question from public facts."""
     tree, where = parse(text)
     told = resolve(check(tree, where), where, dataset)
     questions = told.parts if isinstance(told, Union) else (told,)
-    plans = tuple(plan(each, dataset, gaussian=gaussian, totals=totals, unknown_keys=gaussian) for each in questions)
+    plans = tuple(
+        plan(each, dataset, gaussian=gaussian, totals=totals, unknown_keys=gaussian, clipping=clipping)
+        for each in questions
+    )
     if isinstance(told, Union):
         return Planned(text, dataset, plans, told.order, told.limit, told.offset)
     return Planned(text, dataset, plans)

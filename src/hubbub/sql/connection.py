@@ -84,12 +84,14 @@ class Connection:
         fresh: bool = False,
         totals: Mapping[str, object] | None = None,
         assume: object = None,
+        clipping: bool = False,
     ) -> Release:
         """Answer a question, for a price or (``within``) with an error.
 
         ``totals`` bounds what one person adds up to in a COUNT or SUM, by its column. ``assume`` is a number of rows
-        per group that averages may reckon with when they promise an error. ``fresh`` pays for new noise although the
-        same question was answered before.
+        per group that averages may reckon with when they promise an error. ``clipping`` spends a part of the price on
+        noisy counts of the values beyond their bounds, and tells what share was clamped. ``fresh`` pays for new noise
+        although the same question was answered before.
         """
         if explained(text) is not None:
             raise NotAllowed(
@@ -97,7 +99,7 @@ class Connection:
                 why="What sql returns is an answer with a receipt.",
                 fix="Use explain(text), or `hubbub query`, which tells the two apart.",
             )
-        told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume)
+        told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
         return self.answer(told, fresh=fresh)
 
     def preview(
@@ -111,11 +113,12 @@ class Connection:
         confidence: object = 0.95,
         totals: Mapping[str, object] | None = None,
         assume: object = None,
+        clipping: bool = False,
     ) -> Preview:
         """What the same call of ``sql`` would cost and how exact it would be: free, and no data is read."""
         from hubbub.sql.preview import preview
 
-        told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume)
+        told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
         return preview(
             told,
             self.ledger.glance(self.dataset.population),
@@ -200,9 +203,9 @@ class Connection:
 
     # ------------------------------------------------------------ the way through
 
-    def _planned(self, text: str, totals: Mapping[str, object] | None) -> Planned:
+    def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> Planned:
         bounds = {name: exact(value, name=f"totals[{name!r}]") for name, value in (totals or {}).items()}
-        return plan_text(text, self.dataset, gaussian=self._gaussian, totals=bounds)
+        return plan_text(text, self.dataset, gaussian=self._gaussian, totals=bounds, clipping=clipping)
 
     def _priced(
         self,
@@ -214,8 +217,10 @@ class Connection:
         confidence: object,
         totals: Mapping[str, object] | None,
         assume: object,
+        *,
+        clipping: bool = False,
     ) -> Priced:
-        planned = self._planned(text, totals)
+        planned = self._planned(text, totals, clipping=clipping)
         if within is None:
             return priced(planned, price_of(self._limit, epsilon=epsilon, delta=delta, rho=rho))
         from hubbub.sql.within import price_within

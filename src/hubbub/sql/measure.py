@@ -22,7 +22,7 @@ from hubbub.sql.schema import Kind, Value
 from hubbub.sql.spend import Spent
 
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which intervals of quantiles are kept
-CHOSEN_SIZE = 1 << 20  # bytes for an answer whose keys are chosen privately
+CHOSEN_SIZE = 1 << 18  # bytes for an answer whose keys are chosen privately
 _NUMBER = 26  # bytes of one stored integer, roughly: enough for 2^80
 _FORMAT = 1
 

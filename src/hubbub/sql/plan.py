@@ -11,7 +11,7 @@ from hubbub.sql.bound import PEOPLE, bound, number_of, with_people
 from hubbub.sql.expressions import Expr, readable, shown
 from hubbub.sql.facts import build
 from hubbub.sql.people import conjuncts
-from hubbub.sql.plans import Counted, Curve, How, Key, Measured, Output, Plan, Reading, can_tell
+from hubbub.sql.plans import Clamped, Counted, Curve, How, Key, Measured, Output, Plan, Reading, can_tell
 from hubbub.sql.queries import Ordering, Question, person
 from hubbub.sql.schema import Dataset, Kind
 from hubbub.terms import NoKeys, NotAllowed, OutOfRange, TooLarge, Unbounded, UnknownName
@@ -25,6 +25,7 @@ _STEPS = 1 << 20  # grid steps between the bounds of a value that has no grid of
 _SQUARED_STEPS = 1 << 14
 _MOST_STEPS = 1 << 45
 _LARGEST_TOTAL = 1 << 50
+_UNTOLD = 0.001  # importance of a count of people that only chooses keys, and has noise of its own for that
 
 
 def plan(
@@ -34,12 +35,17 @@ def plan(
     gaussian: bool,
     totals: Mapping[str, Fraction] | None = None,
     unknown_keys: bool = True,
+    clipping: bool = False,
 ) -> Plan:
-    """The plan of a question, from public facts alone; ``gaussian`` tells the law of the noise."""
+    """The plan of a question, from public facts alone; ``gaussian`` tells the law of the noise.
+
+    ``clipping`` adds noisy counts of the values that lie beyond their bounds.
+    """
     keys = tuple(_key(each.name, each.value, question.where) for each in question.keys)
     many = _check_keys(keys, unknown_keys)
-    planner = _Planner(person(question.source), many)
+    planner = _Planner(person(question.source), many, clipping)
     outputs = tuple(planner.output(each.name, each.value) for each in question.outputs)
+    planner.telling = False
     having = planner.read(question.having) if question.having is not None else None
     order = tuple(replace(part, value=planner.read(part.value)) for part in question.order)
     measures = tuple(planner.measures)
@@ -72,6 +78,7 @@ def plan(
         offset=question.offset,
         levels=question.levels,
         notes=_notes(keys),
+        clamped=tuple(dict.fromkeys(planner.clamped)),
     )
 
 
@@ -177,6 +184,9 @@ class _Planner:
 
     whom: str  # the alias of the person
     many: int | None
+    clipping: bool = False
+    telling: bool = True  # what only HAVING or ORDER BY reads again gets no more of the cost
+    clamped: list[Clamped] = field(default_factory=list)
     measures: list[Measured] = field(default_factory=list)
     curves: list[Curve] = field(default_factory=list)
     importance: dict[object, float] = field(default_factory=dict)
@@ -209,6 +219,8 @@ class _Planner:
         if function in ("quantile", "min", "max"):
             return self._quantile(value, argument, condition)
         low, high = _bounds(argument, value)
+        if self.clipping:
+            self._clamped(argument, condition, low, high)
         if function == "sum":
             step, lower, upper = _grid(argument, low, high, _STEPS, _MOST_STEPS)
             return Reading(how=How.REF, measures=(self._sum(argument, condition, step, lower, upper, 0),))
@@ -297,6 +309,15 @@ class _Planner:
             1.0,
         )
 
+    def _clamped(self, argument: Expr, condition: Expr | None, low: Fraction, high: Fraction) -> None:
+        """Count the values beyond the bounds, for about a third of what a told number gets."""
+        ends = [Expr("literal", param=end, facts=argument.facts) for end in (low, high)]
+        beyond = build("or", [build("lt", [argument, ends[0]]), build("gt", [argument, ends[1]])])
+        both = beyond if condition is None else build("and", [condition, beyond])
+        name = readable(argument)
+        outside = self._add(Measured(name=f"COUNT({name} beyond its bounds)", condition=both), 0.3)
+        self.clamped.append(Clamped(name, outside, self._count(argument, condition, False, 0.3, mean=True)))
+
     def _quantile(self, value: Expr, argument: Expr, condition: Expr | None) -> Reading:
         low, high = _bounds(argument, value)
         level = {"min": EXTREME, "max": 1 - EXTREME}.get(value.param.function, value.param.quantile)
@@ -310,12 +331,15 @@ class _Planner:
         )
         if curve not in self.curves:
             self.curves.append(curve)
-        self.importance[curve] = math.hypot(self.importance.get(curve, 0.0), 1.0)
+        if self.telling or curve not in self.importance:
+            self.importance[curve] = math.hypot(self.importance.get(curve, 0.0), 1.0)
         return Reading(
             how=How.QUANTILE, curve=self.curves.index(curve), quantile=Fraction(level), lower=low, upper=high
         )
 
     def _add(self, measure: Measured, weight: float) -> int:
+        if measure in self.measures and not self.telling:
+            return self.measures.index(measure)
         if measure not in self.measures:
             self.measures.append(measure)
         self.importance[measure] = math.hypot(self.importance.get(measure, 0.0), weight)
@@ -397,7 +421,7 @@ def _weights(
     as their powers 2/3.
     """
     power = 1.0 if gaussian else 2 / 3
-    parts = [planner.importance.get(measure, 1.0) ** power for measure in measures]
+    parts = [planner.importance.get(measure, _UNTOLD) ** power for measure in measures]
     parts += [(2 * planner.importance[curve]) ** power for curve in planner.curves]
     if choose:
         parts.append(1.0)

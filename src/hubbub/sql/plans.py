@@ -174,6 +174,15 @@ class Output:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Clamped:
+    """How much of a value lies beyond its bounds: a count of such rows, and of all rows that have a value."""
+
+    name: str
+    beyond: int
+    all: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Everything about one question that is decided before data is read."""
@@ -194,6 +203,7 @@ class Plan:
     offset: int
     levels: tuple[tuple[int, ...], ...]
     notes: tuple[str, ...]
+    clamped: tuple[Clamped, ...] = ()  # asked for, and paid for
 
     @property
     def public_keys(self) -> bool:

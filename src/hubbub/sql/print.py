@@ -123,7 +123,9 @@ class _Printer:
         if measure.counted is Counted.PEOPLE:
             if not self.people:
                 return f"coalesce(sum({name}), 0)"
-            return f"count(DISTINCT CASE WHEN {name} = 1 THEN {PERSON} END)"
+            return (
+                f"count(DISTINCT {PERSON if measure.condition is None else f'CASE WHEN {name} = 1 THEN {PERSON} END'})"
+            )
         if measure.value is None and measure.condition is None:
             return "count(*)"
         return f"coalesce(sum({name}), 0)"
@@ -166,7 +168,8 @@ class _Printer:
             return contribution.clipped(self._scope(wanted), bounding, dialect)
         if bounding.shape is Shape.KEYS or (bounding.shape is Shape.ROWS and bounding.keys is not None):
             return contribution.by_keys(self._scope(wanted), bounding, dialect, secret)
-        if bounding.shape is Shape.ROWS and not additive:
+        ranked = self.prepared and self.plan.where is None
+        if bounding.shape is Shape.ROWS and not additive and not ranked:
             return contribution.kept(self._scope(wanted), bounding.rows or 1, dialect, secret)
         return self._rows(wanted, bounding)
 

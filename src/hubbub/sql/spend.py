@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting import bounds
+from hubbub.accounting.bounds import quick_epsilon
 from hubbub.accounting.conversions import rho_for
 from hubbub.accounting.gaussian import mu_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdKeys
@@ -38,6 +38,7 @@ from hubbub.terms import (
 )
 
 _TENTH_PERCENT = Fraction(999, 1000)
+_ROUNDS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +114,14 @@ def spend(plans: tuple[Plan, ...], price: Price, *, neighbours: Neighbours, unit
     assert price.epsilon is not None
     if price.delta == 0:
         return tuple(_laplace(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
+    if (alone := _alone(plans, price, neighbours, unit)) is not None:
+        return (alone,)
     chosen = any(not plan.public_keys for plan in plans)
     half = price.delta / 2 if chosen else price.delta
     rho = _largest_rho(price.epsilon, half, chosen)
-    for _ in range(200):
+    for _ in range(_ROUNDS):
         told = _at(plans, rho, half if chosen else price.delta, neighbours, unit)
-        if bounds.epsilon(event_of(told), delta=price.delta, neighbours=neighbours) <= float(price.epsilon) * (
-            1 + 1e-9
-        ):
+        if quick_epsilon(event_of(told), delta=price.delta, neighbours=neighbours) <= float(price.epsilon):
             return told
         rho *= _TENTH_PERCENT
     raise Unreachable(
@@ -128,6 +129,22 @@ def spend(plans: tuple[Plan, ...], price: Price, *, neighbours: Neighbours, unit
         why="The discrete noise would need to be finer than its grid.",
         fix="Ask for a larger epsilon or delta.",
     )
+
+
+def _alone(plans: tuple[Plan, ...], price: Price, neighbours: Neighbours, unit: Unit) -> Spent | None:
+    """A single measure is calibrated by its own discrete profile, which needs a little less noise."""
+    plan = plans[0]
+    if len(plans) > 1 or len(plan.measures) != 1 or plan.curves or not plan.public_keys:
+        return None
+    mechanism = DiscreteGaussian(
+        sensitivity=_length(plan.moved[0]),
+        epsilon=price.epsilon,
+        delta=price.delta,
+        dimension=_dimension(plan),
+        neighbours=neighbours,
+        unit=unit,
+    )
+    return Spent((mechanism,), (), None)
 
 
 def _largest_rho(epsilon: Fraction, delta: Fraction, chosen: bool) -> Fraction:

@@ -75,7 +75,7 @@ SELECT diagnosis, SUM(cost) AS s FROM visits GROUP BY diagnosis
 -- key diagnosis: chosen privately
 -- m0 = SUM(cost) (sum, steps of 0.01 in [0, 500000])
 -- m1 = people (people)
--- weights 0.3333, 0.3333, 0.3333
+-- weights 0.4998, 0.0005, 0.4998
 -- output diagnosis = key(0)
 -- output s = read(ref of m0)
 -- note: Groups of few people usually do not appear, and some others may be missing by chance.
