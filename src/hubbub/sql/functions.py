@@ -22,6 +22,14 @@ class Function:
     parts: tuple[str, ...]
     kinds: str
     about: str = ""
+    optional: int = 0  # how many of the last arguments may be left out
+
+    def takes(self, number: int) -> bool:
+        """Whether it can have so many arguments."""
+        if "expressions" in self.parts and len(self.kinds) == 1:
+            return number >= 1
+        most = max(len(self.kinds), len(self.parts))
+        return most - self.optional <= number <= most
 
 
 def _one(op: str, kind: str, about: str = "") -> Function:
@@ -45,7 +53,7 @@ FUNCTIONS: dict[str, Function] = {
     "Floor": _one("floor", "n", "FLOOR(x)"),
     "Ceil": _one("ceil", "n", "CEIL(x)"),
     "Trunc": _one("trunc", "n", "TRUNC(x)"),
-    "Round": Function("round", ("this", "decimals"), "nN", "ROUND(x, digits)"),
+    "Round": Function("round", ("this", "decimals"), "nN", "ROUND(x, digits)", optional=1),
     "Sqrt": _one("sqrt", "n", "SQRT(x), missing below 0"),
     "Ln": _one("ln", "n", "LN(x), missing at 0 and below"),
     "Exp": _one("exp", "n", "EXP(x)"),
@@ -71,7 +79,7 @@ FUNCTIONS: dict[str, Function] = {
     "Upper": _one("upper", "t", "UPPER(s)"),
     "Trim": _one("trim", "t", "TRIM(s)"),
     "Length": _one("length", "t", "LENGTH(s)"),
-    "Substring": Function("substring", ("this", "start", "length"), "tNN", "SUBSTRING(s, start, length)"),
+    "Substring": Function("substring", ("this", "start", "length"), "tNN", "SUBSTRING(s, start, length)", optional=1),
     "Left": _two("left", "tN", "LEFT(s, n)"),
     "Right": _two("right", "tN", "RIGHT(s, n)"),
     "Concat": Function("concat", ("expressions",), "t", "CONCAT(s, ...)"),
@@ -95,7 +103,7 @@ FUNCTIONS: dict[str, Function] = {
     "Minute": _one("extract:minute", "d", "MINUTE(time)"),
     "Second": _one("extract:second", "d", "SECOND(time)"),
     "DateDiff": Function("date_diff", ("expression", "this", "unit"), "ddU", "DATE_DIFF(unit, from, to)"),
-    "If": Function("if", ("this", "true", "false"), "b**", "IF(condition, x, y)"),
+    "If": Function("if", ("this", "true", "false"), "b**", "IF(condition, x, y)", optional=1),
     "date_part": Function("date_part", ("expressions",), "Td", "DATE_PART(part, day)"),
 }
 

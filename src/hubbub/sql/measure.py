@@ -183,7 +183,7 @@ def _quantile(plan: Plan, curves: Sequence[Any], reading: Reading) -> Quantiles:
 
 def _position(curve: Curve, cell: int, *, end: bool = False) -> float:
     """A cell on the column's scale: its own value where cells are grid steps, else its lower or upper end."""
-    step = curve.value.facts.step
+    step = 1 if curve.value.kind is Kind.DATE else curve.value.facts.step
     wide = step is None or curve.width > step
     return float(curve.position(cell) + (curve.width if end and wide else 0))
 

@@ -60,6 +60,8 @@ class Scalars:
         parts = [part for name in function.parts for part in _listed(node.args.get(name))]
         if (folded := self._dates(node, function.op, parts)) is not None:
             return folded
+        if not function.takes(len(parts)):
+            raise self._refused(WrongType, node, f"it is {function.about}.", "Another number of arguments came.")
         kinds = function.kinds * len(parts) if len(function.kinds) == 1 else function.kinds
         args: list[Expr] = []
         params: list[Value] = []
