@@ -21,7 +21,7 @@ from hubbub.terms import NoAnswer, NotAllowed, exact
 
 if TYPE_CHECKING:
     from hubbub.sql._suggestion import Suggestion
-    from hubbub.sql.explain import Explanation
+    from hubbub.sql.explain import PlanExplanation
     from hubbub.sql.preview import Preview
     from hubbub.sql.workloads import WorkloadRelease
 
@@ -130,7 +130,7 @@ class Connection:
     def _answered(self, told: Priced) -> bool:
         return self.ledger.answered(self.request(told))
 
-    def explain(self, text: str) -> Explanation:
+    def explain(self, text: str) -> PlanExplanation:
         """Where bounds, limits and noise enter the plan of a question: free, and no data is read.
 
         ``text`` may begin with EXPLAIN PRIVATE, and need not.

@@ -13,7 +13,7 @@ _KEY = "a secret of the connection"  # by which a person's rows are ranked
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation(Leaflet):
+class PlanExplanation(Leaflet):
     """The way of one question from rows to noisy numbers."""
 
     planned: Planned
@@ -54,9 +54,9 @@ class Explanation(Leaflet):
         }
 
 
-def explain(planned: Planned) -> Explanation:
+def explain(planned: Planned) -> PlanExplanation:
     """The explanation of a planned question."""
-    return Explanation(planned)
+    return PlanExplanation(planned)
 
 
 def _sections(plan: Plan, planned: Planned, prefix: str) -> tuple[Section, ...]:
