@@ -131,7 +131,8 @@ def test_the_metadata_tells_for_whom_the_copy_was_made(tmp_path: Path) -> None:
 
 def test_a_copy_serves_the_unit_it_was_made_for_and_no_other(tmp_path: Path) -> None:
     copied(people(), tmp_path)
-    source, columns = tmp_path / "copy.parquet", [("who", "integer"), ("ward", "text")]
+    source = tmp_path / "copy.parquet"
+    columns = [("who", "integer"), ("ward", "text"), ("_hb_rank", "integer"), ("_hb_rows", "integer")]
 
     def usable(link: Link | None, kind: Kind = Kind.INTEGER, unit: str = "people.who") -> bool:
         named = tuple(Column(name=name, kind=kind) for name, _ in columns)

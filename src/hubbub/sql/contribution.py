@@ -74,7 +74,7 @@ def difference(scope: Scope, rows: int, dialect: Dialect, secret: str, *, cheap:
     """
     over = ranked(dialect, secret, scope.names, [PERSON, *scope.names], [PERSON], f"scope WHERE {stored or _HEAVY}")
     dropped = select(
-        [*scope.keys, *(f"-{text} AS {name}" for name, text in scope.totals.items())],
+        [*scope.keys, *(f"-({text}) AS {name}" for name, text in scope.totals.items())],
         f"({over}) AS ranked",
         scope.keys,
         f"r > {rows}",

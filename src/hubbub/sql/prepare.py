@@ -121,7 +121,8 @@ def is_prepared(source: object, table: Table, dataset: Dataset, columns: Sequenc
 
     A copy whose ranks count other people's rows than the dataset protects is refused.
     """
-    if not dataset.unit or table.link is None or not _units(source):
+    ranked = {RANK, NUMBER} <= {name for name, _ in columns}
+    if not ranked or not dataset.unit or table.link is None or not _units(source):
         return False
     link = table.link
     direct = not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower()
@@ -318,13 +319,12 @@ def _units(source: object) -> list[str | None]:
 
 
 def _unit_of(file: str) -> str | None:
-    import pyarrow
-    from pyarrow import parquet
+    import duckdb
 
     try:
-        notes = parquet.read_metadata(file).metadata or {}
-    except (OSError, pyarrow.ArrowException):
+        with duckdb.connect() as connection:
+            told = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [file]).fetchall()
+    except duckdb.Error:
         return None  # not a Parquet file: opening it will say so
-    if notes.get(_FORMAT.encode()) is None:
-        return None
-    return (notes.get(_UNIT.encode()) or b"").decode()
+    notes = {bytes(key).decode(): bytes(value).decode() for key, value in told}
+    return notes.get(_UNIT, "") if _FORMAT in notes else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.sql import contribution
@@ -39,16 +39,51 @@ class _Printer:
         self.people = bool(dataset.unit)
         self.groups = tuple(f"k{i}" for i in range(len(plan.keys)))
         only = plan.source[0].rows
-        self.prepared = len(plan.source) == 1 and isinstance(only, Scan) and only.table.prepared
+        alone = len(plan.source) == 1 and isinstance(only, Scan)
+        self.prepared = isinstance(only, Scan) and alone and only.table.prepared
+        self.late = alone  # the cap of a table counts all its rows, also those of groups that are not public
 
     def measures(self) -> Statement:
         """The integers of all measures, by key."""
-        columns = {f"m{i}": self._integer(measure) for i, measure in enumerate(self.plan.measures)}
-        totals = {f"m{i}": self._total(f"m{i}", measure) for i, measure in enumerate(self.plan.measures)}
-        additive = all(measure.counted is Counted.SUM for measure in self.plan.measures)
-        used = [part for measure in self.plan.measures for part in (measure.value, measure.condition)]
+        measures = self.plan.measures
+        additive = all(measure.counted is Counted.SUM for measure in measures)
+        if self.plan.bounding.shape in (Shape.PEOPLE, Shape.TOTALS):
+            columns = {f"m{i}": self._integer(measure) for i, measure in enumerate(measures)}
+            totals = {f"m{i}": self._total(f"m{i}", measure) for i, measure in enumerate(measures)}
+        else:
+            columns, totals = self._shared()
+        used = [part for measure in measures for part in (measure.value, measure.condition)]
         text = self._bounded(_Wanted(self.groups, columns, totals, [], used), additive=additive)
-        return Statement(text, len(self.groups), len(columns))
+        return Statement(text, len(self.groups), len(totals))
+
+    def _shared(self) -> tuple[dict[str, str], dict[str, str]]:
+        """One column for all measures of the same value: its sum, its sum around a centre, and its count."""
+        texts: dict[str, str] = {}  # text -> name of its column
+        totals = {}
+        for i, measure in enumerate(self.plan.measures):
+            if measure.counted is Counted.SUM and measure.value is None and measure.condition is None:
+                totals[f"m{i}"] = "count(*)"
+                continue
+            text = self._present(measure)
+            name = texts.setdefault(text, f"c{len(texts)}")
+            totals[f"m{i}"] = self._total(name, measure)
+        return {name: text for text, name in texts.items()}, totals
+
+    def _present(self, measure: Measured) -> str:
+        """The column that a measure adds up or counts; missing where the row adds nothing.
+
+        How often a value is there is counted on the column of its sum, if there is one.
+        """
+        if measure.counted is not Counted.SUM:
+            return self._integer(measure)
+        if measure.value is None:
+            assert measure.condition is not None
+            for other in self.plan.measures:
+                if _counts(measure.condition, other):
+                    return self._present(other)
+            return f"CASE WHEN {self.rows.expr(measure.condition)} THEN 1 END"
+        value = self._clamped(measure if measure.square else replace(measure, centre=0))
+        return value if measure.condition is None else f"CASE WHEN {self.rows.expr(measure.condition)} THEN {value} END"
 
     def curve(self, curve: Curve) -> Statement:
         """How many rows fall into each cell, by key."""
@@ -90,10 +125,12 @@ class _Printer:
             # least and greatest skip what is missing
             held = f"CASE WHEN {text} IS NOT NULL THEN least(greatest({text}, {low}), {high}) END"
         else:
-            number = self.dialect.number(measure.value, text)
+            steps = self._divided(self.dialect.number(measure.value, text), step)
             ends = self.dialect.double(float(low)), self.dialect.double(float(high))
-            held = self.dialect.whole(f"least(greatest({self._divided(number, step)}, {ends[0]}), {ends[1]})")
-            held = f"CASE WHEN NOT {self.dialect.is_nan(number)} THEN {held} END"
+            held = (  # between two integers a number is rounded to one between them; no number is above every number
+                f"CASE WHEN {steps} BETWEEN {ends[0]} AND {ends[1]} THEN CAST({steps} AS BIGINT) "
+                f"WHEN {steps} < {ends[0]} THEN {low} WHEN NOT {self.dialect.is_nan(steps)} THEN {high} END"
+            )
         centred = held if not measure.centre else f"({held} - {measure.centre})"
         return f"(({centred}) * ({centred}))" if measure.square else centred
 
@@ -101,8 +138,8 @@ class _Printer:
         if step == 1:
             return number
         if step.numerator == 1:
-            return f"{number} * {self.dialect.double(float(step.denominator))}"
-        return f"{number} / {self.dialect.double(float(step))}"
+            return f"({number} * {self.dialect.double(float(step.denominator))})"
+        return f"({number} / {self.dialect.double(float(step))})"
 
     def _cell(self, curve: Curve, value: str) -> str:
         number = self._place(curve.value, value)
@@ -126,13 +163,17 @@ class _Printer:
             return (
                 f"count(DISTINCT {PERSON if measure.condition is None else f'CASE WHEN {name} = 1 THEN {PERSON} END'})"
             )
-        if measure.value is None and measure.condition is None:
-            return "count(*)"
-        return f"coalesce(sum({name}), 0)"
+        if self.plan.bounding.shape in (Shape.PEOPLE, Shape.TOTALS):
+            return f"coalesce(sum({name}), 0)"
+        if measure.value is None:
+            return f"count({name})"
+        total = f"coalesce(sum({name}), 0)"
+        return total if not measure.centre or measure.square else f"({total} - {measure.centre} * count({name}))"
 
     # ------------------------------------------------------------ the scope: rows with person, keys and integers
 
-    def _scope(self, wanted: _Wanted, stored: tuple[str, ...] = ()) -> Scope:
+    def _scope(self, wanted: _Wanted, stored: tuple[str, ...] = (), *, later: bool = False) -> Scope:
+        """The scope; ``later`` leaves long lists of keys to be looked at once per group."""
         plan, whom = self.plan, person(self.plan.source)
         used = [plan.where, *(key.value for key in plan.keys), *wanted.used]
         told = [f"{whom}.{PERSON} AS {PERSON}"] if self.people else []
@@ -140,19 +181,19 @@ class _Printer:
         told += [f"{text} AS {name}" for name, text in wanted.columns.items()]
         told += [f"{whom}.{name}" for name in stored]
         where = [*([self.rows.expr(plan.where)] if plan.where is not None else []), *wanted.conditions]
-        where += [f"{whom}.{PERSON} IS NOT NULL"] if self.people else []
+        where += [f"{whom}.{PERSON} IS NOT NULL"] if self.people and RANK not in stored else []  # no rank, no person
         lean = [*used[:1], *wanted.used] if wanted.conditions else used[:1]
         people = select([f"{whom}.{PERSON} AS {PERSON}"], self.rows.items(plan.source, lean), where=" AND ".join(where))
-        where += [self._listed(key) for key in plan.keys if key.domain is not None]
+        where += [self._listed(key) for key in plan.keys if key.domain is not None and not (later and _is_long(key))]
         text = select(told or ["1 AS one"], self.rows.items(plan.source, used, stored), where=" AND ".join(where))
         return Scope(text, people, wanted.keys, self.groups, tuple(wanted.columns), wanted.totals)
 
     def _key(self, key: Key) -> str:
         return self.rows.key(key.value)
 
-    def _listed(self, key: Key) -> str:
+    def _listed(self, key: Key, text: str = "") -> str:
         """Whether the key is one of its public values."""
-        text, domain = self._key(key), key.domain or ()
+        text, domain = text or self._key(key), key.domain or ()
         run = _run(domain)
         if run is not None:
             return f"{text} BETWEEN {run[0]} AND {run[1]}"
@@ -174,14 +215,19 @@ class _Printer:
         return self._rows(wanted, bounding)
 
     def _rows(self, wanted: _Wanted, bounding: Bounding) -> str:
-        """Sums over rows, with at most so many of one person."""
+        """Sums over rows, with at most so many of one person; groups that are not public are left out at the end."""
+        told = self._summed(wanted, bounding)
+        late = [self._listed(key, f"k{i}") for i, key in enumerate(self.plan.keys) if self.late and _is_long(key)]
+        return select(["*"], f"({told}) AS told", where=" AND ".join(late)) if late else told
+
+    def _summed(self, wanted: _Wanted, bounding: Bounding) -> str:
         if bounding.shape is Shape.ROW:
-            return contribution.plain(self._scope(wanted))
+            return contribution.plain(self._scope(wanted, later=self.late))
         rows = bounding.rows or 1
         if self.prepared and self.plan.where is None:
             ranks = f"{person(self.plan.source)}.{RANK} <= {rows}"
-            return contribution.plain(self._scope(wanted.also(ranks), (RANK,)))
-        scope = self._scope(wanted, (NUMBER,) if self.prepared else ())
+            return contribution.plain(self._scope(wanted.also(ranks), (RANK,), later=self.late))
+        scope = self._scope(wanted, (NUMBER,) if self.prepared else (), later=self.late)
         stored = f"{NUMBER} > {rows}" if self.prepared else ""
         cheap = len(self.plan.source) == 1
         return contribution.difference(scope, rows, self.dialect, self.secret, cheap=cheap, stored=stored)
@@ -200,6 +246,21 @@ class _Wanted:
     def also(self, condition: str) -> _Wanted:
         """The same under one more condition."""
         return _Wanted(self.keys, self.columns, self.totals, [*self.conditions, condition], self.used)
+
+
+def _counts(condition: Expr, other: Measured) -> bool:
+    """Whether a row meets the condition just if it has a value for the other measure."""
+    if other.counted is not Counted.SUM or other.value is None or other.square:
+        return False
+    there = [condition] if other.condition is None else list(condition.args)
+    if other.condition is not None and (condition.op != "and" or there[:1] != [other.condition]):
+        return False
+    return there[-1].op == "present" and there[-1].args == (other.value,)
+
+
+def _is_long(key: Key) -> bool:
+    """Whether a key is looked up in a list of texts, which takes longer than adding up."""
+    return key.domain is not None and key.value.kind is Kind.TEXT
 
 
 def _run(domain: tuple[Value, ...]) -> tuple[int, int] | None:

@@ -3,86 +3,90 @@
 SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY ward
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, 1 AS m0, CASE WHEN NOT isnan(t0."cost") THEN CAST(floor(least(greatest(t0."cost" * CAST(100.0 AS DOUBLE), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) + 0.5) AS BIGINT) END AS m1
+-- SELECT *
+--   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(500000.0 AS DOUBLE) THEN CAST((t0."cost" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN 500000 END AS c0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."urgent" AS BOOLEAN) AS "urgent", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."urgent" AND t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE t0."urgent" AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."urgent" AS BOOLEAN) AS "urgent"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0."urgent" AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT k0, count(*) AS m0, coalesce(sum(m1), 0) AS m1
+--   parts AS (SELECT k0, count(*) AS m0, coalesce(sum(c0), 0) AS m1
 --   FROM scope
 --   GROUP BY k0
---   UNION ALL SELECT k0, -count(*) AS m0, -coalesce(sum(m1), 0) AS m1
---   FROM (SELECT _hb_u, k0, m0, m1, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0, m0, m1), k0, m0, m1) AS r
+--   UNION ALL SELECT k0, -(count(*)) AS m0, -(coalesce(sum(c0), 0)) AS m1
+--   FROM (SELECT _hb_u, k0, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0, c0), k0, c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 50
 --   GROUP BY k0) SELECT k0, coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
 --   FROM parts
---   GROUP BY k0
+--   GROUP BY k0) AS told
+--   WHERE k0 IN ('north', 'south', 'east')
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, 1 AS m0, CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN CAST(floor(least(greatest(t0."cost" * CAST(100.0 AS double precision), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) + 0.5) AS BIGINT) END AS m1
+-- SELECT *
+--   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(500000.0 AS double precision) THEN CAST((t0."cost" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 500000 END AS c0
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."urgent" AS boolean) AS "urgent", CAST(s."ward" AS text) AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."urgent" AND t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE t0."urgent" AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."urgent" AS boolean) AS "urgent"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0."urgent" AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT k0, count(*) AS m0, coalesce(sum(m1), 0) AS m1
+--   parts AS (SELECT k0, count(*) AS m0, coalesce(sum(c0), 0) AS m1
 --   FROM scope
 --   GROUP BY k0
---   UNION ALL SELECT k0, -count(*) AS m0, -coalesce(sum(m1), 0) AS m1
---   FROM (SELECT _hb_u, k0, m0, m1, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0, m0, m1)::text, 0), k0, m0, m1) AS r
+--   UNION ALL SELECT k0, -(count(*)) AS m0, -(coalesce(sum(c0), 0)) AS m1
+--   FROM (SELECT _hb_u, k0, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0, c0)::text, 0), k0, c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 50
 --   GROUP BY k0) SELECT k0, coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
 --   FROM parts
---   GROUP BY k0
+--   GROUP BY k0) AS told
+--   WHERE k0 IN ('north', 'south', 'east')
 
 -- name: the rows that are kept
 SELECT COUNT(DISTINCT diagnosis) AS n, COUNT(*) AS m FROM visits
 -- expected:
 -- duckdb:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS m0, 1 AS m1
+-- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS c0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."diagnosis" AS VARCHAR) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT _hb_u
 --   FROM scope
 --   GROUP BY _hb_u HAVING count(*) > 50),
---   kept AS (SELECT _hb_u, m0, m1
+--   kept AS (SELECT _hb_u, c0
 --   FROM scope
 --   WHERE _hb_u NOT IN (SELECT _hb_u
 --   FROM heavy)
---   UNION ALL SELECT _hb_u, m0, m1
---   FROM (SELECT _hb_u, m0, m1, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', m0, m1), m0, m1) AS r
+--   UNION ALL SELECT _hb_u, c0
+--   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
---   WHERE r <= 50) SELECT count(DISTINCT m0) AS m0, count(*) AS m1
+--   WHERE r <= 50) SELECT count(DISTINCT c0) AS m0, count(*) AS m1
 --   FROM kept
 -- postgres:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS m0, 1 AS m1
+-- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS c0
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."diagnosis" AS text) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT _hb_u
 --   FROM scope
 --   GROUP BY _hb_u HAVING count(*) > 50),
---   kept AS (SELECT _hb_u, m0, m1
+--   kept AS (SELECT _hb_u, c0
 --   FROM scope
 --   WHERE _hb_u NOT IN (SELECT _hb_u
 --   FROM heavy)
---   UNION ALL SELECT _hb_u, m0, m1
---   FROM (SELECT _hb_u, m0, m1, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(m0, m1)::text, 0), m0, m1) AS r
+--   UNION ALL SELECT _hb_u, c0
+--   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
---   WHERE r <= 50) SELECT count(DISTINCT m0) AS m0, count(*) AS m1
+--   WHERE r <= 50) SELECT count(DISTINCT c0) AS m0, count(*) AS m1
 --   FROM kept
 
 -- name: each person once
@@ -157,7 +161,7 @@ SELECT maker, COUNT(DISTINCT patient_id) AS n FROM drugs GROUP BY maker
 SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 -- expected:
 -- duckdb:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS k0, 1 AS m0, CASE WHEN NOT isnan(t0."price") THEN CAST(floor(least(greatest(t0."price" * CAST(100.0 AS DOUBLE), CAST(0.0 AS DOUBLE)), CAST(10000.0 AS DOUBLE)) + 0.5) AS BIGINT) END AS m1
+-- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS k0, CASE WHEN (t0."price" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(10000.0 AS DOUBLE) THEN CAST((t0."price" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."price" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."price" * CAST(100.0 AS DOUBLE))) THEN 10000 END AS c0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."drug" AS VARCHAR) AS "drug", TRY_CAST(s."price" AS DOUBLE) AS "price"
 --   FROM "drugs" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."drug" IN ('aspirin', 'insulin')), heavy AS MATERIALIZED (SELECT _hb_u
@@ -165,23 +169,23 @@ SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 --   FROM scope
 --   GROUP BY _hb_u, k0) AS counted
 --   GROUP BY _hb_u HAVING count(*) > 2 OR max(n) > 3),
---   numbered AS (SELECT _hb_u, k0, m0, m1, dense_rank() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0), k0) AS g
+--   numbered AS (SELECT _hb_u, k0, c0, dense_rank() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0), k0) AS g
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)),
---   kept AS (SELECT _hb_u, k0, m0, m1
+--   kept AS (SELECT _hb_u, k0, c0
 --   FROM scope
 --   WHERE _hb_u NOT IN (SELECT _hb_u
 --   FROM heavy)
---   UNION ALL SELECT _hb_u, k0, m0, m1
---   FROM (SELECT _hb_u, k0, m0, m1, row_number() OVER (PARTITION BY _hb_u, k0 ORDER BY hash('00000000000000000000000000000000', k0, m0, m1), k0, m0, m1) AS r
+--   UNION ALL SELECT _hb_u, k0, c0
+--   FROM (SELECT _hb_u, k0, c0, row_number() OVER (PARTITION BY _hb_u, k0 ORDER BY hash('00000000000000000000000000000000', k0, c0), k0, c0) AS r
 --   FROM numbered
 --   WHERE g <= 2) AS ranked
---   WHERE r <= 3) SELECT k0, count(*) AS m0, coalesce(sum(m1), 0) AS m1
+--   WHERE r <= 3) SELECT k0, count(*) AS m0, coalesce(sum(c0), 0) AS m1
 --   FROM kept
 --   GROUP BY k0
 -- postgres:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS k0, 1 AS m0, CASE WHEN NOT (t0."price" = 'NaN'::double precision) THEN CAST(floor(least(greatest(t0."price" * CAST(100.0 AS double precision), CAST(0.0 AS double precision)), CAST(10000.0 AS double precision)) + 0.5) AS BIGINT) END AS m1
+-- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS k0, CASE WHEN (t0."price" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(10000.0 AS double precision) THEN CAST((t0."price" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."price" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."price" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 10000 END AS c0
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."drug" AS text) AS "drug", (CASE WHEN s."price" = 'NaN' THEN NULL WHEN s."price" > 1e30 THEN 1e30 WHEN s."price" < -1e30 THEN -1e30 ELSE CAST(s."price" AS double precision) END) AS "price"
 --   FROM "drugs" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."drug" IN ('aspirin', 'insulin')), heavy AS MATERIALIZED (SELECT _hb_u
@@ -189,19 +193,19 @@ SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 --   FROM scope
 --   GROUP BY _hb_u, k0) AS counted
 --   GROUP BY _hb_u HAVING count(*) > 2 OR max(n) > 3),
---   numbered AS (SELECT _hb_u, k0, m0, m1, dense_rank() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0)::text, 0), k0) AS g
+--   numbered AS (SELECT _hb_u, k0, c0, dense_rank() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0)::text, 0), k0) AS g
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)),
---   kept AS (SELECT _hb_u, k0, m0, m1
+--   kept AS (SELECT _hb_u, k0, c0
 --   FROM scope
 --   WHERE _hb_u NOT IN (SELECT _hb_u
 --   FROM heavy)
---   UNION ALL SELECT _hb_u, k0, m0, m1
---   FROM (SELECT _hb_u, k0, m0, m1, row_number() OVER (PARTITION BY _hb_u, k0 ORDER BY hashtextextended(ROW(k0, m0, m1)::text, 0), k0, m0, m1) AS r
+--   UNION ALL SELECT _hb_u, k0, c0
+--   FROM (SELECT _hb_u, k0, c0, row_number() OVER (PARTITION BY _hb_u, k0 ORDER BY hashtextextended(ROW(k0, c0)::text, 0), k0, c0) AS r
 --   FROM numbered
 --   WHERE g <= 2) AS ranked
---   WHERE r <= 3) SELECT k0, count(*) AS m0, coalesce(sum(m1), 0) AS m1
+--   WHERE r <= 3) SELECT k0, count(*) AS m0, coalesce(sum(c0), 0) AS m1
 --   FROM kept
 --   GROUP BY k0
 
@@ -211,7 +215,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
 -- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS HUGEINT), -80000), 80000) AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT isnan(t0."cost") THEN CAST(floor(least(greatest(t0."cost" * CAST(100.0 AS DOUBLE), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) + 0.5) AS BIGINT) END AS m0
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(500000.0 AS DOUBLE) THEN CAST((t0."cost" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN 500000 END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
@@ -223,7 +227,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 --   GROUP BY totals.k0
 -- postgres:
 -- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric), -80000), 80000) AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN CAST(floor(least(greatest(t0."cost" * CAST(100.0 AS double precision), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) + 0.5) AS BIGINT) END AS m0
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(500000.0 AS double precision) THEN CAST((t0."cost" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 500000 END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."ward" AS text) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
@@ -240,7 +244,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
 -- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS HUGEINT), -80000), 80000) AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT isnan(t0."cost") THEN CAST(floor(least(greatest(t0."cost" * CAST(100.0 AS DOUBLE), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) + 0.5) AS BIGINT) END AS m0
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(500000.0 AS DOUBLE) THEN CAST((t0."cost" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN 500000 END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
@@ -252,7 +256,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 --   GROUP BY totals.k0
 -- postgres:
 -- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric), -80000), 80000) AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN CAST(floor(least(greatest(t0."cost" * CAST(100.0 AS double precision), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) + 0.5) AS BIGINT) END AS m0
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(500000.0 AS double precision) THEN CAST((t0."cost" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 500000 END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."ward" AS text) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
@@ -268,19 +272,21 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 SELECT ward, COUNT(*) AS n, AVG(score) AS mean FROM answers GROUP BY ward
 -- expected:
 -- duckdb:
--- SELECT k0, count(*) AS m0, coalesce(sum(m1), 0) AS m1, coalesce(sum(m2), 0) AS m2
---   FROM (SELECT t0."ward" AS k0, 1 AS m0, (CASE WHEN NOT isnan(t0."score") THEN CAST(floor(least(greatest(t0."score" * CAST(10.0 AS DOUBLE), CAST(0.0 AS DOUBLE)), CAST(100.0 AS DOUBLE)) + 0.5) AS BIGINT) END - 50) AS m1, CASE WHEN ((t0."score" IS NOT NULL) AND NOT isnan(t0."score")) THEN 1 ELSE 0 END AS m2
+-- SELECT *
+--   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - 50 * count(c0)) AS m1, count(c0) AS m2
+--   FROM (SELECT t0."ward" AS k0, CASE WHEN (t0."score" * CAST(10.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(100.0 AS DOUBLE) THEN CAST((t0."score" * CAST(10.0 AS DOUBLE)) AS BIGINT) WHEN (t0."score" * CAST(10.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."score" * CAST(10.0 AS DOUBLE))) THEN 100 END AS c0
 --   FROM (SELECT TRY_CAST(s."score" AS DOUBLE) AS "score", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
---   FROM "answers" AS s) AS t0
---   WHERE t0."ward" IN ('north', 'south', 'east')) AS scope
---   GROUP BY k0
+--   FROM "answers" AS s) AS t0) AS scope
+--   GROUP BY k0) AS told
+--   WHERE k0 IN ('north', 'south', 'east')
 -- postgres:
--- SELECT k0, count(*) AS m0, coalesce(sum(m1), 0) AS m1, coalesce(sum(m2), 0) AS m2
---   FROM (SELECT t0."ward" AS k0, 1 AS m0, (CASE WHEN NOT (t0."score" = 'NaN'::double precision) THEN CAST(floor(least(greatest(t0."score" * CAST(10.0 AS double precision), CAST(0.0 AS double precision)), CAST(100.0 AS double precision)) + 0.5) AS BIGINT) END - 50) AS m1, CASE WHEN ((t0."score" IS NOT NULL) AND NOT (t0."score" = 'NaN'::double precision)) THEN 1 ELSE 0 END AS m2
+-- SELECT *
+--   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - 50 * count(c0)) AS m1, count(c0) AS m2
+--   FROM (SELECT t0."ward" AS k0, CASE WHEN (t0."score" * CAST(10.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(100.0 AS double precision) THEN CAST((t0."score" * CAST(10.0 AS double precision)) AS BIGINT) WHEN (t0."score" * CAST(10.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."score" * CAST(10.0 AS double precision)) = 'NaN'::double precision) THEN 100 END AS c0
 --   FROM (SELECT (CASE WHEN s."score" = 'NaN' THEN NULL WHEN s."score" > 1e30 THEN 1e30 WHEN s."score" < -1e30 THEN -1e30 ELSE CAST(s."score" AS double precision) END) AS "score", CAST(s."ward" AS text) AS "ward"
---   FROM "answers" AS s) AS t0
---   WHERE t0."ward" IN ('north', 'south', 'east')) AS scope
---   GROUP BY k0
+--   FROM "answers" AS s) AS t0) AS scope
+--   GROUP BY k0) AS told
+--   WHERE k0 IN ('north', 'south', 'east')
 
 -- name: a public table by its key, rows as units
 -- with: survey
@@ -288,7 +294,7 @@ SELECT w.floor, COUNT(*) AS n FROM answers a JOIN wards w ON a.ward = w.ward GRO
 -- expected:
 -- duckdb:
 -- SELECT k0, count(*) AS m0
---   FROM (SELECT t1."floor" AS k0, 1 AS m0
+--   FROM (SELECT t1."floor" AS k0
 --   FROM (SELECT TRY_CAST(s."ward" AS VARCHAR) AS "ward"
 --   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (TRY_CAST(s."ward" AS VARCHAR)) TRY_CAST(s."floor" AS BIGINT) AS "floor", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
 --   FROM "wards" AS s ORDER BY TRY_CAST(s."ward" AS VARCHAR), TRY_CAST(s."floor" AS BIGINT), TRY_CAST(s."ward" AS VARCHAR)) AS t1 ON ((t0."ward" = t1."ward"))
@@ -296,7 +302,7 @@ SELECT w.floor, COUNT(*) AS n FROM answers a JOIN wards w ON a.ward = w.ward GRO
 --   GROUP BY k0
 -- postgres:
 -- SELECT k0, count(*) AS m0
---   FROM (SELECT t1."floor" AS k0, 1 AS m0
+--   FROM (SELECT t1."floor" AS k0
 --   FROM (SELECT CAST(s."ward" AS text) AS "ward"
 --   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (CAST(s."ward" AS text)) CAST(s."floor" AS BIGINT) AS "floor", CAST(s."ward" AS text) AS "ward"
 --   FROM "wards" AS s ORDER BY CAST(s."ward" AS text), CAST(s."floor" AS BIGINT), CAST(s."ward" AS text)) AS t1 ON ((t0."ward" = t1."ward"))
@@ -307,7 +313,7 @@ SELECT w.floor, COUNT(*) AS n FROM answers a JOIN wards w ON a.ward = w.ward GRO
 SELECT SUM(nights) AS n FROM stays
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN t0."nights" IS NOT NULL THEN least(greatest(t0."nights", 0), 30) END AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN t0."nights" IS NOT NULL THEN least(greatest(t0."nights", 0), 30) END AS c0
 --   FROM (SELECT o._hb_u AS _hb_u, TRY_CAST(s."nights" AS BIGINT) AS "nights"
 --   FROM "stays" AS s JOIN (SELECT s."visit_id" AS k, min(s."patient_id") AS _hb_u
 --   FROM "visits" AS s
@@ -319,17 +325,17 @@ SELECT SUM(nights) AS n FROM stays
 --   GROUP BY 1) AS o ON s."visit_id" = o.k) AS t0
 --   WHERE t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 20),
---   parts AS (SELECT coalesce(sum(m0), 0) AS m0
+--   parts AS (SELECT coalesce(sum(c0), 0) AS m0
 --   FROM scope
---   UNION ALL SELECT -coalesce(sum(m0), 0) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', m0), m0) AS r
+--   UNION ALL SELECT -(coalesce(sum(c0), 0)) AS m0
+--   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 20) SELECT coalesce(sum(m0), 0) AS m0
 --   FROM parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN t0."nights" IS NOT NULL THEN least(greatest(t0."nights", 0), 30) END AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN t0."nights" IS NOT NULL THEN least(greatest(t0."nights", 0), 30) END AS c0
 --   FROM (SELECT o._hb_u AS _hb_u, CAST(s."nights" AS BIGINT) AS "nights"
 --   FROM "stays" AS s JOIN (SELECT s."visit_id" AS k, min(s."patient_id") AS _hb_u
 --   FROM "visits" AS s
@@ -341,10 +347,10 @@ SELECT SUM(nights) AS n FROM stays
 --   GROUP BY 1) AS o ON s."visit_id" = o.k) AS t0
 --   WHERE t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 20),
---   parts AS (SELECT coalesce(sum(m0), 0) AS m0
+--   parts AS (SELECT coalesce(sum(c0), 0) AS m0
 --   FROM scope
---   UNION ALL SELECT -coalesce(sum(m0), 0) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(m0)::text, 0), m0) AS r
+--   UNION ALL SELECT -(coalesce(sum(c0), 0)) AS m0
+--   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
@@ -355,7 +361,7 @@ SELECT SUM(nights) AS n FROM stays
 SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_id WHERE p.sex = 'f'
 -- expected:
 -- duckdb:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, 1 AS m0
+-- WITH scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."sex" AS VARCHAR) AS "sex"
 --   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
@@ -367,15 +373,15 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
---   UNION ALL SELECT -count(*) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', m0), m0) AS r
+--   UNION ALL SELECT -(count(*)) AS m0
+--   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
 --   FROM parts
 -- postgres:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, 1 AS m0
+-- WITH scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."sex" AS text) AS "sex"
 --   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
@@ -387,8 +393,8 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
---   UNION ALL SELECT -count(*) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(m0)::text, 0), m0) AS r
+--   UNION ALL SELECT -(count(*)) AS m0
+--   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
@@ -400,10 +406,11 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
 -- SELECT k0, cell, CAST(m0 AS BIGINT) AS m0
+--   FROM (SELECT *
 --   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS DOUBLE)) / CAST(0.08 AS DOUBLE) + CAST(1e-09 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(62500.0 AS DOUBLE)) + 0.5) AS BIGINT) AS cell, 1 AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."cost" IS NOT NULL AND NOT isnan(t0."cost") AND t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE t0."cost" IS NOT NULL AND NOT isnan(t0."cost") AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0."cost" IS NOT NULL AND NOT isnan(t0."cost") AND t0._hb_u IS NOT NULL
@@ -411,7 +418,7 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 --   parts AS (SELECT k0, cell, count(*) AS m0
 --   FROM scope
 --   GROUP BY k0, cell
---   UNION ALL SELECT k0, cell, -count(*) AS m0
+--   UNION ALL SELECT k0, cell, -(count(*)) AS m0
 --   FROM (SELECT _hb_u, k0, cell, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0, cell, m0), k0, cell, m0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
@@ -419,13 +426,15 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 --   WHERE r > 50
 --   GROUP BY k0, cell) SELECT k0, cell, coalesce(sum(m0), 0) AS m0
 --   FROM parts
---   GROUP BY k0, cell) AS counted
+--   GROUP BY k0, cell) AS told
+--   WHERE k0 IN ('north', 'south', 'east')) AS counted
 -- postgres:
 -- SELECT k0, cell, CAST(m0 AS BIGINT) AS m0
+--   FROM (SELECT *
 --   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) AS BIGINT) AS cell, 1 AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."ward" AS text) AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."cost" IS NOT NULL AND NOT (t0."cost" = 'NaN'::double precision) AND t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE t0."cost" IS NOT NULL AND NOT (t0."cost" = 'NaN'::double precision) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0."cost" IS NOT NULL AND NOT (t0."cost" = 'NaN'::double precision) AND t0._hb_u IS NOT NULL
@@ -433,7 +442,7 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 --   parts AS (SELECT k0, cell, count(*) AS m0
 --   FROM scope
 --   GROUP BY k0, cell
---   UNION ALL SELECT k0, cell, -count(*) AS m0
+--   UNION ALL SELECT k0, cell, -(count(*)) AS m0
 --   FROM (SELECT _hb_u, k0, cell, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0, cell, m0)::text, 0), k0, cell, m0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
@@ -441,13 +450,14 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 --   WHERE r > 50
 --   GROUP BY k0, cell) SELECT k0, cell, coalesce(sum(m0), 0) AS m0
 --   FROM parts
---   GROUP BY k0, cell) AS counted
+--   GROUP BY k0, cell) AS told
+--   WHERE k0 IN ('north', 'south', 'east')) AS counted
 
 -- name: an aggregate inside each person
 SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY patient_id) AS q
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, (CASE WHEN NOT isnan(t1."s") THEN CAST(floor(least(greatest(t1."s" * CAST(100.0 AS DOUBLE), CAST(0.0 AS DOUBLE)), CAST(25000000.0 AS DOUBLE)) + 0.5) AS BIGINT) END - 12500000) AS m0, CASE WHEN ((t1."s" IS NOT NULL) AND NOT isnan(t1."s")) THEN 1 ELSE 0 END AS m1
+-- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, CASE WHEN (t1."s" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(25000000.0 AS DOUBLE) THEN CAST((t1."s" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t1."s" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t1."s" * CAST(100.0 AS DOUBLE))) THEN 25000000 END AS c0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", greatest(least((CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) * CAST(0.01 AS DOUBLE)), CAST(250000.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)) AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
@@ -461,17 +471,17 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
 --   WHERE t1._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 1),
---   parts AS (SELECT coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
+--   parts AS (SELECT (coalesce(sum(c0), 0) - 12500000 * count(c0)) AS m0, count(c0) AS m1
 --   FROM scope
---   UNION ALL SELECT -coalesce(sum(m0), 0) AS m0, -coalesce(sum(m1), 0) AS m1
---   FROM (SELECT _hb_u, m0, m1, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', m0, m1), m0, m1) AS r
+--   UNION ALL SELECT -((coalesce(sum(c0), 0) - 12500000 * count(c0))) AS m0, -(count(c0)) AS m1
+--   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 1) SELECT coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
 --   FROM parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, (CASE WHEN NOT (t1."s" = 'NaN'::double precision) THEN CAST(floor(least(greatest(t1."s" * CAST(100.0 AS double precision), CAST(0.0 AS double precision)), CAST(25000000.0 AS double precision)) + 0.5) AS BIGINT) END - 12500000) AS m0, CASE WHEN ((t1."s" IS NOT NULL) AND NOT (t1."s" = 'NaN'::double precision)) THEN 1 ELSE 0 END AS m1
+-- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, CASE WHEN (t1."s" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(25000000.0 AS double precision) THEN CAST((t1."s" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t1."s" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t1."s" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 25000000 END AS c0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", greatest(least((CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS BIGINT) END) AS double precision) * CAST(0.01 AS double precision)), CAST(250000.0 AS double precision)), CAST(0.0 AS double precision)) AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
@@ -485,10 +495,10 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
 --   WHERE t1._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 1),
---   parts AS (SELECT coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
+--   parts AS (SELECT (coalesce(sum(c0), 0) - 12500000 * count(c0)) AS m0, count(c0) AS m1
 --   FROM scope
---   UNION ALL SELECT -coalesce(sum(m0), 0) AS m0, -coalesce(sum(m1), 0) AS m1
---   FROM (SELECT _hb_u, m0, m1, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(m0, m1)::text, 0), m0, m1) AS r
+--   UNION ALL SELECT -((coalesce(sum(c0), 0) - 12500000 * count(c0))) AS m0, -(count(c0)) AS m1
+--   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
@@ -499,7 +509,7 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS r, cost FROM visits) AS q WHERE r = 1 AND cost > 1
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, 1 AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
 --   FROM (SELECT t0._hb_u AS _hb_u, TRY_CAST(row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS BIGINT) AS "r", t0."cost" AS "cost"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."day" AS DATE) AS "day", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
@@ -513,15 +523,15 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
---   UNION ALL SELECT -count(*) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', m0), m0) AS r
+--   UNION ALL SELECT -(count(*)) AS m0
+--   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
 --   FROM parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, 1 AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
 --   FROM (SELECT t0._hb_u AS _hb_u, (CASE WHEN row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") BETWEEN -9e18 AND 9e18 THEN CAST(row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS bigint) END) AS "r", t0."cost" AS "cost"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."day" AS DATE) AS "day", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
@@ -535,8 +545,8 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
---   UNION ALL SELECT -count(*) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(m0)::text, 0), m0) AS r
+--   UNION ALL SELECT -(count(*)) AS m0
+--   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
@@ -547,7 +557,7 @@ SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORD
 SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost > 100)
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, 1 AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "patients" AS s) AS t0
 --   WHERE EXISTS (SELECT 1
@@ -563,15 +573,15 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 --   GROUP BY 1 HAVING count(*) > 1),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
---   UNION ALL SELECT -count(*) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', m0), m0) AS r
+--   UNION ALL SELECT -(count(*)) AS m0
+--   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 1) SELECT coalesce(sum(m0), 0) AS m0
 --   FROM parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, 1 AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "patients" AS s) AS t0
 --   WHERE EXISTS (SELECT 1
@@ -587,8 +597,8 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 --   GROUP BY 1 HAVING count(*) > 1),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
---   UNION ALL SELECT -count(*) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(m0)::text, 0), m0) AS r
+--   UNION ALL SELECT -(count(*)) AS m0
+--   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
@@ -599,7 +609,7 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 SELECT DATE_TRUNC('month', day) AS month, FLOOR(cost / 1000) AS thousands, COUNT(*) AS n FROM visits GROUP BY month, thousands
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, (CASE WHEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) END) AS k0, TRY_CAST(floor((t0."cost" / NULLIF(CAST(1000 AS DOUBLE), 0))) AS BIGINT) AS k1, 1 AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, (CASE WHEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) END) AS k0, TRY_CAST(floor((t0."cost" / NULLIF(CAST(1000 AS DOUBLE), 0))) AS BIGINT) AS k1
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."day" AS DATE) AS "day"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND (CASE WHEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) END) IN (DATE '2025-01-01', DATE '2025-02-01', DATE '2025-03-01', DATE '2025-04-01', DATE '2025-05-01', DATE '2025-06-01', DATE '2025-07-01', DATE '2025-08-01', DATE '2025-09-01', DATE '2025-10-01', DATE '2025-11-01', DATE '2025-12-01') AND TRY_CAST(floor((t0."cost" / NULLIF(CAST(1000 AS DOUBLE), 0))) AS BIGINT) BETWEEN 0 AND 5), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
@@ -610,8 +620,8 @@ SELECT DATE_TRUNC('month', day) AS month, FLOOR(cost / 1000) AS thousands, COUNT
 --   parts AS (SELECT k0, k1, count(*) AS m0
 --   FROM scope
 --   GROUP BY k0, k1
---   UNION ALL SELECT k0, k1, -count(*) AS m0
---   FROM (SELECT _hb_u, k0, k1, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0, k1, m0), k0, k1, m0) AS r
+--   UNION ALL SELECT k0, k1, -(count(*)) AS m0
+--   FROM (SELECT _hb_u, k0, k1, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0, k1), k0, k1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
@@ -620,7 +630,7 @@ SELECT DATE_TRUNC('month', day) AS month, FLOOR(cost / 1000) AS thousands, COUNT
 --   FROM parts
 --   GROUP BY k0, k1
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, (CASE WHEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) END) AS k0, (CASE WHEN floor((t0."cost" / NULLIF(CAST(1000 AS double precision), 0))) BETWEEN -9e18 AND 9e18 THEN CAST(floor((t0."cost" / NULLIF(CAST(1000 AS double precision), 0))) AS bigint) END) AS k1, 1 AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, (CASE WHEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) END) AS k0, (CASE WHEN floor((t0."cost" / NULLIF(CAST(1000 AS double precision), 0))) BETWEEN -9e18 AND 9e18 THEN CAST(floor((t0."cost" / NULLIF(CAST(1000 AS double precision), 0))) AS bigint) END) AS k1
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."day" AS DATE) AS "day"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND (CASE WHEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END)) AS DATE) END) IN (DATE '2025-01-01', DATE '2025-02-01', DATE '2025-03-01', DATE '2025-04-01', DATE '2025-05-01', DATE '2025-06-01', DATE '2025-07-01', DATE '2025-08-01', DATE '2025-09-01', DATE '2025-10-01', DATE '2025-11-01', DATE '2025-12-01') AND (CASE WHEN floor((t0."cost" / NULLIF(CAST(1000 AS double precision), 0))) BETWEEN -9e18 AND 9e18 THEN CAST(floor((t0."cost" / NULLIF(CAST(1000 AS double precision), 0))) AS bigint) END) BETWEEN 0 AND 5), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
@@ -631,8 +641,8 @@ SELECT DATE_TRUNC('month', day) AS month, FLOOR(cost / 1000) AS thousands, COUNT
 --   parts AS (SELECT k0, k1, count(*) AS m0
 --   FROM scope
 --   GROUP BY k0, k1
---   UNION ALL SELECT k0, k1, -count(*) AS m0
---   FROM (SELECT _hb_u, k0, k1, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0, k1, m0)::text, 0), k0, k1, m0) AS r
+--   UNION ALL SELECT k0, k1, -(count(*)) AS m0
+--   FROM (SELECT _hb_u, k0, k1, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0, k1)::text, 0), k0, k1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
@@ -645,7 +655,7 @@ SELECT DATE_TRUNC('month', day) AS month, FLOOR(cost / 1000) AS thousands, COUNT
 SELECT SUM(CLIP(SQRT(weight) / (weight - 70) + LN(weight), -9, 9)) AS s FROM visits WHERE EXTRACT(month FROM day) = 2
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN NOT isnan(CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS DOUBLE)) AS DOUBLE), CAST(9 AS DOUBLE)) END) AS DOUBLE)) THEN CAST(floor(least(greatest(CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS DOUBLE)) AS DOUBLE), CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE), CAST(-900000.0 AS DOUBLE)), CAST(900000.0 AS DOUBLE)) + 0.5) AS BIGINT) END AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN (CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS DOUBLE)) AS DOUBLE), CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE)) BETWEEN CAST(-900000.0 AS DOUBLE) AND CAST(900000.0 AS DOUBLE) THEN CAST((CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS DOUBLE)) AS DOUBLE), CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE)) AS BIGINT) WHEN (CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS DOUBLE)) AS DOUBLE), CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE)) < CAST(-900000.0 AS DOUBLE) THEN -900000 WHEN NOT isnan((CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS DOUBLE)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS DOUBLE)) AS DOUBLE), CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE))) THEN 900000 END AS c0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."day" AS DATE) AS "day", TRY_CAST(s."weight" AS DOUBLE) AS "weight"
 --   FROM "visits" AS s) AS t0
 --   WHERE (CAST(floor(extract(month
@@ -655,17 +665,17 @@ SELECT SUM(CLIP(SQRT(weight) / (weight - 70) + LN(weight), -9, 9)) AS s FROM vis
 --   WHERE (CAST(floor(extract(month
 --   FROM TRY_CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END) AS TIMESTAMP))) AS BIGINT) = 2) AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT coalesce(sum(m0), 0) AS m0
+--   parts AS (SELECT coalesce(sum(c0), 0) AS m0
 --   FROM scope
---   UNION ALL SELECT -coalesce(sum(m0), 0) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', m0), m0) AS r
+--   UNION ALL SELECT -(coalesce(sum(c0), 0)) AS m0
+--   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
 --   FROM parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN NOT (CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) = 'NaN'::double precision) THEN CAST(floor(least(greatest(CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision), CAST(-900000.0 AS double precision)), CAST(900000.0 AS double precision)) + 0.5) AS BIGINT) END AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN (CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)) BETWEEN CAST(-900000.0 AS double precision) AND CAST(900000.0 AS double precision) THEN CAST((CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)) AS BIGINT) WHEN (CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)) < CAST(-900000.0 AS double precision) THEN -900000 WHEN NOT ((CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)) IS NULL) THEN NULL ELSE least(CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(t0."weight") END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0)) + (CASE WHEN t0."weight" > 0 THEN ln(t0."weight") END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)) = 'NaN'::double precision) THEN 900000 END AS c0
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."day" AS DATE) AS "day", (CASE WHEN s."weight" = 'NaN' THEN NULL WHEN s."weight" > 1e30 THEN 1e30 WHEN s."weight" < -1e30 THEN -1e30 ELSE CAST(s."weight" AS double precision) END) AS "weight"
 --   FROM "visits" AS s) AS t0
 --   WHERE (CAST(floor(extract(month
@@ -675,10 +685,10 @@ SELECT SUM(CLIP(SQRT(weight) / (weight - 70) + LN(weight), -9, 9)) AS s FROM vis
 --   WHERE (CAST(floor(extract(month
 --   FROM CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN t0."day" END) AS TIMESTAMP))) AS BIGINT) = 2) AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT coalesce(sum(m0), 0) AS m0
+--   parts AS (SELECT coalesce(sum(c0), 0) AS m0
 --   FROM scope
---   UNION ALL SELECT -coalesce(sum(m0), 0) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(m0)::text, 0), m0) AS r
+--   UNION ALL SELECT -(coalesce(sum(c0), 0)) AS m0
+--   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
@@ -689,7 +699,7 @@ SELECT SUM(CLIP(SQRT(weight) / (weight - 70) + LN(weight), -9, 9)) AS s FROM vis
 SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE visits; --')
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, 1 AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."diagnosis" AS VARCHAR) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
@@ -699,15 +709,15 @@ SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE vis
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
---   UNION ALL SELECT -count(*) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', m0), m0) AS r
+--   UNION ALL SELECT -(count(*)) AS m0
+--   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
 --   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
 --   FROM parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, 1 AS m0
+-- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."diagnosis" AS text) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
@@ -717,8 +727,8 @@ SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE vis
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
---   UNION ALL SELECT -count(*) AS m0
---   FROM (SELECT _hb_u, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(m0)::text, 0), m0) AS r
+--   UNION ALL SELECT -(count(*)) AS m0
+--   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
 --   FROM heavy)) AS ranked
