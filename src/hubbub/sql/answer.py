@@ -14,6 +14,7 @@ from hubbub.sql.expressions import Expr
 from hubbub.sql.facts import date_at
 from hubbub.sql.measure import LEVELS, Measured, Quantiles, quantiles_of
 from hubbub.sql.plans import How, Plan, Reading
+from hubbub.sql.predict import mechanism_words
 from hubbub.sql.queries import Ordering
 from hubbub.sql.schema import Kind, Value
 from hubbub.sql.spend import Spent
@@ -131,7 +132,11 @@ class _Rows:
                 formula: Formula = formulas.Key(len(keys) + len(constants) - 1)
             else:
                 formula = formula_of(output.value, part)
-            columns.append(Output(output.name, formula, output.about, _mechanism(output.value, part), output.notes))
+            columns.append(
+                Output(
+                    output.name, formula, output.about, mechanism_words(plan, part.spent, output.value), output.notes
+                )
+            )
         rows = cls((*keys, *constants), part.measures, tuple(columns))
         return rows.filtered(plan.having, part).ordered(plan.order, plan.limit, plan.offset, part)
 
@@ -286,26 +291,6 @@ def _read(reading: Reading, part: Part) -> Formula:
 
 def _dates(column: Sequence[float | None]) -> Any:
     return tuple(None if value is None else date_at(Fraction(value)) for value in column)
-
-
-def _mechanism(value: Expr, part: Part) -> str:
-    """The noise of a column in words."""
-    names = []
-    for reading in _readings(value):
-        if reading.how is How.QUANTILE:
-            names.append("noisy cumulative histogram")
-        for index in reading.measures:
-            noise: Noise = part.spent.noise(index)
-            measure = part.plan.measures[index]
-            law = "discrete Gaussian" if noise.law == "gaussian" else "discrete Laplace"
-            names.append(f"{law} noise on {measure.name} (std dev {noise.std_dev() * float(measure.step):.4g})")
-    return "; ".join(dict.fromkeys(names))
-
-
-def _readings(value: Expr) -> list[Reading]:
-    if value.op == "read":
-        return [value.param]
-    return [reading for arg in value.args for reading in _readings(arg)]
 
 
 # ---------------------------------------------------------------- HAVING and ORDER BY on noisy values

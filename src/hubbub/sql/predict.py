@@ -88,3 +88,16 @@ def _short(value: float | None) -> str:
     if value is None:
         return "?"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def mechanism_words(plan: Plan, spent: Spent, value: Expr) -> str:
+    """The noise of a column in words."""
+    names = []
+    for reading in readings(value):
+        if reading.how is How.QUANTILE:
+            names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
+        for index in reading.measures:
+            noise, measure = spent.noise(index), plan.measures[index]
+            law = "discrete Gaussian" if noise.law == "gaussian" else "discrete Laplace"
+            names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.step):.4g}")
+    return "; ".join(dict.fromkeys(names))

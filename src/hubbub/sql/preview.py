@@ -8,10 +8,9 @@ from fractions import Fraction
 from hubbub.accounting.limits import Amount, Currency, Limit, cost_in
 from hubbub.explain.leaflet import Json, Leaflet, Section, Table
 from hubbub.ledger.view import Line
-from hubbub.releases import Noise
 from hubbub.sql.ask import Priced
 from hubbub.sql.plans import Plan
-from hubbub.sql.predict import Predicted, predict, readings
+from hubbub.sql.predict import Predicted, mechanism_words, predict, readings
 from hubbub.sql.spend import Spent
 from hubbub.terms import exact, fraction_of
 
@@ -152,20 +151,6 @@ def _columns(plan: Plan, spent: Spent, level: float, reckoned: Fraction | None) 
         for output in plan.outputs
         if readings(output.value)
     ]
-
-
-def mechanism_words(plan: Plan, spent: Spent, value: object) -> str:
-    """The noise of a column in words."""
-    names = []
-    for reading in readings(value):  # type: ignore[arg-type]
-        if not reading.measures:
-            names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
-        for index in reading.measures:
-            noise: Noise = spent.noise(index)
-            measure = plan.measures[index]
-            law = "discrete Gaussian" if noise.law == "gaussian" else "discrete Laplace"
-            names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.step):.4g}")
-    return "; ".join(dict.fromkeys(names))
 
 
 def _upper(words: str) -> str:

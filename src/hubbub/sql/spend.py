@@ -174,17 +174,7 @@ def _gaussian(plan: Plan, rho: Fraction, delta: Fraction, neighbours: Neighbours
         )
         for i, moved in enumerate(plan.moved)
     )
-    curves = tuple(
-        NoisyCDF(
-            cells=curve.cells,
-            keys=plan.size or 1,
-            rho=rho * shares[len(plan.moved) + i],
-            max_rows=plan.curve_rows,
-            neighbours=neighbours,
-            unit=unit,
-        )
-        for i, curve in enumerate(plan.curves)
-    )
+    curves = _curves(plan, "rho", rho, neighbours, unit)
     if plan.public_keys:
         return Spent(measures, curves, None)
     under = keys_per_unit(plan)
@@ -205,18 +195,23 @@ def _laplace(plan: Plan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) 
         )
         for i, moved in enumerate(plan.moved)
     )
-    curves = tuple(
+    curves = _curves(plan, "epsilon", epsilon, neighbours, unit)
+    return Spent(measures, curves, None)
+
+
+def _curves(plan: Plan, way: str, price: Fraction, neighbours: Neighbours, unit: Unit) -> tuple[NoisyCDF, ...]:
+    """One noisy cumulative histogram per curve, each for its share of the price."""
+    return tuple(
         NoisyCDF(
             cells=curve.cells,
             keys=plan.size or 1,
-            epsilon=epsilon * plan.weights[len(plan.moved) + i],
             max_rows=plan.curve_rows,
             neighbours=neighbours,
             unit=unit,
+            **{way: price * plan.weights[len(plan.moved) + i]},  # type: ignore[arg-type]
         )
         for i, curve in enumerate(plan.curves)
     )
-    return Spent(measures, curves, None)
 
 
 def keys_per_unit(plan: Plan) -> int:
