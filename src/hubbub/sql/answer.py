@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,6 +9,7 @@ from typing import Any
 
 from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas
 from hubbub.releases.formulas import Formula
+from hubbub.sql.conditions import evaluate
 from hubbub.sql.expressions import Expr
 from hubbub.sql.facts import date_at
 from hubbub.sql.measure import LEVELS, Measured, Quantiles, quantiles_of
@@ -21,14 +21,6 @@ from hubbub.sql.spend import Spent
 from hubbub.terms import Guarantee, Receipt, root_of
 
 _PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "div": formulas.Over}
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,74 +290,18 @@ def _dates(column: Sequence[float | None]) -> Any:
 
 def _evaluate(value: Expr, rows: _Rows, part: Part | None) -> list[Any]:
     """The value of an expression in each row of the noisy result; None where it is missing."""
-    if value.op == "literal":
-        return [_number(value.param)] * rows.size
-    if value.op == "output":
-        output = rows.columns[value.param]
-        return list(output.formula.evaluate(rows.table))
-    if value.op == "key":
-        return list(rows.keys[value.param].values)
-    if value.op == "read":
-        assert part is not None
-        return _reading_values(value.param, rows, part)
-    inside = [_evaluate(arg, rows, part) for arg in value.args]
-    return [_apply(value, list(args)) for args in zip(*inside, strict=True)]
 
-
-def _reading_values(reading: Reading, rows: _Rows, part: Part) -> list[Any]:
-    return list(_read(reading, part).evaluate(rows.table))
-
-
-def _apply(value: Expr, args: list[Any]) -> Any:
-    """One operation on the values of one row, in SQL's logic of three values."""
-    logic = _LOGIC.get(value.op)
-    if logic is not None:
-        return logic(args)
-    if any(arg is None for arg in args):
-        return None
-    if value.op in _COMPARE:
-        return _COMPARE[value.op](args[0], args[1])
-    return _arithmetic(value.op, [float(arg) for arg in args], value.param)
-
-
-_LOGIC: dict[str, Callable[[list[Any]], Any]] = {
-    "and": lambda args: False if False in args else None if None in args else True,
-    "or": lambda args: True if True in args else None if None in args else False,
-    "not": lambda args: None if args[0] is None else not args[0],
-    "isnull": lambda args: args[0] is None,
-    "same": lambda args: args[0] == args[1],
-    "in": lambda args: None if args[0] is None else args[0] in args[1:],
-    "coalesce": lambda args: next((arg for arg in args if arg is not None), None),
-}
-_NUMBERS: dict[str, Callable[..., float]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b,
-    "mod": math.fmod,
-    "neg": lambda a: -a,
-    "abs": abs,
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "trunc": math.trunc,
-    "sqrt": math.sqrt,
-    "ln": math.log,
-    "exp": math.exp,
-    "least": min,
-    "greatest": max,
-    "cast": lambda a: a,
-}
-
-
-def _arithmetic(op: str, numbers: list[float], param: Any) -> float | None:
-    try:
-        return round(numbers[0], param) if op == "round" else float(_NUMBERS[op](*numbers))
-    except (ZeroDivisionError, ValueError, OverflowError):
+    def leaf(each: Expr) -> list[Any] | None:
+        if each.op == "output":
+            return list(rows.columns[each.param].formula.evaluate(rows.table))
+        if each.op == "key":
+            return list(rows.keys[each.param].values)
+        if each.op == "read":
+            assert part is not None
+            return list(_read(each.param, part).evaluate(rows.table))
         return None
 
-
-def _number(value: Any) -> Any:
-    return float(value) if isinstance(value, Fraction) else value
+    return evaluate(value, leaf, rows.size)
 
 
 # ---------------------------------------------------------------- grouping sets

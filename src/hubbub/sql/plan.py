@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 
-from hubbub.sql.bound import PEOPLE, bound, number_of, with_people
-from hubbub.sql.expressions import Expr, readable, shown
-from hubbub.sql.facts import build
+from hubbub.sql.bound import bound, number_of, with_people
+from hubbub.sql.expressions import Expr
 from hubbub.sql.people import conjuncts
-from hubbub.sql.plans import Clamped, Counted, Curve, How, Key, Measured, Output, Plan, Reading, can_tell
+from hubbub.sql.plans import Counted, How, Key, Measured, Output, Plan, can_tell
 from hubbub.sql.queries import Ordering, Question, person
-from hubbub.sql.schema import Dataset, Kind
-from hubbub.terms import NoKeys, NotAllowed, OutOfRange, TooLarge, Unbounded, UnknownName
+from hubbub.sql.readings import Readings
+from hubbub.sql.schema import Dataset
+from hubbub.terms import NoKeys, NotAllowed, OutOfRange, TooLarge, UnknownName
 
 MOST_ROWS = 1_000_000  # rows of one answer
-MOST_CELLS = 1 << 16  # of one curve
-ALL_CELLS = 1 << 22  # of a curve over all keys
-FEWEST_CELLS = 64
-EXTREME = Fraction(1, 100)  # MIN and MAX are told as these quantiles
-_STEPS = 1 << 20  # grid steps between the bounds of a value that has no grid of its own
-_SQUARED_STEPS = 1 << 14
-_MOST_STEPS = 1 << 45
 _LARGEST_TOTAL = 1 << 50
 _UNTOLD = 0.001  # importance of a count of people that only chooses keys, and has noise of its own for that
 
@@ -43,7 +35,7 @@ def plan(
     """
     keys = tuple(_key(each.name, each.value, question.where) for each in question.keys)
     many = _check_keys(keys, unknown_keys)
-    planner = _Planner(person(question.source), many, clipping)
+    planner = Readings(person(question.source), many, clipping)
     outputs = tuple(planner.output(each.name, each.value) for each in question.outputs)
     planner.telling = False
     having = planner.read(question.having) if question.having is not None else None
@@ -82,9 +74,6 @@ def plan(
     )
 
 
-# ---------------------------------------------------------------- keys
-
-
 def _key(name: str, value: Expr, where: Expr | None) -> Key:
     """A key with its public values, of which WHERE may leave some."""
     domain = value.facts.values
@@ -120,7 +109,7 @@ def _check_answer(
     order: tuple[Ordering, ...],
     many: int | None,
     gaussian: bool,
-    planner: _Planner,
+    planner: Readings,
     measures: tuple[Measured, ...],
 ) -> None:
     """What cannot be told although every part of it can."""
@@ -175,245 +164,8 @@ def _notes(keys: tuple[Key, ...]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# ---------------------------------------------------------------- measures
-
-
-@dataclass(slots=True)
-class _Planner:
-    """Collects the measures and curves that the outputs need, each once."""
-
-    whom: str  # the alias of the person
-    many: int | None
-    clipping: bool = False
-    telling: bool = True  # what only HAVING or ORDER BY reads again gets no more of the cost
-    clamped: list[Clamped] = field(default_factory=list)
-    measures: list[Measured] = field(default_factory=list)
-    curves: list[Curve] = field(default_factory=list)
-    importance: dict[object, float] = field(default_factory=dict)
-
-    def output(self, name: str, value: Expr) -> Output:
-        """A column of the answer."""
-        notes: list[str] = []
-        about = ", ".join(dict.fromkeys(_about(part) for part in _aggregates(value)))
-        for part in _aggregates(value):
-            if part.param.function in ("min", "max"):
-                level = EXTREME if part.param.function == "min" else 1 - EXTREME
-                notes.append(
-                    f"{name} is the {float(100 * level):g}% quantile: the exact {part.param.function} is one person's "
-                    "value and is never told."
-                )
-        return Output(name, self.read(value), about, tuple(notes))
-
-    def read(self, value: Expr) -> Expr:
-        """The expression with each aggregate replaced by how it is read."""
-        if value.op in ("aggregate", "aggregate_if"):
-            return Expr("read", param=self._reading(value), facts=value.facts)
-        return replace(value, args=tuple(self.read(part) for part in value.args))
-
-    def _reading(self, value: Expr) -> Reading:
-        argument, condition = _split(value)
-        function = value.param.function
-        if function == "count":
-            return Reading(how=How.REF, measures=(self._count(argument, condition, value.param.distinct),))
-        assert argument is not None
-        if function in ("quantile", "min", "max"):
-            return self._quantile(value, argument, condition)
-        low, high = _bounds(argument, value)
-        if self.clipping:
-            self._clamped(argument, condition, low, high)
-        if function == "sum":
-            step, lower, upper = _grid(argument, low, high, _STEPS, _MOST_STEPS)
-            return Reading(how=How.REF, measures=(self._sum(argument, condition, step, lower, upper, 0),))
-        squared = function != "avg"
-        most = _SQUARED_STEPS if squared else _MOST_STEPS
-        step, lower, upper = _grid(argument, low, high, _SQUARED_STEPS if squared else _STEPS, most)
-        return self._moments(value, (argument, condition), (step, lower, upper), (low, high))
-
-    def _moments(
-        self,
-        value: Expr,
-        what: tuple[Expr, Expr | None],
-        grid: tuple[Fraction, int, int],
-        ends: tuple[Fraction, Fraction],
-    ) -> Reading:
-        """A mean or a variance, from the count and sums around the middle of the bounds."""
-        (argument, condition), (step, lower, upper) = what, grid
-        centre = (lower + upper) // 2
-        total = self._sum(argument, condition, step, lower, upper, centre)
-        count = self._count(argument, condition, False, weight=0.5, mean=True)
-        if value.param.function == "avg":
-            return Reading(how=How.MEAN, measures=(total, count), centre=centre * step, lower=ends[0], upper=ends[1])
-        squares = self._sum(argument, condition, step, lower, upper, centre, square=True)
-        return Reading(
-            how=How.VARIANCE,
-            measures=(total, count, squares),
-            centre=centre * step,
-            upper=(ends[1] - ends[0]) ** 2 / 4,
-            root=value.param.function.startswith("stddev"),
-            sample=value.param.function.endswith("samp"),
-        )
-
-    def _count(
-        self,
-        argument: Expr | None,
-        condition: Expr | None,
-        distinct: bool,
-        weight: float = 1.0,
-        *,
-        mean: bool = False,
-    ) -> int:
-        """The measure of a count; that of a mean leaves out what is no number, as its sum does."""
-        if distinct and argument is not None and argument.facts.unit:
-            if argument.param[0] != self.whom:  # a person may be missing on the far side of a LEFT JOIN
-                there = build("not_null", [argument])
-                condition = there if condition is None else build("and", [condition, there])
-            return self._add(replace(PEOPLE, name="COUNT(DISTINCT person)", condition=condition), weight)
-        if distinct:
-            return self._add(
-                Measured(
-                    name=_title("COUNT(DISTINCT", argument),
-                    counted=Counted.DISTINCT,
-                    value=argument,
-                    condition=condition,
-                ),
-                weight,
-            )
-        if argument is not None and argument.op != "literal":
-            there = build("present" if mean else "not_null", [argument])
-            condition = there if condition is None else build("and", [condition, there])
-            return self._add(Measured(name=_title("COUNT(", argument), condition=condition), weight)
-        return self._add(Measured(name="COUNT(*)", condition=condition), weight)
-
-    def _sum(
-        self,
-        argument: Expr,
-        condition: Expr | None,
-        step: Fraction,
-        lower: int,
-        upper: int,
-        centre: int,
-        *,
-        square: bool = False,
-    ) -> int:
-        return self._add(
-            Measured(
-                name=_title("SUM(", argument) if not square else _title("SUM of squares(", argument),
-                value=argument,
-                condition=condition,
-                step=step * step if square else step,
-                lower=lower,
-                upper=upper,
-                centre=centre,
-                square=square,
-            ),
-            1.0,
-        )
-
-    def _clamped(self, argument: Expr, condition: Expr | None, low: Fraction, high: Fraction) -> None:
-        """Count the values beyond the bounds, for about a third of what a told number gets."""
-        ends = [Expr("literal", param=end, facts=argument.facts) for end in (low, high)]
-        beyond = build("or", [build("lt", [argument, ends[0]]), build("gt", [argument, ends[1]])])
-        both = beyond if condition is None else build("and", [condition, beyond])
-        name = readable(argument)
-        outside = self._add(Measured(name=f"COUNT({name} beyond its bounds)", condition=both), 0.3)
-        self.clamped.append(Clamped(name, outside, self._count(argument, condition, False, 0.3, mean=True)))
-
-    def _quantile(self, value: Expr, argument: Expr, condition: Expr | None) -> Reading:
-        low, high = _bounds(argument, value)
-        level = {"min": EXTREME, "max": 1 - EXTREME}.get(value.param.function, value.param.quantile)
-        most = MOST_CELLS if self.many is None else max(FEWEST_CELLS, min(MOST_CELLS, ALL_CELLS // max(1, self.many)))
-        width = argument.facts.step or (Fraction(1) if argument.kind is Kind.DATE else (high - low) / (most - 1))
-        while (high - low) / width + 1 > most:
-            width *= 2
-        cells = math.floor((high - low) / width) + 1
-        curve = Curve(
-            name=_title("QUANTILE(", argument), value=argument, condition=condition, lower=low, width=width, cells=cells
-        )
-        if curve not in self.curves:
-            self.curves.append(curve)
-        if self.telling or curve not in self.importance:
-            self.importance[curve] = math.hypot(self.importance.get(curve, 0.0), 1.0)
-        return Reading(
-            how=How.QUANTILE, curve=self.curves.index(curve), quantile=Fraction(level), lower=low, upper=high
-        )
-
-    def _add(self, measure: Measured, weight: float) -> int:
-        if measure in self.measures and not self.telling:
-            return self.measures.index(measure)
-        if measure not in self.measures:
-            self.measures.append(measure)
-        self.importance[measure] = math.hypot(self.importance.get(measure, 0.0), weight)
-        return self.measures.index(measure)
-
-
-def _split(value: Expr) -> tuple[Expr | None, Expr | None]:
-    """(argument, FILTER condition) of an aggregate."""
-    if value.op == "aggregate_if":
-        return (value.args[0] if len(value.args) == 2 else None), value.args[-1]
-    return (value.args[0] if value.args else None), None
-
-
-def _aggregates(value: Expr) -> list[Expr]:
-    if value.op in ("aggregate", "aggregate_if"):
-        return [value]
-    return [part for arg in value.args for part in _aggregates(arg)]
-
-
-def _title(function: str, argument: Expr | None) -> str:
-    words = "" if argument is None else readable(argument)
-    return f"{function}{' ' if function.endswith('DISTINCT') else ''}{words})"
-
-
-def _about(value: Expr) -> str:
-    argument, condition = _split(value)
-    function = value.param.function.upper()
-    if function == "QUANTILE":
-        function = f"{float(100 * value.param.quantile):g}% QUANTILE"
-    inside = "*" if argument is None else ("DISTINCT " if value.param.distinct else "") + readable(argument)
-    told = f"{function}({inside})" + (" with FILTER" if condition is not None else "")
-    if argument is None or not argument.facts.bounded or value.param.function == "count":
-        return told
-    return f"{told}, {readable(argument)} in [{_end(argument, 'lower')}, {_end(argument, 'upper')}]"
-
-
-def _end(value: Expr, side: str) -> str:
-    from hubbub.sql.facts import date_at
-
-    number = getattr(value.facts, side)
-    return str(date_at(number)) if value.kind is Kind.DATE else shown(number)
-
-
-def _bounds(argument: Expr, value: Expr) -> tuple[Fraction, Fraction]:
-    facts = argument.facts
-    if facts.lower is None or facts.upper is None or facts.lower > facts.upper:
-        name = readable(argument)
-        function = {"quantile": "A QUANTILE"}.get(value.param.function, value.param.function.upper())
-        raise Unbounded(
-            f"{function}({name}) needs bounds of {name}.",
-            why="One person's value could move the answer without limit.",
-            fix=f"Declare them ({name} = {{ lower = 0, upper = 100 }}, or connect(..., bounds={{...}})), or write "
-            f"{value.param.function.upper()}(CLIP({name}, 0, 100)).",
-        )
-    return facts.lower, facts.upper
-
-
-def _grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int) -> tuple[Fraction, int, int]:
-    """The grid on which a value is summed: its own, if that is not too fine; else a power of ten of the span."""
-    step = argument.facts.step
-    if low == high and step is None:
-        step = Fraction(1)
-    if step is None or (high - low) / step > most or max(abs(low), abs(high)) / step > _MOST_STEPS:
-        step = Fraction(10) ** math.floor(math.log10(float((high - low) / wanted)))
-        while (high - low) / step > most:
-            step *= 10
-    return step, math.floor(low / step), math.ceil(high / step)
-
-
-# ---------------------------------------------------------------- cost
-
-
 def _weights(
-    planner: _Planner, measures: tuple[Measured, ...], gaussian: bool, *, choose: bool
+    planner: Readings, measures: tuple[Measured, ...], gaussian: bool, *, choose: bool
 ) -> tuple[Fraction, ...]:
     """Shares of the cost that minimise the sum of predicted squared errors, each relative to its own scale.
 
