@@ -119,6 +119,7 @@ def steps(step: Fraction, kind: Kind) -> Fraction:
 
 
 def value_kind(value: Value | Fraction) -> Kind:
+    """The kind of a bound or a value."""
     return next(kind for known, kind in _KINDS if isinstance(value, known))
 
 
@@ -130,5 +131,6 @@ def sort_of(value: Value | Fraction) -> object:
 
 
 def common_kind(values: Sequence[Value]) -> Kind:
+    """The kind that all values have, or numbers if some are whole and some are not."""
     kinds = {value_kind(value) for value in values}
     return Kind.NUMBER if Kind.NUMBER in kinds else value_kind(values[0])

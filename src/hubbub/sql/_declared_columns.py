@@ -27,6 +27,7 @@ _ALLOWED = {
 
 
 def columns_in(section: Section) -> Iterator[DeclaredColumn]:
+    """The columns of a table, checked."""
     seen: set[str] = set()
     for name, inside in section.sections():
         inside.only(*COLUMN_KEYS)

@@ -19,6 +19,7 @@ _RATIO = re.compile(r"-?\d{1,100}/[1-9]\d{0,99}")  # for what has no decimal
 
 
 def missing(section: Section, name: str, wanted: str, example: str) -> NoReturn:
+    """Refuse a section that lacks something, with a line to add."""
     section.refuse(
         name,
         f"{'.'.join(map(str, (*section.path, name)))} is missing: {wanted}.",
@@ -29,6 +30,7 @@ def missing(section: Section, name: str, wanted: str, example: str) -> NoReturn:
 
 
 def name_in(section: Section, key: str, what: str, default: str = "") -> str:
+    """A name that a ledger accepts."""
     if key not in section.content and not default:
         missing(section, key, f"what the {what} is called", f'{key} = "..."')
     value = section.words(key, default)
@@ -39,6 +41,7 @@ def name_in(section: Section, key: str, what: str, default: str = "") -> str:
 
 
 def pass_on(section: Section, key: str, error: InvalidParameter) -> NoReturn:
+    """A refusal of ours, at the place of the field."""
     section.refuse(key, f"{error.what.rstrip('.')}.", why=error.why, fix=error.fix)
 
 
@@ -56,11 +59,13 @@ def choice_in(section: Section, key: str, allowed: Sequence[str]) -> str:
 
 
 def fact_in(section: Section, key: str) -> str:
+    """A sentence or a date about who declared it."""
     value = section.content[key]
     return value.isoformat() if isinstance(value, date) else section.sentence(key)
 
 
 def located(source: str, folder: Path | None) -> str:
+    """A source: relative paths start from the descriptor's folder."""
     return source if not source or folder is None or _REMOTE.match(source) else str(folder / source)
 
 
@@ -85,6 +90,7 @@ def number_in(section: Section, key: str) -> Fraction | None:
 
 
 def budget_in(privacy: Section) -> Budget:
+    """The budget, exactly as typed."""
     if "budget" not in privacy.content:
         missing(privacy, "budget", "how much may be spent in all", "budget = { epsilon = ..., delta = ... }")
     section = privacy.section("budget")

@@ -16,6 +16,7 @@ TABLE_KEYS = ("source", "key", "unit", "max_rows_per_unit", "rows", "public", "w
 
 
 def tables_in(section: Section, engine: str, database: str, folder: Path | None) -> Iterator[DeclaredTable]:
+    """The tables, but for the links between them."""
     seen: set[str] = set()
     for name, inside in section.sections():
         inside.only(*TABLE_KEYS)
@@ -54,6 +55,7 @@ def _find(name: str, tables: Sequence[DeclaredTable]) -> DeclaredTable | None:
 
 
 def unit_in(privacy: Section, tables: Sequence[DeclaredTable]) -> str:
+    """Who is protected: a table's column, or nothing for rows."""
     if "unit" not in privacy.content:
         missing(privacy, "unit", "who is protected", 'unit = "table.column", or unit = "row" if each row is one person')
     told = privacy.words("unit")
