@@ -13,6 +13,7 @@ from bench.sql.exact import Exact
 from bench.sql.peers import QUESTIONS
 
 TIMES = {table.FEWER: 3, table.ROWS: 1}  # how often peers are asked
+CANNOT = "cannot express it"  # what a peer says that has no words for a question
 
 
 def rows(quick: bool, prepared: dict[int, Path], *, again: bool) -> list[Row]:
@@ -28,7 +29,8 @@ def _at(size: int, prepared: Path, again: bool) -> list[Row]:
         slow = children.here("hubbub", question, size, times=3)
         for peer in PEERS:
             theirs = children.peer(peer, question, size, again=again, times=TIMES[size])
-            found.append(_row(theirs, mine, slow, truth))
+            if theirs.reason != CANNOT:  # a question that a peer has no words for is no comparison
+                found.append(_row(theirs, mine, slow, truth))
     return found
 
 
@@ -36,7 +38,7 @@ def _row(theirs: Taken, mine: Taken, slow: Taken, truth: dict[str, tuple[float, 
     name = f"{QUESTIONS[theirs.question]} ({theirs.question}), {theirs.rows:,} rows: times less processor time than "
     name += f"{theirs.peer} {theirs.version}".strip()
     if theirs.reason:
-        return Row(name, 0, "x", 0, "higher", f"nothing to compare with: {theirs.reason}")
+        return Row(name, 0, "x", 10, "higher", f"nothing to compare with: {theirs.reason}")
     note = f"{mine.cpu:.2f} s against {theirs.cpu:.2f}; unprepared {theirs.cpu / slow.cpu:.1f}x; "
     note += f"error {_error(mine, truth)} against {_error(theirs, truth)}{_age(theirs)}"
     return Row(name, theirs.cpu / mine.cpu, "x", 10, "higher", note)
