@@ -217,6 +217,29 @@ class TestPreviews:
                 db.sql("EXPLAIN PRIVATE SELECT COUNT(*) AS n FROM table", epsilon=1)
 
 
+class TestTotals:
+    def test_a_persons_total_is_clipped_where_it_can_be(self, tmp_path, silence) -> None:
+        with connected(tmp_path) as db:
+            assert db.sql("SELECT COUNT(*) AS n FROM table", epsilon=1, totals={"n": 2}).value == 400  # 200 people
+            errors = [
+                db.preview("SELECT COUNT(*) AS n FROM table", epsilon=1, totals={"n": c}).errors["n"] for c in (1, 3)
+            ]
+            assert errors[1] == pytest.approx(3 * errors[0], rel=0.2)
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "SELECT patient_id % 2 AS odd, day, SUM(cost) AS n FROM table GROUP BY odd, day",
+            "SELECT SUM(cost) AS n, MEDIAN(cost) AS m FROM table",
+            "SELECT SUM(cost) AS n, COUNT(DISTINCT patient_id) AS m FROM table",
+            "SELECT AVG(cost) AS n FROM table",
+        ],
+    )
+    def test_and_refused_where_not(self, tmp_path, question) -> None:
+        with connected(tmp_path) as db, pytest.raises(NotAllowed, match="totals"):
+            db.preview(question, epsilon=1, totals={"n": 10})
+
+
 class TestAnswers:
     def test_more_accuracy_costs_the_difference(self, tmp_path) -> None:
         question = "SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM table GROUP BY ward"

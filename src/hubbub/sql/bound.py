@@ -84,7 +84,9 @@ def _options(
         return [Bounding(shape=Shape.PEOPLE, keys=capped)]
     options: list[Bounding] = []
     if cap is not None:
-        options.append(Bounding(shape=Shape.ROWS, rows=cap, keys=limit if limit is not None and limit < cap else None))
+        counts = any(measure.counted is Counted.PEOPLE for measure in measures)  # only these move less with fewer keys
+        fewer = limit if counts and limit is not None and limit < cap else None
+        options.append(Bounding(shape=Shape.ROWS, rows=cap, keys=fewer))
     each = keys[0].value.facts.max_rows_per_unit if len(keys) == 1 else None
     if each is not None and limit is not None:
         options.append(Bounding(shape=Shape.KEYS, keys=limit, rows_per_key=each))

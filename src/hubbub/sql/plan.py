@@ -9,7 +9,7 @@ from fractions import Fraction
 from hubbub.sql.bound import bound, number_of, with_people
 from hubbub.sql.expressions import Expr
 from hubbub.sql.people import conjuncts
-from hubbub.sql.plans import Counted, How, Key, Measured, Output, Plan, can_tell
+from hubbub.sql.plans import Counted, How, Key, Measured, Output, Plan, Shape, can_tell
 from hubbub.sql.queries import Ordering, Question, person
 from hubbub.sql.readings import Readings
 from hubbub.sql.schema import Dataset
@@ -53,6 +53,12 @@ def plan(
         totals=_totals(totals or {}, outputs, measures),
         gaussian=gaussian,
     )
+    if totals and bounded.bounding.shape is not Shape.TOTALS:
+        raise NotAllowed(
+            "totals cannot be used in this question.",
+            why="A person's totals are clipped over public groups, of COUNT and SUM, where people are protected.",
+            fix="Leave totals out, or ask for the COUNT or SUM by itself, by public keys.",
+        )
     return Plan(
         source=question.source,
         where=question.where,
