@@ -226,6 +226,12 @@ class TestTotals:
             ]
             assert errors[1] == pytest.approx(3 * errors[0], rel=0.2)
 
+    def test_small_totals_are_scaled_and_not_cut_to_nothing(self, tmp_path, silence) -> None:
+        everywhere = visits().assign(ward=[WARDS[i // 200] for i in range(600)])  # each patient once in each ward
+        with connected(tmp_path, everywhere) as db:
+            told = db.sql("SELECT ward, COUNT(*) AS n FROM table GROUP BY ward", epsilon=1, totals={"n": 1})
+        assert told["n"].values == pytest.approx([200 / 3**0.5] * 3, rel=0.001)
+
     @pytest.mark.parametrize(
         "question",
         [

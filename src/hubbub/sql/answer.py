@@ -39,7 +39,7 @@ def part_of(plan: Plan, spent: Spent, measured: Measured) -> Part:
     noises = [spent.noise(index) for index in range(len(plan.measures))]
     fine = measured.fine
     measures = tuple(
-        Measure(measure.name, measure.step / fine, Noise(noise.law, noise.scale * fine), values)
+        Measure(measure.name, measure.unit / fine, Noise(noise.law, noise.scale * fine), values)
         for measure, noise, values in zip(plan.measures, noises, measured.measures, strict=True)
     )
     return Part(plan, spent, measured.keys, measures, measured.quantiles)

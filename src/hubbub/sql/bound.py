@@ -26,6 +26,8 @@ from hubbub.sql.plans import Bounding, Counted, Curve, Key, Measured, Moved, Sha
 from hubbub.sql.schema import Dataset
 from hubbub.terms import Neighbours, Unbounded
 
+_FINE_BITS = 16  # a norm is at least so many bits long, in parts of a step
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounded:
@@ -93,7 +95,9 @@ def _options(
     if totals and not curves and all(measure.counted is Counted.SUM for measure in measures):
         norms = _norms(measures, totals, cap)
         if norms is not None and many is not None:
-            return [Bounding(shape=Shape.TOTALS, totals=norms, norm="L2" if gaussian else "L1")]
+            fine = tuple(1 << max(0, _FINE_BITS - norm.bit_length()) for norm in norms)
+            parts = tuple(norm * each for norm, each in zip(norms, fine, strict=True))
+            return [Bounding(shape=Shape.TOTALS, totals=parts, fine=fine, norm="L2" if gaussian else "L1")]
     return options
 
 

@@ -155,8 +155,8 @@ def clipped(scope: Scope, bounding: Bounding, dialect: Dialect) -> str:
     norms = dict(zip(scope.totals, bounding.totals, strict=True))
     grouped = [PERSON, *scope.keys]
     clamped = [
-        f"least(greatest(CAST(sum({name}) AS {dialect.huge}), -{norm}), {norm}) AS {name}"
-        for name, norm in norms.items()
+        f"least(greatest(CAST(sum({name}) AS {dialect.huge}) * {fine}, -{norm}), {norm}) AS {name}"
+        for (name, norm), fine in zip(norms.items(), bounding.fine, strict=True)
     ]
     size = {name: f"sum({name} * {name})" if bounding.norm == "L2" else f"sum(abs({name}))" for name in norms}
     limit = {name: norm * norm if bounding.norm == "L2" else norm for name, norm in norms.items()}

@@ -42,7 +42,7 @@ class PlanExplanation(Leaflet):
                     "tree": list(tree(plan)),
                     "bounding": plan.bounding.words(),
                     "measures": [
-                        {"name": m.name, "l1": moved.l1, "l2_squared": moved.l2_squared, "step": float(m.step)}
+                        {"name": m.name, "l1": moved.l1, "l2_squared": moved.l2_squared, "step": float(m.unit)}
                         for m, moved in zip(plan.measures, plan.moved, strict=True)
                     ],
                     "engine": [statement.sql for statement in statements],

@@ -59,11 +59,15 @@ def plan(
             why="A person's totals are clipped over public groups, of COUNT and SUM, where people are protected.",
             fix="Leave totals out, or ask for the COUNT or SUM by itself, by public keys.",
         )
+    if bounded.bounding.fine:
+        told = tuple(replace(measure, fine=fine) for measure, fine in zip(measures, bounded.bounding.fine, strict=True))
+    else:
+        told = measures
     return Plan(
         source=question.source,
         where=question.where,
         keys=keys,
-        measures=measures,
+        measures=told,
         curves=tuple(planner.curves),
         bounding=bounded.bounding,
         moved=bounded.moved,

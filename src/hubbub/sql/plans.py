@@ -58,6 +58,12 @@ class Measured:
     upper: int = 1
     centre: int = 0
     square: bool = False
+    fine: int = 1  # the integers that leave the engine count parts of a step, so many of them to one
+
+    @property
+    def unit(self) -> Fraction:
+        """What one of the integers that leave the engine stands for."""
+        return self.step / self.fine
 
     @property
     def interval(self) -> tuple[int, int]:
@@ -117,7 +123,8 @@ class Bounding:
     rows: int | None = None
     keys: int | None = None
     rows_per_key: int | None = None
-    totals: tuple[int, ...] = ()  # TOTALS: one norm per measure, in steps
+    totals: tuple[int, ...] = ()  # TOTALS: one norm per measure, in parts of a step
+    fine: tuple[int, ...] = ()  # TOTALS: how many of these parts are a step, so that scaling small totals loses little
     norm: str = "L2"
 
     def words(self) -> str:

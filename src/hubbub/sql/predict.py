@@ -65,7 +65,7 @@ def _predicted(name: str, value: Expr, plan: Plan, spent: Spent, confidence: flo
 
 def _of(reading: Reading, plan: Plan, spent: Spent, confidence: float, count: float | None) -> float | None:
     if reading.how is How.REF:
-        return float(spent.measures[reading.measures[0]].error(confidence) * plan.measures[reading.measures[0]].step)
+        return float(spent.measures[reading.measures[0]].error(confidence) * plan.measures[reading.measures[0]].unit)
     if reading.how is How.MEAN and count:
         return _mean(reading, plan, spent, confidence) / count
     return None
@@ -73,7 +73,7 @@ def _of(reading: Reading, plan: Plan, spent: Spent, confidence: float, count: fl
 
 def _mean(reading: Reading, plan: Plan, spent: Spent, confidence: float) -> float:
     """The error of a mean times its count: that of the sum, and of the count at half the range from the middle."""
-    total, count = (float(spent.measures[i].error(confidence) * plan.measures[i].step) for i in reading.measures[:2])
+    total, count = (float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures[:2])
     assert reading.lower is not None and reading.upper is not None
     return math.hypot(total, float(reading.upper - reading.lower) / 4 * count)
 
@@ -99,5 +99,5 @@ def mechanism_words(plan: Plan, spent: Spent, value: Expr) -> str:
         for index in reading.measures:
             noise, measure = spent.noise(index), plan.measures[index]
             law = "discrete Gaussian" if noise.law == "gaussian" else "discrete Laplace"
-            names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.step):.4g}")
+            names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.unit):.4g}")
     return "; ".join(dict.fromkeys(names))

@@ -81,7 +81,7 @@ def _shared(plan: Plan, reckoned: Fraction | None, pure: bool) -> Plan:
 def _spread(reading: Reading, plan: Plan, reckoned: Fraction | None, pure: bool) -> dict[int, float]:
     """How much each measure's noise moves the column, at one unit of cost."""
     moved = {
-        i: float((plan.moved[i].l1 if pure else plan.moved[i].l2) * plan.measures[i].step) for i in reading.measures
+        i: float((plan.moved[i].l1 if pure else plan.moved[i].l2) * plan.measures[i].unit) for i in reading.measures
     }
     if reading.how is How.REF:
         return moved

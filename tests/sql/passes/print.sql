@@ -214,7 +214,7 @@ SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS HUGEINT), -80000), 80000) AS m0
+-- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS HUGEINT) * 1, -80000), 80000) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(500000.0 AS DOUBLE) THEN CAST((t0."cost" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN 500000 END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
 --   FROM "visits" AS s) AS t0
@@ -226,7 +226,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 --   FROM totals LEFT JOIN large ON totals._hb_u = large._hb_u
 --   GROUP BY totals.k0
 -- postgres:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric), -80000), 80000) AS m0
+-- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric) * 1, -80000), 80000) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(500000.0 AS double precision) THEN CAST((t0."cost" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 500000 END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."ward" AS text) AS "ward"
 --   FROM "visits" AS s) AS t0
@@ -243,7 +243,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS HUGEINT), -80000), 80000) AS m0
+-- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS HUGEINT) * 1, -80000), 80000) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(500000.0 AS DOUBLE) THEN CAST((t0."cost" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN 500000 END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
 --   FROM "visits" AS s) AS t0
@@ -255,7 +255,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 --   FROM totals LEFT JOIN large ON totals._hb_u = large._hb_u
 --   GROUP BY totals.k0
 -- postgres:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric), -80000), 80000) AS m0
+-- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric) * 1, -80000), 80000) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(500000.0 AS double precision) THEN CAST((t0."cost" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 500000 END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."ward" AS text) AS "ward"
 --   FROM "visits" AS s) AS t0
