@@ -332,6 +332,21 @@ GOOD = [
 ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT COUNT(*) FROM SELECT COUNT(*) FROM visits",
+        "(visits)",
+        "WITH a AS (SELECT 1) (a)",
+        "SELECT COUNT(*) FROM (visits)",
+        "SELECT n FROM SELECT COUNT(*) AS n FROM visits",
+    ],
+)
+def test_tables_and_selects_in_odd_places_are_refused_or_planned(text: str) -> None:
+    error = outcome(text)
+    assert error is None or issubclass(error, HubbubError)
+
+
 @pytest.mark.parametrize("text", GOOD)
 def test_ordinary_questions_pass(text: str) -> None:
     assert outcome(text) is None

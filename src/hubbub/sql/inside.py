@@ -147,8 +147,7 @@ class InsidePeople(Aggregates):
         body = self._body(node, ctes)
         if body is not None:
             return self._rows(body.tree, body.known, None)
-        assert isinstance(node, exp.Table)
-        if not isinstance(node.this, exp.Identifier) or node.args.get("db"):
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
             raise self._refused(
                 NotAllowed,
                 node,

@@ -32,7 +32,8 @@ class _Resolver(InsidePeople):
         ctes = self._with(tree, ctes)
         if isinstance(tree, exp.Union):
             return self._union(tree, ctes)
-        assert isinstance(tree, exp.Select)
+        if not isinstance(tree, exp.Select):
+            raise self._refused(NotAllowed, tree, "a question is a SELECT.")
         if not self._aggregates(tree):
             return self._passed_through(tree, ctes)
         return self._aggregate(tree, ctes)
