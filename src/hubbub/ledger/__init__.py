@@ -6,10 +6,12 @@
 - ``ledger.open_population``, ``grant``, ``revoke``, ``declare_disjoint``, ...   what owners decide, with who and why
 - ``ledger.budget("patients")``     spent, reserved, left: text, notebook, JSON
 - ``ledger.verify``, ``export``, ``backup``; ``restore``, ``verify_ledger``, ``verify_export``
+- ``Account``                       what estimators and collectors take as ``account=``
 - ``remeasure``                     more accuracy for the difference in price
 """
 
 from hubbub.accounting.limits import Amount
+from hubbub.ledger.accounts import Account
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.ledger import Ledger, restore
 from hubbub.ledger.policy import Population, Window
@@ -20,6 +22,7 @@ from hubbub.ledger.verify import Verification
 from hubbub.ledger.view import BudgetView
 
 __all__ = [
+    "Account",
     "Amount",
     "BudgetView",
     "Entry",

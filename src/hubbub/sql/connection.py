@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hubbub.ledger import Ledger, Request, Reservation, Stored
+from hubbub.ledger import Account, Ledger, Request, Reservation, Stored
 from hubbub.ledger.view import BudgetView, Line
 from hubbub.releases import Release
 from hubbub.sql import answer, measure
@@ -174,6 +174,13 @@ class Connection:
     def budget(self) -> BudgetView:
         """Spent and left."""
         return self.ledger.budget(self.dataset.population)
+
+    @property
+    def account(self) -> Account:
+        """The same people's budget, for estimators and other things that take ``account=``."""
+        return Account(
+            ledger=self.ledger, population=self.dataset.population, project=self.project, analyst=self.analyst
+        )
 
     def describe(self) -> Description:
         """What is public about the dataset."""
