@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import reduce
 
 import numpy as np
@@ -103,5 +106,19 @@ def _sampled(part: Poisson | WithoutReplacement, neighbours: Neighbours, orders:
         sampled = SampledWithoutReplacementDpEvent(part.population, part.sample, noise)
         relation = NeighboringRelation.REPLACE_ONE
     accountant = RdpAccountant(orders.tolist(), relation)
-    accountant.compose(sampled)
+    with _quiet():
+        accountant.compose(sampled)
     return np.asarray(accountant.rdp, dtype=np.float64)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the notes that dp-accounting writes about orders whose series it gives up: those become infinite."""
+    log = logging.getLogger("absl")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        log.setLevel(level)

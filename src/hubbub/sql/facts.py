@@ -54,10 +54,10 @@ def _common_step(parts: Sequence[Expr]) -> Fraction | None:
 
 
 def _number(parts: Sequence[Expr], interval: Interval, step: Fraction | None) -> Facts:
-    whole = step is not None and step.denominator == 1
     lower, upper = interval
-    values = _grid_values(lower, upper, step) if whole else None
-    return Facts(kind=Kind.INTEGER if whole else Kind.NUMBER, lower=lower, upper=upper, step=step, values=values)
+    if step is None or step.denominator != 1:
+        return Facts(kind=Kind.NUMBER, lower=lower, upper=upper, step=step)
+    return Facts(kind=Kind.INTEGER, lower=lower, upper=upper, step=step, values=_grid_values(lower, upper, int(step)))
 
 
 def _add(parts: Sequence[Expr], _: object) -> Facts:
@@ -191,11 +191,10 @@ def _fold_steps(parts: Sequence[Expr]) -> Fraction | None:
     return step
 
 
-def _grid_values(lower: Fraction | None, upper: Fraction | None, step: Fraction | None) -> tuple[Value, ...] | None:
-    if lower is None or upper is None or step is None or (upper - lower) / step >= MOST_VALUES:
+def _grid_values(lower: Fraction | None, upper: Fraction | None, step: int) -> tuple[Value, ...] | None:
+    if lower is None or upper is None or (upper - lower) / step >= MOST_VALUES:
         return None
-    first, last = math.ceil(lower / step), math.floor(upper / step)
-    return tuple(int(index * step) for index in range(first, last + 1))
+    return tuple(range(math.ceil(lower / step) * step, math.floor(upper / step) * step + 1, step))
 
 
 # ---------------------------------------------------------------- choices, texts, dates

@@ -1,0 +1,22 @@
+"""The moments accountant at the edge of what dp-accounting computes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hubbub.accounting import Poisson, Repeat, rdp
+from hubbub.terms import GaussianNoise, Neighbours
+
+
+def test_little_noise_on_a_sample_makes_no_noise_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Orders whose series does not converge are infinite, and nobody has to read about it."""
+    steps = Repeat(
+        Poisson(GaussianNoise(sigma=Fraction(9, 10), sensitivity=Fraction(1), grid=Fraction(1, 1000)), Fraction(1, 6)),
+        600,
+    )
+    found = rdp.divergences(steps, Neighbours.ADD_REMOVE, np.array([1.4, 2.0, 8.0]))
+    assert found is not None and np.isinf(found[0]) and np.isfinite(found[1:]).all()
+    assert not caplog.records
