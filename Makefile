@@ -43,7 +43,8 @@ $(VENV)/.core: $(VENV)/bin/pip pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/pip pyproject.toml
-	@$(BIN)/pip install -q -e '.[fast,postgres,docs,dev]'
+	@$(BIN)/pip install -q torch==2.13.0  # before what depends on it, and by itself: the processor's build, no CUDA
+	@$(BIN)/pip install -q -e '.[fast,postgres,learn,torch,collect,docs,dev]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -18,6 +18,7 @@ CANDIDATES = {
     "chromium": ["chromium", "chromium-browser", "google-chrome"],
     "postgres": ["postgres", *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/postgres")), reverse=True)],
     "java": ["java"],
+    "node": ["node", "nodejs"],
 }
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install, with apt, the programs the tests run against: a browser, PostgreSQL and Java 17.
+# Install, with apt, the programs the tests run against: a browser, PostgreSQL, Java 17 and Node.
 # Where apt cannot be used it says what is missing; the tests that need it then skip, or fail under CI=true.
 set -u
 sudo=$([ "$(id -u)" = 0 ] || echo sudo)
@@ -12,6 +12,7 @@ missing=()
 has_chromium >/dev/null 2>&1 || missing+=(chromium)
 has_postgres >/dev/null 2>&1 || missing+=(postgresql)
 has_java17 >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless)
+command -v node >/dev/null 2>&1 || missing+=(nodejs)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 echo "tests need ${missing[*]}: installing with apt" >&2

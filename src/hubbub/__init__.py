@@ -11,6 +11,11 @@ The rooms of the house, each loaded when it is first used (``import hubbub`` its
 - ``hubbub.releases``    an answer as it leaves us: numbers, intervals, receipt, guarantee
 - ``hubbub.engines``     DuckDB, embedded and locked: runs a plan, returns integers
 - ``hubbub.sql``         private SQL: ``hubbub.connect("visits.parquet", ...)``
+- ``hubbub.learn``       private models with the scikit-learn conventions
+- ``hubbub.publish``     tables to hand out: k-anonymity by Mondrian
+- ``hubbub.local``       statistics about people who trust nobody: randomizers, estimates, collection
+- ``hubbub.attacks``     what exact, "anonymised" and noisy answers give away
+- ``hubbub.audit``       black-box lower bounds on epsilon, for anybody's mechanism
 """
 
 from __future__ import annotations
@@ -19,23 +24,58 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hubbub import accounting, engines, explain, ledger, mechanisms, noise, releases, sql, terms
+    from hubbub import (
+        accounting,
+        attacks,
+        audit,
+        engines,
+        explain,
+        learn,
+        ledger,
+        local,
+        mechanisms,
+        noise,
+        publish,
+        releases,
+        sql,
+        terms,
+    )
     from hubbub.sql import connect
     from hubbub.terms import Budget
 
 __version__ = "0.1.0"
-_ROOMS = ("accounting", "engines", "explain", "ledger", "mechanisms", "noise", "releases", "sql", "terms")
+_ROOMS = (
+    "accounting",
+    "attacks",
+    "audit",
+    "engines",
+    "explain",
+    "learn",
+    "ledger",
+    "local",
+    "mechanisms",
+    "noise",
+    "publish",
+    "releases",
+    "sql",
+    "terms",
+)
 
 __all__ = [
     "Budget",
     "__version__",
     "accounting",
+    "attacks",
+    "audit",
     "connect",
     "engines",
     "explain",
+    "learn",
     "ledger",
+    "local",
     "mechanisms",
     "noise",
+    "publish",
     "releases",
     "sql",
     "terms",

@@ -37,15 +37,20 @@
     ├── DescriptorError
     │   ├── BadDescriptor     P701  a descriptor that cannot be read, with the place in the file
     │   └── SourceUnavailable P702  a file, table or column that the descriptor names is not there
-    └── QueryError (refused before data is read and before anything is charged, with the place in the text)
-        ├── Unparsable        P801  not SQL that can be read
-        ├── NotAllowed        P802  a construct outside the subset that can be answered privately
-        ├── UnknownName       P803  no such table or column
-        ├── WrongType         P804  a value of another type is needed here
-        ├── Unbounded         P805  a bound is missing, so one person could move the answer without limit
-        ├── NoKeys            P806  groups whose names are not public, where they cannot be chosen privately
-        ├── MixesPeople       P807  rows of several people would meet before noise is added
-        └── CannotPromise     P808  an accuracy that cannot be promised from public facts
+    ├── QueryError (refused before data is read and before anything is charged, with the place in the text)
+    │   ├── Unparsable        P801  not SQL that can be read
+    │   ├── NotAllowed        P802  a construct outside the subset that can be answered privately
+    │   ├── UnknownName       P803  no such table or column
+    │   ├── WrongType         P804  a value of another type is needed here
+    │   ├── Unbounded         P805  a bound is missing, so one person could move the answer without limit
+    │   ├── NoKeys            P806  groups whose names are not public, where they cannot be chosen privately
+    │   ├── MixesPeople       P807  rows of several people would meet before noise is added
+    │   └── CannotPromise     P808  an accuracy that cannot be promised from public facts
+    ├── NotAuditable          P901  a mechanism that gives nothing an audit could count
+    ├── Unsuitable            P911  data or answers on which an attack says nothing
+    └── CollectionError
+        ├── BadReport         P921  a report that this collection cannot take, with the reason's code
+        └── BadCollection     P922  a collection's configuration that is unreadable, unsigned or another one
 
 A message has three parts (what could not be done, why, the shortest way on) and is built from public
 facts only: parameters, declared bounds, budgets. Never a row, a value or a true count.
@@ -75,6 +80,10 @@ class HubbubError(Exception):
 
 def _rebuild(kind: type[HubbubError], what: str, why: str, fix: str) -> HubbubError:
     return kind(what, why=why, fix=fix)
+
+
+def _rebuild_report(what: str, why: str, fix: str, reason: str) -> HubbubError:
+    return BadReport(what, why=why, fix=fix, reason=reason)
 
 
 class InvalidParameter(HubbubError, ValueError):
@@ -331,3 +340,38 @@ class CannotPromise(QueryError):
     """The accuracy asked for cannot be promised from public facts."""
 
     code = "P808"
+
+
+class NotAuditable(HubbubError):
+    """A mechanism gives nothing an audit could count: it raises, hangs, or returns no comparable outcomes."""
+
+    code = "P901"
+
+
+class Unsuitable(HubbubError):
+    """Data or answers on which an attack would say nothing."""
+
+    code = "P911"
+
+
+class CollectionError(HubbubError):
+    """Something is wrong with a collection of local reports."""
+
+
+class BadReport(CollectionError):
+    """A report that this collection cannot take; ``reason`` is the code under which it is counted."""
+
+    code = "P921"
+
+    def __init__(self, what: str, *, why: str, fix: str, reason: str = "malformed") -> None:
+        self.reason = reason
+        super().__init__(what, why=why, fix=fix)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_report, (self.what, self.why, self.fix, self.reason)
+
+
+class BadCollection(CollectionError):
+    """A collection's configuration is unreadable, unsigned, or not the one that was meant."""
+
+    code = "P922"
