@@ -1,0 +1,58 @@
+"""Ask any object that has ``.sql(text)``, and read one number out of whatever it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+from hubbub.terms import Unsuitable
+
+_READERS = ("fetchall", "scalar", "item", "to_pydict", "to_numpy")  # databases, ours, numpy and polars, Arrow, pandas
+
+
+def ask(interface: object, text: str, **asking: object) -> float:
+    """The one number that the interface answers; ``asking`` (such as ``epsilon=0.1``) goes along with the question."""
+    return scalar(answered(interface, text, **asking))
+
+
+def answered(interface: object, text: str, **asking: object) -> Any:
+    """Whatever the interface answers."""
+    sql: Any = getattr(interface, "sql", None)
+    if not callable(sql):
+        raise Unsuitable(
+            "the interface has no sql().",
+            why="Questions are asked as interface.sql(text).",
+            fix="Give a connection, or the answers themselves where the attack takes a list.",
+        )
+    return sql(text, **asking)
+
+
+def scalar(answer: Any) -> float:
+    """The number in a number, a release, a row, or a table of one cell.
+
+    >>> scalar(3), scalar([(4,)]), scalar({"n": [5]})
+    (3.0, 4.0, 5.0)
+    """
+    if isinstance(answer, Real):
+        return float(answer)
+    if isinstance(answer, Mapping):
+        return scalar(list(answer.values()))
+    if isinstance(answer, list | tuple) and len(answer) == 1:
+        return scalar(answer[0])
+    return scalar(_read(answer))
+
+
+def _read(answer: Any) -> Any:
+    readers = [read for name in _READERS if callable(read := getattr(answer, name, None))]
+    try:
+        found = readers[0]() if readers else None
+    except ValueError:  # several cells where one is wanted
+        found = None
+    if found is None:
+        raise Unsuitable(
+            f"an answer of type {type(answer).__name__} is not one number.",
+            why="Each question of this attack asks for one count.",
+            fix="Use an interface that answers SELECT COUNT(*) with a number or a table of one cell.",
+        )
+    return found

@@ -1,0 +1,87 @@
+"""Generalised values as k-anonymous tables print them, and who may stand behind each.
+
+=============================  ==================================================
+``*``, or nothing at all       anything
+``021**``                      a text of that length that begins so
+``20-29``, ``20 to 29``        a number in between, both ends included
+``[20, 30)``                   the same; a round bracket leaves its end out
+``[1940-01-01, 1949-12-31]``   a date in between
+``{flu, cold}``                one of these
+anything else                  itself
+=============================  ==================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.attacks import _tables
+from hubbub.attacks._tables import Codes
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_NUMBER, _DATE = r"-?\d+(?:\.\d+)?", r"\d{4}-\d\d-\d\d"
+_RANGE = re.compile(rf"([\[(]?)\s*({_DATE}|{_NUMBER})\s*(?:-|,|;|\.\.|to)\s*({_DATE}|{_NUMBER})\s*([\])]?)")
+_SET = re.compile(r"\{(.*)\}")
+_PREFIX = re.compile(r"([^*]*)(\*+)")
+
+
+def candidates(released: pyarrow.Table, known: pyarrow.Table, on: Sequence[tuple[str, str]]) -> tuple[Codes, Codes]:
+    """How many rows of ``known`` fit each released row, and one that does (-1 if none)."""
+    theirs = [_tables.encoded(known.column(other)) for _, other in on]
+    groups, first, sizes = np.unique(_tables.combined(theirs), return_index=True, return_counts=True)
+    ours = [_tables.encoded(released.column(one)) for one, _ in on]
+    _, shown, back = np.unique(_tables.combined(ours), return_index=True, return_inverse=True)
+    fits = [fitting(released.column(one), known.column(other)) for one, other in on]
+    counts, example = np.zeros(len(shown), np.int64), np.full(len(shown), -1, np.int64)
+    for row, place in enumerate(shown):
+        mask = np.ones(len(groups), bool)
+        for table, mine, yours in zip(fits, ours, theirs, strict=True):
+            mask &= table[mine[place], yours[first]]
+        counts[row] = sizes[mask].sum()
+        example[row] = first[np.argmax(mask)] if mask.any() else -1
+    return counts[back], example[back]
+
+
+def fitting(shown: pyarrow.ChunkedArray, values: pyarrow.ChunkedArray) -> NDArray[np.bool_]:
+    """For each different cell that is shown (in order of appearance), which different values it may stand for."""
+    cells = list(dict.fromkeys(_tables.words(shown)))
+    texts = list(dict.fromkeys(_tables.words(values)))
+    numbers = np.array([_place(text) for text in texts])
+    return np.array([_fits(cell, texts, numbers) for cell in cells])
+
+
+def _fits(cell: str, texts: Sequence[str], numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    if cell == "*":
+        return np.ones(len(texts), bool)
+    if found := _PREFIX.fullmatch(cell):
+        start = found[1]
+        return np.array([text.startswith(start) and len(text) == len(cell) for text in texts])
+    if found := _SET.fullmatch(cell):
+        members = {part.strip() for part in found[1].split(",")}
+        return np.array([text in members for text in texts])
+    if (found := _RANGE.fullmatch(cell)) and not re.fullmatch(_DATE, cell):
+        return _between(found, numbers)
+    return np.array([text == cell for text in texts])
+
+
+def _between(found: re.Match[str], numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    low, high = _place(found[2]), _place(found[3])
+    above = numbers > low if found[1] == "(" else numbers >= low
+    below = numbers < high if found[4] == ")" else numbers <= high
+    return np.asarray(above & below)
+
+
+def _place(text: str) -> float:
+    """Where a number or an ISO date stands on its axis; NaN for anything else, which lies in no range."""
+    if re.fullmatch(_NUMBER, text):
+        return float(text)
+    if found := re.match(_DATE, text):
+        return float(np.datetime64(found[0]).astype(np.int64))
+    return float("nan")
