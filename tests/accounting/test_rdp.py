@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hubbub import accounting
 from hubbub.accounting import Poisson, Repeat, rdp
 from hubbub.terms import GaussianNoise, Neighbours
 
@@ -20,3 +21,8 @@ def test_little_noise_on_a_sample_makes_no_noise_in_the_log(caplog: pytest.LogCa
     found = rdp.divergences(steps, Neighbours.ADD_REMOVE, np.array([1.4, 2.0, 8.0]))
     assert found is not None and np.isinf(found[0]) and np.isfinite(found[1:]).all()
     assert not caplog.records
+
+
+def test_many_steps_with_little_noise_raise_no_warning() -> None:
+    step = GaussianNoise(sigma=Fraction(59, 100), sensitivity=Fraction(1), grid=Fraction(1, 1000))
+    assert 1 < accounting.epsilon(Repeat(Poisson(step, Fraction(1, 100)), 1000), delta=1e-5) < 100

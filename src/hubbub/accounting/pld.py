@@ -141,7 +141,8 @@ def _dots(curve: Curve, reach: float, step: float) -> Any:
 def _power(distribution: Any, times: int) -> Any:
     """The distribution composed with itself; for few times by squaring, which is quicker than the general way."""
     if times > 512:
-        return distribution.self_compose(times)
+        with np.errstate(over="ignore"):  # of tilts that its search for a cut gives up
+            return distribution.self_compose(times)
     squares = [distribution]
     while len(squares) < times.bit_length():
         squares.append(squares[-1].compose(squares[-1]))
