@@ -1,0 +1,8 @@
+"""The red team: every attack that applies, against the exact, the k-anonymous and the private face of one dataset.
+
+- ``target``    who is attacked: one row per person, what outsiders may know of them, and the secret
+- ``faces``     the three ways in which the same table is handed out
+- ``attempts``  one attack on one face; what does not apply says why
+- ``report``    all attempts on one page
+- ``example``   a made-up clinic, for those who bring no dataset
+"""
