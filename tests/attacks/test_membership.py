@@ -314,6 +314,13 @@ def test_probabilities_of_a_wrong_shape_are_refused() -> None:
         def predict_proba(self, X: np.ndarray) -> np.ndarray:
             return np.ones((len(X), 5))
 
+    class Other(Memory):
+        def __init__(self, X: np.ndarray, y: np.ndarray) -> None:
+            super().__init__(X, y, 0.1)
+            self.classes_ = np.array(["cats", "dogs"])
+
     X, y = blobs(20)
     with pytest.raises(Unsuitable, match="shape"):
         shadow_models(lambda a, b: Odd(), X, y, models=8)
+    with pytest.raises(Unsuitable, match="other classes"):
+        shadow_models(Other, X, y, models=8)

@@ -183,6 +183,7 @@ def test_the_loan_database_is_read_through_exact_counts(loans: pd.DataFrame, by:
     assert found.right == 1
     assert found.succeeded
     assert found.residual == 0
+    assert list(found.named) == loans.clientId[loans.loanStatus == "C"].tolist()
 
 
 @pytest.mark.parametrize(("epsilon", "rho", "low", "high"), [(1.0, 0.012, 0.15, 0.85), (100.0, 46.0, 0.8, 1.0)])

@@ -33,8 +33,14 @@ def probabilities(model: Any, examples: NDArray[Any], classes: Sequence[object])
             why="One finite probability is needed for each example and class.",
             fix="Have predict_proba(X) return one column per class.",
         )
-    placed = np.zeros((len(examples), len(classes)))
     places = {one: place for place, one in enumerate(classes)}
+    if not set(known) <= set(places):
+        raise Unsuitable(
+            "the model knows other classes than the labels.",
+            why="Each of its columns is the probability of one label.",
+            fix="Train it on the labels that it is given.",
+        )
+    placed = np.zeros((len(examples), len(classes)))
     placed[:, [places[one] for one in known]] = told  # a class that was not in its training set has probability 0
     return placed
 

@@ -144,6 +144,12 @@ class Reconstruction(Attack):
         return None if self.truth is None else float(np.mean(self.bits == self.truth))
 
     @property
+    def named(self) -> tuple[object, ...]:
+        """The people who are said to have the secret: their ids if they were given, else their places."""
+        places = np.flatnonzero(self.bits).tolist()
+        return tuple(self.people[place] if len(self.people) else place for place in places)
+
+    @property
     def blind(self) -> float:
         """What guessing the commoner bit for everybody gets right."""
         share = float(np.mean(self.bits if self.truth is None else self.truth))
