@@ -20,6 +20,8 @@ PACKAGES = {
     "pipelinedp": ["pipeline-dp", "pandas", "pyarrow"],
     "qrlew": ["pyqrlew", "duckdb"],
     "tpch": ["tpchgen-cli"],
+    "pure-ldp": ["pure-ldp", "scikit-learn", "statsmodels", "xxhash<4", "numpy"],  # the middle three are not declared
+    "multi-freq-ldpy": ["multi-freq-ldpy", "scipy", "xxhash<4", "numpy"],
 }
 
 

@@ -141,3 +141,15 @@ def test_the_page_of_sql_names_every_option_beside_its_command() -> None:
 def test_every_command_has_json() -> None:
     found = [*options("budget"), *options("ledger"), *asking()]
     assert {command for command, _ in found} == {command for command, option in found if option == "--json"}
+
+
+@pytest.mark.parametrize(
+    ("command", "page"), [("attack", "red-team.md"), ("audit", "audit.md"), ("collect", "cli-collect.md")]
+)
+def test_the_other_pages_name_every_option_of_their_command(command: str, page: str) -> None:
+    root = typer.main.get_command(_build()).commands[command]  # type: ignore[attr-defined]
+    found = list(options(command)) if hasattr(root, "commands") else [p for p in options() if p[0].endswith(command)]
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert found
+    assert [pair for pair in found if pair[1] != "--help" and not re.search(rf"`{pair[1]}\b", text)] == []
+    assert {name for name, _ in found} == {name for name, option in found if option == "--json"}

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.cli.demo import book, sql
+from hubbub.cli.demo import attacked, book, local, sql
 from hubbub.cli.demo.hospital import BILL, open_hospital
 from hubbub.cli.demo.leak import QUESTIONS
 from hubbub.cli.demo.story import tell
@@ -31,7 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_demo_tells_its_chapters_in_order() -> None:
     told = run().stdout
-    places = [told.index(f"{n}. ") for n in range(1, 8)]
+    places = [told.index(f"\n{n}. ") for n in range(1, 10)]
     assert places == sorted(places)
     assert "So Bill has flu" in told
 
@@ -47,7 +47,7 @@ def test_the_demo_is_data_too() -> None:
 def test_the_page_and_pictures_are_written(tmp_path: Path) -> None:
     run("--html", str(tmp_path / "demo.html"), "--svg", str(tmp_path))
     assert "<svg" in (tmp_path / "demo.html").read_text()
-    for picture in ("budget", "ledger", "icons"):
+    for picture in ("budget", "ledger", "icons", "survey"):
         ElementTree.parse(tmp_path / f"{picture}.svg")
 
 
@@ -156,3 +156,34 @@ def test_the_preview_tells_the_error_that_the_answer_has(asked: Section) -> None
 def test_the_repeat_is_free_and_rows_are_refused(asked: Section) -> None:
     assert "Asked again it is the same answer and free." in asked.paragraphs[1]
     assert "refused, for this asks for rows" in asked.paragraphs[2]
+
+
+# ---------------------------------------------------------------- the chapter of the local model
+
+
+def test_the_survey_is_estimated_from_reports_alone(tmp_path: Path) -> None:
+    survey = local.run(tmp_path)
+    low, high = survey.estimate.intervals(0.9999)[local.YES]
+    assert low <= survey.truth <= high
+    assert abs(survey.said - survey.truth) > 0.05  # the reports as they are mean nothing
+    assert survey.again == 5000
+    assert survey.estimate.count == local.PEOPLE
+
+
+def test_what_one_person_gives_away_stops_at_the_cap(tmp_path: Path) -> None:
+    life = local.asked_monthly(tmp_path)
+    assert life.worst_case == local.CAP
+    assert [(spent.told, spent.silent) for spent in life.spent] == [(local.CAP, local.MONTHS - local.CAP)]
+
+
+def test_the_survey_differs_from_run_to_run() -> None:
+    hospital = open_hospital()
+    assert len({local.chapter(hospital).table for _ in range(3)}) > 1
+
+
+def test_attacks_succeed_without_protection_and_fail_with_it() -> None:
+    told = attacked.run(open_hospital())
+    assert told.linked.share > 0.9 and told.grouped.matched == 0
+    assert told.exact.right == 1 and told.exact.succeeded
+    assert told.private.right is not None and told.private.right < 0.73 and not told.private.succeeded
+    assert told.kept < 1.05 < 1.7 < told.broken

@@ -50,7 +50,7 @@ def test_the_examples_of_docstrings_run(name: str) -> None:
 
 def test_the_page_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    for command in ("epsilon", "charlie", "election", "auction", "limits"):
+    for command in ("epsilon", "charlie", "election", "auction", "models", "limits"):
         assert leave("explain", command, "--help") == 0
         options = set(re.findall(r"^\s+(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
         assert options

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli import budget, dataset, demo, doctor, explain, ledger, query
+from hubbub.cli import attack, audit, budget, collect, dataset, demo, doctor, explain, ledger, query
 from hubbub.cli import init as beginning
 from hubbub.cli.exits import EPILOG, guard
 from hubbub.cli.output import forgiving
@@ -45,6 +45,9 @@ def _build() -> typer.Typer:
     app.add_typer(explain.app, name="explain")
     app.add_typer(budget.app, name="budget")
     app.add_typer(ledger.app, name="ledger")
+    app.add_typer(collect.app, name="collect")
+    app.command("attack")(attack.attack)
+    app.command("audit")(audit.audit)
     app.command("doctor")(doctor.doctor)
     return app
 

@@ -18,12 +18,14 @@ from hubbub.terms import (
     MissingExtra,
     MissingKey,
     NoAnswer,
+    NotAuditable,
     RequestChanged,
     SecretState,
     SourceUnavailable,
     Superseded,
+    Unsuitable,
 )
-from hubbub.terms.errors import AccountingError, BudgetError, DescriptorError, FormatError, QueryError
+from hubbub.terms.errors import AccountingError, BudgetError, CollectionError, DescriptorError, FormatError, QueryError
 
 
 class Exit(IntEnum):
@@ -82,6 +84,9 @@ _CODES: tuple[tuple[type[HubbubError], Exit], ...] = (
     (QueryError, Exit.NOT_PRIVATE),
     (SourceUnavailable, Exit.BACKEND),
     (DescriptorError, Exit.DESCRIPTOR),
+    (CollectionError, Exit.DESCRIPTOR),
+    (Unsuitable, Exit.USAGE),
+    (NotAuditable, Exit.USAGE),
 )
 
 

@@ -104,6 +104,31 @@ def auction(
 
 
 @app.command()
+def models(
+    epsilon: Epsilon,
+    delta: Annotated[str, typer.Option(help="The delta of shuffling and GOPA.", metavar="DELTA")] = "1e-6",
+    people: Annotated[str, typer.Option(help="How many people are asked.", metavar="N")] = "10000",
+    honest: Annotated[str, typer.Option(help="The share who do not work together against others.")] = "0.5",
+    as_json: AsJson = False,
+    svg: Svg = None,
+    html: Html = None,
+) -> None:
+    """One question at four degrees of trust: curator, GOPA, shuffled reports, nobody."""
+    from hubbub import explain
+    from hubbub.local import shuffle
+
+    cost, slack = number(epsilon, "epsilon"), number(delta, "delta")
+    told = explain.models(
+        cost,
+        delta=slack,
+        people=number(people, "people"),
+        honest=number(honest, "honest"),
+        shuffled=lambda count: shuffle.local_epsilon(cost, n=count, delta=slack),
+    )
+    output.leaflet(told, as_json=as_json, svg=svg, html=html)
+
+
+@app.command()
 def limits(as_json: AsJson = False, html: Html = None) -> None:
     """What differential privacy does not promise."""
     from hubbub import explain

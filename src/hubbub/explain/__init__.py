@@ -5,6 +5,7 @@ Nothing here reads data or spends budget. There is no default epsilon: each func
 - ``epsilon(1, delta=1e-6)``       what it promises: odds, beliefs, the best test
 - ``charlie(0.5)``                 one count with and without Charlie
 - ``election({"A": 15, "B": 18}, epsilon=0.1)`` and ``auction([...], epsilon=1)``  choosing privately
+- ``models(1)``                    central, GOPA, shuffled, local: the same question at four degrees of trust
 - ``not_promised()``               what differential privacy does not promise
 - ``charts``                       every chart of the project
 """
@@ -15,6 +16,7 @@ from hubbub.explain.crowd import Charlie, charlie
 from hubbub.explain.elections import Election, election
 from hubbub.explain.leaflet import Figure, Leaflet, Section, Table
 from hubbub.explain.limits import NotPromised, not_promised
+from hubbub.explain.models import Models, models
 from hubbub.explain.odds import Explanation, epsilon
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "Explanation",
     "Figure",
     "Leaflet",
+    "Models",
     "NotPromised",
     "Pricing",
     "Section",
@@ -34,5 +37,6 @@ __all__ = [
     "charts",
     "election",
     "epsilon",
+    "models",
     "not_promised",
 ]

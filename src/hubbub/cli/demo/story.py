@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hubbub.cli.demo import book, budget, choice, leak, meaning, private, sql
+from hubbub.cli.demo import attacked, book, budget, choice, leak, local, meaning, private, sql
 from hubbub.cli.demo.hospital import Hospital, open_hospital
 from hubbub.explain.leaflet import Json, Leaflet, Section
 
@@ -43,6 +43,8 @@ def tell() -> Demo:
         book.chapter,
         sql.chapter,
         meaning.chapter,
+        local.chapter,
+        attacked.chapter,
     ]
     return Demo(tuple(chapter(hospital) for chapter in chapters))
 

@@ -1,0 +1,230 @@
+"""``hubbub collect ...``: ask many people something without holding what any of them answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hubbub.cli import output
+from hubbub.cli.collecting import Plan, collector_in, key_in, make, memory_file, opened, value_of
+from hubbub.cli.ledgers import AsJson, State, told
+from hubbub.cli.values import number
+
+app = typer.Typer(help="Statistics about people who trust nobody: collect randomized reports.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Argument(help="The collection's folder, as init made it.", metavar="FOLDER")]
+Url = Annotated[str, typer.Argument(help="The collector, such as http://127.0.0.1:8765.", metavar="URL")]
+Key = Annotated[str, typer.Option("--key", help="The collection's public key, known from elsewhere.", metavar="HEX")]
+Host = Annotated[str, typer.Option(help="The address to listen on.", metavar="ADDRESS")]
+Port = Annotated[int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535, metavar="N")]
+Epoch = Annotated[int | None, typer.Option(help="Only this epoch.", min=0, metavar="N")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")]
+Svg = Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.", metavar="DIR")]
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new folder; its name is the collection's.", metavar="FOLDER")],
+    question: Annotated[str, typer.Option(help="What people are asked.", metavar="TEXT")],
+    epsilon: Annotated[str, typer.Option(help="What one report may give away; there is no default.", metavar="E")],
+    answers: Annotated[
+        str | None, typer.Option(help="The possible answers, with commas between them.", metavar="A,B,...")
+    ] = None,
+    values: Annotated[int | None, typer.Option(help="Answers are 0, ..., N-1.", metavar="N", min=2)] = None,
+    between: Annotated[
+        str | None, typer.Option(help="Answers are numbers, and their mean is wanted.", metavar="LOW:HIGH")
+    ] = None,
+    protocol: Annotated[str | None, typer.Option(help="The randomizer. [default: the best]", metavar="NAME")] = None,
+    forever: Annotated[
+        str | None, typer.Option(help="Remember answers: epsilon of one that never changes.", metavar="E")
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="How often each person is asked.", metavar="N", min=1)] = 1,
+    lifetime: Annotated[
+        str | None, typer.Option(help="The most epsilon it takes from a person. [default: all epochs]", metavar="E")
+    ] = None,
+    attribute: Annotated[
+        str | None, typer.Option(help="What it is about, for clients' caps. [default: the name]", metavar="NAME")
+    ] = None,
+    minimum: Annotated[int, typer.Option(help="Estimate nothing from fewer reports.", metavar="N", min=1)] = 100,
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", help="Charge it here: a file or a postgresql:// URL.", metavar="WHERE")
+    ] = None,
+    population: Annotated[str | None, typer.Option(help="Whose budget is charged.", metavar="NAME")] = None,
+    state: State = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a signed configuration, its private key, and an empty store."""
+    plan = Plan(
+        question=question,
+        epsilon=number(epsilon, "--epsilon"),
+        answers=answers,
+        values=values,
+        between=between,
+        protocol=protocol,
+        forever=None if forever is None else number(forever, "--forever"),
+        epochs=epochs,
+        lifetime=None if lifetime is None else number(lifetime, "--lifetime"),
+        attribute=attribute or "",
+        minimum=minimum,
+    )
+    made = make(folder, plan, ledger=ledger, population=population, state=state)
+    told(made.text(), made.to_json(), as_json=as_json)
+
+
+@app.command()
+def serve(
+    folder: Folder,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    epoch: Annotated[
+        list[int] | None, typer.Option(help="An epoch that is open; repeat it. [default: all]", metavar="N")
+    ] = None,
+    per_token: Annotated[
+        int | None, typer.Option(help="Let each token send so many reports an epoch.", metavar="N", min=1)
+    ] = None,
+    shuffled: Annotated[
+        int | None, typer.Option(help="Take only a shuffler's batches of at least so many.", metavar="N", min=1)
+    ] = None,
+    largest: Annotated[int, typer.Option(help="The most bytes of one batch.", metavar="BYTES", min=1)] = 8 * 2**20,
+) -> None:
+    """Take reports over HTTP and show what they say, until interrupted. No address of a sender is kept or logged."""
+    from hubbub.local.collector import Rules
+    from hubbub.local.http import app as application
+    from hubbub.local.http import serve as run
+
+    rules = Rules(open_epochs=frozenset(epoch) if epoch else None, per_token=per_token, shuffled=shuffled)
+    with collector_in(folder, rules) as collector:
+        output.talk(f"{collector.collection.question} Clients need the key {collector.store.public_key}")
+        run(application(collector, largest=largest), host=host, port=port, ready=_listening)
+
+
+@app.command()
+def report(
+    url: Url,
+    value: Annotated[str, typer.Argument(help="The answer.", metavar="VALUE")],
+    key: Key,
+    epoch: Annotated[int, typer.Option(help="The epoch it is for.", min=0, metavar="N")] = 0,
+    memory: Annotated[
+        Path | None, typer.Option(help="What this client remembers. [default: in the state folder]", metavar="FILE")
+    ] = None,
+    cap: Annotated[str, typer.Option(help="Most epsilon about one attribute, ever.", metavar="E")] = "8",
+    total_cap: Annotated[str, typer.Option(help="Most epsilon about all together, ever.", metavar="E")] = "32",
+    token: Annotated[str | None, typer.Option(help="A token, if the collector asks for one.", metavar="TOKEN")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send one answer as a client: randomized here, counted against this client's lifetime."""
+    from hubbub.local import sending, wire
+    from hubbub.local.client import Client
+    from hubbub.local.lifetime import Caps
+
+    limits = Caps(attribute=number(cap, "--cap"), total=number(total_cap, "--total-cap"))  # type: ignore[arg-type]
+    client = Client(sending.fetch(url), key, state=memory_file(memory), caps=limits)
+    packed = client.report(value_of(client.collection, value), epoch=epoch)
+    answer = sending.send(url, wire.pack_batch([packed]), token=token)
+    lifetime = client.lifetime()
+    if as_json:
+        output.document({"kind": "report", "collector": answer, "lifetime": lifetime.to_json()})
+        return
+    output.data(_outcome(answer))
+    output.talk(lifetime.sections()[0].paragraphs[0])
+
+
+@app.command()
+def estimate(
+    folder: Folder,
+    epoch: Annotated[int | None, typer.Option(help="The epoch. [default: the last one]", min=0, metavar="N")] = None,
+    parquet: Annotated[
+        list[str] | None, typer.Option(help="Exported reports instead of the store's; repeat it.", metavar="FILES")
+    ] = None,
+    simplex: Annotated[
+        bool, typer.Option("--simplex", help="Also show the nearest possible shares: biased, without intervals.")
+    ] = False,
+    as_json: AsJson = False,
+    svg: Svg = None,
+    html: Html = None,
+) -> None:
+    """What the reports say, with intervals: unbiased, and shown as it came out."""
+    from hubbub.local.page import look, look_at
+
+    with collector_in(folder) as collector:
+        if parquet:
+            from hubbub.local.aggregate import aggregate
+
+            page = look_at(aggregate(parquet, collector.collection, epoch=epoch or 0))
+        else:
+            page = look(collector, epoch=epoch)
+    output.leaflet(replace(page, simplex=simplex), as_json=as_json, svg=svg, html=html)
+
+
+@app.command()
+def export(
+    folder: Folder,
+    file: Annotated[Path, typer.Argument(help="A Parquet file.", metavar="FILE")],
+    epoch: Epoch = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the reports as Parquet, without ids and order: one GROUP BY counts them anywhere."""
+    from hubbub.local.aggregate import export as write
+
+    with collector_in(folder) as collector:
+        count = write(collector, file, epoch=epoch)
+    told(
+        f"wrote {count:,} reports into {file}", {"kind": "export", "file": str(file), "reports": count}, as_json=as_json
+    )
+
+
+@app.command()
+def tokens(
+    folder: Folder,
+    count: Annotated[int, typer.Option(help="How many.", metavar="N", min=1)] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Make tokens, each a right to send; hand them out without noting who got which."""
+    from hubbub.local.tokens import issue
+
+    with collector_in(folder) as collector:
+        key = key_in(folder)
+        made = [issue(collector.collection, key) for _ in range(count)]
+    if as_json:
+        output.document({"kind": "tokens", "tokens": made})
+    else:
+        output.stream(made)
+
+
+@app.command()
+def shuffle(
+    url: Url,
+    key: Key,
+    minimum: Annotated[
+        int | None, typer.Option(help="Pass on no fewer together. [default: as the collection says]", metavar="N")
+    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8766,
+    every: Annotated[float, typer.Option(help="Look so often for a full batch.", metavar="SECONDS", min=0.05)] = 1.0,
+) -> None:
+    """Stand between clients and the collector at URL: pass reports on without senders, mixed, in batches."""
+    from hubbub.local import relay, sending
+    from hubbub.local.http import serve as run
+    from hubbub.local.shuffler import Shuffler
+
+    configuration = sending.fetch(url)
+    shuffler = Shuffler(opened(configuration, key), minimum=minimum)
+    through = relay.Relay(shuffler, lambda batch: sending.send(url, batch))
+    run(relay.app(through, configuration, every=every), host=host, port=port, ready=_listening)
+
+
+def _listening(address: str) -> None:
+    output.talk(f"listening on {address}")
+
+
+def _outcome(answer: dict[str, object]) -> str:
+    """What became of one report, in a word."""
+    if answer.get("accepted") or answer.get("taken"):
+        return "accepted" if answer.get("accepted") else "taken by the shuffler"
+    if answer.get("duplicates"):
+        return "the collector has it already"
+    rejected = answer.get("rejected", answer)
+    return "rejected: " + ", ".join(rejected if isinstance(rejected, dict) else ["for an unknown reason"])

@@ -1,0 +1,106 @@
+"""The file of a collector's store: made once, opened with care, and its errors in our words."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hubbub.terms import BadCollection, HubbubError, NewerFormat, SourceUnavailable
+
+FORMAT = 1
+WAIT = 60  # seconds for another writer's turn to end
+MARK = 0x48754C43  # "HuLC": what a file of ours says it is
+
+
+def reserve(path: Path) -> None:
+    """Take the name; whoever comes second finds it taken."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        raise BadCollection(
+            f"{path} is there already.",
+            why="A store is begun once, and never written over.",
+            fix="Name another file, or go on with the store that is there.",
+        ) from None
+
+
+def connected(path: Path) -> sqlite3.Connection:
+    """A connection that logs ahead and forces every commit to disk."""
+    connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+    try:
+        _log_ahead(connection)
+        for setting in ("synchronous = FULL", "secure_delete = ON", "cache_size = -65536"):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _log_ahead(connection: sqlite3.Connection) -> None:
+    """Switch the write-ahead log on; SQLite does not wait by itself while another process does so."""
+    until = time.monotonic() + WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse what is not a store, or is a newer one."""
+    ((mark,),) = connection.execute("PRAGMA application_id")
+    ((version,),) = connection.execute("PRAGMA user_version")
+    if mark != MARK:
+        connection.close()
+        raise unavailable(path, "it is not a collector's store")
+    if version > FORMAT:
+        connection.close()
+        raise NewerFormat(
+            f"{path} is a store of format {version}; this version of Hubbub reads up to {FORMAT}.",
+            why="A newer format may mean something that an older reader would get wrong.",
+            fix="Install a newer Hubbub.",
+        )
+
+
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write, or is full",
+    sqlite3.SQLITE_READONLY: "it may only be read",
+    sqlite3.SQLITE_PERM: "it may not be used",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_BUSY: f"others kept it locked for {WAIT} seconds",
+    sqlite3.SQLITE_LOCKED: f"others kept it locked for {WAIT} seconds",
+    sqlite3.SQLITE_CORRUPT: "it is damaged",
+    sqlite3.SQLITE_NOTADB: "it is not a collector's store",
+}
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Errors of the disk and the database, in our words."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        raise unavailable(path, _REASONS.get(code, "it is not a whole store")) from error
+    except OSError as error:
+        raise unavailable(path, os.strerror(error.errno or 0).lower()) from error
+
+
+def unavailable(path: Path, reason: str) -> HubbubError:
+    """The refusal when a store cannot be read or written."""
+    return SourceUnavailable(
+        f"the store {path} could not be used: {reason}.",
+        why="A report is acknowledged only when it is on disk; what was acknowledged before is kept.",
+        fix="Mend that and send again: a report that is there already is not counted twice.",
+    )

@@ -1,0 +1,141 @@
+"""What people hold, as integer codes: a total map, so that nothing fails because of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.mechanisms._values import integer_array
+from hubbub.terms import NotANumber, OutOfRange, ReversedBounds, TooLarge, WrongShape, exact, positive, whole
+
+Codes = NDArray[np.int64]
+Values = int | float | Sequence[Any] | NDArray[Any]
+
+LARGEST_EPSILON = 64
+SMALLEST_EPSILON = Fraction(1, 10**6)
+
+
+def epsilon_of(value: object, *, name: str = "epsilon") -> Fraction:
+    """An epsilon that thresholds of 64 bits can keep without waste."""
+    epsilon = positive(value, name=name)
+    if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
+        raise OutOfRange(
+            f"{name} must lie between 1e-6 and {LARGEST_EPSILON} and is {float(epsilon):g}.",
+            why="Coins of 64 bits cannot tell smaller ones from zero, and larger ones protect nobody.",
+            fix="Local collections mostly use an epsilon between 0.5 and 4.",
+        )
+    return epsilon
+
+
+def domain_of(value: object, *, name: str = "domain", most: int = 1 << 24) -> int:
+    """How many values there are."""
+    domain = whole(value, name=name, least=2)
+    if domain > most:
+        raise TooLarge(
+            f"{name} is above {most:,}.",
+            why="A share is estimated for every value, and so many would drown in the noise.",
+            fix="Merge values, or ask about a list of candidates (LocalHashing).",
+        )
+    return domain
+
+
+def code_of(missing: object, domain: int) -> int:
+    """The public code that stands for anything outside the domain."""
+    code = whole(missing, name="missing", least=0)
+    if code >= domain:
+        raise OutOfRange(
+            f"missing must be below domain={domain} and is {code}.",
+            why="What counts as missing is reported as one of the values.",
+            fix="Give the code of a public default.",
+        )
+    return code
+
+
+def integers(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    """A flat array of integers of any size; anything else is refused by its type, not by its value."""
+    values = _column(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iub" and values.dtype != np.uint64:
+        array: NDArray[Any] = values.astype(np.int64, copy=False)
+    else:
+        array = integer_array(values)
+    if array.ndim != 1:
+        raise WrongShape(
+            f"a flat list of values was expected and {array.ndim} dimensions came.",
+            why="Each entry is the value of one person.",
+            fix="Give one value, or a flat list of them.",
+        )
+    return array
+
+
+def known(values: Sequence[Any] | NDArray[Any], *, domain: int, missing: int) -> Codes:
+    """Codes below ``domain``; anything outside counts as ``missing``."""
+    array = integers(values)
+    return np.where((array >= 0) & (array < domain), array, missing).astype(np.int64, copy=False)
+
+
+def bounds_of(lower: object, upper: object) -> tuple[Fraction, Fraction]:
+    """Declared bounds, the lower one first."""
+    low, high = exact(lower, name="lower"), exact(upper, name="upper")
+    if not low < high:
+        raise ReversedBounds(
+            f"lower must be below upper, and they are {float(low):g} and {float(high):g}.",
+            why="Values are moved into these bounds, so there must be room between them.",
+            fix="Give the smallest and the largest value that may be, from public knowledge.",
+        )
+    return low, high
+
+
+def grid_steps(
+    values: Sequence[Any] | NDArray[Any], *, lower: float, upper: float, steps: int, missing: float
+) -> Codes:
+    """Reals as steps 0, ..., ``steps`` from lower to upper, to the nearest; outside ones are moved to the ends.
+
+    In doubles, as every client computes it: floor((v - lower) / (upper - lower) * steps + 1/2). It is a fixed map of
+    a person's own value, before anything random happens, so that its rounding cannot tell anything.
+    """
+    array = reals(values)
+    filled = np.clip(np.where(np.isnan(array), missing, array), lower, upper)
+    return np.floor((filled - lower) / (upper - lower) * steps + 0.5).astype(np.int64)
+
+
+def reals(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
+    """A flat array of doubles; other types are refused by their type, and numbers beyond the doubles are infinite."""
+    column = _column(values)
+    array = column if isinstance(column, np.ndarray) else np.array(column, dtype=object)
+    if array.ndim != 1:
+        raise WrongShape(
+            f"a flat list of values was expected and {array.ndim} dimensions came.",
+            why="Each entry is the value of one person.",
+            fix="Give one value, or a flat list of them.",
+        )
+    if array.dtype.kind in "iufb":
+        return array.astype(np.float64)
+    return np.array([_double(value) for value in array.tolist()], dtype=np.float64)
+
+
+def _column(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any] | NDArray[Any]:
+    """A column of a table (pandas, Polars, Arrow) as an array; anything else as it is."""
+    return np.asarray(values) if hasattr(values, "__array__") else values
+
+
+def _double(value: object) -> float:
+    if isinstance(value, str | bytes | complex) or value is None:
+        raise _not_a_number(value)
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")  # type: ignore[operator]
+    except (TypeError, ValueError):
+        raise _not_a_number(value) from None
+
+
+def _not_a_number(value: object) -> NotANumber:
+    return NotANumber(
+        f"a number was expected and a {type(value).__name__} came.",
+        why="Only numbers have a mean.",
+        fix="Convert to float first; NaN counts as missing.",
+    )

@@ -1,0 +1,178 @@
+"""A collection: one question that is put to many people, and all that clients and collector must agree on.
+
+Its canonical text (JSON with sorted keys, no spaces, ASCII, whole numbers only) is what is signed, and the SHA-256 of
+that text is the *parameter digest* that every report carries: a client with another epsilon, domain or threshold is
+noticed, where its reports would otherwise bend the estimate in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from hubbub.local._format import PROTOCOLS
+from hubbub.local._law import law_of, read_law
+from hubbub.local._randomizer import Randomizer
+from hubbub.local.lifetime import most_ever
+from hubbub.terms import BadCollection, HubbubError, positive, whole
+
+FORMAT = "collection/1"
+MOST_EPOCHS = (1 << 32) - 1
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_ID = re.compile(r"[0-9a-f]{32}")
+_RATIONAL = re.compile(r"[0-9]{1,40}(/[0-9]{1,40})?")
+_LONGEST = 1000  # characters of a question
+canonical_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Collection:
+    """A question, the randomizer that answers go through, and the limits that clients and collector keep to.
+
+    ``attribute`` names what the question is about: collections about one attribute share a client's cap for it. With
+    ``answers``, the value i is shown as the i-th of them. Epochs are 0, ..., ``epochs`` - 1; a client sends one report
+    in each. ``lifetime`` is the most epsilon that this collection may ever take from one client (see ``Lifetime``),
+    ``minimum_batch`` the least number of reports that are estimated from or passed on together; ``version`` grows when
+    a configuration replaces an older one.
+
+    >>> from hubbub.local import KaryResponse
+    >>> bread = Collection(name="bread", question="Bread?", randomizer=KaryResponse(epsilon=1, domain=2), epochs=7)
+    >>> Collection.from_json(bread.to_json()) == bread
+    True
+    >>> bread.lifetime, len(bread.digest)
+    (Fraction(7, 1), 32)
+    """
+
+    name: str
+    question: str
+    randomizer: Randomizer
+    attribute: str = ""
+    answers: tuple[str, ...] = ()
+    epochs: int = 1
+    lifetime: Fraction | None = None
+    minimum_batch: int = 100
+    version: int = 1
+    id: str = field(default_factory=lambda: secrets.token_hex(16))
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "minimum_batch", "version"):
+            object.__setattr__(self, name, whole(getattr(self, name), name=name))
+        cap = most_ever(self.randomizer, self.epochs) if self.lifetime is None else self.lifetime
+        object.__setattr__(self, "lifetime", positive(cap, name="lifetime"))
+        object.__setattr__(self, "attribute", self.attribute or self.name)
+        object.__setattr__(self, "answers", tuple(self.answers))
+        if problem := self._problem():
+            raise bad_collection(problem)
+
+    def _problem(self) -> str | None:
+        """What is wrong with the fields, in words, or None."""
+        named = _NAME.fullmatch(self.name) and _NAME.fullmatch(self.attribute)
+        domain = getattr(self.randomizer, "domain", None)
+        worded = not self.answers or len(self.answers) == len(set(self.answers)) == domain
+        needed = [
+            (named, "its name and attribute must be of small letters, digits and hyphens, 63 at most"),
+            (0 < len(self.question) <= _LONGEST, f"its question must have 1 to {_LONGEST} characters"),
+            (_ID.fullmatch(self.id), "its id must be 32 hexadecimal digits"),
+            (self.epochs <= MOST_EPOCHS, f"it has more than {MOST_EPOCHS} epochs"),
+            (self.randomizer.protocol in PROTOCOLS, "reports of its randomizer have no form on the wire"),
+            (worded, "its answers must be different, and as many as the randomizer's domain has values"),
+        ]
+        return next((words for holds, words in needed if not holds), None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Collection) and self.canonical() == other.canonical()
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields, with rational numbers as text."""
+        return {
+            "hubbub": FORMAT,
+            "id": self.id,
+            "name": self.name,
+            "question": self.question,
+            "attribute": self.attribute,
+            "answers": list(self.answers),
+            "randomizer": law_of(self.randomizer),
+            "epochs": self.epochs,
+            "lifetime": str(self.lifetime),
+            "minimum_batch": self.minimum_batch,
+            "version": self.version,
+        }
+
+    @classmethod
+    def from_json(cls, document: object) -> Collection:
+        """The collection that a document says; BadCollection if it says none, or a law that is not ours.
+
+        The thresholds in the document must be those that this version works out from epsilon and the domain: whoever
+        writes a configuration cannot weaken the noise behind an honest-looking epsilon.
+        """
+        if not isinstance(document, dict) or document.get("hubbub") != FORMAT:
+            raise bad_collection(f'it does not start with "hubbub": "{FORMAT}"')
+        fields = {name: value for name, value in document.items() if name != "hubbub"}
+        if not isinstance(fields.get("randomizer"), dict):
+            raise bad_collection("it says nothing of its randomizer")
+        try:
+            fields["randomizer"] = read_law(fields["randomizer"])
+            fields["lifetime"] = _rational(fields["lifetime"])
+            found = cls(**fields)
+        except BadCollection:
+            raise
+        except (HubbubError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+            raise bad_collection("a field is missing, unknown or of another kind") from error
+        if found.to_json() != document:
+            raise bad_collection("a field, or a number of the randomizer's law, is not what this version makes of it")
+        return found
+
+    def canonical(self) -> str:
+        """The one text of this collection."""
+        return canonical_text(self.to_json())
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical text: the parameter digest."""
+        return hashlib.sha256(self.canonical().encode()).digest()
+
+    @property
+    def cap(self) -> Fraction:
+        """``lifetime`` as the number that it always is."""
+        assert self.lifetime is not None
+        return self.lifetime
+
+
+def read_canonical(text: str) -> Collection:
+    """The collection of a canonical text; any other text of the same fields is refused."""
+    try:
+        document = json.loads(text, parse_float=_no_float, parse_constant=_no_float)
+    except (ValueError, RecursionError) as error:
+        raise bad_collection("it is not JSON that can be read") from error
+    found = Collection.from_json(document)
+    if found.canonical() != text:
+        raise bad_collection("it is not written in the canonical form")
+    return found
+
+
+def _rational(text: str) -> Fraction:
+    if not _RATIONAL.fullmatch(text):
+        raise ValueError(text)
+    return Fraction(text)
+
+
+def _no_float(text: str) -> float:
+    raise ValueError(text)
+
+
+def bad_collection(problem: str) -> BadCollection:
+    """The refusal of a configuration."""
+    return BadCollection(
+        f"this configuration of a collection cannot be used: {problem}.",
+        why="Clients and collector must agree on every parameter, or estimates bend and people are not protected.",
+        fix="Fetch the signed configuration again, or make one with hubbub.local.Collection(...) and sign it.",
+    )

@@ -1,0 +1,98 @@
+"""Signed configurations: a client follows only those whose key it was given beforehand.
+
+    {"hubbub": "signed-collection/1", "collection": "<canonical text>", "key": "<hex>", "signature": "<hex>"}
+
+The canonical text travels as text, so that nobody has to write the same JSON twice: what is verified is what is read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from hubbub.local.collection import Collection, bad_collection, read_canonical
+
+FORMAT = "signed-collection/1"
+_CONTEXT = b"hubbub signed-collection/1\n"  # a signature over a collection is a signature over nothing else
+_LONGEST = 1 << 20  # characters of a configuration
+
+
+def new_key() -> Ed25519PrivateKey:
+    """A key to sign collections with."""
+    return Ed25519PrivateKey.generate()
+
+
+def key_text(key: Ed25519PrivateKey) -> str:
+    """The private key as 64 hexadecimal digits; keep it as a secret."""
+    return key.private_bytes_raw().hex()
+
+
+def read_key(text: str) -> Ed25519PrivateKey:
+    """The private key that ``key_text`` wrote."""
+    try:
+        return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text.strip()))
+    except ValueError as error:
+        raise bad_collection("the key that should sign it is not 64 hexadecimal digits") from error
+
+
+def public_text(key: Ed25519PrivateKey) -> str:
+    """The public key as 64 hexadecimal digits: what clients are given beforehand."""
+    return key.public_key().public_bytes_raw().hex()
+
+
+def sign(collection: Collection, key: Ed25519PrivateKey) -> str:
+    """The signed configuration, one JSON text.
+
+    >>> from hubbub.local import KaryResponse
+    >>> key = new_key()
+    >>> bread = Collection(name="bread", question="Bread today?", randomizer=KaryResponse(epsilon=1, domain=2))
+    >>> open_signed(sign(bread, key), public_text(key)) == bread
+    True
+    """
+    text = collection.canonical()
+    signature = key.sign(_CONTEXT + text.encode())
+    document = {"hubbub": FORMAT, "collection": text, "key": public_text(key), "signature": signature.hex()}
+    return json.dumps(document, indent=1) + "\n"
+
+
+def open_signed(text: str, public_key: str, *, known: Collection | None = None) -> Collection:
+    """The collection of a signed configuration, checked with the pinned ``public_key``.
+
+    A configuration that is older than the one that is ``known``, or another of the same version, is refused: an old
+    signature stays valid for ever, and must not bring back what was replaced.
+    """
+    document = _document(text)
+    said = document["collection"]
+    if not _holds(public_key, document["signature"], said):
+        raise bad_collection("its signature was not made with the key that this client was given")
+    found = read_canonical(said)
+    if known is not None and found != known and (found.id != known.id or found.version <= known.version):
+        raise bad_collection(
+            f"version {known.version} of this collection is known already, and this is not a newer one"
+        )
+    return found
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text) if len(text) <= _LONGEST else None
+    except (ValueError, RecursionError):
+        document = None
+    wanted = {"hubbub", "collection", "key", "signature"}
+    if not isinstance(document, dict) or document.keys() != wanted or document["hubbub"] != FORMAT:
+        raise bad_collection(f'it is not JSON of the form "hubbub": "{FORMAT}"')
+    if not all(isinstance(value, str) for value in document.values()):
+        raise bad_collection("its fields must be texts")
+    return document
+
+
+def _holds(public_key: str, signature: str, said: str) -> bool:
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key.strip()))
+        key.verify(bytes.fromhex(signature), _CONTEXT + said.encode())
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,255 @@
+"""The collector's store: every accepted report once, on disk before it is acknowledged, and nothing about its sender.
+
+    about      the signed configuration, the key it is checked with, and the ledger's receipt if there is one
+    reports    epoch, report id, payload: append-only, in the order of the (random) ids and not of arrival
+    tallies    the additive state of each epoch, in pieces; it could be worked out again from the reports
+    totals     how many reports an epoch has
+    refusals   how many reports were refused, by reason; the reports themselves are not kept
+    tokens     how many reports a token has sent in an epoch, so that no token floods it
+
+No address, no program's name and no time is written: an epoch is all that is known of when a report came.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.local._store_file import FORMAT, MARK, check, connected, reserve, told, unavailable
+from hubbub.terms import Receipt, from_json, to_json
+
+PIECE = 512  # counters of the state in one row: a page
+_NEW_REPORT = "INSERT INTO reports VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_KEPT_REPORT = "SELECT payload FROM reports WHERE epoch = ? AND id = ?"
+_TABLES = (
+    "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE reports (epoch INTEGER, id BLOB CHECK (length(id) = 16), payload BLOB NOT NULL,"
+    " PRIMARY KEY (epoch, id)) WITHOUT ROWID",
+    "CREATE TABLE tallies (epoch INTEGER, piece INTEGER, counts BLOB NOT NULL, PRIMARY KEY (epoch, piece))"
+    " WITHOUT ROWID",
+    "CREATE TABLE totals (epoch INTEGER PRIMARY KEY, reports INTEGER NOT NULL)",
+    "CREATE TABLE refusals (reason TEXT PRIMARY KEY, reports INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE tokens (epoch INTEGER, mark BLOB, used INTEGER NOT NULL, PRIMARY KEY (epoch, mark)) WITHOUT ROWID",
+    *(
+        f"CREATE TRIGGER reports_{verb.lower()} BEFORE {verb} ON reports BEGIN"
+        " SELECT RAISE(ABORT, 'the store is append-only'); END"
+        for verb in ("UPDATE", "DELETE")
+    ),
+)
+
+
+class Fate(Enum):
+    """What became of a report that was well-formed."""
+
+    NEW = "accepted"
+    SAME = "duplicate"  # the very same report is there: a retry
+    OTHER = "replay"  # another report has this id
+    OVER = "limit"  # its token has sent enough
+
+
+class Store:
+    """One collection's reports in one file, shared by any number of processes.
+
+    A turn (``with store.turn() as turn``) is one transaction: it is on disk, forced, when the block ends, or nothing of
+    it is. A report is known by its id within its epoch: sent again, it is found and not counted again.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        if not self.path.exists():
+            raise unavailable(self.path, "no file is there")
+        with told(self.path):
+            self._connection = connected(self.path)
+            check(self._connection, self.path)
+
+    @classmethod
+    def create(cls, path: str | Path, *, configuration: str, public_key: str) -> Store:
+        """A new store for the collection with this signed configuration; a file that is there is never touched."""
+        place = Path(path)
+        with told(place):
+            reserve(place)
+            connection = connected(place)
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                for statement in _TABLES:
+                    connection.execute(statement)
+                about = (("configuration", configuration), ("public key", public_key))
+                connection.executemany("INSERT INTO about VALUES (?, ?)", about)
+                connection.execute(f"PRAGMA application_id = {MARK}")
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                connection.execute("COMMIT")
+            finally:
+                connection.close()
+        return cls(place)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the file go; everything was on disk already."""
+        with self._lock:
+            self._connection.close()
+
+    @property
+    def configuration(self) -> str:
+        """The signed configuration of the collection, as it was when the store was made."""
+        return self._about("configuration")
+
+    @property
+    def public_key(self) -> str:
+        """The key (Ed25519, hexadecimal) with which the configuration is checked."""
+        return self._about("public key")
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """The ledger's receipt for the whole collection, if it was charged."""
+        found = self._about("receipt")
+        return from_json(json.loads(found)) if found else None
+
+    def keep_receipt(self, receipt: Receipt) -> None:
+        """Keep the ledger's receipt beside what was collected under it."""
+        with self.turn() as turn:
+            turn.note("receipt", json.dumps(to_json(receipt)))
+
+    def _about(self, name: str) -> str:
+        return "".join(value for (value,) in self._rows("SELECT value FROM about WHERE name = ?", name))
+
+    # ------------------------------------------------------------ writing
+
+    @contextmanager
+    def turn(self) -> Iterator[Turn]:
+        """One transaction, and the only way to write; other writers wait until it ends."""
+        with self._lock, told(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield Turn(self._connection.cursor())
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    # ------------------------------------------------------------ reading
+
+    def epochs(self) -> dict[int, int]:
+        """How many reports each epoch has."""
+        return {int(epoch): int(reports) for epoch, reports in self._rows("SELECT * FROM totals ORDER BY epoch")}
+
+    def refusals(self) -> dict[str, int]:
+        """How many reports were refused, by reason."""
+        return {str(reason): int(count) for reason, count in self._rows("SELECT * FROM refusals ORDER BY reason")}
+
+    def state(self, epoch: int, *, size: int) -> tuple[NDArray[np.int64], int]:
+        """The additive state of an epoch, of ``size`` counters, and the number of reports in it, as of one moment."""
+        state = np.zeros(size, dtype=np.int64)
+        with self._lock, told(self.path):
+            self._connection.execute("BEGIN")
+            try:
+                count = sum(reports for _, reports in self._rows("SELECT * FROM totals WHERE epoch = ?", epoch))
+                for piece, counts in self._rows("SELECT piece, counts FROM tallies WHERE epoch = ?", epoch):
+                    found = np.frombuffer(counts, dtype="<i8")
+                    state[piece * PIECE : piece * PIECE + len(found)] = found
+            finally:
+                self._connection.execute("COMMIT")
+        return state, count
+
+    def reports(self, epoch: int, *, at_once: int = 65_536) -> Iterator[list[tuple[bytes, bytes]]]:
+        """(id, payload) of every report of an epoch as of one moment, in lists, in the order of the ids."""
+        with told(self.path):
+            connection = connected(self.path)
+            try:
+                rows = connection.execute("SELECT id, payload FROM reports WHERE epoch = ? ORDER BY id", (epoch,))
+                while found := rows.fetchmany(at_once):
+                    yield found
+            finally:
+                connection.close()
+
+    def _rows(self, statement: str, *values: object) -> list[Any]:
+        with self._lock, told(self.path):
+            return self._connection.execute(statement, values).fetchall()
+
+
+class Turn:
+    """What can be written in one transaction."""
+
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self._cursor = cursor
+
+    def add(
+        self, epoch: int, ids: Sequence[bytes], payloads: Sequence[bytes], *, most: int | None = None
+    ) -> list[Fate]:
+        """Keep the reports that are new, at most so many of them; what became of each."""
+        fates: list[Fate] = []
+        new = 0
+        for name, payload in zip(ids, payloads, strict=True):
+            fate = self._add(epoch, name, payload, full=most is not None and new >= most)
+            new += fate is Fate.NEW
+            fates.append(fate)
+        return fates
+
+    def _add(self, epoch: int, name: bytes, payload: bytes, *, full: bool) -> Fate:
+        if not full and self._cursor.execute(_NEW_REPORT, (epoch, name, payload)).rowcount:
+            return Fate.NEW
+        kept = self._cursor.execute(_KEPT_REPORT, (epoch, name)).fetchone()
+        if kept is None:
+            return Fate.OVER
+        return Fate.SAME if kept[0] == payload else Fate.OTHER
+
+    def tally(self, epoch: int, state: NDArray[np.int64], count: int) -> None:
+        """Add the state of ``count`` new reports to that of their epoch; only the pieces that change are written."""
+        self._cursor.execute(
+            "INSERT INTO totals VALUES (?, ?) ON CONFLICT DO UPDATE SET reports = reports + excluded.reports",
+            (epoch, count),
+        )
+        for piece in np.unique(np.flatnonzero(state) // PIECE).tolist():
+            added = state[piece * PIECE : (piece + 1) * PIECE].astype("<i8")
+            found = self._cursor.execute(
+                "SELECT counts FROM tallies WHERE epoch = ? AND piece = ?", (epoch, piece)
+            ).fetchone()
+            if found is not None:
+                added = added + np.frombuffer(found[0], dtype="<i8")
+            self._cursor.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", (epoch, piece, added.tobytes()))
+
+    def refuse(self, reasons: Mapping[str, int]) -> None:
+        """Count refused reports."""
+        self._cursor.executemany(
+            "INSERT INTO refusals VALUES (?, ?) ON CONFLICT DO UPDATE SET reports = reports + excluded.reports",
+            list(reasons.items()),
+        )
+
+    def used(self, epoch: int, token: bytes) -> int:
+        """How many reports a token has sent in this epoch."""
+        found = self._cursor.execute("SELECT used FROM tokens WHERE epoch = ? AND mark = ?", (epoch, token)).fetchone()
+        return int(found[0]) if found else 0
+
+    def use(self, epoch: int, token: bytes, count: int) -> None:
+        """Note that a token has sent so many more."""
+        self._cursor.execute(
+            "INSERT INTO tokens VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = used + excluded.used",
+            (epoch, token, count),
+        )
+
+    def note(self, name: str, value: str) -> None:
+        """Write a fact about the collection."""
+        self._cursor.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+
+    def forget_tokens(self, *, but: Iterable[int]) -> None:
+        """Delete what is known of tokens in all epochs but these."""
+        kept = ",".join(str(int(epoch)) for epoch in but)
+        self._cursor.execute(f"DELETE FROM tokens WHERE epoch NOT IN ({kept})")  # noqa: S608 - whole numbers
