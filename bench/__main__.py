@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-AREAS = ["noise", "accounting", "ledger", "sql", "local", "attacks", "audit"]
+AREAS = ["noise", "accounting", "ledger", "sql", "local", "attacks", "audit", "learn"]
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -1,0 +1,48 @@
+"""Output perturbation: the minimiser of a regularised risk, plus noise."""
+
+# ruff: noqa: N803  (X is what scikit-learn calls it)
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hubbub.learn.solvers.losses import LOGISTIC, Loss
+from hubbub.learn.solvers.minimise import Objective
+from hubbub.learn.solvers.problem import Problem, Solution
+from hubbub.mechanisms import Gaussian
+from hubbub.noise import Source
+from hubbub.terms import ApproximateDP, Guarantee, fraction_of, positive
+
+TOLERANCE = 1e-4  # of the gradient's norm, against a row's gradient of norm 1
+
+
+def output_perturbation(
+    X: Any,
+    y: Any,
+    *,
+    l2: object,
+    epsilon: object,
+    delta: object,
+    norm: object,
+    loss: Loss = LOGISTIC,
+    rng: Source | None = None,
+) -> Solution:
+    """The minimiser of the mean loss plus l2/2 |theta|^2, with Gaussian noise.
+
+    Guarantee: (epsilon, delta)-DP for adding or removing a row; the number of rows counts as public.
+    Because: the minimiser of a strongly convex sum moves by at most l / (n l2) [CMS11]; one whose gradient has
+    norm t by 2t / (n l2) more, ``docs/proofs/learn.md``; Gaussian noise [BW18, Thm. 8].
+    Error: each weight has noise of standard deviation about 1 / (n l2 mu).
+    Not covered: running time.
+    """
+    problem = Problem.of(X, loss=loss, norm=norm)
+    price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
+    weight = float(positive(l2, name="l2")) * problem.rows
+    moved = Fraction(loss.lipschitz + 2 * TOLERANCE) / Fraction(weight)
+    release = Gaussian(sensitivity=moved, epsilon=price.epsilon, delta=price.delta, dimension=problem.inputs)
+    theta = Objective(problem, weight, np.zeros(problem.inputs), TOLERANCE).minimise(X, y)
+    weights = np.asarray(release.release(theta, rng=rng))
+    promise = Guarantee(price, caveats=("The number of rows counts as public.",))
+    return Solution(weights / problem.norm, release.event, promise)

@@ -1,0 +1,69 @@
+"""Private empirical risk minimisation: the problem, its gradient in doubles, and a solution."""
+
+# ruff: noqa: N803  (X is what scikit-learn calls it)
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hubbub.learn.inputs import examples, shape_of
+from hubbub.learn.network import Examples, Floats
+from hubbub.learn.rounding import CHUNK, FUNCTION, UNIT, gamma
+from hubbub.learn.sampling import Rows
+from hubbub.learn.solvers.losses import Loss
+from hubbub.terms import Event, Guarantee, positive
+
+_CLASSES = np.array([-1, 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Weights (for rows as they came, longer ones scaled down to the norm), what was done, and what it guarantees."""
+
+    weights: Floats
+    event: Event
+    guarantee: Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The risk of linear models on rows of norm at most 1: loss(y x.theta), summed over rows."""
+
+    loss: Loss
+    rows: int
+    inputs: int
+    norm: float
+
+    @classmethod
+    def of(cls, X: Any, *, loss: Loss, norm: object) -> Problem:
+        """From shapes alone."""
+        rows, inputs = shape_of(X)
+        return cls(loss, rows, inputs, float(positive(norm, name="norm")))
+
+    def read(self, X: Any, y: Any) -> Examples:
+        """The rows over the norm, and labels -1 and 1."""
+        data = examples(X, y, norm=self.norm, classes=_CLASSES, total=False)
+        return Examples(data.inputs, data.squares, 2 * data.labels - 1)
+
+    def gradient_sum(self, weights: Floats, data: Examples, rows: Rows | None = None) -> Floats:
+        """The sum of the rows' gradients."""
+        total = np.zeros(self.inputs)
+        for start in range(0, len(data) if rows is None else len(rows), CHUNK):
+            part = slice(start, start + CHUNK) if rows is None else rows[start : start + CHUNK]
+            inputs, labels = data.inputs[part], data.labels[part]
+            total += (labels * self.loss.slope(labels * (inputs @ weights))) @ inputs
+        return total
+
+    def risk(self, weights: Floats, data: Examples) -> float:
+        """The mean loss."""
+        return float(self.loss.value(data.labels * (data.inputs @ weights)).mean())
+
+    def error(self, rows: int, reach: float) -> float:
+        """E of ``docs/proofs/learn.md`` for these sums and weights of norm at most ``reach``."""
+        lipschitz, row = self.loss.lipschitz, gamma(self.inputs + 8)
+        margin = reach * (row + gamma(self.inputs + 2) * (1 + row))
+        each = self.loss.smooth * margin + lipschitz * (2 * FUNCTION + row + 4 * UNIT)
+        adding = (gamma(min(rows, CHUNK) + 4) + gamma(rows // CHUNK + 2)) * (lipschitz + each)
+        return rows * (each + adding) * 1.01 + 1e-280
