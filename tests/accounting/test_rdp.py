@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from hubbub import accounting
 from hubbub.accounting import Poisson, Repeat, rdp
-from hubbub.terms import GaussianNoise, Neighbours
+from hubbub.terms import GaussianNoise, Neighbours, NoBound
 
 
 def test_little_noise_on_a_sample_makes_no_noise_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -26,3 +27,12 @@ def test_little_noise_on_a_sample_makes_no_noise_in_the_log(caplog: pytest.LogCa
 def test_many_steps_with_little_noise_raise_no_warning() -> None:
     step = GaussianNoise(sigma=Fraction(59, 100), sensitivity=Fraction(1), grid=Fraction(1, 1000))
     assert 1 < accounting.epsilon(Repeat(Poisson(step, Fraction(1, 100)), 1000), delta=1e-5) < 100
+
+
+def test_hardly_any_noise_has_no_bound_or_a_huge_one() -> None:
+    step = GaussianNoise(sigma=Fraction(1, 100), sensitivity=Fraction(1), grid=Fraction(1, 10_000))
+    try:
+        found = float(accounting.epsilon(Repeat(Poisson(step, Fraction(1, 10)), 400), delta=1e-5))
+    except NoBound:
+        found = math.inf
+    assert found > 10_000

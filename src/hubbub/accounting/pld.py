@@ -47,13 +47,16 @@ class LossDistribution:
 
 
 def compose(event: Event, neighbours: Neighbours) -> LossDistribution | None:
-    """The loss distribution of an event, or None where a part of it has no profile."""
+    """The loss distribution of an event, or None where a part of it has no profile or losses are beyond the grid."""
     found = [(_profile(part, neighbours), times) for part, times in _merged(flatten(event))]
     terms = [(curve, times) for curve, times in found if curve is not None]
     if len(terms) < len(found):
         return None
     step, nodes = _grid(terms)
-    built = _tree([_power(_distribution(curve, step), times) for curve, times in terms])
+    try:
+        built = _tree([_power(_distribution(curve, step), times) for curve, times in terms])
+    except IndexError:  # so little noise that dp-accounting's grid has no mass left inside
+        return None
     slack = sum(times * curve.slack for curve, times in terms)
     return LossDistribution(built, nodes * 1e-16, slack)
 
