@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from hubbub import accounting
 from hubbub.accounting import Poisson, Repeat, rdp
-from hubbub.terms import GaussianNoise, Neighbours, NoBound
+from hubbub.terms import GaussianNoise, Neighbours
 
 
 def test_little_noise_on_a_sample_makes_no_noise_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
@@ -29,10 +28,6 @@ def test_many_steps_with_little_noise_raise_no_warning() -> None:
     assert 1 < accounting.epsilon(Repeat(Poisson(step, Fraction(1, 100)), 1000), delta=1e-5) < 100
 
 
-def test_hardly_any_noise_has_no_bound_or_a_huge_one() -> None:
+def test_hardly_any_noise_costs_a_lot_and_does_not_crash() -> None:
     step = GaussianNoise(sigma=Fraction(1, 100), sensitivity=Fraction(1), grid=Fraction(1, 10_000))
-    try:
-        found = float(accounting.epsilon(Repeat(Poisson(step, Fraction(1, 10)), 400), delta=1e-5))
-    except NoBound:
-        found = math.inf
-    assert found > 10_000
+    assert accounting.epsilon(Repeat(Poisson(step, Fraction(1, 10)), 400), delta=1e-5) > 10_000

@@ -15,7 +15,7 @@ from hubbub.cli import _build
 from tests.cli._shell import Shell
 
 DOCS = Path(__file__).parents[2] / "docs"
-MINE = '''
+MINE = """
 import os, time
 import numpy as np
 
@@ -48,7 +48,7 @@ class Inside:
     noisy = staticmethod(noisy)
 
 number = 3
-'''
+"""
 
 
 @pytest.fixture

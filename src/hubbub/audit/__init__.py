@@ -1,0 +1,34 @@
+"""Lower bounds on epsilon, for anybody's mechanism: an audit can refute a claim, and never prove one.
+
+- ``lower_bound(mechanism, a, b)``   an epsilon that the mechanism exceeds on two neighbouring inputs
+- ``examine(mechanism, a, b)``       the same with a report: the event in words, counts, pictures, JSON
+- ``search(mechanism, pairs)``       the worst of many pairs, then one audit of it
+- ``pairs``                          neighbouring inputs that are known to be bad
+- ``one_run(train, canaries)``       an audit of a training that can run only once; ``one_run_bound`` from counts
+- ``zoo``                            broken mechanisms with their repaired twins, to try auditors on
+
+Events are chosen on some runs and counted on others, so a bound is wrong with the stated probability at most,
+whatever was tried to find it (docs/proofs/audit.md).
+"""
+
+from hubbub.audit import pairs, zoo
+from hubbub.audit.black_box import examine, lower_bound
+from hubbub.audit.canaries import Guessed, OneRun, one_run, one_run_bound, one_run_p_value
+from hubbub.audit.report import Audit, Counted
+from hubbub.audit.searching import Search, search
+
+__all__ = [
+    "Audit",
+    "Counted",
+    "Guessed",
+    "OneRun",
+    "Search",
+    "examine",
+    "lower_bound",
+    "one_run",
+    "one_run_bound",
+    "one_run_p_value",
+    "pairs",
+    "search",
+    "zoo",
+]

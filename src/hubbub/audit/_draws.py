@@ -1,0 +1,75 @@
+"""Running a mechanism that nobody vouches for: many times, within a time, and with words for what goes wrong."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from hubbub.audit._outcomes import Outcomes
+
+Mechanism = Callable[..., Any]
+_OFTEN = 256  # calls between two looks at the clock
+
+
+class Unusable(Exception):
+    """A mechanism that gave no outcomes; the text says why."""
+
+
+class _TimeUp(BaseException):
+    """Raised inside a call that does not return; no mechanism should catch it."""
+
+
+def draw(mechanism: Mechanism, value: object, trials: int, *, name: str, vectorised: bool, until: float) -> Outcomes:
+    """``trials`` outcomes on one input, by ``until`` on the monotonic clock."""
+    with _alarm(until):
+        try:
+            found = _bulk(mechanism, value, trials) if vectorised else _singly(mechanism, value, trials, until)
+        except _TimeUp:
+            raise Unusable(f"it did not finish in time on {name}") from None
+        except (Exception, SystemExit) as error:  # somebody else's code may raise anything
+            raise Unusable(f"it raised {type(error).__name__} on {name}") from error
+    if len(found) != trials:
+        raise Unusable(f"it returned {len(found)} outcomes on {name} where {trials} were asked for")
+    return found
+
+
+def _bulk(mechanism: Mechanism, value: object, trials: int) -> Outcomes:
+    found = mechanism(value, trials)
+    return found if isinstance(found, np.ndarray) and found.ndim else list(found)
+
+
+def _singly(mechanism: Mechanism, value: object, trials: int, until: float) -> Outcomes:
+    found = []
+    for start in range(0, trials, _OFTEN):
+        if time.monotonic() > until:
+            raise _TimeUp
+        found += [mechanism(value) for _ in range(min(_OFTEN, trials - start))]
+    return found
+
+
+@contextmanager
+def _alarm(until: float) -> Iterator[None]:
+    """Interrupt whatever runs when the time is up, where the system can: in the main thread."""
+    left = until - time.monotonic()
+    able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if not able or left == float("inf"):
+        yield
+        return
+
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        raise _TimeUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(left, 1e-3))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

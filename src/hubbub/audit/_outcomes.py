@@ -1,0 +1,224 @@
+"""Outcomes as columns: whatever a mechanism returns, as numbers and symbols that can be counted.
+
+A number is one column; a vector or tuple has one per place; a dictionary one per key; a list, string or set of
+varying length one per place or member, and one for its length. What cannot be compared is said in words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Outcomes: TypeAlias = "Sequence[Any] | NDArray[Any]"
+MOST_PLACES = 64  # of a vector or list that are looked at, one by one
+_LETTERS = 16  # of a string
+
+
+class Incomparable(Exception):
+    """Outcomes that give nothing to count; the text says why."""
+
+
+class _Missing:
+    """Stands where a shorter outcome has no place."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One feature of every outcome: a number each, or the number of a symbol. NaN is a place that is not there."""
+
+    name: str
+    values: Floats
+    symbols: tuple[str, ...] | None = None
+
+
+def tabulate(first: Outcomes, second: Outcomes) -> list[Column]:
+    """The columns of all outcomes, those of ``first`` before those of ``second``; at least one."""
+    if _plain(first) and _plain(second):
+        both = [np.asarray(first), np.asarray(second)]
+        if both[0].shape[1:] != both[1].shape[1:]:
+            raise Incomparable(
+                f"its outputs vary in shape: {_shape(both[0])} on one input, {_shape(both[1])} on another"
+            )
+        return _numbers("the output", np.concatenate([side.reshape(len(side), -1) for side in both]))
+    return _columns("the output", [*first, *second])
+
+
+def _plain(outcomes: Outcomes) -> bool:
+    return isinstance(outcomes, np.ndarray) and outcomes.dtype.kind in "biuf"
+
+
+def _shape(outcomes: NDArray[Any]) -> str:
+    shape = outcomes.shape[1:]
+    return " x ".join(map(str, shape)) if shape else "a number"
+
+
+def _numbers(name: str, table: NDArray[Any]) -> list[Column]:
+    """A column for each place of a numeric table; with too many places, the first ones and some sums."""
+    values = table.astype(np.float64, copy=False)
+    if np.isnan(values).any():
+        raise Incomparable("it returns NaN, which compares with nothing")
+    width = values.shape[1]
+    if width == 0:
+        raise Incomparable("its outputs are empty")
+    if width == 1:
+        return [Column(name, values[:, 0])]
+    columns = [Column(f"place {i + 1} of {name}", values[:, i].copy()) for i in range(min(width, MOST_PLACES))]
+    return columns if width <= MOST_PLACES else [*columns, *_blocks(name, values)]
+
+
+def _blocks(name: str, values: Floats) -> list[Column]:
+    """Sums of consecutive places, so that a long vector is looked at as a whole."""
+    parts = np.array_split(np.arange(values.shape[1]), MOST_PLACES // 2)
+    return [
+        Column(f"the sum of places {part[0] + 1} to {part[-1] + 1} of {name}", values[:, part].sum(axis=1))
+        for part in parts
+    ]
+
+
+def _columns(name: str, outcomes: list[Any]) -> list[Column]:
+    kinds = {kind for kind in set(map(type, outcomes)) if kind is not _Missing}
+    families = {_family(kind) for kind in kinds}
+    if len(families) > 1 and "string" in families:
+        families = families - {"string"} | {"symbol"}
+    if len(families) <= 1:
+        return _READERS[families.pop() if families else "symbol"](name, outcomes)
+    if families == {"number", "symbol"}:
+        return _mixed(name, outcomes)
+    if type(None) in kinds and len(families - {"symbol"}) == 1:
+        return _sometimes(name, outcomes)
+    raise Incomparable(f"{name} varies in shape: {', '.join(sorted(kind.__name__ for kind in kinds))}")
+
+
+def _family(kind: type) -> str:
+    if issubclass(kind, Real | np.number | np.bool_):
+        return "number"
+    for family, kinds in _FAMILIES.items():
+        if issubclass(kind, kinds):
+            return family
+    return "symbol"
+
+
+def _scalars(name: str, outcomes: list[Any]) -> list[Column]:
+    try:
+        values = np.array([np.nan if x is MISSING else float(x) for x in outcomes])
+    except OverflowError:
+        return _symbols(name, outcomes)  # integers beyond the doubles are compared as they stand
+    absent = np.array([x is MISSING for x in outcomes])
+    if np.isnan(values[~absent]).any():
+        raise Incomparable("it returns NaN, which compares with nothing")
+    return [Column(name, values)]
+
+
+def _symbols(name: str, outcomes: list[Any]) -> list[Column]:
+    try:
+        codes = {symbol: code for code, symbol in enumerate(dict.fromkeys(outcomes))}
+    except TypeError:
+        kind = next(type(x).__name__ for x in outcomes if not isinstance(x, Hashable))
+        raise Incomparable(f"{name} is of type {kind}, which cannot be compared or hashed") from None
+    if len(codes) > len(outcomes) // 2 and _by_identity(outcomes[0]):
+        raise Incomparable(f"{name} is a new {type(outcomes[0]).__name__} each time, which compares with nothing")
+    values = np.array([codes[x] for x in outcomes], dtype=np.float64)
+    return [Column(name, values, tuple(_short(symbol) for symbol in codes))]
+
+
+def _by_identity(symbol: object) -> bool:
+    return type(symbol).__hash__ is object.__hash__
+
+
+def _short(symbol: object) -> str:
+    told = repr(symbol)
+    return told if len(told) <= 40 else told[:37] + "..."
+
+
+def _mixed(name: str, outcomes: list[Any]) -> list[Column]:
+    """Sometimes a number and sometimes a symbol: which symbol, and which number."""
+    numeric = [isinstance(x, Real | np.number | np.bool_) and not isinstance(x, bool) for x in outcomes]
+    symbols = ["a number" if number else x for number, x in zip(numeric, outcomes, strict=True)]
+    numbers = [x if number else MISSING for number, x in zip(numeric, outcomes, strict=True)]
+    return [*_symbols(f"what kind {name} is", symbols), *_scalars(name, numbers)]
+
+
+def _sometimes(name: str, outcomes: list[Any]) -> list[Column]:
+    """Sometimes None, and else something with parts."""
+    there = Column(f"whether there is {name}", np.array([x is not None for x in outcomes], dtype=np.float64))
+    return [there, *_columns(name, [MISSING if x is None else x for x in outcomes])]
+
+
+def _arrays(name: str, outcomes: list[Any]) -> list[Column]:
+    present = [x for x in outcomes if x is not MISSING]
+    shapes = Counter(x.shape for x in present)
+    if len(shapes) > 1 or len(present) < len(outcomes):
+        told = ", ".join(sorted(str(shape) for shape in shapes))
+        raise Incomparable(f"the arrays it returns vary in shape: {told}")
+    table = np.stack(present).reshape(len(present), -1)
+    if table.dtype.kind in "biuf":
+        return _numbers(name, table)
+    return _places(name, [tuple(row) for row in table.tolist()])
+
+
+def _places(name: str, outcomes: list[Any]) -> list[Column]:
+    """One column per place, and the length if it varies."""
+    rows = [() if x is MISSING else x for x in outcomes]
+    lengths = [len(row) for row in rows]
+    places = list(zip_longest(*(row[:MOST_PLACES] for row in rows), fillvalue=MISSING))
+    columns = [column for i, place in enumerate(places) for column in _columns(f"place {i + 1} of {name}", list(place))]
+    if min(lengths) < max(lengths) or not columns:
+        columns.append(Column(f"the length of {name}", np.array(lengths, dtype=np.float64)))
+    return columns
+
+
+def _strings(name: str, outcomes: list[Any]) -> list[Column]:
+    letters = [
+        x if x is MISSING else tuple(x[:_LETTERS] if isinstance(x, bytes) else map(ord, x[:_LETTERS])) for x in outcomes
+    ]
+    lengths = Column(
+        f"the length of {name}", np.array([0 if x is MISSING else len(x) for x in outcomes], dtype=np.float64)
+    )
+    return [*_symbols(name, outcomes), lengths, *_places(f"the letters of {name}", letters)]
+
+
+def _mappings(name: str, outcomes: list[Any]) -> list[Column]:
+    rows: list[Mapping[Any, Any]] = [{} if x is MISSING else x for x in outcomes]
+    known = [key for key, _ in Counter(key for row in rows for key in row).most_common(MOST_PLACES)]
+    columns = [Column(f"how many keys {name} has", np.array([len(row) for row in rows], dtype=np.float64))]
+    for key in known:
+        place = [row.get(key, MISSING) for row in rows]
+        here = Column(f"whether {_short(key)} is a key", np.array([x is not MISSING for x in place], dtype=np.float64))
+        columns += [here, *_columns(f"the value at {_short(key)}", place)]
+    return columns
+
+
+def _sets(name: str, outcomes: list[Any]) -> list[Column]:
+    return _mappings(name, [x if x is MISSING else dict.fromkeys(x, True) for x in outcomes])
+
+
+_FAMILIES: dict[str, tuple[type, ...]] = {
+    "array": (np.ndarray,),
+    "mapping": (Mapping,),
+    "set": (set, frozenset),
+    "string": (str, bytes),
+    "sequence": (tuple, list),
+}
+_READERS: dict[str, Callable[[str, list[Any]], list[Column]]] = {
+    "number": _scalars,
+    "symbol": _symbols,
+    "array": _arrays,
+    "mapping": _mappings,
+    "set": _sets,
+    "string": _strings,
+    "sequence": _places,
+}

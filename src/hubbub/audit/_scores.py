@@ -1,0 +1,124 @@
+"""Scores: what speaks for the first input, learned from some outcomes and then applied to others.
+
+One feature's learned log-ratios; a feature as it is; the sum of the places' log-ratios (as if places were
+independent); and a logistic regression over all that tells something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.audit._cells import Cells, learn_cells
+from hubbub.audit._features import Feature, base_features, derived_features
+from hubbub.audit._outcomes import Column
+
+Floats = NDArray[np.float64]
+_BEST = 6  # features that are tried alone
+_MOST = 24  # features that are weighed together
+_REACH = 4.0  # standard deviations at which a place is cut off before it is weighed
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number for each outcome (columns of a table), and what it is called."""
+
+    of: Callable[[Floats], Floats]
+    name: str
+    feature: Feature | None = None  # where the score speaks of one feature alone
+    cells: Cells | None = None  # and has learned its cells
+
+    @property
+    def learned(self) -> bool:
+        """Whether outcomes shaped this score: then others must judge it."""
+        return self.feature is None or self.cells is not None
+
+
+def learn_scores(columns: Sequence[Column], first: Floats, second: Floats, *, low_bits: bool = True) -> list[Score]:
+    """Every score worth a try, from tables of outcomes under the two inputs."""
+    base = [(feature, _cells(feature, first, second)) for feature in base_features(columns)]
+    mixed = _interleaved(first, second)
+    further = derived_features(columns, mixed, [cells for _, cells in base], low_bits=low_bits)
+    derived = [(feature, _cells(feature, first, second)) for feature in further]
+    known = sorted((*base, *derived), key=lambda pair: -pair[1].telling)
+    telling = [pair for pair in known if pair[1].telling > 0][:_MOST] or known[:1]
+    alone = [score for pair in telling[:_BEST] for score in _alone(*pair)]
+    return alone if len(telling) == 1 else [*alone, *_together(base, telling, first, second)]
+
+
+def _interleaved(first: Floats, second: Floats) -> Floats:
+    """Half of each side, so that either half of the result looks like both."""
+    half = min(first.shape[1], second.shape[1]) // 2
+    return np.concatenate([first[:, :half], second[:, : 2 * half], first[:, half : 2 * half]], axis=1)
+
+
+def _cells(feature: Feature, first: Floats, second: Floats) -> Cells:
+    often = 12 if feature.numeric else 4
+    return learn_cells(feature.of(first), feature.of(second), often=often)
+
+
+def _alone(feature: Feature, cells: Cells) -> list[Score]:
+    learned = Score(lambda table: cells.ratio(feature.of(table)), f"a learned score of {feature.name}", feature, cells)
+    raw = Score(feature.of, feature.name, feature)
+    return [learned, raw] if feature.numeric else [learned]
+
+
+def _together(
+    base: list[tuple[Feature, Cells]], telling: list[tuple[Feature, Cells]], first: Floats, second: Floats
+) -> list[Score]:
+    found = []
+    places = [pair for pair in base if pair[1].telling > 0]
+    if len(places) > 1:
+        name = f"the sum over {len(places)} places of what each tells"
+        found.append(Score(lambda table: _ratios(places, table).sum(axis=0), name))
+    found.append(_weighed(telling, first, second))
+    return found
+
+
+def _ratios(pairs: list[tuple[Feature, Cells]], table: Floats) -> Floats:
+    return np.stack([cells.ratio(feature.of(table)) for feature, cells in pairs])
+
+
+# ---------------------------------------------------------------- logistic regression
+
+
+def _weighed(pairs: list[tuple[Feature, Cells]], first: Floats, second: Floats) -> Score:
+    numeric = [feature for feature, _ in pairs if feature.numeric]
+    scales = [_scale(np.concatenate([feature.of(first), feature.of(second)])) for feature in numeric]
+
+    def inputs(table: Floats) -> Floats:
+        plain = [
+            np.clip(np.nan_to_num((feature.of(table) - centre) / width), -_REACH, _REACH)
+            for feature, (centre, width) in zip(numeric, scales, strict=True)
+        ]
+        return np.concatenate([_ratios(pairs, table), np.array(plain).reshape(-1, table.shape[1])])
+
+    weights = _logistic(inputs(first), inputs(second))
+    return Score(lambda table: weights @ inputs(table), f"a learned score of {len(pairs)} features together")
+
+
+def _scale(values: Floats) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return 0.0, 1.0
+    low, centre, high = np.quantile(known, (0.16, 0.5, 0.84))
+    return float(centre), float(high - low) / 2 or 1.0
+
+
+def _logistic(first: Floats, second: Floats, *, rounds: int = 8, ridge: float = 1.0) -> Floats:
+    """Newton's method for the weights that tell ``first`` from ``second``."""
+    rows = np.concatenate([first, second], axis=1)
+    wanted = np.concatenate([np.ones(first.shape[1]), np.zeros(second.shape[1])])
+    weights = np.zeros(len(rows))
+    for _ in range(rounds):
+        chance = 1 / (1 + np.exp(-np.clip(weights @ rows, -30, 30)))
+        slope = rows @ (wanted - chance) - ridge * weights
+        bend = (rows * (chance * (1 - chance))) @ rows.T + ridge * np.eye(len(rows))
+        step = np.linalg.solve(bend, slope)
+        weights = weights + step
+        if np.max(np.abs(step)) < 1e-3:
+            break
+    return weights

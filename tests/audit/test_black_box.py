@@ -1,0 +1,296 @@
+"""What an audit finds, what it says, and what it refuses. Generators are seeded, so each test sees one sample."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hubbub.audit import Audit, examine, lower_bound
+from hubbub.terms import NotANumber, NotAuditable, OutOfRange
+
+from ._laws import laplace, on_grid, response
+
+
+def bulk(mechanism: Any, a: Any, b: Any, **more: Any) -> Audit:
+    return examine(mechanism, a, b, vectorised=True, **more)
+
+
+# ---------------------------------------------------------------- how much is found
+
+
+FIGURES = {
+    "laplace": (laplace, 0.95, 1.0),
+    "half the noise": (lambda seed: laplace(seed, 0.5), 1.9, 2.0),
+    "five places": (lambda seed: laplace(seed, places=5), 4.3, 5.0),
+    "three quarters": (lambda seed: response(seed, 0.75), 1.05, math.log(3)),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_figures_that_were_asked_for(name: str) -> None:
+    made, least, true = FIGURES[name]
+    found = [bulk(made(seed), 0, 1).bound for seed in (1, 2, 3)]
+    assert least <= np.median(found)
+    assert max(found) <= true
+
+
+def test_both_directions_are_looked_at() -> None:
+    """An event that is certain under b and rare under a, and the other way round."""
+
+    def sometimes(value: int, size: int) -> Any:
+        return np.ones(size, dtype=int) if value else np.random.default_rng(5).integers(0, 10, size)
+
+    one, two = bulk(sometimes, 0, 1, trials=20_000), bulk(sometimes, 1, 0, trials=20_000)
+    assert one.counted.likelier_under != two.counted.likelier_under
+    assert one.bound > 6
+    assert two.bound > 6
+
+
+def test_delta_is_given_for_nothing() -> None:
+    """A mechanism that tells everything with probability 0.05 has no epsilon without delta and one of 0 with it."""
+    rng = np.random.default_rng(6)
+
+    def leak(value: int, size: int) -> Any:
+        return np.where(rng.random(size) < 0.05, value, -1)
+
+    assert bulk(leak, 0, 1).bound > 5
+    assert bulk(leak, 0, 1, delta=0.05).bound == 0
+    assert bulk(leak, 0, 1, delta=0.02).bound > 5
+
+
+def test_a_gaussian_needs_its_delta() -> None:
+    from hubbub.accounting.gaussian import epsilon_of
+
+    rng = np.random.default_rng(7)
+    found = bulk(lambda x, n: on_grid(rng.normal(x, 1, n)), 0, 1, delta=0.01, trials=50_000)
+    assert 0.7 * epsilon_of(0.01, 1.0) < found.bound < epsilon_of(0.01, 1.0)
+
+
+def test_a_change_of_spread_is_found_though_no_threshold_shows_it() -> None:
+    rng = np.random.default_rng(8)
+    found = bulk(lambda scale, n: on_grid(rng.laplace(0, scale, n)), 1.0, 3.0)
+    assert found.bound > 1.2  # ln 3 in the middle, more in the tails
+
+
+def test_places_that_tell_only_together_are_found() -> None:
+    """Each place alone is a fair coin; together they are equal or not."""
+    rng = np.random.default_rng(9)
+
+    def pair(same: int, size: int) -> Any:
+        first = rng.integers(0, 2, size)
+        return np.stack([first, first ^ (rng.random(size) < (0.25 if same else 0.75))], axis=1)
+
+    assert 1.0 < bulk(pair, 0, 1).bound < math.log(3)
+
+
+def test_noise_in_raw_doubles_is_found_by_its_low_bits_unless_told_otherwise() -> None:
+    rng = np.random.default_rng(10)
+
+    def raw(value: float, size: int) -> Any:
+        return rng.laplace(value, 1.0, size)
+
+    assert bulk(raw, 0.0, 1.0).bound > 8
+    assert 0.9 < bulk(raw, 0.0, 1.0, low_bits=False).bound < 1.02
+
+
+def test_own_features_show_what_the_search_does_not_think_of() -> None:
+    """The parity of a large number: no range and no single value shows it."""
+    rng = np.random.default_rng(11)
+
+    def parity(bit: int, size: int) -> Any:
+        return 2 * rng.integers(0, 2**40, size) + np.where(rng.random(size) < 0.9, bit, 1 - bit)
+
+    blind = bulk(parity, 0, 1, trials=20_000)
+    seeing = bulk(parity, 0, 1, trials=20_000, features=lambda outcomes: np.asarray(outcomes) % 2)
+    assert blind.bound < 0.2
+    assert 2.0 < seeing.bound < math.log(9)
+
+
+# ---------------------------------------------------------------- kinds of outcomes
+
+
+def coin(seed: int) -> Any:
+    rng = np.random.default_rng(seed)
+    return lambda value: bool(rng.random() < (0.8 if value else 0.2))
+
+
+SHAPES = {
+    "truth values": lambda yes: yes,
+    "strings": lambda yes: "yes" if yes else "no",
+    "strings of one length": lambda yes: "abc" if yes else "abd",
+    "bytes": lambda yes: b"\x01\x02" if yes else b"\x01\x03",
+    "None or a number": lambda yes: 3.5 if yes else None,
+    "a word or a number": lambda yes: 3.5 if yes else "suppressed",
+    "tuples": lambda yes: (1, "x", yes),
+    "lists of varying length": lambda yes: ["below"] * 3 if yes else ["below", "above"],
+    "empty or not": lambda yes: [1] if yes else [],
+    "dictionaries": lambda yes: {"n": 5, "rare": 1} if yes else {"n": 5},
+    "values of dictionaries": lambda yes: {"n": 5 + yes},
+    "sets": lambda yes: {1, 2} if yes else {1},
+    "nested": lambda yes: {"rows": [(1, {"x": yes})]},
+    "arrays": lambda yes: np.array([[1.0, 2.0], [3.0, 4.0 + yes]]),
+    "arrays of words": lambda yes: np.array(["a", "b" if yes else "c"]),
+    "a list or nothing": lambda yes: [1, 2] if yes else None,
+    "integers beyond the doubles": lambda yes: 10**400 + yes,
+    "frozen": lambda yes: frozenset({yes}),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_outcomes_of_any_shape_are_compared(shape: str) -> None:
+    tell = SHAPES[shape]
+    toss = coin(12)
+    found = examine(lambda value: tell(toss(value)), 0, 1, trials=4_000)
+    assert found.problem is None
+    assert 1.0 < found.bound <= math.log(4)
+
+
+def test_long_vectors_are_looked_at_as_a_whole() -> None:
+    rng = np.random.default_rng(13)
+    found = bulk(lambda x, n: rng.integers(0, 2, (n, 200)) + 0.05 * x * (np.arange(200) > 150), 0, 1, trials=4_000)
+    assert found.bound > 3
+
+
+# ---------------------------------------------------------------- what gives no bound
+
+
+class New:
+    """Something that equals nothing else."""
+
+
+PROBLEMS = {
+    "raises": (lambda x: 1 / 0, "raised ZeroDivisionError"),
+    "leaves": (lambda x: exit(1), "raised SystemExit"),
+    "NaN": (lambda x: math.nan, "NaN"),
+    "NaN inside": (lambda x: (1.0, math.nan), "NaN"),
+    "the same constant": (lambda x: 7, "same constant"),
+    "the same constant list": (lambda x: [7, "x"], "same constant"),
+    "arrays of varying shape": (lambda x: np.zeros(np.random.default_rng().integers(1, 3)), "vary in shape"),
+    "numbers and lists": (lambda x: [1] if np.random.default_rng().random() < 0.5 else 1.0, "varies in shape"),
+    "something new each time": (lambda x: New(), "each time"),
+    "something that has no hash": (lambda x: [type("T", (), {"__eq__": lambda a, b: True})()], "cannot be compared"),
+    "empty arrays": (lambda x: np.zeros(0), "empty"),
+}
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_what_cannot_be_audited_is_said_and_has_no_bound(problem: str) -> None:
+    mechanism, words = PROBLEMS[problem]
+    found = examine(mechanism, 0, 1, trials=400, claim=1)
+    assert found.bound is None
+    assert not found.refuted
+    assert words in found.problem
+    assert words in str(found)
+    assert found.to_json()["bound"] is None
+    with pytest.raises(NotAuditable, match=r"P901"):
+        lower_bound(mechanism, 0, 1, trials=400)
+
+
+def test_a_mechanism_that_fails_now_and_then_has_no_bound() -> None:
+    rng = np.random.default_rng(14)
+
+    def flaky(value: int) -> float:
+        if rng.random() < 0.001:
+            raise KeyError(value)
+        return float(rng.random())
+
+    assert "raised KeyError on" in examine(flaky, 0, 1, trials=5_000).problem
+
+
+def test_one_that_returns_too_few_has_no_bound() -> None:
+    assert "returned 3 outcomes" in bulk(lambda x, n: np.zeros(3), 0, 1, trials=400).problem
+
+
+@pytest.mark.parametrize("hang", [lambda x: time.sleep(60), lambda x: time.sleep(0.02)], ids=["a call", "all calls"])
+def test_one_that_hangs_is_stopped(hang: Any) -> None:
+    start = time.monotonic()
+    assert "did not finish in time" in examine(hang, 0, 1, trials=4_000, timeout=0.3).problem
+    assert time.monotonic() - start < 30
+
+
+def test_slow_calls_are_stopped_outside_the_main_thread_too() -> None:
+    found: list[Audit] = []
+    thread = threading.Thread(
+        target=lambda: found.append(examine(lambda x: time.sleep(0.001), 0, 1, trials=4_000, timeout=0.1))
+    )
+    thread.start()
+    thread.join(30)
+    assert "did not finish in time" in found[0].problem
+
+
+def test_constants_that_differ_are_a_leak_without_noise() -> None:
+    found = examine(lambda x: x, 0, 1, trials=2_000, claim=1)
+    assert found.refuted
+    assert found.deterministic
+    assert found.bound == pytest.approx(found.counted.most[-1][1])
+    assert "no noise at all" in " ".join(str(found).split())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"trials": 10}, OutOfRange),
+        ({"trials": 1.5}, OutOfRange),
+        ({"delta": 1}, OutOfRange),
+        ({"delta": -0.1}, OutOfRange),
+        ({"confidence": 1}, OutOfRange),
+        ({"confidence": "high"}, NotANumber),
+        ({"claim": 0}, OutOfRange),
+        ({"claim": math.nan}, OutOfRange),
+        ({"neighbours": "siblings"}, OutOfRange),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_runs(wrong: dict[str, Any], error: type) -> None:
+    with pytest.raises(error):
+        examine(lambda x: pytest.fail("it ran"), 0, 1, **wrong)
+
+
+# ---------------------------------------------------------------- what is told
+
+
+def test_the_report_tells_the_verdict_the_event_and_the_counts() -> None:
+    found = bulk(laplace(15, 0.5), 0, 1, trials=20_000, claim=1, neighbours="replace", name="half the noise")
+    told = str(found)
+    assert found.refuted
+    assert "Refuted: epsilon is at least" in told
+    assert found.event in told.replace("\n", " ")
+    assert f"{found.counted.hits[0]:,}" in told
+    assert set(found.svgs()) == {"bound", "roc"}
+    assert "claimed: 1" in found.svgs()["bound"]
+    assert found.title in found.html()
+    document = json.loads(json.dumps(found.to_json()))
+    assert document["bound"] == found.bound
+    assert document["neighbours"] == "replace"
+    assert document["hits"][found.counted.likelier_under] == found.counted.hits[0]
+    assert document["curve"][-1] == {"trials": found.counted.trials, "bound": found.bound}
+
+
+def test_a_claim_that_stands_is_not_called_proved() -> None:
+    told = bulk(laplace(16), 0, 1, trials=20_000, claim=1)
+    assert not told.refuted
+    assert "proves nothing" in told.verdict
+
+
+def test_runs_that_chose_the_event_are_not_counted() -> None:
+    found = bulk(laplace(17), 0, 1, trials=10_000)
+    assert found.counted.trials == 6_000
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        (laplace(18), "the output is"),
+        (lambda x, n: ["yes" if y else "no" for y in response(19, 0.9)(x, n)], "the output"),
+        (lambda x, n: [{"a": 1, **({"b": 1} if y else {})} for y in response(20, 0.9)(x, n)], "keys"),
+    ],
+)
+def test_the_event_is_said_in_words(mechanism: Any, words: str) -> None:
+    found = bulk(mechanism, 0, 1, trials=4_000)
+    assert words in found.event
+    assert "lambda" not in found.event
