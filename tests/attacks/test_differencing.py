@@ -439,3 +439,30 @@ def test_a_log_cannot_read_files(tmp_path: Path) -> None:
     assert differences(log, table=patients()).skipped == 1
     with pytest.raises(Unsuitable, match="cannot be evaluated"):
         _log.masks(patients(), [frozenset([f"id IN (SELECT a FROM '{tmp_path}/secret.csv')"])])
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        None,
+        [(5, 1)],
+        [({5}, 1)],
+        [({"a < 0x1F"}, 5), ({"a < 1"}, 4)],
+        [({"a = 1"}, float("nan")), ({"a = 1", "b = 2"}, 3)],
+        [({"a = 1"}, 10**400)],
+        [("SELECT SUM() FROM t", 5)],
+    ],
+)
+def test_odd_entries_of_a_log_are_refused_in_our_words(log: object) -> None:
+    with pytest.raises(Unsuitable):
+        differences(log)  # type: ignore[arg-type]
+
+
+def test_what_is_no_table_is_refused_before_anything_is_asked() -> None:
+    with pytest.raises(Unsuitable, match="name of a table"):
+        differencing(None, table="t; drop", victim="a = 1", secret="b = 1")
+
+
+def test_answers_of_isolation_are_numbers() -> None:
+    with pytest.raises(Unsuitable, match="answers"):
+        isolate([[1, 0], [0, 1]], ["x", "y"])

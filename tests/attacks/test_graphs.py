@@ -76,3 +76,10 @@ def test_the_two_views_overlap_and_are_numbered_anew(both: Networks) -> None:
 def test_what_is_no_network_is_refused(released: object, seeds: dict[int, int], told: str) -> None:
     with pytest.raises(Unsuitable, match=told):
         match_graphs(released, [[0, 1], [1, 2]], seeds=seeds)
+
+
+def test_pairs_of_unequal_length_and_seeds_that_map_nothing_are_refused() -> None:
+    with pytest.raises(Unsuitable, match="friendships"):
+        match_graphs([[1, 2], [3]], [[1, 2]], seeds={1: 1})  # type: ignore[list-item]
+    with pytest.raises(Unsuitable, match="seeds"):
+        match_graphs([[1, 2]], [[1, 2]], seeds=[1])  # type: ignore[arg-type]

@@ -230,6 +230,8 @@ def test_nobody_is_alone_in_coarse_records(state: Population) -> None:
         ({"a": [1], "b": [1, 2]}, {"a": [2]}, ["a"], "not a table"),
         (7, {"a": [2]}, ["a"], "not a table"),
         ({"a": list(range(40))}, {"a": [2]}, ["a"], "different in every row"),
+        ({"a": [[1]]}, {"a": [[1]]}, ["a"], "values of type list"),
+        ({"a": [1]}, {"a": [1]}, 3.5, "missing or named twice"),
     ],
 )
 def test_unsuitable_tables_are_refused_with_the_reason(
@@ -238,6 +240,37 @@ def test_unsuitable_tables_are_refused_with_the_reason(
     with pytest.raises(Unsuitable, match=told) as caught:
         link(released, known, on=on)
     assert caught.value.code == "P911"
+
+
+@pytest.mark.parametrize(
+    ("cell", "fits", "fails"),
+    [
+        ("555-1234", ["555-1234", "600"], ["555-1235"]),
+        ("-5--1", ["-3", "-5"], ["3", "-6"]),
+        ("2020-2021", ["2020", "2020-2021"], ["2022", "2020-06-01"]),
+        ("2020-06-01", ["2020-06-01"], ["2020"]),
+        ("[2020-01-01, 2020-12-31]", ["2020-02-02"], ["2020-99-45", "2021-01-01"]),
+        ("[2020-13-01, 2020-12-31]", ["[2020-13-01, 2020-12-31]"], ["2020-02-02"]),
+        ("02**", ["0211", "02**"], ["02110"]),
+        ("{a, b}", ["a", "{a, b}"], ["{a", "c"]),
+    ],
+)
+def test_a_generalised_cell_fits_what_it_may_stand_for_and_itself(cell: str, fits: list[str], fails: list[str]) -> None:
+    found = link({"x": [cell]}, {"x": [*fits, *fails]}, on=["x"], generalised=True)
+    assert found.candidates.tolist() == [len(fits)]
+
+
+def test_missing_cells_and_stars_fit_everybody() -> None:
+    released = {"x": [None, "*", "021**", "elsewhere"]}
+    found = link(released, {"x": ["02110", "02111", "13440"]}, on=["x"], generalised=True)
+    assert found.candidates.tolist() == [3, 3, 2, 0]
+
+
+@pytest.mark.parametrize("generalised", [True, False])
+def test_who_is_listed_twice_is_one_person(generalised: bool) -> None:
+    known = {"x": ["25", "25", "31"], "name": ["Ann", "Ann", "Bob"]}
+    found = link({"x": ["25"]}, known, on=["x"], identity="name", generalised=generalised)
+    assert found.matches["identity"].to_pylist() == ["Ann"]
 
 
 def test_a_truth_of_another_length_is_refused() -> None:

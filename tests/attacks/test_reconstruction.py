@@ -301,3 +301,9 @@ def test_other_bad_input_is_refused(loans: pd.DataFrame) -> None:
         Reconstruction.of([[1, 0], [0, 1]], [1, 1], truth=[1])
     with pytest.raises(Unsuitable, match="too many for a linear program"):
         reconstruct(np.ones((2500, 2000), dtype=np.int8), np.ones(2500), method="lp")
+
+
+@pytest.mark.parametrize("answers", [[1e300, 0.0], [10**400, 0]])
+def test_answers_beyond_all_counts_are_refused(answers: list[float]) -> None:
+    with pytest.raises(Unsuitable, match="answers"):
+        reconstruct([[1, 0], [0, 1]], answers)

@@ -24,10 +24,13 @@ DELTA = 0.01
 BALL = solvers.Ball(2.0)
 PUBLIC = {"norm": 1.0, "bounds": (-1, 1), "target_bounds": (-1, 1), "classes": (-1, 1), "rows": 12}
 MADE: dict[str, dict[str, Any]] = {  # what makes it quick, or is asked for beside the public facts
+    "AdditiveTreesClassifier": {"rounds": 2, "bins": 2},
+    "AdditiveTreesRegressor": {"rounds": 2, "bins": 2},
     "KMeans": {"n_clusters": 2, "steps": 1},
     "LinearSVC": {"steps": 3},
     "LogisticRegression": {"steps": 3},
     "MLPClassifier": {"steps": 2, "hidden": (2,)},
+    "MLPRegressor": {"steps": 2, "hidden": (2,)},
 }
 SOLVERS: dict[str, dict[str, Any]] = {
     "gradient_descent": {"domain": BALL, "steps": 3},
@@ -48,6 +51,9 @@ def _estimator(name: str, price: dict[str, Any]) -> Any:
     if name == "Pipeline":
         parts = [_estimator("StandardScaler", {}), _estimator("LogisticRegression", {})]
         return kind(parts, **price, rows=12)
+    if name == "PrivateSearch":
+        ridge = _estimator("Ridge", {})
+        return kind(ridge, [{"alpha": 1}], validation=(X, Y), trials=2, rows=12, **price)
     takes = inspect.signature(kind).parameters
     return kind(**{k: v for k, v in PUBLIC.items() if k in takes}, **MADE.get(name, {}), **price)
 
@@ -61,7 +67,7 @@ def _fit(name: str, price: dict[str, Any]) -> Callable[[Any, Any], Any]:
 
 def _learned(fitted: Any) -> Any:
     """All numbers that an estimator has learned, in one vector; of a pipeline, those of its last step."""
-    last = fitted.steps_[-1] if hasattr(fitted, "steps_") else fitted
+    last = fitted.steps_[-1] if hasattr(fitted, "steps_") else getattr(fitted, "best_estimator_", fitted)
     known = [value for name, value in sorted(vars(last).items()) if name.endswith("_")]
     parts = [np.ravel(part) for value in known for part in (value if isinstance(value, list | tuple) else [value])]
     return np.concatenate([part for part in parts if part.dtype.kind == "f"])

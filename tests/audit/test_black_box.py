@@ -6,6 +6,8 @@ import json
 import math
 import threading
 import time
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -139,6 +141,12 @@ SHAPES = {
     "a list or nothing": lambda yes: [1, 2] if yes else None,
     "integers beyond the doubles": lambda yes: 10**400 + yes,
     "frozen": lambda yes: frozenset({yes}),
+    "complex numbers": lambda yes: np.complex128(1 + 1j * yes),
+    "spans of time": lambda yes: np.timedelta64(int(yes), "s"),
+    "exact decimals": lambda yes: Decimal(int(yes)),
+    "the end of a long list": lambda yes: [0] * 99 + [int(yes)],
+    "the end of a long list of words": lambda yes: ["x"] * 99 + [str(yes)],
+    "the end of a long dictionary": lambda yes: {i: i == 99 and yes for i in range(100)},
 }
 
 
@@ -149,6 +157,26 @@ def test_outcomes_of_any_shape_are_compared(shape: str) -> None:
     found = examine(lambda value: tell(toss(value)), 0, 1, trials=4_000)
     assert found.problem is None
     assert 1.0 < found.bound <= math.log(4)
+
+
+ONCE = {
+    "strings": lambda rng: str(rng.random()),
+    "strings, some of them twice": lambda rng: f"k{rng.integers(3000)}",
+    "integers beyond the doubles": lambda rng: 10**400 + int(rng.integers(2**60)),
+    "dates": lambda rng: datetime.fromtimestamp(1e9 * rng.random(), tz=UTC),
+    "keys of dictionaries": lambda rng: {int(rng.integers(2**60)): 1},
+    "members of sets": lambda rng: {int(rng.integers(2**60))},
+    "words in tuples": lambda rng: (1, f"k{rng.integers(3000)}"),
+}
+
+
+@pytest.mark.parametrize("kind", ONCE)
+def test_outcomes_that_come_only_once_tell_nothing(kind: str) -> None:
+    """Each is on one side only, whatever the input: a list of all of them would tell the sides apart."""
+    rng = np.random.default_rng(21)
+    found = examine(lambda _: ONCE[kind](rng), 0, 1, trials=2_000)
+    assert found.problem is None
+    assert found.bound < 0.1
 
 
 def test_long_vectors_are_looked_at_as_a_whole() -> None:
@@ -164,6 +192,23 @@ class New:
     """Something that equals nothing else."""
 
 
+class Leaving(BaseException):
+    """Not even an Exception."""
+
+
+class Unprintable:
+    """Something that can be compared and not printed."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        raise ZeroDivisionError
+
+
 PROBLEMS = {
     "raises": (lambda x: 1 / 0, "raised ZeroDivisionError"),
     "leaves": (lambda x: exit(1), "raised SystemExit"),
@@ -175,6 +220,8 @@ PROBLEMS = {
     "numbers and lists": (lambda x: [1] if np.random.default_rng().random() < 0.5 else 1.0, "varies in shape"),
     "something new each time": (lambda x: New(), "each time"),
     "something that has no hash": (lambda x: [type("T", (), {"__eq__": lambda a, b: True})()], "cannot be compared"),
+    "something that cannot be printed": (lambda x: Unprintable(), "raise ZeroDivisionError"),
+    "leaves in its own way": (lambda x: (_ for _ in ()).throw(Leaving()), "raised Leaving"),
     "empty arrays": (lambda x: np.zeros(0), "empty"),
 }
 
@@ -201,6 +248,13 @@ def test_a_mechanism_that_fails_now_and_then_has_no_bound() -> None:
         return float(rng.random())
 
     assert "raised KeyError on" in examine(flaky, 0, 1, trials=5_000).problem
+
+
+@pytest.mark.parametrize("features", [lambda _: 1 / 0, lambda _: np.zeros(3), lambda _: ["x"]])
+def test_features_that_cannot_be_used_give_no_bound(features: Any) -> None:
+    found = bulk(lambda x, n: np.arange(n), 0, 1, trials=400, features=features)
+    assert found.bound is None
+    assert "the features that were given raise" in found.problem
 
 
 def test_one_that_returns_too_few_has_no_bound() -> None:

@@ -13,6 +13,8 @@ import pytest
 from pyarrow import parquet
 
 from hubbub.cli.redteam import attempts, example
+from hubbub.cli.redteam.target import _value
+from hubbub.sql.schema import Column, Kind
 
 from ._shell import Shell
 
@@ -119,6 +121,19 @@ def test_what_cannot_be_attacked_is_refused(shell: Shell, options: str, told: st
     said = shell(f"attack clinic.toml {options}")
     assert said.code == 2
     assert told in said.err and "P911" in said.err
+
+
+def test_a_table_without_people_is_refused(shell: Shell) -> None:
+    table = parquet.read_table(shell.folder / "patients.parquet")
+    parquet.write_table(table.slice(0, 0), shell.folder / "patients.parquet")
+    said = shell("attack clinic.toml")
+    assert said.code == 2
+    assert "there is nobody in 'patients'" in said.err and "P911" in said.err
+
+
+def test_a_secret_may_be_spelled_as_descriptors_spell_it() -> None:
+    column = Column("smoker", Kind.BOOLEAN, values=(True, False))
+    assert [_value(column, text).value for text in ("true", "True", "false")] == [True, True, False]
 
 
 def test_too_large_a_k_is_reported_and_the_rest_goes_on(shell: Shell) -> None:

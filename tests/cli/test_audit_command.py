@@ -16,7 +16,7 @@ from tests.cli._shell import Shell
 
 DOCS = Path(__file__).parents[2] / "docs"
 MINE = """
-import os, time
+import os, subprocess, time
 import numpy as np
 
 rng = np.random.default_rng(1)
@@ -43,6 +43,10 @@ def stubborn(value):
             time.sleep(1)
         except BaseException:
             pass
+
+def leaves_a_child(value):
+    print("child", subprocess.Popen(["sleep", "600"]).pid, flush=True)
+    os._exit(3)
 
 class Inside:
     noisy = staticmethod(noisy)
@@ -95,6 +99,15 @@ def test_what_cannot_be_audited_has_no_bound_and_another_code(mine: Shell, name:
     assert said.json["bound"] is None
     assert words in said.json["problem"]
     assert "4711" not in said.out + said.err
+
+
+def test_processes_that_it_started_end_with_it(mine: Shell) -> None:
+    said = mine("audit mine:leaves_a_child --a 0 --b 1 --trials 1000 --timeout 60 --json")
+    assert said.json["bound"] is None
+    started = re.search(r"child (\d+)", said.err)
+    assert started is not None
+    state = Path(f"/proc/{started[1]}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
 
 
 def test_one_that_never_returns_is_ended(mine: Shell) -> None:

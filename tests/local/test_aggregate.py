@@ -15,7 +15,7 @@ from hubbub import local
 from hubbub.local._randomizer import Randomizer
 from hubbub.local.aggregate import aggregate, export
 from hubbub.local.collector import Collector
-from hubbub.terms import BadReport, SourceUnavailable
+from hubbub.terms import BadCollection, BadReport, SourceUnavailable
 from tests.ledger._processes import Report, run
 from tests.local._collecting import Desk, collection, frame, packed
 
@@ -148,3 +148,16 @@ def test_an_export_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None
     with filled(desk) as collector, pytest.raises(SourceUnavailable):
         export(collector, tmp_path / "no" / "folder" / "all.parquet")
     assert list(tmp_path.glob("*.part")) == []
+
+
+def test_the_files_of_another_collection_are_refused(tmp_path: Path) -> None:
+    """Also where it has as many symbols: its reports were made by another law."""
+    one, other = Desk(collection(epochs=2), tmp_path), collection(local.KaryResponse(epsilon=3, domain=4), epochs=2)
+    with filled(one) as collector:
+        export(collector, tmp_path / "one.parquet")
+    assert aggregate(tmp_path / "one.parquet", one.collection).reports > 0
+    with pytest.raises(BadCollection, match="another collection"):
+        aggregate(tmp_path / "one.parquet", other)
+    bare = parquet.read_table(tmp_path / "one.parquet").replace_schema_metadata(None)
+    parquet.write_table(bare, tmp_path / "bare.parquet")
+    assert aggregate(tmp_path / "bare.parquet", one.collection).reports > 0

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -28,6 +29,18 @@ FLIPS = local.DBitFlip(epsilon=1, domain=10, flips=3)
 BLOOM = local.Rappor(epsilon=2, domain=10, bits=16, cohorts=2)
 BIT = local.OneBitMean(epsilon=1, lower=0, upper=24)
 MEAN = local.Hybrid(epsilon=1, lower=0, upper=100)
+KEY = local.new_key()
+DAMAGE: list[dict[str, Any]] = [
+    *({name: value} for name in ("charges", "told", "epoch") for value in (-1, 0.5, float("nan"), "0", None, True)),
+    *({name: value} for name in ("price", "again") for value in ("1/0", "0", "-5", "x", "", 1, float("inf"))),
+    *({"memos": value} for value in ([], {"x": "0"}, {"0": "zz"}, {"0": 1}, None)),
+    *({"report": value} for value in ("z", "", "00", "0" * 129, None)),
+    *({name: 1} for name in ("more", "collection", "law", "name", "attribute", "part")),
+    {"part": "zz"},
+    {"price": None},
+    {"memoised": 1},
+]
+DAMAGE_TO_ALL: list[dict[str, Any]] = [{"records": {}}, {"seen": []}, {"seen": {}}, {"more": 1}, {"records": None}]
 
 
 def asked(randomizer: Any = KARY, epochs: int = 50, **more: Any) -> Collection:
@@ -196,6 +209,64 @@ def test_a_collection_in_a_new_version_pays_anew(tmp_path: Path) -> None:
     assert client.lifetime().charged() == 4 * 2 + 1 * 3  # room for one memo of the new kind, within 11
 
 
+def follow(collection: Collection, state: Path, epoch: int, **more: Any) -> bytes:
+    """A report under the signed configuration."""
+    return Client(local.sign(collection, KEY), local.public_text(KEY), state=state, **more).report(1, epoch=epoch)
+
+
+def test_an_older_configuration_is_not_followed_again(tmp_path: Path) -> None:
+    weak = asked(local.KaryResponse(epsilon=4, domain=3))
+    strong = replace(weak, randomizer=local.KaryResponse(epsilon=0.5, domain=3), version=2)
+    sent = follow(weak, tmp_path / "memory", 0)
+    assert follow(strong, tmp_path / "memory", 0) == sent  # nothing new is sent, and the version is noted
+    for old in (weak, replace(strong, question="Milk?"), replace(weak, version=2)):
+        for epoch in (0, 1):
+            with pytest.raises(BadCollection, match="has followed version 2"):
+                follow(old, tmp_path / "memory", epoch)
+    follow(strong, tmp_path / "memory", 1)
+    follow(replace(weak, version=3), tmp_path / "memory", 2)
+    assert len(wire.parse(weak, follow(weak, tmp_path / "another", 1)).payload) == 1  # where nothing newer is known
+
+
+def test_a_client_made_before_a_newer_version_came_goes_on_no_more(tmp_path: Path) -> None:
+    old = asked()
+    before = Client(old, state=tmp_path / "memory")
+    before.report(1, epoch=0)
+    Client(replace(old, version=2), state=tmp_path / "memory").report(1, epoch=1)
+    with pytest.raises(BadCollection, match="version 2"):
+        before.report(1, epoch=2)
+
+
+def test_a_collection_stays_about_what_it_was_about(tmp_path: Path) -> None:
+    """Else the cap of each name would hold a part of what was told, and none of them all of it."""
+    bread = asked()
+    follow(bread, tmp_path / "memory", 0)
+    with pytest.raises(BadCollection, match="another attribute"):
+        follow(replace(bread, attribute="milk", version=2), tmp_path / "memory", 1)
+
+
+def test_all_versions_of_a_collection_share_the_caps_each_at_its_own_price(tmp_path: Path) -> None:
+    caps = Caps(attribute=6, total=30)
+    for epoch in range(12):
+        law = local.KaryResponse(epsilon=1 + epoch % 2, domain=3)
+        version = asked(law, version=1 + epoch, id="ab" * 16, lifetime=100)
+        client = Client(version, state=tmp_path / "memory", caps=caps)
+        client.report(1, epoch=epoch)
+    assert [each.charged for each in client.lifetime().spent] == [2, 4]
+
+
+def test_noise_with_a_delta_tells_it(tmp_path: Path) -> None:
+    gauss = local.LocalGaussian(epsilon=1, delta=1e-6, lower=0, upper=1)
+    client = Client(asked(gauss), state=tmp_path / "memory", caps=Caps(attribute=3, total=9))
+    for epoch in range(5):
+        client.report(0.5, epoch=epoch)
+    told = client.lifetime()
+    assert (told.worst_case, told.delta) == (3, Fraction(3, 10**6))
+    assert told.to_json()["delta"] == 3e-6
+    assert "(delta) it is more" in " ".join(str(told).split())
+    assert "delta" not in str(Client(asked(), state=tmp_path / "pure").lifetime())
+
+
 def test_what_a_report_costs_is_on_disk_before_it_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client(asked(), state=tmp_path / "memory")
     first = client.report(1, epoch=0)
@@ -263,15 +334,23 @@ def test_a_damaged_memory_is_never_taken_for_an_empty_one(tmp_path: Path, conten
         client.lifetime()
 
 
-def test_records_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+def test_records_that_make_no_sense_or_lack_something_are_refused(tmp_path: Path) -> None:
     client = Client(asked(HASHED), state=tmp_path / "memory")
     client.report(1, epoch=0)
     document = json.loads((tmp_path / "memory").read_text())
-    for change in ({"charges": -1}, {"price": "1/0"}, {"part": "zz"}, {"report": "z"}, {"more": 1}, {"epoch": "0"}):
-        edited = document | {"records": [document["records"][0] | change]}
+    record = document["records"][0]
+    wrong = [document | change for change in DAMAGE_TO_ALL]
+    wrong += [document | {"records": [record | change]} for change in DAMAGE]
+    wrong += [document | {"records": [{k: v for k, v in record.items() if k != name}]} for name in record]
+    wrong += [{k: v for k, v in document.items() if k != name} for name in document]
+    for edited in wrong:
         (tmp_path / "memory").write_text(json.dumps(edited))
         with pytest.raises(Unreadable):
-            client.report(1, epoch=1)
+            client.report(1, epoch=0)
+        with pytest.raises(Unreadable):
+            client.lifetime()
+    (tmp_path / "memory").write_text(json.dumps(document))
+    client.report(1, epoch=1)
 
 
 def test_a_memory_of_a_newer_format_is_refused(tmp_path: Path) -> None:
@@ -295,4 +374,4 @@ def test_processes_of_one_client_make_one_report(tmp_path: Path) -> None:
     job = (local.sign(asked(), key), local.public_text(key), str(tmp_path / "memory"))
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert len(set(pool.map(_report, [job] * 6))) == 1
-    assert _state.State(tmp_path / "memory").read()[0].charges == 1
+    assert _state.State(tmp_path / "memory").read().records[0].charges == 1

@@ -40,7 +40,7 @@ CHANGES = [
     {"attribute": "food"},
     {"answers": ("no", "yes")},
     {"epochs": 8},
-    {"lifetime": Fraction(1, 2)},
+    {"lifetime": Fraction(3, 2)},
     {"minimum_batch": 101},
     {"version": 2},
     {"id": MARK[::-1]},
@@ -139,13 +139,21 @@ def test_a_pinned_key_that_is_none_opens_nothing(key: str) -> None:
         open_signed(sign(bread(), KEY), key)
 
 
-def test_an_old_configuration_does_not_come_back() -> None:
-    old, new = bread(), bread(version=2, epochs=9)
-    assert open_signed(sign(new, KEY), PUBLIC, known=old) == new
-    assert open_signed(sign(old, KEY), PUBLIC, known=old) == old
-    for text, known in ((old, new), (bread(epochs=9), old), (bread(id="ab" * 16, version=3), new)):
-        with pytest.raises(BadCollection, match="known already"):
-            open_signed(sign(text, KEY), PUBLIC, known=known)
+@pytest.mark.parametrize(
+    ("randomizer", "price"),
+    [(local.KaryResponse(epsilon=1, domain=2), 1), (local.Loloha(epsilon=1, forever=2, domain=2), 2)],
+)
+def test_a_lifetime_that_pays_for_no_report_is_refused(randomizer: Any, price: int) -> None:
+    assert bread(randomizer=randomizer, lifetime=price).cap == price
+    with pytest.raises(BadCollection, match="does not pay for one report"):
+        bread(randomizer=randomizer, lifetime=price * Fraction(99, 100))
+
+
+def test_text_that_cannot_be_written_is_refused() -> None:
+    for wrong in ({"question": "\ud800"}, {"answers": ("\udfff", "no")}):
+        with pytest.raises(BadCollection, match="UTF-8"):
+            bread(**wrong)
+    assert bread(question="\U0001f35e?").question == "\U0001f35e?"
 
 
 def test_only_the_canonical_form_is_read() -> None:

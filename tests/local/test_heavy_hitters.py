@@ -86,3 +86,20 @@ def test_the_report_reads_and_draws() -> None:
     assert found.to_json()["kind"] == "frequent-strings"
     nothing = words.estimate(words.randomize(["a"] * 6, rng=seeded(5)))
     assert "strings were found" in " ".join(nothing.text().split())
+
+
+def test_intervals_are_for_the_shares_among_all_people(soak: int) -> None:
+    """A string is counted among those of the last round: that they are a sample adds to its error."""
+    words, people, runs = HeavyHitters(epsilon=4, alphabet="ab", length=4), 4000, 60 * soak
+    errors, told = [], []
+    for run in range(runs):
+        found = words.estimate(words.randomize(["abba"] * (people // 2) + ["b"] * (people // 2), rng=seeded(run)))
+        place = found.strings.index("abba")
+        errors.append(found.values[place] - 0.5)
+        told.append(found.variances[place])
+    ratio = np.mean(np.square(errors)) / np.mean(told)
+    assert abs(ratio - 1) < 4 * (2 / runs) ** 0.5
+    sampling = 0.25 * (4 / people - 1 / people)
+    assert np.mean(told) == pytest.approx(
+        sampling + words.randomizer.variance(count=people // 4, frequency=0.5), rel=0.1
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from hubbub.local import JointTable
 from hubbub.noise.testing import seeded
-from hubbub.terms import BadReport, Compose, OutOfRange, PureStep, WrongShape
+from hubbub.terms import BadReport, Compose, OutOfRange, PureStep, TooLarge, WrongShape
 
 RNG = np.random.default_rng(6)
 ROWS = RNG.integers(0, 4, 5000)
@@ -67,3 +67,10 @@ def test_the_report_reads_and_draws() -> None:
     assert "if they were independent" in found.text()
     assert "<svg" in found.html()
     assert np.shape(found.to_json()["values"]) == (4, 6)  # type: ignore[arg-type]
+
+
+def test_a_large_table_can_be_split() -> None:
+    table = JointTable(epsilon=1, rows=5000, columns=5000, method="split")
+    assert table.randomize([4999], [0]).shape == (1, 2)
+    with pytest.raises(TooLarge):
+        JointTable(epsilon=1, rows=5000, columns=5000, method="product").randomize([1], [1])

@@ -254,3 +254,9 @@ def test_estimates_stay_right_over_the_epochs(tmp_path: Path) -> None:
             rows.append(list(wire.parse(collection, client.report(3 * epoch, epoch=epoch)).payload))
         found = survey.estimate(survey.unpack(np.array(rows, dtype=np.uint8)))
         assert abs(found.values[3 * epoch] - 1) < 5 * (found.variances[3 * epoch] + 1e-9) ** 0.5
+
+
+def test_a_cap_is_above_zero() -> None:
+    for wrong in ({"attribute": 0}, {"total": -1}):
+        with pytest.raises(OutOfRange, match="must be above 0"):
+            Caps(**wrong)  # type: ignore[arg-type]

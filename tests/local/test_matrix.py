@@ -8,7 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hubbub.local import BinaryResponse, FiniteRandomizer, HadamardResponse, KaryResponse, ProjectiveGeometry
+from hubbub.local import (
+    BinaryResponse,
+    FiniteRandomizer,
+    HadamardResponse,
+    KaryResponse,
+    ProjectiveGeometry,
+    exact_law,
+)
 from hubbub.noise.testing import seeded
 from hubbub.terms import NoBound, OutOfRange, WrongShape
 
@@ -93,3 +100,23 @@ def test_inverting_the_matrix_does_what_each_estimator_does(survey: object) -> N
 def test_rows_are_kept_to_the_last_unit() -> None:
     finite = FiniteRandomizer([[Fraction(1, 3), Fraction(2, 3)], [Fraction(2, 3), Fraction(1, 3)]])
     assert [sum(row) for row in finite.masses] == [1 << 64] * 2
+
+
+def test_a_report_that_never_occurs_may_be_the_last() -> None:
+    """Its place begins at 2^64, which is no word."""
+    finite = FiniteRandomizer([[0.75, 0.25, 0], [0.25, 0.75, 0]])
+    words = np.array([[0], [(1 << 64) - 1]], dtype=np.uint64)
+    assert finite.respond([0, 0], words).tolist() == [0, 1]
+    assert set(exact_law(finite, 0)) == {b"\0", b"\1"}
+    assert set(finite.randomize([0, 1] * 500, rng=seeded(2)).tolist()) == {0, 1}
+
+
+def test_variances_are_those_of_possible_shares() -> None:
+    """Negative estimates put to 0, and the others left as they are, would add up to more than everybody."""
+    survey = KaryResponse(epsilon=0.5, domain=12)
+    finite = FiniteRandomizer.of(survey, range(12))
+    reports = survey.randomize([0] * 3000, rng=seeded(4))
+    claimed, known = finite.estimate(reports).variances, survey._variances(np.eye(12)[0], 3000)
+    assert claimed.mean() == pytest.approx(known.mean(), rel=0.05)
+    clipped = finite._spreads @ np.clip(finite.estimate(reports).values, 0, 1) / 3000
+    assert clipped.mean() > 1.1 * known.mean()

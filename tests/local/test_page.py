@@ -76,6 +76,62 @@ def test_shuffling_is_told_only_where_there_is_a_shuffler(tmp_path: Path) -> Non
     assert alone.to_json()["epsilon"]["shuffled"] is None  # type: ignore[index, call-overload]
 
 
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        local.Loloha(epsilon=1, forever=2, domain=4),
+        local.OneBitMean(epsilon=1, lower=0, upper=9),
+        local.LocalGaussian(epsilon=1, delta=1e-6, lower=0, upper=1),
+    ],
+    ids=repr,
+)
+def test_shuffling_is_not_told_where_reports_can_be_linked_or_nothing_is_known(
+    tmp_path: Path, randomizer: Randomizer
+) -> None:
+    shown = page(tmp_path, randomizer, rules=Rules(shuffled=1000))
+    data: Any = shown.to_json()
+    assert data["epsilon"]["shuffled"] is None
+    assert "No smaller epsilon is claimed for that" in told(shown)
+    assert "among 1,000 shuffled" not in told(shown)
+
+
+def test_shuffling_is_told_for_the_only_report_of_a_client_that_remembers(tmp_path: Path) -> None:
+    once = collection(local.Loloha(epsilon=1, forever=2, domain=4), epochs=1)
+    with Desk(once, tmp_path).collector(rules=Rules(shuffled=1000)) as collector:
+        assert "one report, among 1,000 shuffled" in told(look(collector))
+
+
+def shown_in(folder: Path, epoch: int, **fields: Any) -> Page:
+    desk = Desk(collection(epochs=20, **fields), folder)
+    with desk.collector() as collector:
+        collector.take(frame(packed(desk.collection, 200, epoch=epoch)))
+        return look(collector)
+
+
+@pytest.mark.parametrize(
+    ("fields", "first"),
+    [
+        ({"lifetime": 3}, 3),
+        ({}, 8),  # by the caps that clients have unless they choose others
+        ({"randomizer": local.KaryResponse(epsilon=10, domain=4)}, 0),
+        ({"randomizer": local.Loloha(epsilon=1, forever=2, domain=9, buckets=4), "lifetime": 4}, 2),
+    ],
+    ids=str,
+)
+def test_it_says_where_reports_may_say_nothing(tmp_path: Path, fields: Any, first: int) -> None:
+    data: Any = shown_in(tmp_path / "past", first, **fields).to_json()
+    assert data["silent_from"] == first
+    assert "may be about nobody's answer" in told(shown_in(tmp_path / "first", first, **fields))
+    if first:
+        assert "nobody's answer" not in told(shown_in(tmp_path / "before", first - 1, **fields))
+
+
+def test_where_every_report_is_paid_for_nothing_is_said(tmp_path: Path) -> None:
+    shown = shown_in(tmp_path, 19, randomizer=local.KaryResponse(epsilon=0.4, domain=4))
+    assert shown.to_json()["silent_from"] is None
+    assert "nobody's answer" not in told(shown)
+
+
 def test_a_collection_that_remembers_tells_three_numbers(tmp_path: Path) -> None:
     words = told(page(tmp_path, local.Loloha(epsilon=1, forever=2, domain=4)))
     assert "if the value never changes 2" in words

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hubbub.local import Rappor
+from hubbub.local import Collection, Rappor, from_parameters, new_key, sign
 from hubbub.terms import OutOfRange
 
 from .contract import WORD, FrequencyContract, exp
@@ -66,11 +66,25 @@ def test_estimates_are_unbiased() -> None:
 
 
 def test_filters_that_cannot_tell_values_apart_are_refused() -> None:
-    survey = Rappor(epsilon=2, domain=50, bits=8, cohorts=2)
     with pytest.raises(OutOfRange, match="cannot tell"):
-        survey.variance(count=10)
+        Rappor(epsilon=2, domain=50, bits=8, cohorts=2)
 
 
 def test_one_report_tells_less_than_all() -> None:
     with pytest.raises(OutOfRange):
         Rappor(epsilon=1, domain=10, report_epsilon=1)
+
+
+def test_a_collection_from_which_nobody_could_estimate_is_not_signed() -> None:
+    """Enough bits in all, and still two values with the same ones: people would pay for nothing."""
+    twins = Rappor(epsilon=2, domain=20, bits=10, hashes=1, cohorts=2)
+    asked = Collection(name="twins", question="?", randomizer=twins)
+    with pytest.raises(OutOfRange, match="cannot tell"):
+        sign(asked, new_key())
+
+
+def test_what_is_made_can_be_read_again() -> None:
+    with pytest.raises(OutOfRange, match="report_epsilon"):
+        Rappor(epsilon=1e-6, domain=4)
+    least = Rappor(epsilon=2e-6, domain=4)
+    assert from_parameters(least.parameters()) == least

@@ -8,8 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hubbub.local import Duchi, Hybrid, LocalLaplace, Piecewise, reals
+from hubbub.local import Duchi, Hybrid, LocalLaplace, OneBitMean, Piecewise, SignResponse, reals
+from hubbub.local._means import MeanRandomizer
 from hubbub.local._words import WORD, fewest, most
+from hubbub.noise.testing import seeded
+from hubbub.terms import OutOfRange
 
 from .contract import MeanContract, exp
 
@@ -123,3 +126,38 @@ def test_the_bounded_coin_of_the_lectures_beats_laplace_noise() -> None:
         assert coin.variance(count=1, frequency=f) == pytest.approx(c**2 / 4 - (f - 0.5) ** 2)
     assert laplace.variance(count=1) == pytest.approx(2, rel=1e-6)
     assert coin.variance(count=1, frequency=0.5) == pytest.approx(1.17, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("survey", "people"),
+    [
+        (Duchi(epsilon=4, lower=0, upper=1), 100),
+        (Hybrid(epsilon=4, lower=0, upper=1), 100),
+        (SignResponse(epsilon=6), 1000),
+    ],
+    ids=repr,
+)
+def test_intervals_hold_where_reports_are_nearly_all_alike(survey: MeanRandomizer, people: int, soak: int) -> None:
+    """Chance often shows too little spread among few or like reports; as little as that is not believed."""
+    runs, rng = 400 * soak, seeded(3)
+    reports = survey.randomize(np.ones(people * runs, dtype=np.int64), rng=rng).reshape(runs, people)
+    found = [survey.estimate(each) for each in reports]
+    held = np.mean([low <= 1 <= high for low, high in (each.interval() for each in found)])  # type: ignore[union-attr]
+    assert held > 0.95 - 3 * (0.95 * 0.05 / runs) ** 0.5
+    spread = [np.std(survey._scores[each], ddof=1) / people**0.5 for each in reports]
+    trusting = np.mean([abs(each.value - 1) <= 1.96 * own for each, own in zip(found, spread, strict=True)])  # type: ignore[union-attr]
+    assert trusting < 0.95 - 2 * (0.95 * 0.05 / runs) ** 0.5  # what is seen alone would hold too rarely
+
+
+def test_one_report_alone_has_an_error() -> None:
+    for survey in (Duchi(**SMALL), Hybrid(**SMALL), Piecewise(**SMALL), SignResponse(epsilon=1)):
+        assert survey.estimate([1]).variance > 0
+
+
+@pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid, LocalLaplace, OneBitMean])
+def test_bounds_that_doubles_cannot_tell_apart_or_hold_are_refused(kind: type[MeanRandomizer]) -> None:
+    for low, high in ((10**16, 10**16 + 1), (-(10**400), 0), (0, 10**400), (-1e308, 1e308)):
+        with pytest.raises(OutOfRange):
+            kind(epsilon=1, lower=low, upper=high)  # type: ignore[call-arg]
+    wide = kind(epsilon=1, lower=-1e300, upper=1e300)  # type: ignore[call-arg]
+    assert wide.codes([-1e300, 1e300, 1e308]).tolist() == [0, wide.steps, wide.steps]

@@ -14,7 +14,7 @@ from hubbub import local
 from hubbub.local import Collection, Hop, Report, Shuffler, permute, seal, wire
 from hubbub.local.mixnet import SIZE
 from hubbub.noise.testing import seeded
-from hubbub.terms import BadReport, OutOfRange, WrongShape
+from hubbub.terms import BadReport, EmptyInput, InvalidParameter, OutOfRange, WrongShape
 
 BREAD = Collection(
     name="bread", question="?", randomizer=local.KaryResponse(epsilon=1, domain=3), epochs=9, minimum_batch=4
@@ -228,15 +228,23 @@ def test_a_key_of_low_order_is_malformed() -> None:
     assert Hop(minimum=1).add(bytes(SIZE + 4 + 48)) == "malformed"
 
 
-def test_padding_that_says_something_is_malformed() -> None:
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+def test_nothing_is_sealed_for_nobody_or_for_everybody() -> None:
+    with pytest.raises(EmptyInput, match="no hop"):
+        seal(report(1), [])
+    for key in ("00" * 32, "01" + "00" * 31, "zz", "00" * 31):  # of low order: everybody knows the secret
+        with pytest.raises(WrongShape):
+            seal(report(1), [Hop(minimum=1).public_key, key])
+    for size in (-5, 0, 1.5):
+        with pytest.raises(InvalidParameter):
+            Hop(minimum=1, size=size)  # type: ignore[arg-type]
 
+
+def test_padding_that_says_something_is_malformed() -> None:
     from hubbub.local.mixnet import _sealed
 
     hop = Hop(minimum=1)
-    public = X25519PublicKey.from_public_bytes(bytes.fromhex(hop.public_key))
     for content in (b"\1\0\0\0" + b"x" + bytes(SIZE - 2) + b"y", b"\xff\xff\0\0" + bytes(SIZE)):
-        assert hop.add(_sealed(content, public)) == "malformed"
+        assert hop.add(_sealed(content, hop.public_key)) == "malformed"
 
 
 def test_a_small_batch_is_not_passed_on() -> None:

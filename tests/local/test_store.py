@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hubbub.local.collector import Collector
+from hubbub.local.collector import Collector, Rules
 from hubbub.local.store import PIECE, Fate, Store
+from hubbub.local.tokens import issue
 from hubbub.terms import BadCollection, HubbubError, NewerFormat, SourceUnavailable
 from tests.ledger._processes import Child, Report, run, run_all
 from tests.local._collecting import Desk, collection, frame, packed
@@ -128,7 +129,7 @@ def test_what_is_no_store_is_refused(desk: Desk, content: bytes) -> None:
 
 
 def test_a_store_that_is_not_there_is_not_made_by_looking(desk: Desk) -> None:
-    with pytest.raises(SourceUnavailable, match="no file"):
+    with pytest.raises(SourceUnavailable, match="no store"):
         Store(desk.folder / "nothing.db")
     assert not (desk.folder / "nothing.db").exists()
 
@@ -295,3 +296,90 @@ def test_a_tally_that_is_not_that_of_the_reports_is_noticed(desk: Desk) -> None:
         with collector.store.turn() as turn:
             turn.tally(0, np.array([0, 1, 0, 0]), 0)
         assert collector.recount().state.tolist() != collector.tally().state.tolist()
+
+
+# ---------------------------------------------------------------- what must not be there
+
+
+def one_by_one(desk: Desk, count: int) -> Collector:
+    """Batches of one report, each with a token of its own."""
+    collector = desk.collector(rules=Rules(per_token=1))
+    for report in packed(desk.collection, count):
+        assert collector.take(frame([report]), token=issue(desk.collection, desk.key)).accepted == 1
+    return collector
+
+
+def test_no_log_is_left_that_shows_what_came_with_what_and_in_which_order(desk: Desk) -> None:
+    with one_by_one(desk, 5) as collector:
+        assert (desk.folder / "reports.db-wal").stat().st_size == 0
+        reading = collector.store.reports(0, at_once=2)
+        next(reading)  # while somebody reads, the log stays
+        collector.take(frame(packed(desk.collection, 1, seed=9)), token=issue(desk.collection, desk.key))
+        assert (desk.folder / "reports.db-wal").stat().st_size > 0
+        reading.close()  # type: ignore[attr-defined]
+        collector.take(frame(packed(desk.collection, 1, seed=8)), token=issue(desk.collection, desk.key))
+        assert (desk.folder / "reports.db-wal").stat().st_size == 0
+
+
+def test_a_log_that_a_killed_collector_left_is_cut_off(desk: Desk) -> None:
+    with one_by_one(desk, 5) as collector:
+        reading = collector.store.reports(0, at_once=2)
+        next(reading)
+        collector.take(frame(packed(desk.collection, 1, seed=9)), token=issue(desk.collection, desk.key))
+        for name in ("reports.db", "reports.db-wal"):
+            shutil.copy(desk.folder / name, desk.folder / f"left-{name}")
+        reading.close()  # type: ignore[attr-defined]
+    with Store(desk.folder / "left-reports.db") as store:
+        assert store.epochs() == {0: 6}
+        assert (desk.folder / "left-reports.db-wal").stat().st_size == 0
+
+
+def places(path: Path) -> list[int]:
+    """Where in the file the ids of the reports lie, in the order of the ids."""
+    with Store(path) as store:
+        names = [name for part in store.reports(0) for name, _ in part]
+    content = path.read_bytes()
+    return [content.find(name) for name in names]
+
+
+def test_when_an_epoch_closes_not_even_the_layout_shows_an_order(desk: Desk) -> None:
+    one_by_one(desk, 30).store.close()
+    before = places(desk.folder / "reports.db")
+    assert before not in (sorted(before), sorted(before, reverse=True))
+    with Collector(desk.folder / "reports.db", rules=Rules(open_epochs=frozenset({1}))):
+        pass
+    after = places(desk.folder / "reports.db")
+    assert after in (sorted(after), sorted(after, reverse=True))
+
+
+# ---------------------------------------------------------------- what is damaged
+
+
+def changed(path: Path, statement: str, *values: object) -> None:
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("DROP TRIGGER IF EXISTS reports_update")
+        connection.execute(statement, values)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "value"),
+    [
+        ("UPDATE tallies SET counts = ?", b"abc"),
+        ("UPDATE tallies SET counts = ?", bytes(8 * (PIECE + 1))),
+        ("UPDATE tallies SET piece = ?", 7),
+        ("UPDATE tallies SET piece = ?", -1),
+        ("UPDATE about SET value = CAST(? AS TEXT)", b"\xff\xfe"),
+        ("INSERT INTO about VALUES ('receipt', ?)", "{oops"),
+        ("INSERT INTO about VALUES ('receipt', ?)", "[]"),
+        ("UPDATE reports SET payload = ?", b"abcdef"),
+    ],
+)
+def test_a_damaged_store_is_refused_in_our_words(desk: Desk, statement: str, value: object) -> None:
+    with desk.collector() as collector:
+        collector.take(frame(packed(desk.collection, 200)))
+    changed(desk.folder / "reports.db", statement, value)
+    with pytest.raises(SourceUnavailable, match="damaged"), Collector(desk.folder / "reports.db") as collector:
+        collector.tally(0)
+        collector.recount(0)

@@ -82,3 +82,8 @@ def test_what_makes_no_sense_is_refused() -> None:
     for values in ({"a": [1.0]}, {"a": [1.0], "b": [1.0, 2.0]}):
         with pytest.raises(WrongShape):
             means.randomize(values)
+    for rows in ([1, 2], "x", [[0.0, 1.0]], [[2, 0]], [[-1, 0]]):
+        with pytest.raises(BadReport):
+            means.estimate(rows)
+    with pytest.raises(EmptyInput):
+        means.estimate([])

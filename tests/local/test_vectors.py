@@ -113,3 +113,11 @@ def test_bytes_states_events_and_parameters() -> None:
         survey.estimate(reports[:0])
     with pytest.raises(OutOfRange):
         PrivUnitG(epsilon=1, dimension=3, candidates=1 << 20)
+
+
+@pytest.mark.parametrize("values", [[["a", "b", "c"]], [[1, 2, 3], [1]], [1, 2], [[1, 2]], "abc", None, [[None] * 2]])
+def test_what_is_no_list_of_vectors_is_refused_in_our_words(values: object) -> None:
+    survey = PrivUnitG(epsilon=1, dimension=3)
+    for use in (survey.codes, survey.randomize):
+        with pytest.raises(WrongShape, match="rows of 3 numbers"):
+            use(values)  # type: ignore[operator]

@@ -104,11 +104,19 @@ def test_the_rest_of_a_batch_is_kept() -> None:
     assert batch.epochs.tolist() == [258] * 3
 
 
-def test_a_frame_of_another_collections_reports_is_refused_report_by_report() -> None:
+def test_a_frame_of_reports_of_another_length_is_refused_as_a_whole() -> None:
+    """However many it says there are: nobody looks at them one by one."""
     wide = Collection(name="wide", question="?", randomizer=local.KaryResponse(epsilon=1, domain=1000))
     data = wire.pack(wide, Report(epoch=0, id=ID, payload=b"\1\0"))
-    batch = wire.parse_batch(BREAD, wire.pack_batch([data, data]))
-    assert (len(batch), batch.counts()) == (0, {"malformed": 2})
+    newer = data[:3] + b"\2" + data[4:]
+    for frame, reason in (
+        (wire.pack_batch([data, data]), "malformed"),
+        (wire.pack_batch([newer, data]), "version"),
+        (struct.pack("<3sBII", b"HBB", 1, 1_000_000, 1) + bytes(1_000_000), "malformed"),
+    ):
+        with pytest.raises(BadReport) as caught:
+            wire.parse_batch(BREAD, frame)
+        assert caught.value.reason == reason
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -35,12 +37,23 @@ def scalar(answer: Any) -> float:
     (3.0, 4.0, 5.0)
     """
     if isinstance(answer, Real):
-        return float(answer)
+        return _finite(answer)
     if isinstance(answer, Mapping):
         return scalar(list(answer.values()))
     if isinstance(answer, list | tuple) and len(answer) == 1:
         return scalar(answer[0])
     return scalar(_read(answer))
+
+
+def _finite(answer: Real) -> float:
+    with suppress(OverflowError):
+        if isfinite(found := float(answer)):
+            return found
+    raise Unsuitable(
+        "an answer is NaN, infinite, or too large.",
+        why="Answers are subtracted, and nothing follows from such a one.",
+        fix="Leave that question out.",
+    )
 
 
 def _read(answer: Any) -> Any:

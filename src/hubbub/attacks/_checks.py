@@ -11,6 +11,7 @@ from hubbub.terms import Unsuitable
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.int8]
+_LARGEST = 1e15  # whole numbers beyond it are rounded, and their squares overflow before long
 
 
 def numbers(values: ArrayLike, *, name: str, axes: int) -> Floats:
@@ -18,7 +19,7 @@ def numbers(values: ArrayLike, *, name: str, axes: int) -> Floats:
     wanted = f"{axes} {'axis' if axes == 1 else 'axes'}"
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Unsuitable(
             f"{name} must be numbers in rows of equal length.",
             why="An attack works out what the numbers tell together.",
@@ -30,13 +31,21 @@ def numbers(values: ArrayLike, *, name: str, axes: int) -> Floats:
             why="Which entry belongs to whom is read from its place.",
             fix=f"Give {name} in that shape.",
         )
-    if not np.isfinite(array).all():
+    if not (np.abs(array) < _LARGEST).all():
         raise Unsuitable(
-            f"{name} has entries that are NaN or infinite.",
+            f"{name} has entries that are NaN, infinite, or beyond {_LARGEST:g}.",
             why="Nothing can be worked out from them.",
             fix="Leave those entries out, together with what belongs to them.",
         )
     return array
+
+
+def rectangle(values: object) -> NDArray[Any]:
+    """An array as it is; an empty one in place of rows of unequal length, for whoever checks the shape."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.zeros(0)
 
 
 def bits(values: ArrayLike, *, name: str, axes: int) -> Bits:

@@ -7,7 +7,7 @@
 ``[20, 30)``                   the same; a round bracket leaves its end out
 ``[1940-01-01, 1949-12-31]``   a date in between
 ``{flu, cold}``                one of these
-anything else                  itself
+anything, these too            itself
 =============================  ==================================================
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,10 +33,14 @@ _SET = re.compile(r"\{(.*)\}")
 _PREFIX = re.compile(r"([^*]*)(\*+)")
 
 
-def candidates(released: pyarrow.Table, known: pyarrow.Table, on: Sequence[tuple[str, str]]) -> tuple[Codes, Codes]:
-    """How many rows of ``known`` fit each released row, and one that does (-1 if none)."""
+def candidates(
+    released: pyarrow.Table, known: pyarrow.Table, on: Sequence[tuple[str, str]], identity: str | None
+) -> tuple[Codes, Codes]:
+    """How many people of ``known`` fit each released row, and a row of one who does (-1 if none)."""
     theirs = [_tables.encoded(known.column(other)) for _, other in on]
-    groups, first, sizes = np.unique(_tables.combined(theirs), return_index=True, return_counts=True)
+    rows = _tables.people(known, _tables.combined(theirs), identity)
+    groups, place, sizes = np.unique(_tables.combined(theirs)[rows], return_index=True, return_counts=True)
+    first = rows[place]
     ours = [_tables.encoded(released.column(one)) for one, _ in on]
     _, shown, back = np.unique(_tables.combined(ours), return_index=True, return_inverse=True)
     fits = [fitting(released.column(one), known.column(other)) for one, other in on]
@@ -51,8 +56,7 @@ def candidates(released: pyarrow.Table, known: pyarrow.Table, on: Sequence[tuple
 
 def fitting(shown: pyarrow.ChunkedArray, values: pyarrow.ChunkedArray) -> NDArray[np.bool_]:
     """For each different cell that is shown (in order of appearance), which different values it may stand for."""
-    cells = list(dict.fromkeys(_tables.words(shown)))
-    texts = list(dict.fromkeys(_tables.words(values)))
+    cells, texts = (_tables.words(_tables.different(column)) for column in (shown, values))
     numbers = np.array([_place(text) for text in texts])
     return np.array([_fits(cell, texts, numbers) for cell in cells])
 
@@ -62,13 +66,14 @@ def _fits(cell: str, texts: Sequence[str], numbers: NDArray[np.float64]) -> NDAr
         return np.ones(len(texts), bool)
     if found := _PREFIX.fullmatch(cell):
         start = found[1]
-        return np.array([text.startswith(start) and len(text) == len(cell) for text in texts])
+        return np.array([text == cell or (text.startswith(start) and len(text) == len(cell)) for text in texts])
     if found := _SET.fullmatch(cell):
-        members = {part.strip() for part in found[1].split(",")}
+        members = {cell, *(part.strip() for part in found[1].split(","))}
         return np.array([text in members for text in texts])
+    same = np.array([text == cell for text in texts])
     if (found := _RANGE.fullmatch(cell)) and not re.fullmatch(_DATE, cell):
-        return _between(found, numbers)
-    return np.array([text == cell for text in texts])
+        return np.asarray(_between(found, numbers) | same)  # a telephone number looks like a range, too
+    return same
 
 
 def _between(found: re.Match[str], numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -83,5 +88,6 @@ def _place(text: str) -> float:
     if re.fullmatch(_NUMBER, text):
         return float(text)
     if found := re.match(_DATE, text):
-        return float(np.datetime64(found[0]).astype(np.int64))
+        with suppress(ValueError):  # a day that no calendar has
+            return float(np.datetime64(found[0]).astype(np.int64))
     return float("nan")

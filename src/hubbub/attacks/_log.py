@@ -53,7 +53,7 @@ class Query:
 def read(log: Log) -> tuple[tuple[Query, ...], int]:
     """The queries of a log, and how many entries were left out: grouped, nested, or without one of the aggregates."""
     queries = []
-    for place, entry in enumerate(log):
+    for place, entry in enumerate(log if isinstance(log, Iterable) else [log]):
         try:
             question, answer = entry
         except (TypeError, ValueError):
@@ -115,7 +115,7 @@ def masks(table: pyarrow.Table, conditions: Sequence[frozenset[str]]) -> NDArray
 
 
 def _query(question: Question, answer: object, place: int) -> Query | None:
-    tree = _parsed(question if isinstance(question, str) else _counting(question), place)
+    tree = _parsed(question, place)
     shape = _shape(tree)
     if shape is None:
         return None
@@ -130,11 +130,15 @@ def _counting(conditions: Iterable[str]) -> str:
     return f"SELECT COUNT(*) WHERE {' AND '.join(f'({part})' for part in conditions) or 'TRUE'}"
 
 
-def _parsed(text: str, place: int) -> exp.Expr:
+def _parsed(question: Question, place: int) -> exp.Expr:
     log = logging.getLogger("sqlglot")
     before, log.disabled = log.disabled, True  # it would log the text
     try:
-        return sqlglot.parse_one(text, read="duckdb")
+        text = question if isinstance(question, str) else _counting(question)
+        tree = sqlglot.parse_one(text, read="duckdb")
+        if where := tree.args.get("where"):
+            list(map(columns, _conditions(where.this)))  # they are written anew, and read again later
+        return tree
     except (sqlglot.errors.SqlglotError, ValueError, TypeError, RecursionError):
         raise Unsuitable(
             f"entry {place} of the log is not SQL that can be read.",
@@ -152,7 +156,7 @@ def _shape(tree: exp.Expr) -> tuple[str, str, str] | None:
     if any(tree.args.get(part) for part in ("group", "having", "distinct", "limit", "with", "with_", "joins")):
         return None
     found = tree.expressions[0].unalias()
-    if not isinstance(found, exp.Count | exp.Sum | exp.Avg) or isinstance(found.this, exp.Distinct):
+    if not isinstance(found, exp.Count | exp.Sum | exp.Avg) or not found.this or isinstance(found.this, exp.Distinct):
         return None
     table = tree.find(exp.Table)
     return found.key.upper(), _written(found.this), table.name.lower() if table else ""

@@ -47,8 +47,9 @@ def read(table: object, *, called: str) -> pyarrow.Table:
 
 def need(table: pyarrow.Table, columns: Sequence[str], *, called: str) -> tuple[str, ...]:
     """The columns, each of which is there once; at least one."""
-    wanted = (columns,) if isinstance(columns, str) else tuple(columns)
-    missing = [name for name in wanted if name not in table.column_names]
+    listed = isinstance(columns, str | Sequence | Mapping)
+    wanted = () if not listed else (columns,) if isinstance(columns, str) else tuple(columns)
+    missing = [name for name in wanted if not isinstance(name, str) or name not in table.column_names]
     if missing or not wanted or len(set(wanted)) < len(wanted):
         raise Unsuitable(
             f"{called} has no column {missing[0]!r}." if missing else "columns are missing or named twice.",
@@ -109,8 +110,27 @@ def encoded(column: pyarrow.ChunkedArray) -> Codes:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    found = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    try:
+        found = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError:
+        raise Unsuitable(
+            f"a column holds values of type {column.type}.",
+            why="Values are compared one by one.",
+            fix="Give columns of text, numbers, dates or truth values.",
+        ) from None
     return np.asarray(found.indices).astype(np.int64)
+
+
+def different(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+    """Each value of a column once, in the order of their numbers."""
+    return column.take(np.unique(encoded(column), return_index=True)[1])
+
+
+def people(table: pyarrow.Table, values: Codes, identity: str | None) -> Codes:
+    """Rows of the table, one for each person and value: who is listed twice is still one person."""
+    if identity is None:
+        return np.arange(table.num_rows)
+    return np.unique(combined([values, encoded(table.column(identity))]), return_index=True)[1].astype(np.int64)
 
 
 def combined(parts: Sequence[Codes]) -> Codes:
@@ -156,10 +176,12 @@ def words(column: pyarrow.ChunkedArray) -> list[str]:
     return ["*" if value is None else str(value) for value in column.to_pylist()]
 
 
-def pairs(on: Sequence[str] | Mapping[str, str]) -> list[tuple[str, str]]:
+def pairs(on: object) -> list[tuple[str, str]]:
     """Names of columns in two tables: the same ones, or as a mapping from the first to the second."""
     if isinstance(on, Mapping):
         return list(on.items())
+    if not isinstance(on, Sequence):
+        return []
     return [(name, name) for name in ((on,) if isinstance(on, str) else on)]
 
 

@@ -48,7 +48,7 @@ def differencing(
     (True, 1.0)
     """
     who, what = _condition(victim, called="victim"), _condition(secret, called="secret")
-    counting = sqlglot.select("COUNT(*) AS n").from_(table, dialect="duckdb")
+    counting = sqlglot.select("COUNT(*) AS n").from_(_named(table))
     texts = [counting.where(part).sql("duckdb") for part in (who, what, exp.and_(exp.not_(who), what))]
     given = None if noise is None else float(exact(noise, name="noise"))
     answers = tuple(_asked(interface, text, given, asking or {}) for text in texts)
@@ -206,6 +206,17 @@ def _condition(text: str, *, called: str) -> exp.Expr:
             f"{called} is not an SQL condition.",
             why="It goes behind WHERE.",
             fix="Write one such as \"age = 26 AND gender = 'm'\".",
+        ) from None
+
+
+def _named(table: str) -> exp.Expr:
+    try:
+        return sqlglot.to_table(table, dialect="duckdb")
+    except (sqlglot.errors.SqlglotError, ValueError, TypeError):
+        raise Unsuitable(
+            "table is not the name of a table.",
+            why="It goes behind FROM.",
+            fix='Write it as SQL does: patients, or "my patients" in double quotes.',
         ) from None
 
 

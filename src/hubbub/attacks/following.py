@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.attacks._checks import Floats, agree
+from hubbub.attacks._checks import Floats, agree, rectangle
 from hubbub.attacks._report import Attack
 from hubbub.attacks.roc import Roc
 from hubbub.explain import Figure
@@ -80,7 +80,7 @@ def _followed(codes: Codes, symbols: int, limit: float) -> tuple[Floats, Codes, 
 
 
 def _codes(reports: ArrayLike, name: str) -> Codes:
-    array = np.asarray(reports)
+    array = rectangle(reports)
     if array.ndim not in (2, 3) or array.shape[0] < 1 or array.shape[1] < 2 or array.dtype.kind not in "bui":
         raise Unsuitable(
             f"{name} must be whole numbers, people x epochs (x bits), and has shape {array.shape}.",

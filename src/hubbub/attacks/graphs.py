@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.attacks._checks import rectangle
 from hubbub.attacks._report import Attack, count_of, share_of
 from hubbub.explain import Figure
 from hubbub.explain._text import bars as text_bars
@@ -172,7 +173,7 @@ class _Network:
     def of(cls, edges: object, *, called: str) -> _Network:
         from scipy.sparse import csr_array
 
-        pairs = np.asarray(edges)
+        pairs = rectangle(edges)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs) or pairs.dtype.kind not in "iu":
             raise Unsuitable(
                 f"{called} is not a list of friendships.",
@@ -200,8 +201,9 @@ class _Network:
 def _fixed(left: _Network, right: _Network, seeds: Mapping[int, int]) -> dict[int, int]:
     """The seeds by their places in the two networks."""
     ours, theirs = ({int(name): i for i, name in enumerate(network.people)} for network in (left, right))
-    fixed = {ours[one]: theirs[other] for one, other in seeds.items() if one in ours and other in theirs}
-    if not fixed or len(fixed) < len(seeds) or len(set(fixed.values())) < len(fixed):
+    given = dict(seeds) if isinstance(seeds, Mapping) else {}
+    fixed = {ours[one]: theirs[other] for one, other in given.items() if one in ours and other in theirs}
+    if not fixed or len(fixed) < len(given) or len(set(fixed.values())) < len(fixed):
         raise Unsuitable(
             "the seeds are not different people of both networks.",
             why="Matches spread from people who are known in both.",

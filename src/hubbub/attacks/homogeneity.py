@@ -29,9 +29,9 @@ def homogeneity(table: object, *, quasi_identifiers: Sequence[str], sensitive: s
     >>> found.k, found.l, found.exposed
     (2, 1, 2)
     """
-    return Homogeneity(
-        tuple(quasi_identifiers), sensitive, classes_of(table, quasi_identifiers=quasi_identifiers, sensitive=sensitive)
-    )
+    groups = classes_of(table, quasi_identifiers=quasi_identifiers, sensitive=sensitive)
+    names = (quasi_identifiers,) if isinstance(quasi_identifiers, str) else tuple(quasi_identifiers)
+    return Homogeneity(names, sensitive, groups)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.attacks._checks import numbers
 from hubbub.attacks._guessing import NORMAL_95
 from hubbub.attacks._report import Attack, count_of
 from hubbub.explain import Figure
@@ -149,7 +150,7 @@ class Isolation(Attack):
 def _matrix(masks: object) -> NDArray[np.float64]:
     try:
         rows = np.asarray(masks, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         rows = np.zeros(0)
     if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
         raise Unsuitable(
@@ -161,7 +162,7 @@ def _matrix(masks: object) -> NDArray[np.float64]:
 
 
 def _answers(answers: object, count: int) -> NDArray[np.float64]:
-    told = np.asarray(answers, dtype=np.float64)
+    told = numbers(answers, name="answers", axes=1)  # type: ignore[arg-type]
     if told.shape != (count,):
         raise Unsuitable(
             f"there are {count:,} questions and answers of shape {told.shape}.",

@@ -57,7 +57,7 @@ def link(
     if identity is not None:
         _tables.need(theirs, [identity], called="known")
     if generalised:
-        counts, rows = _generalised.candidates(ours, theirs, columns)
+        counts, rows = _generalised.candidates(ours, theirs, columns, identity)
     else:
         _tables.no_identifiers(ours, [one for one, _ in columns], called="released")
         counts, rows = _agreeing(ours, theirs, columns, identity)

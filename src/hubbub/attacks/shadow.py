@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.attacks._checks import Floats, agree, both_kinds
+from hubbub.attacks._checks import Floats, agree, both_kinds, rectangle
 from hubbub.attacks._models import confidence, probabilities
 from hubbub.attacks.leaks import ModelMembership
 from hubbub.attacks.roc import Roc
@@ -63,7 +63,7 @@ def shadow_models(train: Train, X: ArrayLike, y: ArrayLike, *, models: int = 32,
 
 
 def _labelled(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], tuple[object, ...]]:  # noqa: N803
-    examples, labels = np.asarray(X), np.asarray(y)
+    examples, labels = rectangle(X), rectangle(y)
     if examples.ndim < 2 or labels.ndim != 1:
         raise Unsuitable(
             f"X and y have shapes {examples.shape} and {labels.shape}.",

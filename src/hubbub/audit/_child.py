@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import pickle
 import pkgutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +68,13 @@ def run_apart(
     """Audit ``target`` on two typed inputs in another process; the audit, and all that was printed there."""
     plan = Plan.checked(target, **options)  # wrong options are told at once
     request = {"target": target, "a": a, "b": b, "options": {**options, "vectorised": vectorised, "timeout": timeout}}
-    with tempfile.TemporaryDirectory() as folder:
-        asked, answer = Path(folder) / "request", Path(folder) / "answer"
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        asked, answer, talk = (Path(folder) / name for name in ("request", "answer", "printed"))
         asked.write_text(json.dumps(request), encoding="utf-8")
-        code, printed = _wait([sys.executable, "-m", "hubbub.audit._child", str(asked), str(answer)], timeout + grace)
+        code = _wait(
+            [sys.executable, "-m", "hubbub.audit._child", str(asked), str(answer)], timeout + grace, printed=talk
+        )
+        printed = talk.read_text(encoding="utf-8", errors="replace")
         told = answer.read_bytes() if answer.is_file() else None
     if code is None:
         return plan.refuse("it did not finish in time"), printed
@@ -80,18 +86,30 @@ def run_apart(
     return found, printed
 
 
-def _wait(command: list[str], seconds: float) -> tuple[int | None, str]:
-    """The exit code (None if it had to be stopped) and all that was printed."""
-    process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    try:
-        printed, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        printed, _ = process.communicate()
-        return None, printed.decode(errors="replace")
-    return process.returncode, printed.decode(errors="replace")
+def _wait(command: list[str], seconds: float, *, printed: Path) -> int | None:
+    """The exit code; None if it had to be stopped. Whatever it started ends with it.
+
+    What is printed goes to a file: a pipe would stay open for as long as any process that the mechanism started.
+    """
+    with printed.open("wb") as sink:
+        process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
+            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def main(asked: Path, answer: Path) -> None:
@@ -100,9 +118,15 @@ def main(asked: Path, answer: Path) -> None:
     try:
         mechanism, a, b = load(request["target"]), literal(request["a"]), literal(request["b"])
     except CannotLoad as problem:
-        answer.write_bytes(pickle.dumps(str(problem)))
-        return
-    answer.write_bytes(pickle.dumps(examine(mechanism, a, b, name=request["target"], **request["options"])))
+        return _answer(answer, str(problem))
+    return _answer(answer, examine(mechanism, a, b, name=request["target"], **request["options"]))
+
+
+def _answer(answer: Path, told: Audit | str) -> None:
+    """The whole answer or none, also where this process is ended midway."""
+    draft = answer.with_suffix(".draft")
+    draft.write_bytes(pickle.dumps(told))
+    draft.rename(answer)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,9 @@ def draw(mechanism: Mechanism, value: object, trials: int, *, name: str, vectori
             found = _bulk(mechanism, value, trials) if vectorised else _singly(mechanism, value, trials, until)
         except _TimeUp:
             raise Unusable(f"it did not finish in time on {name}") from None
-        except (Exception, SystemExit) as error:  # somebody else's code may raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # somebody else's code may raise anything, SystemExit too
             raise Unusable(f"it raised {type(error).__name__} on {name}") from error
     if len(found) != trials:
         raise Unusable(f"it returned {len(found)} outcomes on {name} where {trials} were asked for")

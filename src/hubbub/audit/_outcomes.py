@@ -2,13 +2,17 @@
 
 A number is one column; a vector or tuple has one per place; a dictionary one per key; a list, string or set of
 varying length one per place or member, and one for its length. What cannot be compared is said in words.
+
+Symbols and keys are those of the outcomes that are learned from; all that turn up later are one symbol more. A list of
+them that knew the counted outcomes would tell the inputs apart by itself: whatever occurs only once is on one side.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import zip_longest
 from numbers import Real
 from typing import Any, TypeAlias
@@ -45,8 +49,11 @@ class Column:
     symbols: tuple[str, ...] | None = None
 
 
-def tabulate(first: Outcomes, second: Outcomes) -> list[Column]:
-    """The columns of all outcomes, those of ``first`` before those of ``second``; at least one."""
+def tabulate(first: Outcomes, second: Outcomes, *, learned: int) -> list[Column]:
+    """The columns of all outcomes, those of ``first`` before those of ``second``; at least one.
+
+    Symbols and keys are taken from the ``learned`` first outcomes of each side.
+    """
     if _plain(first) and _plain(second):
         both = [np.asarray(first), np.asarray(second)]
         if both[0].shape[1:] != both[1].shape[1:]:
@@ -54,7 +61,14 @@ def tabulate(first: Outcomes, second: Outcomes) -> list[Column]:
                 f"its outputs vary in shape: {_shape(both[0])} on one input, {_shape(both[1])} on another"
             )
         return _numbers("the output", np.concatenate([side.reshape(len(side), -1) for side in both]))
-    return _columns("the output", [*first, *second])
+    turns = [outcome for pair in zip(first, second, strict=True) for outcome in pair]
+    try:
+        columns = _columns("the output", turns, 2 * learned)
+    except (Incomparable, RecursionError):
+        raise
+    except Exception as error:  # somebody else's objects are compared, measured and printed here
+        raise Incomparable(f"its outputs raise {type(error).__name__} where they are compared") from error
+    return [replace(column, values=np.concatenate([column.values[::2], column.values[1::2]])) for column in columns]
 
 
 def _plain(outcomes: Outcomes) -> bool:
@@ -89,22 +103,23 @@ def _blocks(name: str, values: Floats) -> list[Column]:
     ]
 
 
-def _columns(name: str, outcomes: list[Any]) -> list[Column]:
+def _columns(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+    """The columns of something in each outcome, of which the ``learned`` first are known."""
     kinds = {kind for kind in set(map(type, outcomes)) if kind is not _Missing}
     families = {_family(kind) for kind in kinds}
     if len(families) > 1 and "string" in families:
         families = families - {"string"} | {"symbol"}
     if len(families) <= 1:
-        return _READERS[families.pop() if families else "symbol"](name, outcomes)
+        return _READERS[families.pop() if families else "symbol"](name, outcomes, learned)
     if families == {"number", "symbol"}:
-        return _mixed(name, outcomes)
+        return _mixed(name, outcomes, learned)
     if type(None) in kinds and len(families - {"symbol"}) == 1:
-        return _sometimes(name, outcomes)
+        return _sometimes(name, outcomes, learned)
     raise Incomparable(f"{name} varies in shape: {', '.join(sorted(kind.__name__ for kind in kinds))}")
 
 
 def _family(kind: type) -> str:
-    if issubclass(kind, Real | np.number | np.bool_):
+    if issubclass(kind, _NUMBERS) and not issubclass(kind, _NO_NUMBERS):
         return "number"
     for family, kinds in _FAMILIES.items():
         if issubclass(kind, kinds):
@@ -112,27 +127,27 @@ def _family(kind: type) -> str:
     return "symbol"
 
 
-def _scalars(name: str, outcomes: list[Any]) -> list[Column]:
+def _scalars(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     try:
         values = np.array([np.nan if x is MISSING else float(x) for x in outcomes])
     except OverflowError:
-        return _symbols(name, outcomes)  # integers beyond the doubles are compared as they stand
+        return _symbols(name, outcomes, learned)  # integers beyond the doubles are compared as they stand
     absent = np.array([x is MISSING for x in outcomes])
     if np.isnan(values[~absent]).any():
         raise Incomparable("it returns NaN, which compares with nothing")
     return [Column(name, values)]
 
 
-def _symbols(name: str, outcomes: list[Any]) -> list[Column]:
+def _symbols(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     try:
-        codes = {symbol: code for code, symbol in enumerate(dict.fromkeys(outcomes))}
+        codes = {symbol: code for code, symbol in enumerate(dict.fromkeys(outcomes[:learned]))}
+        values = np.array([codes.get(x, len(codes)) for x in outcomes], dtype=np.float64)
     except TypeError:
         kind = next(type(x).__name__ for x in outcomes if not isinstance(x, Hashable))
         raise Incomparable(f"{name} is of type {kind}, which cannot be compared or hashed") from None
-    if len(codes) > len(outcomes) // 2 and _by_identity(outcomes[0]):
+    if len(codes) > learned // 2 and _by_identity(outcomes[0]):
         raise Incomparable(f"{name} is a new {type(outcomes[0]).__name__} each time, which compares with nothing")
-    values = np.array([codes[x] for x in outcomes], dtype=np.float64)
-    return [Column(name, values, tuple(_short(symbol) for symbol in codes))]
+    return [Column(name, values, (*map(_short, codes), "something new"))]
 
 
 def _by_identity(symbol: object) -> bool:
@@ -144,21 +159,21 @@ def _short(symbol: object) -> str:
     return told if len(told) <= 40 else told[:37] + "..."
 
 
-def _mixed(name: str, outcomes: list[Any]) -> list[Column]:
+def _mixed(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     """Sometimes a number and sometimes a symbol: which symbol, and which number."""
-    numeric = [isinstance(x, Real | np.number | np.bool_) and not isinstance(x, bool) for x in outcomes]
+    numeric = [_family(type(x)) == "number" and not isinstance(x, bool) for x in outcomes]
     symbols = ["a number" if number else x for number, x in zip(numeric, outcomes, strict=True)]
     numbers = [x if number else MISSING for number, x in zip(numeric, outcomes, strict=True)]
-    return [*_symbols(f"what kind {name} is", symbols), *_scalars(name, numbers)]
+    return [*_symbols(f"what kind {name} is", symbols, learned), *_scalars(name, numbers, learned)]
 
 
-def _sometimes(name: str, outcomes: list[Any]) -> list[Column]:
+def _sometimes(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     """Sometimes None, and else something with parts."""
     there = Column(f"whether there is {name}", np.array([x is not None for x in outcomes], dtype=np.float64))
-    return [there, *_columns(name, [MISSING if x is None else x for x in outcomes])]
+    return [there, *_columns(name, [MISSING if x is None else x for x in outcomes], learned)]
 
 
-def _arrays(name: str, outcomes: list[Any]) -> list[Column]:
+def _arrays(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     present = [x for x in outcomes if x is not MISSING]
     shapes = Counter(x.shape for x in present)
     if len(shapes) > 1 or len(present) < len(outcomes):
@@ -167,45 +182,69 @@ def _arrays(name: str, outcomes: list[Any]) -> list[Column]:
     table = np.stack(present).reshape(len(present), -1)
     if table.dtype.kind in "biuf":
         return _numbers(name, table)
-    return _places(name, [tuple(row) for row in table.tolist()])
+    return _places(name, [tuple(row) for row in table.tolist()], learned)
 
 
-def _places(name: str, outcomes: list[Any]) -> list[Column]:
+def _places(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     """One column per place, and the length if it varies."""
     rows = [() if x is MISSING else x for x in outcomes]
     lengths = [len(row) for row in rows]
+    if MOST_PLACES < min(lengths) == max(lengths) and (table := _table(rows)) is not None:
+        return _numbers(name, table)
     places = list(zip_longest(*(row[:MOST_PLACES] for row in rows), fillvalue=MISSING))
-    columns = [column for i, place in enumerate(places) for column in _columns(f"place {i + 1} of {name}", list(place))]
+    columns = [
+        column
+        for i, place in enumerate(places)
+        for column in _columns(f"place {i + 1} of {name}", list(place), learned)
+    ]
     if min(lengths) < max(lengths) or not columns:
         columns.append(Column(f"the length of {name}", np.array(lengths, dtype=np.float64)))
-    return columns
+    return [*columns, *_rest(name, [row[MOST_PLACES:] for row in rows], learned)]
 
 
-def _strings(name: str, outcomes: list[Any]) -> list[Column]:
+def _rest(name: str, parts: list[Any], learned: int) -> list[Column]:
+    """What has no columns of its own, as it prints: so that a constant is called one only if all of it is."""
+    return _symbols(f"the rest of {name}", list(map(repr, parts)), learned) if any(map(len, parts)) else []
+
+
+def _table(rows: list[Any]) -> NDArray[Any] | None:
+    """Long rows of numbers as a table, which is looked at as a whole; None if there is something else in them."""
+    try:
+        table = np.array(rows)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return table if table.ndim == 2 and table.dtype.kind in "biuf" else None
+
+
+def _strings(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     letters = [
         x if x is MISSING else tuple(x[:_LETTERS] if isinstance(x, bytes) else map(ord, x[:_LETTERS])) for x in outcomes
     ]
     lengths = Column(
         f"the length of {name}", np.array([0 if x is MISSING else len(x) for x in outcomes], dtype=np.float64)
     )
-    return [*_symbols(name, outcomes), lengths, *_places(f"the letters of {name}", letters)]
+    return [*_symbols(name, outcomes, learned), lengths, *_places(f"the letters of {name}", letters, learned)]
 
 
-def _mappings(name: str, outcomes: list[Any]) -> list[Column]:
+def _mappings(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     rows: list[Mapping[Any, Any]] = [{} if x is MISSING else x for x in outcomes]
-    known = [key for key, _ in Counter(key for row in rows for key in row).most_common(MOST_PLACES)]
+    known = [key for key, _ in Counter(key for row in rows[:learned] for key in row).most_common(MOST_PLACES)]
     columns = [Column(f"how many keys {name} has", np.array([len(row) for row in rows], dtype=np.float64))]
     for key in known:
         place = [row.get(key, MISSING) for row in rows]
         here = Column(f"whether {_short(key)} is a key", np.array([x is not MISSING for x in place], dtype=np.float64))
-        columns += [here, *_columns(f"the value at {_short(key)}", place)]
-    return columns
+        columns += [here, *_columns(f"the value at {_short(key)}", place, learned)]
+    shown = set(known)
+    others = [sorted((repr(key), repr(row[key])) for key in row if key not in shown) for row in rows]
+    return [*columns, *_rest(name, others, learned)]
 
 
-def _sets(name: str, outcomes: list[Any]) -> list[Column]:
-    return _mappings(name, [x if x is MISSING else dict.fromkeys(x, True) for x in outcomes])
+def _sets(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+    return _mappings(name, [x if x is MISSING else dict.fromkeys(x, True) for x in outcomes], learned)
 
 
+_NUMBERS = (Real, Decimal, np.number, np.bool_)
+_NO_NUMBERS = (np.complexfloating, np.timedelta64)  # numpy calls them numbers; they have no place on the line
 _FAMILIES: dict[str, tuple[type, ...]] = {
     "array": (np.ndarray,),
     "mapping": (Mapping,),
@@ -213,7 +252,7 @@ _FAMILIES: dict[str, tuple[type, ...]] = {
     "string": (str, bytes),
     "sequence": (tuple, list),
 }
-_READERS: dict[str, Callable[[str, list[Any]], list[Column]]] = {
+_READERS: dict[str, Callable[[str, list[Any], int], list[Column]]] = {
     "number": _scalars,
     "symbol": _symbols,
     "array": _arrays,

@@ -112,7 +112,7 @@ def examine(
     try:
         first = draw(mechanism, a, plan.trials, name="a", vectorised=vectorised, until=until)
         second = draw(mechanism, b, plan.trials, name="b", vectorised=vectorised, until=until)
-        columns = _columns(first, second, features)
+        columns = _columns(plan.mixed(first), plan.mixed(second), features, learned=plan.parts[0])
     except (Unusable, Incomparable) as problem:
         return plan.refuse(str(problem))
     except RecursionError:
@@ -161,6 +161,11 @@ class Plan:
         part = max(self.trials // 10, min(2_000, self.trials // 4))
         return min(part, 40_000), min(part, 40_000) + min(part, 200_000)
 
+    def mixed(self, outcomes: Outcomes) -> Outcomes:
+        """The outcomes of one side in another order, which none of them decides: a bulk may come sorted."""
+        order = np.random.default_rng(0).permutation(self.trials)
+        return outcomes[order] if isinstance(outcomes, np.ndarray) else [outcomes[i] for i in order]
+
     def refuse(self, problem: str) -> Audit:
         """No bound, and why."""
         return self.report(None, None, problem)
@@ -181,12 +186,16 @@ class Plan:
         )
 
 
-def _columns(first: Outcomes, second: Outcomes, features: Features | None) -> list[Column]:
-    columns = tabulate(first, second)
+def _columns(first: Outcomes, second: Outcomes, features: Features | None, *, learned: int) -> list[Column]:
+    columns = tabulate(first, second, learned=learned)
     if features is None:
         return columns
-    given = [np.asarray(features(side), dtype=np.float64).reshape(len(side), -1) for side in (first, second)]
-    extra = np.concatenate(given)
+    try:
+        extra = np.concatenate(
+            [np.asarray(features(side), dtype=np.float64).reshape(len(side), -1) for side in (first, second)]
+        )
+    except Exception as error:  # somebody else's code may raise anything, and return anything
+        raise Incomparable(f"the features that were given raise {type(error).__name__}") from error
     if np.isnan(extra).any():
         raise Incomparable("the features that were given are NaN somewhere")
     return [*columns, *(Column(f"feature {i + 1}", extra[:, i].copy()) for i in range(extra.shape[1]))]
@@ -194,8 +203,7 @@ def _columns(first: Outcomes, second: Outcomes, features: Features | None) -> li
 
 def _audit(plan: Plan, columns: list[Column]) -> Audit:
     table = np.stack([column.values for column in columns])
-    order = np.random.default_rng(0).permutation(plan.trials)  # a bulk of outcomes may come sorted
-    sides = table[:, : plan.trials][:, order], table[:, plan.trials :][:, order]
+    sides = table[:, : plan.trials].copy(), table[:, plan.trials :].copy()
     constant = [bool(np.all(_same(side))) for side in sides]
     if all(constant) and np.array_equal(sides[0][:, 0], sides[1][:, 0], equal_nan=True):
         return plan.refuse("it returns the same constant on a and b, so nothing was measured")

@@ -1,7 +1,12 @@
 """Private models with the scikit-learn conventions, and the solvers of the lectures.
 
 - ``LogisticRegression(epsilon=1, delta=1e-6, norm=1.0).fit(X, y)``: two classes or more
-- ``MLPClassifier(..., hidden=(64,))``: one or two hidden layers
+- ``MLPClassifier(..., hidden=(64,))``, ``MLPRegressor``: one or two hidden layers; ``LinearSVC``: a linear margin
+- ``LinearRegression``, ``Ridge`` (norm and target_bounds), ``PCA`` (norm): from noisy second moments
+- ``GaussianNB``, ``KMeans``, ``StandardScaler`` (bounds, or bounds="private"): from noisy sums of columns
+- ``AdditiveTreesClassifier``, ``AdditiveTreesRegressor``: boosted trees of one column each, added up
+- ``make_pipeline(...)``: several steps that are charged once; ``PrivateSearch``: the best of many settings;
+  ``cross_val_score``: never free
 - ``solvers``: projected SGD as in the lectures, gradient descent, output and objective perturbation
 
 An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charges a ledger first. Under it:
@@ -10,10 +15,40 @@ An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charg
 - ``network``: clipped sums with norms in closed form; ``rounding``: how far such sums stray in doubles
 - ``plans``: the noise that a promise asks for; ``recipes``: steps, batch, clipping and rate from public facts
 - ``inputs``, ``charges``: reading X and y; reserving and storing
+- ``moments``: sums in exact integers and their noise; ``released``, ``bounded``: estimators that learn from them
 """
 
 from hubbub.learn import solvers
+from hubbub.learn.bayes import GaussianNB
+from hubbub.learn.kmeans import KMeans
+from hubbub.learn.linear import LinearRegression, Ridge
 from hubbub.learn.logistic import LogisticRegression
 from hubbub.learn.mlp import MLPClassifier
+from hubbub.learn.mlp_regressor import MLPRegressor
+from hubbub.learn.pca import PCA
+from hubbub.learn.pipeline import Pipeline, make_pipeline
+from hubbub.learn.scaler import StandardScaler
+from hubbub.learn.search import PrivateSearch
+from hubbub.learn.svm import LinearSVC
+from hubbub.learn.trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+from hubbub.learn.validation import cross_val_score
 
-__all__ = ["LogisticRegression", "MLPClassifier", "solvers"]
+__all__ = [
+    "PCA",
+    "AdditiveTreesClassifier",
+    "AdditiveTreesRegressor",
+    "GaussianNB",
+    "KMeans",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "MLPClassifier",
+    "MLPRegressor",
+    "Pipeline",
+    "PrivateSearch",
+    "Ridge",
+    "StandardScaler",
+    "cross_val_score",
+    "make_pipeline",
+    "solvers",
+]

@@ -188,6 +188,8 @@ class NetworkClassifier(Estimator):
 
     def _caveats(self, account: Account | None) -> tuple[str, ...]:
         said = ["Running time is not covered."]
+        if self.unit:
+            said.append("One row each is assumed.")
         if self.rows is None:
             said.append("The number of rows counts as public.")
         if self.classes is None:
@@ -250,5 +252,5 @@ def _parts(made: Prepared) -> dict[str, object]:
         "recipe": {name: str(value) for name, value in asdict(made.recipe).items()},
         "norm": str(Fraction(made.norm)),
         "rows": made.rows,
-        "classes": [str(name) for name in made.classes],
+        "classes": [repr(name) for name in made.classes.tolist()],  # 1 is not "1"
     }

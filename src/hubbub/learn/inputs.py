@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from hubbub.learn.network import Examples, Floats, Labels
 from hubbub.terms import EmptyInput, NotANumber, OutOfRange, WrongShape
 
+_LARGEST = 1e300  # a value over the norm counts as at most that
+
 
 def shape_of(x: Any) -> tuple[int, int]:
     """(rows, columns) of a table, without reading a value where it has a ``shape``."""
@@ -46,12 +48,7 @@ def table_of(x: Any, *, total: bool = False) -> Floats:
             why="Rows are clipped and summed as dense vectors.",
             fix="Give X.toarray().",
         )
-    values = np.asarray(x)
-    if values.dtype.kind == "c":
-        raise NotANumber(
-            "Complex data not supported: X must hold real numbers.", why="Gradients are real.", fix="Give real numbers."
-        )
-    table = _doubles(values)
+    table = _doubles(_listed(x, total=total), total=total)
     if total:
         return np.nan_to_num(table, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
     if not np.isfinite(table).all():
@@ -63,20 +60,47 @@ def table_of(x: Any, *, total: bool = False) -> Floats:
     return table
 
 
-def _doubles(values: NDArray[Any]) -> Floats:
-    try:
-        return np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+def _listed(values: Any, *, total: bool) -> NDArray[Any]:
+    """An array. If ``total``, a list becomes one of objects: else one odd value would change the type of all."""
+    plain = total and not hasattr(values, "dtype") and not hasattr(values, "__array__")
+    return np.asarray(values, dtype=object if plain else None)
+
+
+def _doubles(values: NDArray[Any], *, total: bool) -> Floats:
+    if values.dtype.kind == "c":
+        raise NotANumber(
+            "Complex data not supported: X must hold real numbers.", why="Gradients are real.", fix="Give real numbers."
+        )
+    found = numbers_of(values, total=total)
+    if found is None:
         raise NotANumber(
             "X holds values that are not numbers.",
             why="Features are numbers; categories must be encoded by a public list.",
             fix="Encode categories with sklearn.preprocessing.OneHotEncoder(categories=[...]).",
-        ) from None
+        )
+    return found
+
+
+def numbers_of(values: Any, *, total: bool) -> Floats | None:
+    """Values as doubles. If one is no number: None, or, if ``total``, NaN in its place and nothing else changed."""
+    try:
+        return np.array(values, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        return np.vectorize(_number, otypes=[np.float64])(_listed(values, total=True)) if total else None
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except Exception:  # whatever it is, it is one value of one row
+        return np.nan
 
 
 def ready(table: Floats, norm: float) -> tuple[Floats, Floats]:
     """Rows over ``norm``, clipped to length 1, and their squared lengths. In place."""
-    table /= norm
+    with np.errstate(over="ignore"):  # a finite number over a small norm may overflow, which must not become NaN
+        table /= norm
+    np.clip(table, -_LARGEST, _LARGEST, out=table)
     largest = np.abs(table).max(axis=1, keepdims=True)
     table /= np.maximum(largest, 1.0)  # so that squares cannot overflow; such rows have length 1 or more
     lengths = np.sqrt(np.einsum("ij,ij->i", table, table))[:, None]
@@ -85,19 +109,29 @@ def ready(table: Floats, norm: float) -> tuple[Floats, Floats]:
 
 
 def labels_of(y: Any, classes: NDArray[Any]) -> Labels:
-    """The class numbers of y, -1 where it is none of them."""
+    """The class numbers of y, -1 where it is none of them: each label by itself, whatever the others are."""
     values = column_of(y)
+    if values.dtype.kind == "O":
+        return np.array([_place(value, classes) for value in values], dtype=np.int64)
     order = np.argsort(classes)
     try:
         found = order[np.clip(np.searchsorted(classes[order], values), 0, len(classes) - 1)]
-    except TypeError:  # values that cannot be compared with the classes are none of them
+    except TypeError:  # a type of label that cannot be compared with the classes
         return np.full(len(values), -1)
     return np.where(classes[found] == values, found, -1)
 
 
+def _place(value: Any, classes: NDArray[Any]) -> int:
+    """Which class a label is, or -1."""
+    try:
+        return next((k for k, name in enumerate(classes.tolist()) if bool(value == name)), -1)
+    except Exception:  # whatever it is, it is one label of one row
+        return -1
+
+
 def column_of(y: Any) -> NDArray[Any]:
     """y as one flat column."""
-    values = np.asarray(y)
+    values = _listed(y, total=_mixed(y))
     if values.ndim == 2 and values.shape[1] == 1:
         _warn_column()
         values = values.ravel()
@@ -108,6 +142,11 @@ def column_of(y: Any) -> NDArray[Any]:
             fix="Give one label per row.",
         )
     return values
+
+
+def _mixed(y: Any) -> bool:
+    """Whether y is a list of values of several types, of which an array would make one."""
+    return isinstance(y, list | tuple) and len({type(value) for value in y}) > 1
 
 
 def _warn_column() -> None:
@@ -121,7 +160,7 @@ def _warn_column() -> None:
 
 def classes_of(y: Any) -> NDArray[Any]:
     """The different labels of y, sorted."""
-    values = column_of(y)
+    values = column_of(np.asarray(y))
     if values.dtype.kind == "f" and not _whole(values):
         raise OutOfRange(
             "Unknown label type: continuous. y holds numbers that are no class labels, or NaN or infinity.",

@@ -23,6 +23,7 @@ Every randomizer has ``randomize``, ``estimate``, ``event``, ``variance``, ``inf
 
 from hubbub.local import shuffle
 from hubbub.local._estimates import Frequencies, MeanEstimate, VectorEstimate
+from hubbub.local._pair_estimates import PairEstimate
 from hubbub.local._randomizer import Randomizer, from_parameters
 from hubbub.local.additive import LocalGaussian, LocalLaplace
 from hubbub.local.aggregate import aggregate, export
@@ -62,7 +63,7 @@ from hubbub.local.subset import SubsetSelection
 from hubbub.local.tally import Tally
 from hubbub.local.two_party import TwoPartyEstimate, TwoPartyUStatistic
 from hubbub.local.unary import UnaryEncoding
-from hubbub.local.ustatistics import PairEstimate, UStatistic
+from hubbub.local.ustatistics import UStatistic
 from hubbub.local.variances import LocalVariance, Means, VarianceEstimate
 from hubbub.local.vectors import PrivUnitG
 from hubbub.local.wire import Batch, Report

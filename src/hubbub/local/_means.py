@@ -54,14 +54,19 @@ class MeanRandomizer(Randomizer):
         return self._respond(codes, self._checked_words(codes, words))
 
     def decode(self, state: NDArray[np.int64], *, count: int) -> MeanEstimate:
-        """The average score, which is unbiased, with the variance seen among the scores."""
+        """The average score, which is unbiased, with the variance seen among the scores.
+
+        It is never taken for less than that of people who all have this mean: where reports are few or alike, chance
+        may show no spread at all.
+        """
         people = reported(count)
         weights = checked_state(state, self.state_size) / people
         mean = float(weights @ self._scores)
-        spread = float(weights @ (self._scores - mean) ** 2)
+        seen = float(weights @ (self._scores - mean) ** 2) * people / max(1, people - 1)
+        least = self._spread(min(max(mean, float(self.lower)), float(self.upper)))
         return MeanEstimate(
             value=mean,
-            variance=spread / max(1, people - 1),
+            variance=max(seen, least) / people,
             count=people,
             lower=float(self.lower),
             upper=float(self.upper),

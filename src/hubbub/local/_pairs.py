@@ -80,6 +80,11 @@ def likely(histogram: Floats) -> Floats:
     return np.asarray(np.maximum(histogram - cut, 0.0))
 
 
+def possible(shares: Floats) -> Floats:
+    """The nearest shares that can be: none below 0, and 1 in all."""
+    return likely(shares + (1 - shares.sum()) / len(shares))
+
+
 def _spread(weights: Floats, law: Response) -> Floats:
     """For each value x the variance of weights[x] . E_R, R the report of x."""
     own, total = np.diag(weights), weights.sum(axis=1)

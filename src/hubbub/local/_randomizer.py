@@ -88,6 +88,9 @@ class Randomizer(ABC):
     def influence(self, share: float) -> float:
         """The most that this share of fake clients can move one estimate, whatever they send."""
 
+    def check(self) -> None:  # noqa: B027 - most have nothing to check
+        """Refuse what nobody could estimate from; it may take long, and is done once, before people are asked."""
+
     def partition(self, code: int) -> list[list[int]]:
         """For each word, the cut points between which it leads to the same report for this code.
 

@@ -9,16 +9,32 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from fractions import Fraction
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from hubbub.terms import LedgerUnavailable, NewerFormat, Unreadable
 
 FORMAT = "lifetime/1"
+_NAME, _RATIONAL, _NUMBER = "[a-z0-9][a-z0-9-]*", "0*[1-9][0-9]*(/0*[1-9][0-9]*)?", "[0-9a-f]+"
+_ID, _SHA256, _REPORT = "[0-9a-f]{32}", "[0-9a-f]{64}", "([0-9a-f]{2}){64,}"
+_TEXTS = {
+    "collection": _ID,
+    "law": _SHA256,
+    "name": _NAME,
+    "attribute": _NAME,
+    "price": _RATIONAL,
+    "again": _RATIONAL,
+    "delta": _RATIONAL,
+    "part": _NUMBER,
+    "report": _REPORT,
+    "digest": _SHA256,
+}
+_MAYBE_NONE = {"again", "delta", "part"}
+_COUNTS = {"charges", "told", "silent", "epoch"}
 
 
 @dataclass
@@ -32,6 +48,7 @@ class Record:
     price: str
     memoised: bool
     again: str | None
+    delta: str | None
     charges: int = 0
     told: int = 0
     silent: int = 0
@@ -39,6 +56,23 @@ class Record:
     memos: dict[str, str] = field(default_factory=dict)
     epoch: int = -1
     report: str = ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The newest configuration of a collection that this client has followed, and what it is about for ever."""
+
+    version: int
+    digest: str
+    attribute: str
+
+
+@dataclass
+class Memory:
+    """All that one client remembers: its records, and by a collection's id the newest configuration of it."""
+
+    records: list[Record] = field(default_factory=list)
+    seen: dict[str, Seen] = field(default_factory=dict)
 
 
 class State:
@@ -61,34 +95,33 @@ class State:
         finally:
             os.close(handle)
 
-    def read(self) -> list[Record]:
-        """The records; none if there is no file yet. A damaged file is never taken for an empty one."""
+    def read(self) -> Memory:
+        """What is remembered; nothing if there is no file yet. A damaged file is never taken for an empty one."""
         try:
             text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            return []
+            return Memory()
         except OSError as error:
             raise _unavailable() from error
         except ValueError as error:
             raise _damaged() from error
-        return _records(text)
+        return _memory(text)
 
-    def write(self, records: list[Record]) -> None:
+    def write(self, memory: Memory) -> None:
         """Replace the file; when this returns, it is on disk."""
-        document = {"hubbub": FORMAT, "records": [asdict(record) for record in records]}
         try:
-            _durably(self.path, json.dumps(document, indent=1).encode())
+            _durably(self.path, json.dumps({"hubbub": FORMAT, **asdict(memory)}, indent=1).encode())
         except OSError as error:
             raise _unavailable() from error
 
 
-def _records(text: str) -> list[Record]:
+def _memory(text: str) -> Memory:
     try:
         document = json.loads(text)
         form = str(document["hubbub"])
         if form == FORMAT:
-            return [_record(each) for each in document["records"]]
-    except (ValueError, TypeError, KeyError, ZeroDivisionError, RecursionError) as error:
+            return _told(document)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _damaged() from error
     if not form.startswith("lifetime/"):
         raise _damaged()
@@ -99,14 +132,37 @@ def _records(text: str) -> list[Record]:
     )
 
 
-def _record(fields: dict[str, Any]) -> Record:
-    record = Record(**fields)
-    Fraction(record.price), Fraction(record.again or "0"), bytes.fromhex(record.report)
-    if min(record.charges, record.told, record.silent, record.epoch + 1) < 0:
-        raise ValueError(record.collection)
-    if record.part is not None:
-        [int(number, 16) for number in (record.part, *record.memos.values())]
-    return record
+def _told(document: dict[str, Any]) -> Memory:
+    """Field by field: a field that is missing or of another form means that something was lost."""
+    if document.keys() != {"hubbub", "records", "seen"} or not isinstance(document["records"], list):
+        raise ValueError(document.keys())
+    records = [Record(**_checked(Record, each)) for each in document["records"]]
+    seen = {key: Seen(**_checked(Seen, each)) for key, each in document["seen"].items()}
+    if any(record.collection not in seen for record in records):
+        raise ValueError(seen.keys())
+    return Memory(records, seen)
+
+
+def _checked(kind: type, told: dict[str, Any]) -> dict[str, Any]:
+    names = {each.name for each in fields(kind)}
+    if told.keys() != names or not all(_well_formed(name, told[name]) for name in names):
+        raise ValueError(told.keys())
+    return told
+
+
+def _well_formed(name: str, value: Any) -> bool:
+    """Whether a field holds what this client writes there."""
+    if name in _TEXTS:
+        return (value is None and name in _MAYBE_NONE) or _is_text(value, _TEXTS[name])
+    if name in _COUNTS or name == "version":
+        return type(value) is int and value >= (name == "version")
+    if name == "memoised":
+        return isinstance(value, bool)
+    return all(_is_text(kind, "[0-9]+") and _is_text(memo, _NUMBER) for kind, memo in value.items())
+
+
+def _is_text(value: Any, pattern: str) -> bool:
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
 def _durably(path: Path, content: bytes) -> None:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from hubbub.terms import BadCollection, HubbubError, NewerFormat, SourceUnavailable
@@ -56,6 +56,19 @@ def _log_ahead(connection: sqlite3.Connection) -> None:
             return
 
 
+def erase_log(connection: sqlite3.Connection) -> None:
+    """Move what was written from the log into the file, and cut the log off: it would show what came with what, when.
+
+    Nobody is waited for: where somebody reads just now, the log stays until the next turn.
+    """
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {1000 * WAIT}")
+
+
 def check(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse what is not a store, or is a newer one."""
     ((mark,),) = connection.execute("PRAGMA application_id")
@@ -90,11 +103,18 @@ def told(path: Path) -> Iterator[None]:
     """Errors of the disk and the database, in our words."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        raise damaged(path) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         raise unavailable(path, _REASONS.get(code, "it is not a whole store")) from error
     except OSError as error:
         raise unavailable(path, os.strerror(error.errno or 0).lower()) from error
+
+
+def damaged(path: Path) -> HubbubError:
+    """The refusal of what this store cannot have written."""
+    return unavailable(path, _REASONS[sqlite3.SQLITE_CORRUPT])
 
 
 def unavailable(path: Path, reason: str) -> HubbubError:

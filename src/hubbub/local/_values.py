@@ -17,6 +17,7 @@ Values = int | float | Sequence[Any] | NDArray[Any]
 
 LARGEST_EPSILON = 64
 SMALLEST_EPSILON = Fraction(1, 10**6)
+_LARGEST = 10**300  # of bounds: the distance of two such numbers is still a double
 
 
 def epsilon_of(value: object, *, name: str = "epsilon") -> Fraction:
@@ -80,6 +81,18 @@ def known(values: Sequence[Any] | NDArray[Any], *, domain: int, missing: int) ->
 def bounds_of(lower: object, upper: object) -> tuple[Fraction, Fraction]:
     """Declared bounds, the lower one first."""
     low, high = exact(lower, name="lower"), exact(upper, name="upper")
+    if max(abs(low), abs(high)) > _LARGEST:
+        raise OutOfRange(
+            "lower and upper must lie between -1e300 and 1e300.",
+            why="Values are rounded to a grid between them, in the floating point numbers of every client.",
+            fix="Give bounds in larger units, from public knowledge.",
+        )
+    if low < high and not float(low) < float(high):
+        raise OutOfRange(
+            "lower and upper are the same floating point number.",
+            why="Values are rounded to a grid between them, in the floating point numbers of every client.",
+            fix="Measure from the lower bound, so that the bounds are small numbers.",
+        )
     if not low < high:
         raise ReversedBounds(
             f"lower must be below upper, and they are {float(low):g} and {float(high):g}.",

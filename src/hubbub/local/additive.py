@@ -20,7 +20,7 @@ from hubbub.local._randomizer import Reports, checked_state, no_reports, reporte
 from hubbub.local._values import Values
 from hubbub.local._words import Codes, Words, bytes_for, from_bytes
 from hubbub.mechanisms import DiscreteGaussian, Geometric
-from hubbub.terms import BadReport, GaussianNoise, LaplaceNoise, Neighbours, NotAuditable, fraction_of
+from hubbub.terms import BadReport, GaussianNoise, LaplaceNoise, Neighbours, WrongShape, fraction_of
 
 STEPS = 1 << 16
 _TAIL = 45  # scales: noise beyond has a probability below 2^-64, and is cut there
@@ -64,7 +64,7 @@ class Additive(MeanRandomizer):
 
     def respond(self, values: Sequence[Any] | NDArray[Any], words: Words) -> Reports:
         """Refused: there is no fixed number of words."""
-        raise NotAuditable(
+        raise WrongShape(
             f"{self.protocol} does not turn a fixed number of words into a report.",
             why="Its noise is drawn exactly, by a sampler that takes as many random words as it needs.",
             fix="Use randomize, or Hybrid, which is better and has a fixed number.",

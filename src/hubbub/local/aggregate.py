@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.tally import Tally
-from hubbub.terms import BadReport, SourceUnavailable
+from hubbub.terms import BadCollection, BadReport, SourceUnavailable
 
 if TYPE_CHECKING:
     from hubbub.local.collection import Collection
     from hubbub.local.collector import Collector
 
+_ABOUT = "hubbub.collection"  # where a file says the digest of its collection
 _GROUP = 1 << 20  # rows of one row group
 _FETCH = 1 << 16  # payloads decoded at a time
 
@@ -65,16 +66,29 @@ def aggregate(
     """The tally of one epoch from Parquet files (paths or globs), by DuckDB and out of core.
 
     Memory holds the state and one group of rows; ``memory`` (such as "500MB") and ``threads`` limit DuckDB further.
-    A file with something that is no report of this collection is refused.
+    A file of another collection is refused, and so is one that holds what this collection's randomizer cannot send.
+    Files that were written elsewhere and do not say their collection are taken at their word.
     """
     names = [str(files)] if isinstance(files, str | Path) else [str(file) for file in files]
     with tempfile.TemporaryDirectory(prefix="hubbub-aggregate-") as spill:
         connection = _connected(spill, memory, threads)
         try:
+            _check_collection(connection, names, collection)
             count = _by_symbol if collection.randomizer.symbols is not None else _by_payload
             return count(connection, names, collection, epoch)
         finally:
             connection.close()
+
+
+def _check_collection(connection: Any, names: list[str], collection: Collection) -> None:
+    statement = "SELECT DISTINCT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?"
+    found = {digest for (digest,) in _run(connection, statement, names, _ABOUT).fetchall()}
+    if found - {collection.digest.hex()}:
+        raise BadCollection(
+            "a Parquet file holds the reports of another collection.",
+            why="Counts mean something only under the parameters under which they were reported.",
+            fix="Aggregate files that were exported under this configuration.",
+        )
 
 
 def _by_symbol(connection: Any, names: list[str], collection: Collection, epoch: int) -> Tally:
@@ -121,11 +135,11 @@ def _connected(spill: str, memory: str | None, threads: int | None) -> Any:
     return duckdb.connect(config=settings)
 
 
-def _run(connection: Any, statement: str, names: list[str], epoch: int) -> Any:
+def _run(connection: Any, statement: str, names: list[str], value: object) -> Any:
     import duckdb
 
     try:
-        return connection.execute(statement, [names, epoch])
+        return connection.execute(statement, [names, value])
     except duckdb.Error as error:
         raise SourceUnavailable(
             "the Parquet files could not be read.",
@@ -139,7 +153,8 @@ def _schema(collection: Collection) -> Any:
 
     symbols = collection.randomizer.symbols
     held = ("payload", pyarrow.binary()) if symbols is None else ("symbol", _whole(symbols))
-    return pyarrow.schema([("epoch", pyarrow.int64()), held])
+    about = {_ABOUT: collection.digest.hex()}
+    return pyarrow.schema([("epoch", pyarrow.int64()), held], metadata=about)
 
 
 def _whole(symbols: int) -> Any:

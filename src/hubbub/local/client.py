@@ -15,11 +15,11 @@ from hubbub.local._law import law_of
 from hubbub.local._memoising import Memoising
 from hubbub.local._memories import memory_of
 from hubbub.local._randomizer import FrequencyRandomizer, Randomizer
-from hubbub.local._state import Record, State
+from hubbub.local._state import Memory, Record, Seen, State
 from hubbub.local._words import below
 from hubbub.local.binary import SignResponse
-from hubbub.local.collection import Collection, canonical_text
-from hubbub.local.lifetime import Caps, Lifetime, Spent
+from hubbub.local.collection import Collection, bad_collection, canonical_text
+from hubbub.local.lifetime import Caps, Lifetime, Spent, price_of
 from hubbub.local.signing import open_signed
 from hubbub.noise._source import SECURE
 from hubbub.terms import MissingParameter, OutOfRange, exact, whole
@@ -28,10 +28,11 @@ from hubbub.terms import MissingParameter, OutOfRange, exact, whole
 class Client:
     """Makes one person's reports for a collection, one in each epoch.
 
-    Guarantee: each report is epsilon-LDP for the value it is made from. Over time, for all collections that share the
-    file ``state``: what is charged never exceeds the caps, nor the collection's ``lifetime``; past them, reports say
-    nothing of new values. ``lifetime()`` tells what all reports together protect: a value that never changes, values
-    that change at known times, and the worst case.
+    Guarantee: each report is epsilon-LDP for the value it is made from, or (epsilon, delta)-LDP with ``LocalGaussian``.
+    Over time, for all collections that share the file ``state``: what is charged never exceeds the caps, nor the
+    collection's ``lifetime``; past them, reports say nothing of new values. ``lifetime()`` tells what all reports
+    together protect: a value that never changes, values that change at known times, and the worst case. A configuration
+    older than one that was followed is refused, and so is one about another attribute than before.
     Because: ``docs/proofs/lifetime.md``, after [EPK14] and [APPG23]; charges are on disk before a report leaves.
     Not covered: that a person takes part; the state file itself, which holds remembered values and stays at home.
 
@@ -60,19 +61,23 @@ class Client:
         """The packed report for an epoch; what it costs is on disk when this returns."""
         number = self._epoch(epoch)
         with self._state.locked():
-            records = self._state.read()
-            last = max((r for r in records if r.collection == self.collection.id), key=_epoch_of, default=None)
-            if last is not None and number <= last.epoch:
-                return _again(last, number)
-            maker = _Maker(self.collection, self._record(records), SECURE if rng is None else rng)
-            data = maker.make(value, number, room=self._room(records))
-            self._state.write(records)
+            memory = self._state.read()
+            _follow(memory, self.collection)
+            data = self._report(memory.records, value, number, SECURE if rng is None else rng)
+            self._state.write(memory)
         return data
 
     def lifetime(self) -> Lifetime:
         """What this client has given away, over all collections that share its state."""
         with self._state.locked():
-            return _lifetime(self._state.read(), self.caps)
+            return _lifetime(self._state.read().records, self.caps)
+
+    def _report(self, records: list[Record], value: Any, epoch: int, source: noise.Source) -> bytes:
+        last = max((r for r in records if r.collection == self.collection.id), key=_epoch_of, default=None)
+        if last is not None and epoch <= last.epoch:
+            return _again(last, epoch)
+        maker = _Maker(self.collection, self._record(records), source)
+        return maker.make(value, epoch, room=self._room(records))
 
     def _epoch(self, epoch: object) -> int:
         number = whole(epoch, name="epoch", least=0)
@@ -191,17 +196,33 @@ def _opened(config: str | Collection, public_key: str | None) -> Collection:
     return open_signed(config, public_key)
 
 
+def _follow(memory: Memory, collection: Collection) -> None:
+    """Note the newest configuration. An old signature stays valid for ever, and must not bring back what was replaced.
+
+    A new version may have another law: that has a record and a price of its own, under the same caps. What it is about
+    stays, or the caps of the old and of the new attribute would each hold half of what was told.
+    """
+    mine = Seen(collection.version, collection.digest.hex(), collection.attribute)
+    known = memory.seen.get(collection.id, mine)
+    if mine.attribute != known.attribute:
+        raise bad_collection("it was about another attribute before, under which this client has counted its reports")
+    if mine != known and mine.version <= known.version:
+        raise bad_collection(f"this client has followed version {known.version}, and this is not a newer one")
+    memory.seen[collection.id] = mine
+
+
 def _new_record(collection: Collection, law: str) -> Record:
     memory = memory_of(collection.randomizer)
-    again = memory.again if memory else None
+    again, delta = memory.again if memory else None, getattr(collection.randomizer, "delta", None)
     return Record(
         collection=collection.id,
         law=law,
         name=collection.name,
         attribute=collection.attribute,
-        price=str(memory.forever if memory else collection.randomizer.epsilon),
+        price=str(price_of(collection.randomizer)),
         memoised=memory is not None,
         again=None if again is None else str(again),
+        delta=None if delta is None else str(delta),
     )
 
 
@@ -224,6 +245,7 @@ def _spent(record: Record) -> Spent:
         memoised=record.memoised,
         memos=len(record.memos),
         again=None if record.again is None else Fraction(record.again),
+        delta=Fraction(record.delta or 0),
     )
 
 

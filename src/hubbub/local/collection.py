@@ -19,7 +19,7 @@ from typing import Any
 from hubbub.local._format import PROTOCOLS
 from hubbub.local._law import law_of, read_law
 from hubbub.local._randomizer import Randomizer
-from hubbub.local.lifetime import most_ever
+from hubbub.local.lifetime import most_ever, price_of
 from hubbub.terms import BadCollection, HubbubError, positive, whole
 
 FORMAT = "collection/1"
@@ -81,6 +81,11 @@ class Collection:
             (_ID.fullmatch(self.id), "its id must be 32 hexadecimal digits"),
             (self.epochs <= MOST_EPOCHS, f"it has more than {MOST_EPOCHS} epochs"),
             (self.randomizer.protocol in PROTOCOLS, "reports of its randomizer have no form on the wire"),
+            (
+                self.cap >= price_of(self.randomizer),
+                "its lifetime does not pay for one report: nobody could tell anything",
+            ),
+            (_unicode(self.question, *self.answers), "its question and answers must be text that UTF-8 can write"),
             (worded, "its answers must be different, and as many as the randomizer's domain has values"),
         ]
         return next((words for holds, words in needed if not holds), None)
@@ -157,6 +162,15 @@ def read_canonical(text: str) -> Collection:
     if found.canonical() != text:
         raise bad_collection("it is not written in the canonical form")
     return found
+
+
+def _unicode(*texts: str) -> bool:
+    """Whether all of it can be written: half of a surrogate pair cannot, and JSON lets it through."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _rational(text: str) -> Fraction:

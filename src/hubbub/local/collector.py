@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hubbub.local import cost, tokens, wire
 from hubbub.local._format import bad_report
+from hubbub.local._store_file import damaged
 from hubbub.local.signing import open_signed
 from hubbub.local.store import Fate, Store, Turn
 from hubbub.local.tally import Tally
@@ -123,7 +124,9 @@ class Collector:
         self.receipt = self.store.receipt
         if self.rules.open_epochs is not None:
             with self.store.turn() as turn:
-                turn.forget_tokens(but=self.rules.open_epochs)
+                forgotten = turn.forget_tokens(but=self.rules.open_epochs)
+            if forgotten:
+                self.store.tidy()
 
     def __enter__(self) -> Self:
         return self
@@ -258,7 +261,10 @@ class Collector:
         """The tally worked out again from the stored reports; it must be the one that ``tally`` gives."""
         total, randomizer = Tally.empty(self.collection, epoch), self.collection.randomizer
         for part in self.store.reports(epoch):
-            state = randomizer.accumulate(randomizer.unpack(_rows([payload for _, payload in part])))
+            payloads = [payload for _, payload in part]
+            if any(len(payload) != randomizer.payload_bytes for payload in payloads):
+                raise damaged(self.store.path)
+            state = randomizer.accumulate(randomizer.unpack(_rows(payloads)))
             total = total + replace(total, state=state, reports=len(part))
         return total
 

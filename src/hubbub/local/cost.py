@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from hubbub.local._memories import memory_of
-from hubbub.local.lifetime import Spent
+from hubbub.local.lifetime import Caps, Spent, price_of
 from hubbub.terms import ApproximateDP, Event, NoBound, PureDP, PureStep, Receipt, Repeat
 
 if TYPE_CHECKING:
@@ -33,6 +33,19 @@ def whole_life(collection: Collection) -> Spent:
         memos=min(kinds, collection.epochs),
         again=memory.again,
     )
+
+
+def silent_from(collection: Collection) -> int | None:
+    """The first epoch in which a client that reported in all before it may have to say nothing; None if there is none.
+
+    The collection's ``lifetime`` and the caps that clients have unless they choose others pay for so many reports, or
+    for so many memos.
+    """
+    usual = Caps()
+    paid = int(min(collection.cap, usual.attribute, usual.total) / price_of(collection.randomizer))
+    memory = memory_of(collection.randomizer)
+    most = collection.epochs if memory is None else min(memory.kinds, collection.epochs)
+    return paid if paid < most else None
 
 
 def promise(collection: Collection) -> Measure:

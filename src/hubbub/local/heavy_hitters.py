@@ -38,7 +38,8 @@ class FrequentStrings(Leaflet):
     """The strings that were found, with their shares.
 
     ``candidates`` is how many strings were looked at in the last round: intervals hold for all of them at once.
-    ``null_variance`` is the variance for a string that nobody has.
+    ``variances`` are for the shares among all who reported: the noise, and that each string is counted among the people
+    of the last round alone. ``null_variance`` is the variance for a string that nobody has.
     """
 
     strings: tuple[str, ...]
@@ -198,13 +199,18 @@ class HeavyHitters:
         return FrequentStrings(
             strings=tuple(candidates[i].rstrip(_END) for i in best),
             values=found.values[best],
-            variances=found.variances[best],
+            variances=self._variances(found, count)[best],
             null_variance=found.null_variance,
             count=count,
             candidates=len(candidates),
             rounds=self.rounds,
             epsilon=self.randomizer.epsilon,
         )
+
+    def _variances(self, found: Frequencies, count: int) -> NDArray[np.float64]:
+        """Of the shares among all people: the noise, and that those of the last round are a sample of them."""
+        likely = np.clip(found.values, 0, 1)
+        return np.asarray(found.variances + likely * (1 - likely) * (1 / found.count - 1 / count))
 
     def _full(self, string: object) -> str:
         known = string if isinstance(string, str) and set(string) <= set(self.alphabet) else ""

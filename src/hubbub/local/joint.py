@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -117,11 +118,15 @@ class JointTable:
                 why="There are two ways to report two attributes.",
                 fix="Leave it out for the one with the smaller error.",
             )
-        self.whole: FrequencyRandomizer = level_randomizer(self.epsilon, self.shape[0] * self.shape[1])
         self.halves = tuple(KaryResponse(epsilon=self.epsilon / 2, domain=size) for size in self.shape)
         self.method = method or min(("product", "split"), key=self._rare_variance)
         halves = Compose(tuple(local_step("joint", self.epsilon / 2) for _ in self.halves))
         self.event: Event = local_step("joint", self.epsilon) if self.method == "product" else halves
+
+    @cached_property
+    def whole(self) -> FrequencyRandomizer:
+        """The randomizer of pairs, for the product."""
+        return level_randomizer(self.epsilon, self.shape[0] * self.shape[1])
 
     def randomize(self, rows: Any, columns: Any, *, rng: noise.Source | None = None) -> NDArray[np.int64]:
         """The report of each person: an integer, or rows of two for the split."""

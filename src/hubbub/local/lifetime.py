@@ -20,7 +20,7 @@ from hubbub.explain.leaflet import Json, Leaflet, Section, Table
 from hubbub.explain.words import short
 from hubbub.local._memories import memory_of
 from hubbub.local._randomizer import Randomizer
-from hubbub.terms import positive
+from hubbub.terms import OutOfRange, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,15 @@ class Caps:
     total: Fraction = Fraction(32)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "attribute", positive(self.attribute, name="attribute"))
-        object.__setattr__(self, "total", positive(self.total, name="total"))
+        for name in ("attribute", "total"):
+            cap = exact(getattr(self, name), name=name)
+            if cap <= 0:
+                raise OutOfRange(
+                    f"the cap {name} must be above 0 and is {float(cap):g}.",
+                    why="With a cap of 0 a client would never tell anything.",
+                    fix="Give the most epsilon that may be told, or take no part.",
+                )
+            object.__setattr__(self, name, cap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,8 @@ class Spent:
     Without memory, ``charges`` counts epochs, each at ``epsilon``. With memory it counts the memos for which room was
     reserved when the client joined, and ``memos`` those that were made: what is charged must not depend on how often a
     value changes, or other collections would show it. ``told`` epochs depended on the person's value; in ``silent``
-    ones a cap was reached and the report said nothing. ``again`` is the epsilon of one report given the memo.
+    ones a cap was reached and the report said nothing. ``again`` is the epsilon of one report given the memo, ``delta``
+    what one report has beside epsilon.
     """
 
     collection: str
@@ -54,6 +62,7 @@ class Spent:
     memoised: bool = False
     memos: int = 0
     again: Fraction | None = None
+    delta: Fraction = Fraction(0)
 
     @property
     def charged(self) -> Fraction:
@@ -103,6 +112,11 @@ class Lifetime(Leaflet):
         """Epsilon for everything, also when values changed; None if nothing bounds it."""
         return _sum(each.worst_case for each in self.spent)
 
+    @property
+    def delta(self) -> Fraction:
+        """The chance that all of this fails, at most: Gaussian noise has one, and those of all reports add up."""
+        return sum((each.charges * each.delta for each in self.spent), Fraction(0))
+
     def charged(self, attribute: str | None = None) -> Fraction:
         """What counts against the caps: of one attribute, or of all."""
         return sum((s.charged for s in self.spent if attribute in (None, s.attribute)), Fraction(0))
@@ -125,6 +139,7 @@ class Lifetime(Leaflet):
             f"About values that never changed, all reports together move the odds at most {_fold(self.constant)}; "
             f"about what the values were, {_fold(self.values)}; about everything, also when they changed, "
             f"{_fold(self.worst_case)}.",
+            *([f"With a chance of at most {short(self.delta)} (delta) it is more."] if self.delta else []),
         )
         rows = tuple(
             (each.collection, *(_told(epsilon) for epsilon in (each.constant, each.values, each.worst_case)))
@@ -151,6 +166,7 @@ class Lifetime(Leaflet):
             "constant": float(self.constant),
             "values": float(self.values),
             "worst_case": None if self.worst_case is None else float(self.worst_case),
+            "delta": float(self.delta),
             "caps": {"attribute": float(self.caps.attribute), "total": float(self.caps.total)},
             "collections": [
                 {
@@ -169,7 +185,13 @@ class Lifetime(Leaflet):
 def most_ever(randomizer: Randomizer, epochs: int) -> Fraction:
     """The most that a collection of so many epochs can take from one client if no cap stops it."""
     memory = memory_of(randomizer)
-    return epochs * randomizer.epsilon if memory is None else min(memory.kinds, epochs) * memory.forever
+    return (epochs if memory is None else min(memory.kinds, epochs)) * price_of(randomizer)
+
+
+def price_of(randomizer: Randomizer) -> Fraction:
+    """What is charged at a time: one report, or one memo for ever."""
+    memory = memory_of(randomizer)
+    return randomizer.epsilon if memory is None else memory.forever
 
 
 def _counts(spent: Spent) -> tuple[str, str, str]:

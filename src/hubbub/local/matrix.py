@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.explain.leaflet import Json
+from hubbub.local._pairs import possible
 from hubbub.local._randomizer import FrequencyRandomizer, Randomizer, symbol_bytes
 from hubbub.local._words import WORD, Codes, Words, exp_low
 from hubbub.local.law import exact_law
@@ -50,7 +51,7 @@ class FiniteRandomizer(FrequencyRandomizer):
         super().__init__(epsilon=_epsilon(self.masses), domain=len(self.masses), missing=missing)
         self.symbols = self.state_size = len(self.masses[0])
         self.payload_bytes = symbol_bytes(self.symbols)
-        self._ends = [list(accumulate(row))[:-1] for row in self.masses]
+        self._ends = [[end for end in accumulate(row) if end < WORD] for row in self.masses]
         self.matrix = np.array([[float(Fraction(mass, WORD)) for mass in row] for row in self.masses])
         self.inverse = _inverse(self.matrix)
 
@@ -104,11 +105,11 @@ class FiniteRandomizer(FrequencyRandomizer):
         return np.asarray((self.inverse**2) @ self.matrix.T - (self.inverse @ self.matrix.T) ** 2)
 
     @cached_property
-    def _limits(self) -> Words:
-        return np.array(self._ends, dtype=np.uint64).reshape(self.domain, -1)
+    def _limits(self) -> list[Words]:
+        return [np.array(ends, dtype=np.uint64) for ends in self._ends]
 
     def _variances(self, shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-        return np.asarray(self._spreads @ np.clip(shares, 0, 1) / count)
+        return np.asarray(self._spreads @ possible(shares) / count)
 
     def _respond(self, codes: Codes, words: Words) -> Codes:
         reports = np.empty(len(codes), dtype=np.int64)

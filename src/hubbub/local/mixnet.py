@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from hubbub.local.shuffler import TAKEN, permute, too_few
-from hubbub.terms import OutOfRange, WrongShape, whole
+from hubbub.terms import EmptyInput, OutOfRange, WrongShape, whole
 
 SIZE = 1024  # bytes of a report with its padding, unless agreed otherwise
 _LABEL = b"hubbub mix/1"
@@ -41,9 +41,15 @@ def seal(report: bytes, hops: Sequence[str], *, size: int = SIZE) -> bytes:
     >>> [last.add(envelope) for envelope in first.flush()], last.flush()
     (['taken'], [b'a report'])
     """
-    content = _padded(report, size)
+    if not hops:
+        raise EmptyInput(
+            "there is no hop to seal a report for.",
+            why="What is sealed for nobody can be read by everybody.",
+            fix="Give the public keys of the hops, the first hop's first.",
+        )
+    content = _padded(report, whole(size, name="size"))
     for public in reversed(hops):
-        content = _sealed(content, _public(public))
+        content = _sealed(content, public)
     return content
 
 
@@ -65,7 +71,7 @@ class Hop:
         self.minimum = whole(minimum, name="minimum")
         self.layers = whole(layers, name="layers")
         self._key = X25519PrivateKey.generate()
-        self._length = size + _LENGTH + self.layers * (_KEY + _TAG)
+        self._length = whole(size, name="size") + _LENGTH + self.layers * (_KEY + _TAG)
         self._seen: set[bytes] = set()
         self._waiting: list[bytes] = []
 
@@ -114,11 +120,19 @@ class Hop:
         return _unpadded(content) if self.layers == 1 else content
 
 
-def _sealed(content: bytes, hop: X25519PublicKey) -> bytes:
+def _sealed(content: bytes, hop: str) -> bytes:
     mine = X25519PrivateKey.generate()
     sender = mine.public_key().public_bytes_raw()
-    cipher = _cipher(mine.exchange(hop), sender, hop.public_bytes_raw())
-    return sender + cipher.encrypt(_NONCE, content, _LABEL)
+    try:
+        receiver = bytes.fromhex(hop)
+        secret = mine.exchange(X25519PublicKey.from_public_bytes(receiver))  # refuses keys with one secret for all
+    except ValueError as error:
+        raise WrongShape(
+            "the public key of a hop is 64 hexadecimal digits, as X25519 makes them.",
+            why="A report sealed for another key could be opened by nobody, or by everybody.",
+            fix="Give the hop's public_key as it is announced.",
+        ) from error
+    return sender + _cipher(secret, sender, receiver).encrypt(_NONCE, content, _LABEL)
 
 
 def _cipher(secret: bytes, sender: bytes, receiver: bytes) -> ChaCha20Poly1305:
@@ -140,14 +154,3 @@ def _unpadded(content: bytes) -> bytes | None:
     length = int.from_bytes(content[:_LENGTH], "little")
     rest = content[_LENGTH:]
     return rest[:length] if length <= len(rest) and not any(rest[length:]) else None
-
-
-def _public(text: str) -> X25519PublicKey:
-    try:
-        return X25519PublicKey.from_public_bytes(bytes.fromhex(text))
-    except ValueError as error:
-        raise WrongShape(
-            "the public key of a hop is 64 hexadecimal digits.",
-            why="A report sealed for another key could be opened by nobody, or by the wrong one.",
-            fix="Give the hop's public_key as it is announced.",
-        ) from error

@@ -17,6 +17,8 @@ from hubbub.explain.leaflet import Figure, Json, Leaflet, Section, Table
 from hubbub.explain.words import out_of_100, short
 from hubbub.local import cost
 from hubbub.local._estimates import Estimate, Frequencies, MeanEstimate
+from hubbub.local._memories import memory_of
+from hubbub.local.lifetime import Caps
 from hubbub.local.postprocess import simplex
 
 if TYPE_CHECKING:
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 FAKES = (0.001, 0.01, 0.05, 0.1)
 BARS, ROWS = 20, 100  # values in the picture, and in the table
 DELTA = Fraction(1, 10**6)  # of what shuffling adds
+_NOTHING_ADDED = (
+    "Reports come through a shuffler. No smaller epsilon is claimed for that: reports that name their client's own "
+    "hash function or cohort in every epoch can be linked behind it, and for Gaussian noise no bound is worked out."
+)
 _REASONS = {
     "malformed": "not a report at all",
     "version": "another version of the format",
@@ -95,8 +101,11 @@ class Page(Leaflet):
 
     def sections(self) -> tuple[Section, ...]:
         """The page, part by part."""
-        found = (self._waiting(),) if self.estimate is None else (self._answer(self.estimate), _trust(self.estimate))
-        return (*found, self._cost(), self._came())
+        if self.estimate is None:
+            return self._waiting(), self._cost(), self._came()
+        silent = cost.silent_from(self.collection)
+        past = (_past(self.collection, self.epoch),) if silent is not None and self.epoch >= silent else ()
+        return self._answer(self.estimate), *past, _trust(self.estimate), self._cost(), self._came()
 
     def to_json(self) -> dict[str, Json]:
         """The same as data."""
@@ -117,6 +126,7 @@ class Page(Leaflet):
                 "worst_case": None if spent.worst_case is None else float(spent.worst_case),
                 "shuffled": self._shuffled_json(),
             },
+            "silent_from": cost.silent_from(self.collection),
             "epochs": {str(epoch): count for epoch, count in self.epochs.items()},
             "refused": dict(self.refused),
             "receipt": None if self.receipt is None else self.receipt.sequence,
@@ -210,8 +220,7 @@ class Page(Leaflet):
 
     def _cost(self) -> Section:
         once, spent = self.collection.randomizer.epsilon, cost.whole_life(self.collection)
-        shuffle = [] if self.shuffled is None else [(f"one report, among {self.shuffled:,} shuffled", self._through())]
-        rows = (("one report", short(once)), *shuffle, *_life(spent))
+        rows = (("one report", short(once)), *self._through(), *_life(spent))
         told = cost.promise(self.collection).words()
         ledger = "Charged to no ledger."
         if self.receipt is not None:
@@ -222,17 +231,24 @@ class Page(Leaflet):
             f"was is right at most {out_of_100(explain.epsilon(once).belief(0.5))} times; without it, 50. That holds "
             "against everybody, this collector included.",
             f"Lifetime of the collection: {epochs}, {told}. {ledger}",
+            *([_NOTHING_ADDED] if self.shuffled is not None and self._shuffled_json() is None else []),
         )
         return Section("What it costs one person", words, Table(("for", "epsilon"), rows))
 
-    def _through(self) -> str:
+    def _through(self) -> list[tuple[str, str]]:
         told = self._shuffled_json()
-        assert told is not None
-        return f"{told['epsilon']:.3g} (delta {short(DELTA)})"
+        if told is None:
+            return []
+        return [(f"one report, among {self.shuffled:,} shuffled", f"{told['epsilon']:.3g} (delta {short(DELTA)})")]
 
     def _shuffled_json(self) -> dict[str, Any] | None:
-        """What shuffling makes of one report: only where reports come through a shuffler."""
-        if self.shuffled is None:
+        """What shuffling makes of one report: only where reports come through a shuffler, and only where it is known.
+
+        A client with a memory shows the same hash function or cohort in every epoch: once it is known whose it is, the
+        shuffler hides nothing any more. For noise with a delta no bound is worked out.
+        """
+        linked = self.collection.epochs > 1 and memory_of(self.collection.randomizer) is not None
+        if self.shuffled is None or linked or hasattr(self.collection.randomizer, "delta"):
             return None
         epsilon = _amplified(self.collection.randomizer, self.shuffled)
         return {"batch": self.shuffled, "epsilon": epsilon, "delta": float(DELTA)}
@@ -276,6 +292,21 @@ def _amplified(randomizer: Randomizer, batch: int) -> float:
     from hubbub.local.shuffle import amplify
 
     return float(amplify(randomizer, n=batch, delta=DELTA).epsilon)
+
+
+def _past(collection: Collection, epoch: int) -> Section:
+    """Reports past a cap say nothing, and nobody can tell which those are."""
+    paid, usual, memory = cost.silent_from(collection), Caps(), memory_of(collection.randomizer)
+    what = f"{paid:,} reports" if memory is None else f"{paid:,} of {memory.kinds:,} remembered answers"
+    words = (
+        f"This collection takes an epsilon of {short(collection.cap)} from a person at most, and clients keep to "
+        f"{short(usual.attribute)} for one attribute unless they were told otherwise. That pays for {what}. Past it, "
+        "clients go on with reports that say nothing.",
+        f"So in epoch {epoch} some reports, or all of them, may be about nobody's answer. They draw estimates toward "
+        "an even spread (a mean: away from the truth), and the intervals do not hold that. Nobody can tell which they "
+        "are.",
+    )
+    return Section("Some reports may say nothing", words)
 
 
 def _trust(estimate: Estimate) -> Section:

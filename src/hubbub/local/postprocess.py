@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hubbub.explain.charts import Bar, bar_chart, percentage
 from hubbub.explain.leaflet import Figure, Json, Leaflet, Section, Table
 from hubbub.local._estimates import Frequencies
-from hubbub.local._pairs import likely
+from hubbub.local._pairs import possible
 from hubbub.local.kary import KaryResponse
 from hubbub.local.matrix import FiniteRandomizer
 from hubbub.terms import NotProved, WrongShape, positive, whole
@@ -83,8 +83,7 @@ def simplex(frequencies: Frequencies) -> Processed:
     >>> bool(shares.values.min() >= 0), round(float(shares.values.sum()), 6), shares.label
     (True, 1.0, 'biased')
     """
-    shifted = frequencies.values + (1 - frequencies.values.sum()) / frequencies.values.size
-    return Processed(likely(shifted), frequencies.count, "projection to the simplex")
+    return Processed(possible(frequencies.values), frequencies.count, "projection to the simplex")
 
 
 def iterative_bayes(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hubbub.explain.leaflet import Json
 from hubbub.local._bits import Bits, bit_counts, padding_is_zero
 from hubbub.local._hashes import bucket_many
+from hubbub.local._pairs import possible
 from hubbub.local._randomizer import FrequencyRandomizer
 from hubbub.local._values import domain_of, epsilon_of
 from hubbub.local._words import (
@@ -67,6 +68,8 @@ class Rappor(Bits, FrequencyRandomizer):
         super().__init__(epsilon=epsilon, domain=domain_of(domain, most=_MOST), missing=missing)
         self.report_epsilon = _single(report_epsilon, self.epsilon)
         self.bits, self.hashes, self.cohorts = _sizes(bits, hashes, cohorts)
+        if self.bits * self.cohorts < self.domain:
+            raise self._too_few()
         share = 2 * self.hashes  # bits in which two values differ, at most
         self._permanent = threshold(exp_low(self.epsilon / share))
         self._instant = _second(self._permanent, exp_low(self.report_epsilon / share))
@@ -107,6 +110,10 @@ class Rappor(Bits, FrequencyRandomizer):
             table[c, :-1], table[c, -1] = bit_counts(mine, self.bits), len(mine)
         return table.ravel()
 
+    def check(self) -> None:
+        """Solve the equations beforehand: refused if some values could not be told apart."""
+        _ = self._solution
+
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """Least squares: the shares that explain the bits best, in units of reports that would support them."""
         table = state.reshape(self.cohorts, self.bits + 1)
@@ -139,7 +146,7 @@ class Rappor(Bits, FrequencyRandomizer):
         return [cuts(self.cohorts), *([coins[0]] * self.bits), *([coins[1]] * self.bits)]
 
     def _variances(self, shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-        return np.asarray(self._noise(count) + self._mixing @ np.clip(shares, 0, 1) / count)
+        return np.asarray(self._noise(count) + self._mixing @ possible(shares) / count)
 
     def _noise(self, count: int) -> NDArray[np.float64]:
         """The variance that the flipped bits make."""
@@ -157,12 +164,15 @@ class Rappor(Bits, FrequencyRandomizer):
         design = self._design
         gram = design.T @ design
         if np.linalg.matrix_rank(gram, hermitian=True) < self.domain:
-            raise OutOfRange(
-                "these Bloom filters cannot tell all values apart.",
-                why=f"{self.cohorts} cohorts of {self.bits} bits are too few for {self.domain} values.",
-                fix="Give more bits or more cohorts.",
-            )
+            raise self._too_few()
         return np.asarray(np.linalg.solve(gram, design.T))
+
+    def _too_few(self) -> OutOfRange:
+        return OutOfRange(
+            "these Bloom filters cannot tell all values apart.",
+            why=f"{self.cohorts} cohorts of {self.bits} bits are too few for {self.domain} values.",
+            fix="Give more bits or more cohorts.",
+        )
 
     @cached_property
     def _mixing(self) -> NDArray[np.float64]:
@@ -195,7 +205,7 @@ def _second(permanent: int, odds: Fraction) -> int:
 
 
 def _single(report_epsilon: object, epsilon: Fraction) -> Fraction:
-    single = epsilon / 2 if report_epsilon is None else epsilon_of(report_epsilon, name="report_epsilon")
+    single = epsilon_of(epsilon / 2 if report_epsilon is None else report_epsilon, name="report_epsilon")
     if single >= epsilon:
         raise OutOfRange(
             "report_epsilon must be below epsilon.",

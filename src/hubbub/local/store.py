@@ -7,7 +7,9 @@
     refusals   how many reports were refused, by reason; the reports themselves are not kept
     tokens     how many reports a token has sent in an epoch, so that no token floods it
 
-No address, no program's name and no time is written: an epoch is all that is known of when a report came.
+No address, no program's name and no time is written: an epoch is all that is known of when a report came. The log that
+SQLite writes ahead is cut off after every turn, because it would show which reports came together, and in which order.
+Within a page of the file, the places of rows may still show it; ``tidy`` writes the file anew, in the order of the ids.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local._store_file import FORMAT, MARK, check, connected, reserve, told, unavailable
-from hubbub.terms import Receipt, from_json, to_json
+from hubbub.local._store_file import FORMAT, MARK, check, connected, damaged, erase_log, reserve, told
+from hubbub.terms import HubbubError, Receipt, SourceUnavailable, from_json, to_json
 
 PIECE = 512  # counters of the state in one row: a page
 _NEW_REPORT = "INSERT INTO reports VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
@@ -68,10 +70,15 @@ class Store:
         self.path = Path(path)
         self._lock = threading.RLock()
         if not self.path.exists():
-            raise unavailable(self.path, "no file is there")
+            raise SourceUnavailable(
+                f"there is no store at {self.path}.",
+                why="A store is a file that is made once, for one collection.",
+                fix="Check the name, or make one: hubbub.local.Store.create, or `hubbub collect init`.",
+            )
         with told(self.path):
             self._connection = connected(self.path)
             check(self._connection, self.path)
+            erase_log(self._connection)
 
     @classmethod
     def create(cls, path: str | Path, *, configuration: str, public_key: str) -> Store:
@@ -120,7 +127,10 @@ class Store:
     def receipt(self) -> Receipt | None:
         """The ledger's receipt for the whole collection, if it was charged."""
         found = self._about("receipt")
-        return from_json(json.loads(found)) if found else None
+        try:
+            return from_json(json.loads(found)) if found else None
+        except (ValueError, KeyError, TypeError, AttributeError, HubbubError):
+            raise damaged(self.path) from None
 
     def keep_receipt(self, receipt: Receipt) -> None:
         """Keep the ledger's receipt beside what was collected under it."""
@@ -144,6 +154,13 @@ class Store:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+            erase_log(self._connection)
+
+    def tidy(self) -> None:
+        """Write the file anew, so that not even its layout shows in which order reports came."""
+        with self._lock, told(self.path):
+            self._connection.execute("VACUUM")
+            erase_log(self._connection)
 
     # ------------------------------------------------------------ reading
 
@@ -163,8 +180,10 @@ class Store:
             try:
                 count = sum(reports for _, reports in self._rows("SELECT * FROM totals WHERE epoch = ?", epoch))
                 for piece, counts in self._rows("SELECT piece, counts FROM tallies WHERE epoch = ?", epoch):
-                    found = np.frombuffer(counts, dtype="<i8")
-                    state[piece * PIECE : piece * PIECE + len(found)] = found
+                    place = state[piece * PIECE : (piece + 1) * PIECE]
+                    if piece < 0 or len(counts) != place.nbytes:
+                        raise damaged(self.path)
+                    place[:] = np.frombuffer(counts, dtype="<i8")
             finally:
                 self._connection.execute("COMMIT")
         return state, count
@@ -249,7 +268,7 @@ class Turn:
         """Write a fact about the collection."""
         self._cursor.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
-    def forget_tokens(self, *, but: Iterable[int]) -> None:
-        """Delete what is known of tokens in all epochs but these."""
+    def forget_tokens(self, *, but: Iterable[int]) -> int:
+        """Delete what is known of tokens in all epochs but these: how many rows that were."""
         kept = ",".join(str(int(epoch)) for epoch in but)
-        self._cursor.execute(f"DELETE FROM tokens WHERE epoch NOT IN ({kept})")  # noqa: S608 - whole numbers
+        return self._cursor.execute(f"DELETE FROM tokens WHERE epoch NOT IN ({kept})").rowcount  # noqa: S608 - numbers

@@ -73,8 +73,11 @@ class Tally:
         try:
             if document["kind"] != KIND:
                 raise ValueError("another kind of document")
-            digest, epoch, reports = bytes.fromhex(document["digest"]), int(document["epoch"]), int(document["reports"])
-            state = np.array(document["state"], dtype=np.int64)
+            digest, numbers = bytes.fromhex(document["digest"]), document["state"]
+            epoch, reports = document["epoch"], document["reports"]
+            if not all(type(number) is int for number in (epoch, reports, *numbers)):
+                raise ValueError("another number than a whole one")
+            state = np.array(numbers, dtype=np.int64)
         except (KeyError, TypeError, ValueError, OverflowError):
             raise _unreadable() from None
         if digest != collection.digest:
@@ -83,7 +86,9 @@ class Tally:
                 why="Counts mean something only under the parameters under which they were reported.",
                 fix="Give the configuration that the tally was collected under.",
             )
-        if state.shape != (collection.randomizer.state_size,) or reports < 0 or not 0 <= epoch < collection.epochs:
+        randomizer = collection.randomizer
+        counted = randomizer.symbols is None or (state.min(initial=0) >= 0 and int(state.sum()) == reports)
+        if state.shape != (randomizer.state_size,) or reports < 0 or not 0 <= epoch < collection.epochs or not counted:
             raise _unreadable()
         return cls(collection, epoch, state, reports)
 

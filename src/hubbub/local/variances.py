@@ -145,13 +145,7 @@ class LocalVariance:
 
     def estimate(self, reports: Any) -> VarianceEstimate:
         """The variance, from the reports of many people."""
-        rows = np.asarray(reports)
-        if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
-            raise BadReport(
-                "rows of two integers were expected.",
-                why="A report names its moment, or has both.",
-                fix="Give what randomize() returned.",
-            )
+        rows = _pairs(reports, "A report names its moment, or has both.")
         if self.split == "both":
             told, shared = [rows[:, 0], rows[:, 1]], True
         else:
@@ -188,6 +182,16 @@ class LocalVariance:
     def _common(self, first: MeanEstimate) -> float:
         """The most that the people's own spread can be of the first moment's variance."""
         return min(1.0, float(self.upper - self.lower) ** 2 / 4 / first.count / first.variance)
+
+
+def _pairs(reports: Any, why: str) -> NDArray[np.int64]:
+    """Reports as rows of two integers."""
+    rows = np.asarray(reports)
+    if not rows.size:
+        raise no_reports()
+    if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
+        raise BadReport("rows of two integers were expected.", why=why, fix="Give what randomize() returned.")
+    return rows
 
 
 def _mean(randomizer: Hybrid, reports: NDArray[np.int64]) -> MeanEstimate:
@@ -239,7 +243,14 @@ class Means:
 
     def estimate(self, reports: Any) -> dict[str, MeanEstimate]:
         """The mean of each attribute, from the reports of many people."""
-        rows = np.asarray(reports)
+        rows = _pairs(reports, "A report names its attribute, and what was reported about it.")
+        if rows[:, 0].min() < 0 or rows[:, 0].max() >= len(self.randomizers):
+            raise BadReport(
+                "a report is about an attribute that there is none of.",
+                why="Attributes are numbered in the order of bounds=.",
+                fix="Estimate with the bounds under which the reports were made.",
+                reason="domain",
+            )
         return {
             name: _mean(randomizer, rows[rows[:, 0] == place, 1])
             for place, (name, randomizer) in enumerate(self.randomizers.items())

@@ -86,13 +86,9 @@ class PrivUnitG(Randomizer):
 
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> Floats:
         """Vectors in the unit ball: longer ones are shortened, NaN and infinities count as 0."""
-        array = np.array(values, dtype=np.float64)
+        array = self._numbers(values)
         if array.ndim != 2 or array.shape[1] != self.dimension:
-            raise WrongShape(
-                f"rows of {self.dimension} coordinates were expected.",
-                why="Each row is the vector of one person.",
-                fix="Give a list of vectors, also for one person.",
-            )
+            raise self._wrong_shape()
         array = np.where(np.isfinite(array), array, 0.0)
         longest = np.maximum(np.abs(array).max(axis=1, keepdims=True), 1.0)  # so that squares do not overflow
         shorter = array / longest
@@ -101,9 +97,21 @@ class PrivUnitG(Randomizer):
 
     def randomize(self, values: Any, *, rng: noise.Source | None = None) -> Any:
         """The report of each person in a list of vectors; of one person if one vector is given."""
-        if np.ndim(values) == 1:
-            return int(super().randomize([values], rng=rng)[0])
-        return super().randomize(values, rng=rng)
+        array = self._numbers(values)
+        return int(super().randomize([array], rng=rng)[0]) if array.ndim == 1 else super().randomize(array, rng=rng)
+
+    def _numbers(self, values: Any) -> Floats:
+        try:
+            return np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise self._wrong_shape() from None
+
+    def _wrong_shape(self) -> WrongShape:
+        return WrongShape(
+            f"rows of {self.dimension} numbers were expected.",
+            why="Each row is the vector of one person.",
+            fix="Give a list of vectors, also for one person.",
+        )
 
     def respond(self, values: Sequence[Any] | NDArray[Any], words: Words) -> Codes:
         """The reports that these vectors and these words lead to."""

@@ -133,12 +133,14 @@ def pack_batch(reports: Sequence[bytes]) -> bytes:
 def parse_batch(collection: Collection, data: bytes) -> Batch:
     """The reports of a frame: those that can be taken, and the reasons of the others.
 
-    A frame whose length is not what it says is refused as a whole.
+    A frame whose length is not what it says, or whose reports have another length than the collection's, is refused as
+    a whole.
     """
     rows = _rows(data)
-    if rows.shape[1] != HEADER + collection.randomizer.payload_bytes:
-        return _none(collection, {place: _reason_of_length(row.tobytes()) for place, row in enumerate(rows)})
-    return _checked(collection, rows)
+    size = HEADER + collection.randomizer.payload_bytes
+    if len(rows) and rows.shape[1] != size:
+        raise bad_report(_reason_of_length(rows[0].tobytes()))
+    return _checked(collection, rows.reshape(-1, size))
 
 
 def parse_json_batch(collection: Collection, document: object) -> Batch:
@@ -204,7 +206,6 @@ def _checked(collection: Collection, rows: NDArray[np.uint8]) -> Batch:
     """Rows of the right length, checked field by field; the first reason that applies is the one that is told."""
     fixed = np.frombuffer(_fixed(collection), dtype=np.uint8)
     epochs = np.ascontiguousarray(rows[:, 12:16]).view("<u4")[:, 0].astype(np.uint32)
-    reasons = np.full(len(rows), "", dtype=object)
     tests: list[tuple[str, Callable[[], NDArray[np.bool_]]]] = [
         ("malformed", lambda: _same(rows, fixed, 0, 3) & _same(rows, fixed, 5, 8)),
         ("version", lambda: _same(rows, fixed, 3, 4)),
@@ -215,26 +216,22 @@ def _checked(collection: Collection, rows: NDArray[np.uint8]) -> Batch:
         ("epoch", lambda: epochs < collection.epochs),
         ("domain", lambda: collection.randomizer.valid(np.ascontiguousarray(rows[:, HEADER:]))),
     ]
-    for reason, passed in reversed(tests):
-        reasons[~passed()] = reason
-    places = np.flatnonzero(reasons == "")
+    failed = np.full(len(rows), len(tests), dtype=np.uint8)  # the number of the first test that is not passed
+    for number, (_, passed) in reversed(list(enumerate(tests))):
+        failed[~passed()] = number
+    places, bad = np.flatnonzero(failed == len(tests)), np.flatnonzero(failed < len(tests))
     return Batch(
         epochs=epochs[places],
         ids=rows[places, 48:HEADER],
         payloads=rows[places, HEADER:],
         places=places,
-        rejected={int(place): str(reasons[place]) for place in np.flatnonzero(reasons != "")},
+        rejected={place: tests[number][0] for place, number in zip(bad.tolist(), failed[bad].tolist(), strict=True)},
     )
 
 
 def _same(rows: NDArray[np.uint8], fixed: NDArray[np.uint8], start: int, stop: int) -> NDArray[np.bool_]:
     equal: NDArray[np.bool_] = (rows[:, start:stop] == fixed[start:stop]).all(axis=1)
     return equal
-
-
-def _none(collection: Collection, rejected: dict[int, str]) -> Batch:
-    empty = np.empty((0, HEADER + collection.randomizer.payload_bytes), dtype=np.uint8)
-    return _moved(_checked(collection, empty), np.empty(0, dtype=np.int64), rejected)
 
 
 def _moved(batch: Batch, places: NDArray[np.int64], rejected: dict[int, str]) -> Batch:

@@ -87,6 +87,12 @@ def aim(
     outside = _known(chosen, person, hidden.name, known)
     wanted = _value(hidden, value)
     people = _people(engine, chosen, person, (*dict.fromkeys((*outside, *_keyed(chosen), hidden.name)),))
+    if not people.num_rows:
+        raise Unsuitable(
+            f"there is nobody in {chosen.name!r}.",
+            why="Every attack is about people.",
+            fix="Choose another table with --table.",
+        )
     text = f"SELECT COUNT(*) FROM {quoted(chosen.name)} WHERE {wanted.condition}"  # noqa: S608
     return Target(dataset, chosen, person, outside, wanted, people, int(engine.rows(text)[0][0]))
 
@@ -124,7 +130,7 @@ def _value(column: Column, text: str | None) -> Secret:
     assert column.values
     if text is None:
         return Secret(column.name, column.values[0])
-    found = next((value for value in column.values if str(value) == text), None)
+    found = next((value for value in column.values if text in _spellings(value)), None)
     if found is None:
         raise Unsuitable(
             f"{text!r} is no declared value of {column.name!r}.",
@@ -132,6 +138,11 @@ def _value(column: Column, text: str | None) -> Secret:
             fix=f"One of {', '.join(map(str, column.values))}.",
         )
     return Secret(column.name, found)
+
+
+def _spellings(value: object) -> tuple[str, ...]:
+    """A value as it may be typed: yes or no as Python and as descriptors write them."""
+    return (str(value), str(value).lower()) if isinstance(value, bool) else (str(value),)
 
 
 def _known(table: Table, person: str, secret: str, names: Sequence[str]) -> tuple[str, ...]:

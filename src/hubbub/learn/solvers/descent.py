@@ -12,7 +12,7 @@ from hubbub.learn.engine import Descent, train
 from hubbub.learn.plans import plan
 from hubbub.learn.sampling import FullBatch, step_of
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
-from hubbub.learn.solvers.problem import Problem, Solution
+from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.learn.solvers.sets import ConvexSet
 from hubbub.noise import Source
 from hubbub.terms import ApproximateDP, Guarantee, Neighbours, exact, fraction_of, positive, whole
@@ -65,5 +65,5 @@ def gradient_descent(
         project=domain.project,
         rng=rng,
     )
-    promise = Guarantee(price, neighbours=Neighbours.ADD_REMOVE, caveats=("The number of rows counts as public.",))
+    promise = Guarantee(price, neighbours=Neighbours.ADD_REMOVE, caveats=(ROWS_ARE_PUBLIC, *CAVEATS))
     return Solution(weights / problem.norm, run, promise)

@@ -18,7 +18,7 @@ from hubbub.accounting.gaussian import delta_of
 from hubbub.learn.network import Floats
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.minimise import Objective
-from hubbub.learn.solvers.problem import Problem, Solution
+from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.mechanisms import Gaussian
 from hubbub.noise import Source
 from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, exact, fraction_of, positive
@@ -65,7 +65,7 @@ def objective_perturbation(
     theta = Objective(problem, weight, linear, _TOLERANCE).minimise(X, y)
     weights = np.asarray(hide.release(theta, rng=rng))
     step = ApproximateStep(mechanism="objective-perturbation", epsilon=main.epsilon, delta=main.delta)
-    promise = Guarantee(price, caveats=("The number of rows counts as public.",))
+    promise = Guarantee(price, caveats=(ROWS_ARE_PUBLIC, *CAVEATS))
     return Solution(weights / problem.norm, Compose((step, hide.event)), promise)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.minimise import Objective
-from hubbub.learn.solvers.problem import Problem, Solution
+from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.mechanisms import Gaussian
 from hubbub.noise import Source
 from hubbub.terms import ApproximateDP, Guarantee, fraction_of, positive
@@ -44,5 +44,5 @@ def output_perturbation(
     release = Gaussian(sensitivity=moved, epsilon=price.epsilon, delta=price.delta, dimension=problem.inputs)
     theta = Objective(problem, weight, np.zeros(problem.inputs), TOLERANCE).minimise(X, y)
     weights = np.asarray(release.release(theta, rng=rng))
-    promise = Guarantee(price, caveats=("The number of rows counts as public.",))
+    promise = Guarantee(price, caveats=(ROWS_ARE_PUBLIC, *CAVEATS))
     return Solution(weights / problem.norm, release.event, promise)

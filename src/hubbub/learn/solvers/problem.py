@@ -16,6 +16,8 @@ from hubbub.learn.solvers.losses import Loss
 from hubbub.terms import Event, Guarantee, positive
 
 _CLASSES = np.array([-1, 1])
+ROWS_ARE_PUBLIC = "The number of rows counts as public."
+CAVEATS = ("Running time is not covered.", "Charged to no ledger.")
 
 
 @dataclass(frozen=True, slots=True)

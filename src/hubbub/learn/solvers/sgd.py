@@ -20,7 +20,7 @@ from hubbub.learn.network import Examples, Floats
 from hubbub.learn.plans import plan, planned
 from hubbub.learn.sampling import FixedBatch, batches, step_of
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
-from hubbub.learn.solvers.problem import Problem, Solution
+from hubbub.learn.solvers.problem import CAVEATS, Problem, Solution
 from hubbub.learn.solvers.sets import ConvexSet
 from hubbub.terms import (
     ApproximateDP,
@@ -94,7 +94,7 @@ def projected_sgd(
     times = problem.rows**2 if steps is None else whole(steps, name="steps")
     run, event = _run(problem, domain, price, times, noise)
     weights = _descend(problem, problem.read(X, y), run, domain, rng)
-    return Solution(weights / problem.norm, event, Guarantee(price, neighbours=Neighbours.REPLACE))
+    return Solution(weights / problem.norm, event, Guarantee(price, neighbours=Neighbours.REPLACE, caveats=CAVEATS))
 
 
 def _run(problem: Problem, domain: ConvexSet, price: ApproximateDP, times: int, noise: str) -> tuple[Repeat, Event]:

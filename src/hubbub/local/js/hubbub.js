@@ -21,6 +21,9 @@ const SLACK = 1e-9; // of the check in doubles that thresholds keep epsilon
 /** A configuration that is unreadable, unsigned, or not the one that was meant. */
 export class BadCollection extends Error {}
 
+/** A memory that was damaged: never taken for an empty one. */
+export class BadMemory extends Error {}
+
 /** A report, or a frame of reports, that cannot be read. */
 export class BadReport extends Error {}
 
@@ -30,7 +33,9 @@ const toBig = (number) => BigInt(number);
 const below = (word, k) => Number((word * toBig(k)) >> 64n);
 const bitLength = (number) => (number === 0 ? 0 : number.toString(2).length);
 const bytesFor = (symbols) => Math.max(1, Math.ceil(bitLength(symbols - 1) / 8));
+const chance = (threshold) => Number(threshold) / Number(WORD);
 const odds = (threshold) => Number(threshold) / Number(WORD - threshold);
+const logOdds = (threshold) => Math.abs(Math.log(odds(threshold))); // the loss of a coin, whichever way it leans
 const parity = (number) => {
   let odd = 0;
   for (let left = number; left > 0; left = Math.floor(left / 2)) odd ^= left % 2;
@@ -57,9 +62,14 @@ function wordsOf(bytes) {
   return Array.from({ length: bytes.byteLength / 8 }, (_, i) => view.getBigUint64(8 * i, true));
 }
 
-/** Rational numbers "a" or "a/b", as pairs of BigInt. */
+const isText = (pattern) => (value) => typeof value === "string" && pattern.test(value);
+const isWhole = (number, least, most) => Number.isSafeInteger(number) && number >= least && number <= most;
+const must = (holds, words) => { if (!holds) throw new BadCollection(words); };
+
+/** Rational numbers "a" or "a/b" above 0, as pairs of BigInt. */
+const isRational = isText(/^0*[1-9][0-9]{0,39}(\/0*[1-9][0-9]{0,39})?$/);
 function rational(text) {
-  if (!/^[0-9]{1,40}(\/[0-9]{1,40})?$/.test(text)) throw new BadCollection("a number is not a rational");
+  must(isRational(text), "a number is not a rational above 0");
   const [top, bottom = "1"] = text.split("/");
   return [BigInt(top), BigInt(bottom)];
 }
@@ -99,14 +109,11 @@ function bucket(seed, code, buckets) {
 
 const numeric = (value) => (typeof value === "bigint" || typeof value === "boolean" ? Number(value) : value);
 
-const frequency = (p, domain = p.domain) => ({
-  domain,
-  missing: p.missing,
-  code: (value) => {
-    const number = numeric(value);
-    return Number.isInteger(number) && number >= 0 && number < domain ? number : p.missing;
-  },
-});
+const frequency = (p, domain = p.domain) => {
+  const known = (number) => isWhole(number, 0, domain - 1);
+  must(isWhole(domain, 2, 2 ** 24) && known(p.missing), "its domain is none, or what counts as missing is not in it");
+  return { domain, missing: p.missing, code: (value) => (known(numeric(value)) ? numeric(value) : p.missing) };
+};
 
 const keepOr = (value, k, keep, coin, word) => {
   if (coin < keep) return value;
@@ -114,26 +121,29 @@ const keepOr = (value, k, keep, coin, word) => {
   return other + (other >= value ? 1 : 0);
 };
 
+/** The loss of keeping one of k values, or else taking one of the others. */
+const keptLoss = (keep, k) => Math.abs(Math.log(odds(keep) * (k - 1)));
+
 function binary(p, [keep]) {
   const report = (code, [coin]) => toBytes(coin < keep ? code : 1 - code, 1);
-  return { ...frequency(p, 2), words: 1, size: 1, loss: Math.log(odds(keep)), report };
+  return { ...frequency(p, 2), words: 1, size: 1, loss: logOdds(keep), report };
 }
 
 function sign(p, [keep]) {
   const code = (value) => ([1, -1].includes(numeric(value)) ? numeric(value) : p.missing) === 1 ? 1 : 0;
   const report = (number, [coin]) => toBytes(coin < keep ? number : 1 - number, 1);
-  return { missing: p.missing, code, words: 1, size: 1, loss: Math.log(odds(keep)), report };
+  return { missing: p.missing, code, words: 1, size: 1, loss: logOdds(keep), report };
 }
 
 function kary(p, [keep]) {
   const size = bytesFor(p.domain);
   const report = (code, [coin, word]) => toBytes(keepOr(code, p.domain, keep, coin, word), size);
-  return { ...frequency(p), words: 2, size, loss: Math.log(odds(keep) * (p.domain - 1)), report };
+  return { ...frequency(p), words: 2, size, loss: keptLoss(keep, p.domain), report };
 }
 
 function unary(p, [own, other]) {
   const report = (code, words) => packBits(words.map((word, i) => word < (i === code ? own : other)));
-  const loss = Math.log(odds(own) / odds(other));
+  const loss = Math.abs(Math.log(odds(own) / odds(other)));
   return { ...frequency(p), words: p.domain, size: Math.ceil(p.domain / 8), loss, report };
 }
 
@@ -143,7 +153,7 @@ function hashing(p, [keep]) {
     const seed = Number(first >> 32n);
     return toBytes(seed + 2 ** 32 * keepOr(bucket(seed, code, p.buckets), p.buckets, keep, coin, word), size);
   };
-  return { ...frequency(p), words: 3, size, loss: Math.log(odds(keep) * (p.buckets - 1)), report };
+  return { ...frequency(p), words: 3, size, loss: keptLoss(keep, p.buckets), report };
 }
 
 function hadamard(p, [keep]) {
@@ -155,7 +165,7 @@ function hadamard(p, [keep]) {
     const even = parity(row & column) === 0;
     return toBytes(even === coin < keep ? column : column ^ (row & -row), size);
   };
-  return { ...frequency(p), words: 2, size, loss: Math.log(odds(keep)), report };
+  return { ...frequency(p), words: 2, size, loss: logOdds(keep), report };
 }
 
 function onebit(p, [keep]) {
@@ -165,7 +175,7 @@ function onebit(p, [keep]) {
     const column = Number(word >> toBig(64 - bits));
     return toBytes(2 * column + (parity(code & column) ^ (coin < keep ? 0 : 1)), size);
   };
-  return { ...frequency(p), words: 2, size, loss: Math.log(odds(keep)), report };
+  return { ...frequency(p), words: 2, size, loss: logOdds(keep), report };
 }
 
 function subset(p, [inside]) {
@@ -181,11 +191,12 @@ function subset(p, [inside]) {
     chosen[code] = own;
     return packBits(chosen);
   };
-  const loss = Math.log((odds(inside) * (p.domain - p.size)) / p.size);
+  const loss = Math.abs(Math.log((odds(inside) * (p.domain - p.size)) / p.size));
   return { ...frequency(p), words: 1 + p.size, size: Math.ceil(p.domain / 8), loss, report };
 }
 
 function projective(p, [inside]) {
+  must(isPrime(p.order), "the order of its space is not a prime");
   const space = points(p.order, p.domain);
   const size = bytesFor(space.count);
   const report = (code, [coin, word]) => {
@@ -193,8 +204,14 @@ function projective(p, [inside]) {
     const free = near ? space.vector(below(word, space.plane)) : below(word, space.outside);
     return toBytes(space.meet(code, free, near ? 0 : 1), size);
   };
-  const loss = Math.log((odds(inside) * space.outside) / space.plane);
+  const loss = Math.abs(Math.log((odds(inside) * space.outside) / space.plane));
   return { ...frequency(p), words: 2, size, loss, report };
+}
+
+function isPrime(number) {
+  if (!isWhole(number, 2, 2 ** 24)) return false;
+  for (let factor = 2; factor * factor <= number; factor++) if (number % factor === 0) return false;
+  return true;
 }
 
 /** The points of the projective space over the integers modulo `order` that has room for `domain` points. */
@@ -225,15 +242,15 @@ function points(order, domain) {
 function loloha(p, [memoKeep, keep]) {
   const g = p.buckets;
   const size = 4 + bytesFor(g);
-  const [a, b] = [memoKeep, keep].map((threshold) => Number(threshold) / Number(WORD));
-  const [c, d] = [(1 - a) / (g - 1), (1 - b) / (g - 1)];
+  const [a, b] = [memoKeep, keep].map(chance);
+  const [c, d] = [memoKeep, keep].map((threshold) => chance(WORD - threshold) / (g - 1));
   return {
     ...frequency(p),
     size,
-    loss: Math.log((a * b + (g - 1) * c * d) / (a * d + c * b + (g - 2) * c * d)),
+    loss: Math.abs(Math.log((a * b + (g - 1) * c * d) / (a * d + c * b + (g - 2) * c * d))),
     remembers: { forever: p.forever, again: p.again, kinds: g, partWords: 1, memoWords: 2, stepWords: 2 },
-    lossForever: Math.log(odds(memoKeep) * (g - 1)),
-    lossAgain: Math.log(odds(keep) * (g - 1)),
+    lossForever: keptLoss(memoKeep, g),
+    lossAgain: keptLoss(keep, g),
     part: ([word]) => toBig(below(word, p.functions)),
     kind: (part, code) => bucket(part, code, g),
     memo: (part, kind, [coin, word]) => toBig(keepOr(kind, g, memoKeep, coin, word)),
@@ -245,6 +262,7 @@ function loloha(p, [memoKeep, keep]) {
 
 const onGrid = (p, steps) => {
   const [lower, upper, missing] = [p.lower, p.upper, p.missing].map(double);
+  must(lower < upper, "its bounds leave no room between them");
   const code = (value) => {
     const number = numeric(value);
     const known = typeof number === "number" && !Number.isNaN(number) ? number : missing;
@@ -258,7 +276,7 @@ const onTheLine = (top, code, steps) => WORD - top + ((2n * top - WORD) * toBig(
 
 function duchi(p, [top]) {
   const report = (code, [coin]) => toBytes(coin < onTheLine(top, code, STEPS) ? 1 : 0, 1);
-  return { ...onGrid(p, STEPS), words: 1, size: 1, loss: Math.log(odds(top)), report };
+  return { ...onGrid(p, STEPS), words: 1, size: 1, loss: logOdds(top), report };
 }
 
 function place(code, window, stay, coin, word) {
@@ -266,7 +284,7 @@ function place(code, window, stay, coin, word) {
   const outside = below(word, CELLS - window);
   return outside < code ? outside : outside + window;
 }
-const windowLoss = (window, stay) => Math.log((odds(stay) * (CELLS - window)) / window);
+const windowLoss = (window, stay) => Math.abs(Math.log((odds(stay) * (CELLS - window)) / window));
 
 function piecewise(p, [stay]) {
   const size = bytesFor(CELLS);
@@ -281,7 +299,7 @@ function hybrid(p, [mixed, stay, top]) {
     if (choice < mixed) return toBytes(2 + place(code, p.window, stay, coin, word), size);
     return toBytes(coin < onTheLine(top, code, steps) ? 1 : 0, size);
   };
-  const loss = Math.max(Math.log(odds(top)), windowLoss(p.window, stay));
+  const loss = Math.max(logOdds(top), windowLoss(p.window, stay));
   return { ...onGrid(p, steps), words: 3, size, loss, report };
 }
 
@@ -296,7 +314,7 @@ function cms(p, [keep]) {
     return Uint8Array.from([...toBytes(row, header), ...bits]);
   };
   const size = header + p.width / 8;
-  return { ...frequency(p), words: 1 + p.width, size, loss: 2 * Math.log(odds(keep)), report };
+  return { ...frequency(p), words: 1 + p.width, size, loss: 2 * logOdds(keep), report };
 }
 
 function hcms(p, [keep]) {
@@ -308,19 +326,22 @@ function hcms(p, [keep]) {
     const place = bucket((p.seed * p.rows + row) % 2 ** 32, code, p.width);
     return toBytes(2 * (row * p.width + column) + (parity(place & column) ^ (coin < keep ? 0 : 1)), size);
   };
-  return { ...frequency(p), words: 3, size, loss: Math.log(odds(keep)), report };
+  return { ...frequency(p), words: 3, size, loss: logOdds(keep), report };
 }
 
 /** Any finite randomizer, by its matrix in units of 2^-64. */
 function finite(p) {
   const masses = p.masses.map((row) => row.map(BigInt));
+  const isLaw = (row) => row.every((mass) => mass >= 0n) && row.reduce((a, b) => a + b) === WORD;
+  must(masses.every((row) => row.length === masses[0].length && isLaw(row)), "its matrix is no matrix of chances");
   const size = bytesFor(masses[0].length);
   const report = (code, [word]) => {
     let end = 0n;
     return toBytes(masses[code].findIndex((mass) => word < (end += mass)), size);
   };
   const columns = masses[0].map((_, y) => masses.map((row) => Number(row[y])));
-  const loss = Math.max(...columns.map((column) => Math.log(Math.max(...column) / Math.min(...column)) || 0));
+  const possible = columns.filter((column) => Math.max(...column) > 0);
+  const loss = Math.max(...possible.map((column) => Math.log(Math.max(...column) / Math.min(...column))));
   return { ...frequency(p, masses.length), words: 1, size, loss, report };
 }
 
@@ -332,14 +353,14 @@ function rappor(p, [permanent, instant]) {
   const flipped = (bits, words, keep) =>
     words.reduce((sum, word, i) => sum | (toBig(word < limit(bits, i, keep)) << toBig(i)), 0n);
   const share = 2 * p.hashes; // bits in which two values differ, at most
-  const [a, b] = [permanent, instant].map((threshold) => Number(threshold) / Number(WORD));
-  const both = a * b + (1 - a) * (1 - b);
-  const millionths = Math.ceil(Math.log(odds(instant)) * 1e6) * p.bits;
+  const [a, b] = [permanent, instant].map(chance);
+  const [c, d] = [permanent, instant].map((threshold) => chance(WORD - threshold));
+  const millionths = Math.ceil(logOdds(instant) * 1e6) * p.bits;
   return {
     ...frequency(p),
     size: header + Math.ceil(p.bits / 8),
-    loss: share * Math.log(odds(permanent)),
-    lossOnce: share * Math.log(both / (1 - both)),
+    loss: share * logOdds(permanent),
+    lossOnce: share * Math.abs(Math.log((a * b + c * d) / (a * d + c * b))),
     remembers: {
       forever: p.epsilon,
       again: `${millionths}/1000000`,
@@ -382,7 +403,7 @@ function dbitflip(p, [keep]) {
   return {
     ...frequency(p),
     size: p.flips * width,
-    loss: 2 * Math.log(odds(keep)),
+    loss: 2 * logOdds(keep),
     remembers: {
       forever: p.epsilon,
       again: null,
@@ -435,9 +456,10 @@ const PROTOCOLS = {
 
 /** The randomizer with these parameters; refused if its thresholds do not keep its epsilon. */
 export function randomizer(parameters) {
-  const [, make] = PROTOCOLS[parameters.protocol] ?? [];
-  if (!make) throw new BadCollection(`the protocol ${parameters.protocol} is not known here`);
-  const made = make(parameters, (parameters.thresholds ?? []).map(BigInt));
+  must(Object.hasOwn(PROTOCOLS, parameters.protocol), `the protocol ${parameters.protocol} is not known here`);
+  const numbers = Object.values(parameters).filter((value) => typeof value === "number");
+  must(numbers.every((number) => isWhole(number, -1, 2 ** 53)), "a number of its law is not whole");
+  const made = orRefused(() => madeOf(parameters));
   const promises = [
     [made.loss, parameters.epsilon],
     [made.lossOnce, parameters.report_epsilon],
@@ -445,11 +467,24 @@ export function randomizer(parameters) {
     [made.lossAgain, parameters.again],
   ];
   for (const [loss, epsilon] of promises) {
-    if (loss !== undefined && !(loss <= toNumber(rational(epsilon ?? "")) * (1 + SLACK))) {
-      throw new BadCollection("its thresholds do not keep its epsilon");
-    }
+    if (loss === undefined) continue;
+    must(loss <= toNumber(rational(epsilon ?? "")) * (1 + SLACK), "its thresholds do not keep its epsilon");
   }
   return made;
+}
+
+function madeOf(parameters) {
+  const thresholds = (parameters.thresholds ?? []).map(BigInt);
+  must(thresholds.every((threshold) => threshold >= 0n && threshold <= WORD), "a threshold is not of 64 bits");
+  return PROTOCOLS[parameters.protocol][1](parameters, thresholds);
+}
+
+function orRefused(make) {
+  try {
+    return make();
+  } catch (error) {
+    throw error instanceof BadCollection ? error : new BadCollection("a number of its law is missing or none");
+  }
 }
 
 /** The payload that a value and random bytes lead to, for one report without a memory. */
@@ -465,9 +500,11 @@ export function respond(made, value, bytes) {
 
 // Configurations
 
+const isId = isText(/^[0-9a-f]{32}$/);
+const isName = isText(/^[a-z0-9][a-z0-9-]{0,62}$/);
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const unhex = (text) => {
-  if (!/^([0-9a-f]{2})*$/.test(text)) throw new BadCollection("hexadecimal digits were expected");
+  must(/^([0-9a-f]{2})*$/.test(text), "hexadecimal digits were expected");
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 };
 const utf8 = (text) => new TextEncoder().encode(text);
@@ -476,18 +513,17 @@ const sha256 = async (text) => new Uint8Array(await crypto.subtle.digest("SHA-25
 /** The collection of a signed configuration, checked with the pinned public key (64 hexadecimal digits). */
 export async function openSigned(text, publicKey) {
   const document = parsed(text);
-  if (document.hubbub !== "signed-collection/1") throw new BadCollection("this is not a signed collection");
+  must(document.hubbub === "signed-collection/1", "this is not a signed collection");
   const signed = utf8("hubbub signed-collection/1\n" + document.collection);
-  if (!(await verified(publicKey, document.signature, signed))) {
-    throw new BadCollection("its signature was not made with the key that this client was given");
-  }
+  const holds = await verified(publicKey, document.signature, signed);
+  must(holds, "its signature was not made with the key that this client was given");
   return collectionOf(document.collection);
 }
 
 /** The same where WebCrypto has no Ed25519: the digest of the configuration is pinned instead of the key. */
 export async function openPinned(text, digest) {
   const document = parsed(text);
-  if (hex(await sha256(document.collection)) !== digest) throw new BadCollection("its digest is not the pinned one");
+  must(hex(await sha256(document.collection)) === digest, "its digest is not the pinned one");
   return collectionOf(document.collection);
 }
 
@@ -501,21 +537,36 @@ async function verified(publicKey, signature, signed) {
 }
 
 function parsed(text) {
+  const document = jsonOf(text);
+  const texts = [document?.collection, document?.signature];
+  must(texts.every((part) => typeof part === "string"), "this is not a signed collection");
+  return document;
+}
+
+function jsonOf(text) {
   try {
-    const document = JSON.parse(text);
-    if (typeof document.collection === "string" && typeof document.signature === "string") return document;
+    return JSON.parse(text);
   } catch {
-    // told below
+    return null;
   }
-  throw new BadCollection("this is not a signed collection");
 }
 
 async function collectionOf(text) {
   const fields = JSON.parse(text);
-  if (fields.hubbub !== "collection/1") throw new BadCollection("this is a collection of another format");
+  must(fields.hubbub === "collection/1", "this is a collection of another format");
   const law = hex(await sha256(JSON.stringify(fields.randomizer)));
-  return { ...fields, law, digest: await sha256(text), made: randomizer(fields.randomizer) };
+  const collection = { ...fields, law, digest: await sha256(text), made: randomizer(fields.randomizer) };
+  must(isId(fields.id), "its id must be 32 hexadecimal digits");
+  must(isName(fields.name) && isName(fields.attribute), "its name or attribute is none");
+  must(isWhole(fields.epochs, 1, 2 ** 32 - 1), "it has no epochs, or too many");
+  must(isWhole(fields.version, 1, Number.MAX_SAFE_INTEGER), "its version is not a whole number");
+  must(Array.isArray(fields.answers), "its answers must be a list");
+  must(atMost(rational(priceOf(collection)), rational(fields.lifetime)), "its lifetime does not pay for one report");
+  return collection;
 }
+
+/** What is charged at a time: one report, or one memo for ever. */
+const priceOf = (collection) => collection.made.remembers?.forever ?? collection.randomizer.epsilon;
 
 // The wire
 
@@ -599,13 +650,20 @@ export class Client {
 
   /** What this person has given away, over all collections: for a value that never changed, for values, at worst. */
   lifetime() {
-    const spent = this.#read().map(spentBy);
+    const spent = this.#read().records.map(spentBy);
     const sum = (name) => spent.reduce((total, each) => total + each[name], 0);
     return { constant: sum("constant"), values: sum("values"), worstCase: sum("worstCase"), spent };
   }
 
   #report(value, epoch, random) {
-    const records = this.#read();
+    const memory = this.#read();
+    follow(memory, this.collection);
+    const bytes = this.#made(memory.records, value, epoch, random);
+    this.storage.setItem(this.name, JSON.stringify({ hubbub: "lifetime/1", ...memory }));
+    return bytes;
+  }
+
+  #made(records, value, epoch, random) {
     const own = records.filter((record) => record.collection === this.collection.id);
     const last = own.reduce((found, record) => (found && found.epoch >= record.epoch ? found : record), null);
     if (last && epoch <= last.epoch) {
@@ -614,17 +672,12 @@ export class Client {
     }
     const record = this.#record(records);
     const told = atMost(rational(record.price), this.#room(records));
-    const bytes = new Maker(this.collection, record, random).make(value, epoch, told);
-    this.storage.setItem(this.name, JSON.stringify({ hubbub: "lifetime/1", records }));
-    return bytes;
+    return new Maker(this.collection, record, random).make(value, epoch, told);
   }
 
   #read() {
     const text = this.storage.getItem(this.name);
-    if (text === null || text === undefined) return [];
-    const document = JSON.parse(text); // a damaged memory is an error, never an empty one
-    if (document.hubbub !== "lifetime/1") throw new Error(`a memory of the format ${document.hubbub}`);
-    return document.records;
+    return text === null || text === undefined ? { records: [], seen: {} } : memoryOf(text);
   }
 
   #record(records) {
@@ -650,6 +703,61 @@ export class Client {
     ];
     return rooms.reduce(lesser);
   }
+}
+
+// What is remembered. Field by field, as the Python client reads it: what is missing or of another form was lost.
+
+const orNull = (check) => (value) => value === null || check(value);
+const isCount = (value) => isWhole(value, 0, Number.MAX_SAFE_INTEGER);
+const isKind = isText(/^[0-9]+$/);
+const isNumber = isText(/^[0-9a-f]+$/);
+const isSha256 = isText(/^[0-9a-f]{64}$/);
+const isMap = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const RECORD = {
+  collection: isId,
+  law: isSha256,
+  name: isName,
+  attribute: isName,
+  price: isRational,
+  memoised: (value) => typeof value === "boolean",
+  again: orNull(isRational),
+  delta: orNull(isRational),
+  charges: isCount,
+  told: isCount,
+  silent: isCount,
+  part: orNull(isNumber),
+  memos: (value) => isMap(value) && Object.entries(value).every(([kind, memo]) => isKind(kind) && isNumber(memo)),
+  epoch: isCount,
+  report: isText(/^([0-9a-f]{2}){64,}$/),
+};
+const SEEN = { version: (value) => isCount(value) && value > 0, digest: isSha256, attribute: isName };
+
+const has = (form, value) =>
+  isMap(value) &&
+  Object.keys(value).length === Object.keys(form).length &&
+  Object.keys(form).every((name) => Object.hasOwn(value, name) && form[name](value[name]));
+const MEMORY = {
+  hubbub: (value) => value === "lifetime/1",
+  records: (value) => Array.isArray(value) && value.every((record) => has(RECORD, record)),
+  seen: (value) => isMap(value) && Object.values(value).every((each) => has(SEEN, each)),
+};
+
+function memoryOf(text) {
+  const document = jsonOf(text);
+  if (!has(MEMORY, document) || !document.records.every((record) => Object.hasOwn(document.seen, record.collection))) {
+    throw new BadMemory("this client's memory cannot be read, or has another format");
+  }
+  return { records: document.records, seen: document.seen };
+}
+
+/** Note the newest configuration. An older one is refused, and one that is about something else now. */
+function follow(memory, { id, version, attribute, digest }) {
+  const mine = { version, digest: hex(digest), attribute };
+  const known = memory.seen[id] ?? mine;
+  must(known.attribute === attribute, "it was about another attribute before");
+  const newer = version > known.version || (version === known.version && mine.digest === known.digest);
+  must(newer, `this client has followed version ${known.version}, and this is not a newer one`);
+  memory.seen[id] = mine;
 }
 
 /** One report: random words are taken in the order id, part, memo, step, or id, report. */
@@ -722,9 +830,10 @@ function newRecord(collection) {
     law: collection.law,
     name: collection.name,
     attribute: collection.attribute,
-    price: remembers?.forever ?? collection.randomizer.epsilon,
+    price: priceOf(collection),
     memoised: remembers !== undefined,
     again: remembers?.again ?? null,
+    delta: null,
     charges: 0,
     told: 0,
     silent: 0,
