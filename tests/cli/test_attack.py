@@ -131,8 +131,19 @@ def test_a_table_without_people_is_refused(shell: Shell) -> None:
     assert "there is nobody in 'patients'" in said.err and "P911" in said.err
 
 
+def test_bits_are_not_reconstructed_from_counts_of_several_rows(shell: Shell) -> None:
+    table = parquet.read_table(shell.folder / "patients.parquet")
+    parquet.write_table(pa.concat_tables([table, table]), shell.folder / "patients.parquet")
+    several = DESCRIPTOR.replace('key = "patient"\n', "").replace("max_rows_per_unit = 1", "max_rows_per_unit = 2")
+    (shell.folder / "clinic.toml").write_text(several)
+    said = shell("attack clinic.toml --known age,district --json")
+    assert said.code == 0, said.err
+    assert outcomes(said.json, attempts.EXACT)["Reconstruction"] == "does not apply"
+    assert outcomes(said.json, attempts.PRIVATE)["Reconstruction"] == "does not apply"
+
+
 def test_a_secret_may_be_spelled_as_descriptors_spell_it() -> None:
-    column = Column("smoker", Kind.BOOLEAN, values=(True, False))
+    column = Column(name="smoker", kind=Kind.BOOLEAN, values=(True, False))
     assert [_value(column, text).value for text in ("true", "True", "false")] == [True, True, False]
 
 

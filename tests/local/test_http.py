@@ -348,6 +348,27 @@ def test_what_cannot_be_reached_or_read_is_said_in_our_words(shared: tuple[Desk,
             sending.fetch(url)
 
 
+@pytest.mark.parametrize(
+    "first", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", b"HTTP/1.1 2", b"nonsense\r\n\r\n"]
+)
+def test_an_answer_that_was_cut_off_is_asked_for_again(first: bytes) -> None:
+    """As when the collector is killed while it answers."""
+    whole = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            for content in (first, whole):
+                connection, _ = listening.accept()
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(content)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert sending.send(f"http://127.0.0.1:{listening.getsockname()[1]}", b"") == {}
+        thread.join()
+
+
 def test_a_port_that_is_taken_is_said_in_our_words(desk: Desk) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
@@ -402,7 +423,7 @@ def test_a_shuffler_passes_on_full_batches_and_nothing_smaller(desk: Desk) -> No
 
 
 def _counted(address: str) -> int:
-    return int(httpx.get(f"{address}v1/estimate.json").json()["reports"])
+    return int(httpx.get(f"{address}v1/estimate.json", timeout=60).json()["reports"])
 
 
 def test_a_batch_that_was_not_acknowledged_is_sent_again(desk: Desk) -> None:

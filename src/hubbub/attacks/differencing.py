@@ -48,7 +48,7 @@ def differencing(
     (True, 1.0)
     """
     who, what = _condition(victim, called="victim"), _condition(secret, called="secret")
-    counting = sqlglot.select("COUNT(*) AS n").from_(_named(table))
+    counting = _counting(table)
     texts = [counting.where(part).sql("duckdb") for part in (who, what, exp.and_(exp.not_(who), what))]
     given = None if noise is None else float(exact(noise, name="noise"))
     answers = tuple(_asked(interface, text, given, asking or {}) for text in texts)
@@ -209,9 +209,9 @@ def _condition(text: str, *, called: str) -> exp.Expr:
         ) from None
 
 
-def _named(table: str) -> exp.Expr:
+def _counting(table: str) -> exp.Select:
     try:
-        return sqlglot.to_table(table, dialect="duckdb")
+        return sqlglot.select("COUNT(*) AS n").from_(table, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, ValueError, TypeError):
         raise Unsuitable(
             "table is not the name of a table.",

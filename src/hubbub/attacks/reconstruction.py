@@ -167,10 +167,13 @@ class Reconstruction(Attack):
 
     @property
     def succeeded(self) -> bool:
-        """Whether clearly more bits are right than by blind guessing; without a truth, whether all answers fit."""
+        """Whether clearly more bits are right than by blind guessing; without a truth, whether all answers fit.
+
+        Clearly: luck alone would do as well less than once in a thousand times.
+        """
         if self.right is None:
             return self.residual < 1e-6
-        return interval(round(self.right * self.bits.size), self.bits.size)[0] > self.blind
+        return interval(round(self.right * self.bits.size), self.bits.size, confidence=0.998)[0] > self.blind
 
     @property
     def headline(self) -> str:

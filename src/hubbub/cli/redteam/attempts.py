@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from hubbub.terms import HubbubError, Unsuitable
 if TYPE_CHECKING:
     from hubbub.attacks import Attack
     from hubbub.publish import Anonymised
+    from hubbub.sql.schema import Column
 
 EXACT, GROUPED, PRIVATE = "exact answers", "k-anonymous table", "private answers"
 DEIDENTIFIED = "table without names"
@@ -131,6 +132,12 @@ def _differencing(target: Target, face: Exact | Private) -> Attack:
 
 
 def _reconstruction(target: Target, face: Exact | Private) -> Attack:
+    if target.rows > len(target.ids):
+        raise Unsuitable(
+            "people have several rows in this table.",
+            why="The attack looks for one yes or no about each person, and counts of rows are no such thing.",
+            fix="Choose a table with one row for each person with --table.",
+        )
     chosen = _sample(target, MOST_PEOPLE)
     epsilon, delta = face.promise if isinstance(face, Private) else (None, 0.0)
     return attacks.reconstruct_from(
@@ -153,8 +160,8 @@ def _asking_again(target: Target, face: Exact | Private) -> Attack:
 
 
 def _membership(target: Target, face: Exact | Private) -> Attack:
-    """Shares of pairs of values are published about a study of some people: who took part?"""
-    pairs = list(combinations((*target.keyed, target.table.column(target.secret.column)), 2))
+    """Shares of combinations of values are published about a study of some people: who took part?"""
+    together = list(combinations(_columns(target), min(3, len(_columns(target)))))
     if not target.keyed or len(target.ids) < 2 * STUDY:
         raise Unsuitable(
             "there are too few columns with public values, or too few people.",
@@ -163,8 +170,8 @@ def _membership(target: Target, face: Exact | Private) -> Attack:
         )
     chosen = _sample(target, len(target.ids))
     study, others = chosen[:STUDY], chosen[STUDY:]
-    published = np.concatenate([_shares(target, face, pair, study, len(pairs)) for pair in pairs])
-    rows = np.concatenate([_one_hot(target, pair) for pair in pairs], axis=1)
+    published = np.concatenate([_shares(target, face, columns, study, len(together)) for columns in together])
+    rows = np.concatenate([_one_hot(target, columns) for columns in together], axis=1)
     public = rows.mean(axis=0)
     asked = (public > 0) & (public < 1)
     epsilon = face.promise[0] if isinstance(face, Private) else None
@@ -174,15 +181,22 @@ def _membership(target: Target, face: Exact | Private) -> Attack:
         members=rows[study][:, asked],
         others=rows[others][:, asked],
         size=STUDY,
-        noise=_noise(target, face, len(pairs)) / STUDY,
+        noise=_noise(target, face, len(together)) / STUDY,
         statistic="inner-product",
         epsilon=epsilon,
     )
 
 
-def _shares(target: Target, face: Exact | Private, pair: Any, study: Any, count: int) -> Any:
-    """The published share of each pair of values among the people of the study."""
-    names = ", ".join(quoted(column.name) for column in pair)
+def _columns(target: Target) -> list[Column]:
+    """Columns with public values, the secret's among them."""
+    hidden = target.table.column(target.secret.column)
+    assert hidden is not None
+    return [*target.keyed, hidden]
+
+
+def _shares(target: Target, face: Exact | Private, columns: Sequence[Column], study: Any, count: int) -> Any:
+    """The published share of each combination of values among the people of the study."""
+    names = ", ".join(quoted(column.name) for column in columns)
     ids = ", ".join(literal(target.ids[row]) for row in study)
     text = (
         f"SELECT {names}, COUNT(*) AS n FROM {quoted(target.table.name)} WHERE {quoted(target.person)} IN ({ids}) "  # noqa: S608
@@ -190,20 +204,23 @@ def _shares(target: Target, face: Exact | Private, pair: Any, study: Any, count:
     )
     answer = face.sql(text, **_price(face, count))
     rows = answer if isinstance(answer, list) else [tuple(row.values()) for row in answer.to_arrow().to_pylist()]
-    told = {row[:2]: float(row[2]) for row in rows}
-    return np.array([told.get((a, b), 0.0) for a in pair[0].values for b in pair[1].values]) / len(study)
+    told = {row[:-1]: float(row[-1]) for row in rows}
+    return np.array([told.get(values, 0.0) for values in _cells(columns)]) / len(study)
 
 
-def _one_hot(target: Target, pair: Any) -> Any:
-    """For each person, which pair of values is theirs."""
-    first, second = ([target.people[column.name].to_pylist(), list(column.values)] for column in pair)
-    return np.array(
-        [
-            [int(mine == a and yours == b) for a in first[1] for b in second[1]]
-            for mine, yours in zip(first[0], second[0], strict=True)
-        ],
-        dtype=np.int8,
-    )
+def _one_hot(target: Target, columns: Sequence[Column]) -> Any:
+    """For each person, which combination of values is theirs."""
+    places = {values: place for place, values in enumerate(_cells(columns))}
+    held = zip(*(target.people[column.name].to_pylist() for column in columns), strict=True)
+    found = np.zeros((len(target.ids), len(places)), dtype=np.int8)
+    for row, values in enumerate(held):
+        if values in places:
+            found[row, places[values]] = 1
+    return found
+
+
+def _cells(columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+    return list(product(*(column.values or () for column in columns)))
 
 
 def _noise(target: Target, face: Exact | Private, questions: int) -> float:

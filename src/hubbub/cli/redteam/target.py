@@ -43,6 +43,7 @@ class Target:
     secret: Secret
     people: pyarrow.Table  # one row per person
     everybody: int  # rows with the secret, of all people and all their rows
+    rows: int  # of all people
 
     @property
     def ids(self) -> list[Any]:
@@ -93,8 +94,9 @@ def aim(
             why="Every attack is about people.",
             fix="Choose another table with --table.",
         )
-    text = f"SELECT COUNT(*) FROM {quoted(chosen.name)} WHERE {wanted.condition}"  # noqa: S608
-    return Target(dataset, chosen, person, outside, wanted, people, int(engine.rows(text)[0][0]))
+    text = f"SELECT COUNT(*) FILTER (WHERE {wanted.condition}), COUNT({quoted(person)}) FROM {quoted(chosen.name)}"  # noqa: S608
+    everybody, rows = engine.rows(text)[0]
+    return Target(dataset, chosen, person, outside, wanted, people, int(everybody), int(rows))
 
 
 def _table(dataset: Dataset, name: str | None) -> Table:
