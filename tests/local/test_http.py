@@ -363,7 +363,7 @@ def test_an_answer_that_was_cut_off_is_asked_for_again(first: bytes) -> None:
                     connection.recv(65536)
                     connection.sendall(content)
 
-        thread = threading.Thread(target=answer)
+        thread = threading.Thread(target=answer, daemon=True)
         thread.start()
         assert sending.send(f"http://127.0.0.1:{listening.getsockname()[1]}", b"") == {}
         thread.join()

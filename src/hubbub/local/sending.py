@@ -9,6 +9,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,13 +31,11 @@ def send(url: str, batch: bytes, *, token: str | None = None, attempts: int = 5)
     request = urllib.request.Request(_at(url, "/v1/reports"), data=batch, headers=headers)  # noqa: S310 - checked
     for attempt in range(attempts):
         try:
-            told: dict[str, Any] = json.loads(_asked(request))
+            return _answer(request)
         except SourceUnavailable:
             if attempt + 1 == attempts:
                 raise
             time.sleep(0.1 * 2**attempt)
-        else:
-            return told
     raise AssertionError("at least one attempt")  # pragma: no cover
 
 
@@ -50,6 +49,14 @@ def _at(url: str, path: str) -> str:
     return url.rstrip("/") + path
 
 
+def _answer(request: urllib.request.Request) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads(_asked(request))
+    except ValueError:
+        raise _unreachable("its answer was cut off") from None
+    return told
+
+
 def _asked(request: urllib.request.Request) -> bytes:
     try:
         with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - the scheme was checked
@@ -58,7 +65,7 @@ def _asked(request: urllib.request.Request) -> bytes:
     except urllib.error.HTTPError as error:
         with error:
             raise _refused(error.code) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         raise _unreachable("it does not answer") from error
 
 
