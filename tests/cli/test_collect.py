@@ -14,9 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import typer
 
 from hubbub.cli import exits
-from hubbub.local import wire
+from hubbub.cli.collecting import value_of
+from hubbub.local import Collection, KaryResponse, wire
 from hubbub.local.collector import Collector
 from hubbub.terms import errors
 from tests.cli._shell import Shell
@@ -264,3 +266,11 @@ def test_a_server_on_loopback_is_the_default(shell: Shell, fruit: str) -> None:
     said = shell("collect serve --help").out
     assert "127.0.0.1" in said
     assert os.environ["HUBBUB_STATE"] == str(shell.folder / "state")
+
+
+@pytest.mark.parametrize("typed", ["inf", "nan", "4", "-1", "1.5"])
+def test_a_number_outside_the_domain_is_told_before_anything_is_sent(typed: str) -> None:
+    asked = Collection(name="n", question="how many?", randomizer=KaryResponse(epsilon=1, domain=4))
+    with pytest.raises(typer.BadParameter):
+        value_of(asked, typed)
+    assert value_of(asked, "3") == 3

@@ -216,11 +216,20 @@ def memory_file(given: Path | None) -> Path:
     return place / "client.json"
 
 
+def _number(collection: Collection, typed: Decimal) -> int | float:
+    """A number that the collection asks for: it stays on this device until it is randomized."""
+    if not typed.is_finite():
+        raise typer.BadParameter("a finite number is needed.", param_hint="VALUE")
+    domain = getattr(collection.randomizer, "domain", None)
+    if domain is not None and not (typed == int(typed) and 0 <= typed < domain):
+        raise typer.BadParameter(f"choose a whole number from 0 to {domain - 1}.", param_hint="VALUE")
+    return int(typed) if typed == int(typed) else float(typed)
+
+
 def value_of(collection: Collection, text: str) -> str | int | float:
     """What was typed, as an answer of the collection; a slip of the hand is told before anything is sent."""
     if not collection.answers:
-        typed = number(text, "VALUE")
-        return int(typed) if typed == int(typed) else float(typed)
+        return _number(collection, number(text, "VALUE"))
     if text not in collection.answers:
         raise typer.BadParameter(f"choose one of {', '.join(collection.answers)}.", param_hint="VALUE")
     return text
