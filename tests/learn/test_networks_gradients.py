@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from hubbub.learn.networks.checks import best_way, evaluating, made_up, modes, refuse_mixing
 from hubbub.learn.networks.gradients import Looped, Mapped, Recorded, Way
-from hubbub.learn.networks.layers import known, part_of
+from hubbub.learn.networks.layers import _Linear, known, part_of
 from hubbub.learn.networks.losses import per_example
 from hubbub.learn.networks.rows import Kind
 from hubbub.terms import MixesPeople, WrongShape
@@ -360,3 +360,20 @@ def test_blocks_of_losses_are_averaged_or_summed_as_the_loss_says() -> None:
 def test_what_is_no_loss_per_example_is_refused(loss: object) -> None:
     with pytest.raises(WrongShape, match="loss="):
         per_example(loss, OUTPUTS, CLASSES)
+
+
+@pytest.mark.parametrize("size", [1e4, 1e6, 1e10])
+def test_errors_that_cancel_do_not_escape_the_clip_of_a_bias(size: float) -> None:
+    """The sum over places is taken once: another order would round it differently, by far more than what is left."""
+    torch.manual_seed(1)
+    for _ in range(50):
+        half = torch.randn(1, 4, 16) * size
+        errors = torch.cat([half, -half], 1)[:, torch.randperm(8)]
+        layer = _Linear(torch.zeros(1, 8, 4), errors, frozenset({"bias"}))
+        factors = (1 / layer.squares().double().sqrt().clamp_min(1.0)).float()
+        assert float(layer.total(factors)["bias"].norm()) <= 1 + 1e-5
+
+
+def test_a_tiny_error_on_a_huge_input_is_seen() -> None:
+    layer = _Linear(torch.full((1, 1, 2), 1e19), torch.full((1, 1, 2), 1e-23), frozenset({"weight"}))
+    assert float(layer.squares().sqrt()) == pytest.approx(2e-4, rel=1e-5)

@@ -90,7 +90,7 @@ class _Linear:
     def _weight_squares(self) -> Tensor:
         a, g = self.entering, self.errors
         if a.shape[1] == 1:
-            return squares_of(a) * squares_of(g)
+            return (_length(a) * _length(g)).square().to(a.dtype)
         if a.shape[1] * (a.shape[2] + g.shape[2]) <= 2 * a.shape[2] * g.shape[2]:
             sizes = torch.linalg.vector_norm(a, dim=2) * torch.linalg.vector_norm(g, dim=2)
             return _safely(((a @ a.mT) * (g @ g.mT)).sum((1, 2)), sizes)
@@ -105,8 +105,14 @@ class _Linear:
         if "weight" in self.wanted and self.formed is None:
             found["weight"] = errors.flatten(0, 1).T @ self.entering.flatten(0, 1)
         if "bias" in self.wanted:
-            found["bias"] = errors.sum((0, 1))
+            found["bias"] = factors @ self.errors.sum(1)  # the very sums whose norms were taken
         return found
+
+
+def _length(blocks: Tensor) -> Tensor:
+    """The norm of each example, in doubles: squares of single precision would vanish or overflow."""
+    lengths: Tensor = torch.linalg.vector_norm(blocks.flatten(1), dim=1, dtype=torch.float64)
+    return lengths
 
 
 # ------------------------------------------------------------ Embedding
