@@ -33,7 +33,7 @@ from hubbub.learn.plans import planned
 from hubbub.learn.sampling import FullBatch, step_of
 
 MNIST = Path(__file__).parents[2] / "shared" / "data" / "mnist.npz"
-SETTINGS: dict[str, Any] = {"batch": 2048, "epochs": 25, "clip": 0.1, "learning_rate": 1.0}
+SETTINGS: dict[str, Any] = {"batch": 2048, "epochs": 25, "clip": 0.1, "learning_rate": 4.0}
 MINUTES = 10
 
 
