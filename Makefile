@@ -44,7 +44,7 @@ $(VENV)/.core: $(VENV)/bin/pip pyproject.toml
 
 $(VENV)/.dev: $(VENV)/bin/pip pyproject.toml
 	@$(BIN)/pip install -q torch==2.13.0  # before what depends on it, and by itself: the processor's build, no CUDA
-	@$(BIN)/pip install -q -e '.[fast,postgres,learn,torch,collect,docs,dev]'
+	@$(BIN)/pip install -q -e '.[fast,postgres,learn,torch,collect,gopa,publish,docs,dev]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.bench: $(VENV)/.dev

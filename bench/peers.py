@@ -21,6 +21,11 @@ PACKAGES = {
     "qrlew": ["pyqrlew", "duckdb"],
     "tpch": ["tpchgen-cli"],
     "pure-ldp": ["pure-ldp", "scikit-learn", "statsmodels", "xxhash<4", "numpy"],  # the middle three are not declared
+    "diffprivlib": ["diffprivlib", "scikit-learn==1.6.1", "numpy"],  # newer ones break its import
+    "interpret-core": ["interpret-core[required]", "pandas"],
+    "opacus": ["opacus", "torch==2.13.0"],
+    "dpmm": ["dpmm", "setuptools<81"],
+    "smartnoise-synth": ["smartnoise-synth"],
     "multi-freq-ldpy": ["multi-freq-ldpy", "scipy", "xxhash<4", "numpy"],
 }
 

@@ -12,7 +12,7 @@ from hubbub.learn.network import Floats
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A convex function of the margin y x.theta, its first two derivatives, and bounds on these."""
+    """A convex function of the margin y x.theta, never negative; its first two derivatives, and bounds on these."""
 
     name: str
     value: Callable[[Floats], Floats]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import bisect
-import csv
-import gzip
 import statistics
 from collections.abc import Callable
 
 import numpy as np
 from sklearn import cluster
 
-from bench.learn import BINS, CATEGORIES, DATA, DELTA, NORM, adult
+from bench.learn.data import CATEGORIES, DELTA, NORM, adult, codes, persons_of, there
 from bench.rows import Row
 from hubbub.learn import AdditiveTreesClassifier, KMeans, LinearRegression, LinearSVC
 from hubbub.learn.network import Floats
@@ -22,15 +20,10 @@ FEW = {10: (1, 3000, 6000, 10_000), 11: (1, 1500, 1900, 2250), 12: (15, 30, 40, 
 
 def rows(quick: bool) -> list[Row]:
     """Every figure asked for."""
-    if not (DATA / "adult-train.csv.gz").exists():
+    if not there():
         return []
     seeds = 3 if quick else 5
     return [*_regression(seeds), *_classifiers(seeds), *_clusters(seeds)]
-
-
-def _persons(part: str) -> list[list[str]]:
-    with gzip.open(DATA / f"adult-{part}.csv.gz", "rt", encoding="utf-8") as file:
-        return [[cell.strip() for cell in line] for line in csv.reader(file) if len(line) == 15]
 
 
 def _row(name: str, value: Callable[[], float], seeds: int, target: float, better: str, note: str) -> Row:
@@ -44,7 +37,7 @@ def _row(name: str, value: Callable[[], float], seeds: int, target: float, bette
 
 def ages(part: str) -> tuple[Floats, Floats]:
     """116 features from public lists alone, and the age."""
-    persons = _persons(part)
+    persons = persons_of(part)
     groups = [np.eye(len(b) + 1)[[bisect.bisect_right(b, float(p[j])) for p in persons]] for j, b in FEW.items()]
     for j, names in CATEGORIES.items():
         places = {name: i for i, name in enumerate(names.split())}
@@ -73,20 +66,6 @@ def _regression(seeds: int) -> list[Row]:
 # ---------------------------------------------------------------- classes
 
 
-def codes(part: str) -> tuple[Floats, list[object], list[tuple[float, float]]]:
-    """Adult as numbers and codes, how each column is cut, and its bounds."""
-    persons = _persons(part)
-    columns = [[float(p[j]) for p in persons] for j in BINS]
-    bins: list[object] = [list(ends) for ends in BINS.values()]
-    bounds = [(0.0, 100_000.0)] * len(BINS)
-    for j, names in CATEGORIES.items():
-        places = {name: i for i, name in enumerate(names.split())}
-        columns.append([float(places.get(p[j], len(places))) for p in persons])
-        bins.append(len(places) + 1)
-        bounds.append((-0.5, len(places) + 0.5))
-    return np.array(columns).T, bins, bounds
-
-
 def _classifiers(seeds: int) -> list[Row]:
     (one_hot, y), (test_one_hot, truth) = adult("train"), adult("test")
     (people, bins, bounds), (test, _, _) = codes("train"), codes("test")
@@ -112,7 +91,7 @@ def _classifiers(seeds: int) -> list[Row]:
 
 
 def _clusters(seeds: int) -> list[Row]:
-    table = np.array([[float(p[0]) / 73, float(p[4]) / 15, float(p[12]) / 98] for p in _persons("train")])
+    table = np.array([[float(p[0]) / 73, float(p[4]) / 15, float(p[12]) / 98] for p in persons_of("train")])
     lower = np.array([17 / 73, 1 / 15, 1 / 98])
     places = table - lower  # age, years of school and hours of work between 0 and 1
 

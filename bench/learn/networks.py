@@ -5,10 +5,7 @@ Settings for MNIST were chosen on 5,000 rows held back from the training set; th
 
 from __future__ import annotations
 
-import json
-import os
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -20,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.learn_networks_peer import BATCH, convolutional, images, plain
-from bench.peers import environment
+from bench.learn.opacus import opacus_times
+from bench.learn.opacus_peer import BATCH, convolutional, images, plain
 from bench.rows import Row, side_by_side
 from hubbub.learn.engine import noises, noisy
 from hubbub.learn.networks import PrivateTrainer
@@ -32,7 +29,7 @@ from hubbub.learn.networks.training import Course, Model, Momentum, clipped_vect
 from hubbub.learn.plans import planned
 from hubbub.learn.sampling import FullBatch, step_of
 
-MNIST = Path(__file__).parents[2] / "shared" / "data" / "mnist.npz"
+MNIST = Path(__file__).parents[3] / "shared" / "data" / "mnist.npz"
 SETTINGS: dict[str, Any] = {"batch": 2048, "epochs": 25, "clip": 0.1, "learning_rate": 4.0}
 MINUTES = 10
 
@@ -58,13 +55,13 @@ def _steps(quick: bool) -> list[Row]:
 
 
 def _opacus(name: str, ours: float, rounds: int) -> list[Row]:
-    made = environment("opacus")
-    theirs, reason = _child(made.python, rounds) if made.python else (None, made.reason)
-    if theirs is None:
-        return [Row(f"{name}, times faster than Opacus", 0, "x", 1.5, "higher", f"nothing to compare with: {reason}")]
+    made = opacus_times(rounds, "cnn")
+    if isinstance(made, str):
+        return [Row(f"{name}, times faster than Opacus", 0, "x", 1.5, "higher", f"nothing to compare with: {made}")]
+    version, theirs = made[0], made[1]["cnn"]
     return [
         Row(
-            f"{name}, times faster than Opacus {made.version} ({mode})",
+            f"{name}, times faster than Opacus {version} ({mode})",
             theirs[mode] / theirs["plain"] / ours,
             "x",
             1.5,
@@ -73,17 +70,6 @@ def _opacus(name: str, ours: float, rounds: int) -> list[Row]:
         )
         for mode in ("hooks", "ghost")
     ]
-
-
-def _child(python: str, rounds: int) -> tuple[dict[str, float] | None, str]:
-    script = Path(__file__).with_name("learn_networks_peer.py")
-    limited = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [python, str(script), str(rounds)], capture_output=True, text=True, check=False, timeout=900, env=limited
-    )
-    if done.returncode:
-        return None, (done.stderr.strip().splitlines() or ["it failed"])[-1][:200]
-    return json.loads(done.stdout.strip().splitlines()[-1]), ""
 
 
 def private(kind: type[Way]) -> Callable[[], None]:

@@ -1,4 +1,4 @@
-"""``python learn_networks_peer.py <rounds>`` in the environment of Opacus: seconds a step, as one JSON line.
+"""``python opacus_peer.py <rounds> <network> ...`` in the environment of Opacus: seconds a step, as one JSON line.
 
 The plain step of torch is measured in the same process, so that both sides can be compared through it.
 """
@@ -16,6 +16,16 @@ import torch
 from torch import nn
 
 BATCH = 256
+BATCHES = {"logistic": 1024, "mlp": 256, "cnn": BATCH}
+
+
+def network(task: str) -> nn.Sequential:
+    """The three networks that are timed."""
+    if task == "logistic":
+        return nn.Sequential(nn.Linear(100, 2))
+    if task == "mlp":
+        return nn.Sequential(nn.Linear(100, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
+    return convolutional()
 
 
 def convolutional() -> nn.Sequential:
@@ -34,16 +44,24 @@ def convolutional() -> nn.Sequential:
     )
 
 
-def images() -> tuple[torch.Tensor, torch.Tensor]:
+def batch(task: str) -> tuple[torch.Tensor, torch.Tensor]:
     """A made-up batch."""
     generator = torch.Generator().manual_seed(0)
-    return torch.randn(BATCH, 1, 28, 28, generator=generator), torch.randint(0, 10, (BATCH,), generator=generator)
+    shape = (1, 28, 28) if task == "cnn" else (100,)
+    classes = 2 if task == "logistic" else 10
+    size = BATCHES[task]
+    return torch.randn(size, *shape, generator=generator), torch.randint(0, classes, (size,), generator=generator)
 
 
-def plain() -> Callable[[], None]:
+def images() -> tuple[torch.Tensor, torch.Tensor]:
+    """The batch of the convolutional network."""
+    return batch("cnn")
+
+
+def plain(task: str = "cnn") -> Callable[[], None]:
     """A step without privacy."""
-    x, y = images()
-    model, loss = convolutional(), nn.CrossEntropyLoss()
+    x, y = batch(task)
+    model, loss = network(task), nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 
     def step() -> None:
@@ -54,18 +72,18 @@ def plain() -> Callable[[], None]:
     return step
 
 
-def opacus(mode: str) -> Callable[[], None]:
+def opacus(task: str, mode: str) -> Callable[[], None]:
     """A step of Opacus."""
     from opacus import PrivacyEngine
     from torch.utils.data import DataLoader, TensorDataset
 
-    x, y = images()
-    model, loss = convolutional(), nn.CrossEntropyLoss()
+    x, y = batch(task)
+    model, loss = network(task), nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     made = PrivacyEngine().make_private(
         module=model,
         optimizer=optimizer,
-        data_loader=DataLoader(TensorDataset(x, y), batch_size=BATCH),
+        data_loader=DataLoader(TensorDataset(x, y), batch_size=len(x)),
         noise_multiplier=1.0,
         max_grad_norm=1.0,
         poisson_sampling=False,
@@ -83,19 +101,24 @@ def opacus(mode: str) -> Callable[[], None]:
     return step
 
 
-def main() -> None:
-    """Take turns and print medians."""
-    warnings.filterwarnings("ignore")
-    torch.set_num_threads(1)
-    steps = {"plain": plain(), "hooks": opacus("hooks"), "ghost": opacus("ghost")}
+def timed(task: str, rounds: int) -> dict[str, float]:
+    """Median processor time of a step, taken in turns."""
+    steps = {"plain": plain(task), "hooks": opacus(task, "hooks"), "ghost": opacus(task, "ghost")}
     times: dict[str, list[float]] = {name: [] for name in steps}
-    for turn in range(int(sys.argv[1]) + 2):
+    for turn in range(rounds + 2):
         for name, step in steps.items():
             start = time.process_time()
             step()
             if turn > 1:
                 times[name].append(time.process_time() - start)
-    print(json.dumps({name: statistics.median(each) for name, each in times.items()}))
+    return {name: statistics.median(each) for name, each in times.items()}
+
+
+def main() -> None:
+    """Time every network asked for."""
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    print(json.dumps({task: timed(task, int(sys.argv[1])) for task in sys.argv[2:]}))
 
 
 if __name__ == "__main__":

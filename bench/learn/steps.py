@@ -1,0 +1,107 @@
+"""The price of privacy in time: whole private steps beside plain ones, and beside Opacus."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from bench.learn.opacus import opacus_times
+from bench.rows import Row, side_by_side
+from hubbub.learn.engine import Descent, train
+from hubbub.learn.network import Examples, Floats, Network
+from hubbub.learn.plans import planned
+from hubbub.learn.sampling import PoissonBatch
+
+Rates = dict[str, float]  # rows a second, private and plain
+BATCHES = {"logistic": 1024, "mlp": 256}
+
+
+def rows(quick: bool) -> list[Row]:
+    """Every figure asked for."""
+    rounds, steps = (5, 20) if quick else (9, 60)
+    logistic = _timed((100, 1), 1024, steps, rounds)
+    small = _timed((100, 128, 64, 10), 256, steps, rounds)
+    large = _timed((100, 128, 64, 10), 4096, steps // 4, rounds)
+    return [
+        _over_plain("logistic regression, 100 features, batch 1024", logistic, 1.5),
+        _over_plain("MLP 100-128-64-10, batch 256", small, 2.0),
+        _over_plain("MLP 100-128-64-10, batch 4096", large, 2.0),
+        *_over_opacus({"logistic": logistic, "mlp": small}, rounds),
+    ]
+
+
+def _over_plain(label: str, rates: Rates, target: float) -> Row:
+    note = f"{rates['private']:,.0f} rows a second against {rates['plain']:,.0f}"
+    times = rates["plain"] / rates["private"]
+    return Row(f"{label}: private step over a plain one", times, "x", target, "lower", note)
+
+
+def _over_opacus(ours: dict[str, Rates], rounds: int) -> list[Row]:
+    """Rows per second of processor time, of whole private steps on the same shapes."""
+    made = opacus_times(20 * rounds, *ours)
+    if isinstance(made, str):
+        return [
+            Row("private steps, times faster than Opacus", 0, "x", 10, "higher", f"nothing to compare with: {made}")
+        ]
+    found = []
+    for task, rates in ours.items():
+        for mode, target in (("hooks", 10), ("ghost", 3)):
+            theirs = BATCHES[task] / made[1][task][mode]
+            name = f"{task}: private rows a second over those of Opacus {made[0]} ({mode})"
+            note = f"{rates['private']:,.0f} against {theirs:,.0f}; ours in numpy and doubles"
+            found.append(Row(name, rates["private"] / theirs, "x", target, "higher", note))
+    return found
+
+
+def _timed(widths: tuple[int, ...], batch: int, steps: int, rounds: int) -> Rates:
+    """Whole steps, sampling and noise included, beside plain SGD in numpy over shuffled batches."""
+    generator = np.random.default_rng(1)
+    count = 10 * batch
+    inputs = generator.standard_normal((count, widths[0]))
+    inputs /= np.linalg.norm(inputs, axis=1, keepdims=True)
+    data = Examples(inputs, (inputs**2).sum(axis=1), generator.integers(0, max(2, widths[-1]), count))
+    network = Network(widths)
+    run = planned(
+        sampling=PoissonBatch(Fraction(1, 10)),
+        steps=steps,
+        clip=1,
+        error=1e-6,
+        size=network.size,
+        multiplier=Fraction(2),
+    )
+
+    def private() -> Floats:
+        return train(
+            run,
+            data,
+            clipped_sum=lambda weights, rows, chosen: network.clipped_sum(weights, rows, chosen, clip=1),
+            start=network.start(),
+            descent=Descent(rate=0.1, scale=batch),
+            project=network.project,
+        )
+
+    for _ in range(2 + 1_000_000 // (network.size * steps)):
+        private()  # after so much noise the compiled kernel is loaded, as in any long run
+    times = side_by_side({"private": private, "plain": lambda: _plain(network, data, batch, steps)}, rounds=rounds)
+    return {name: steps * batch / seconds for name, seconds in times.items()}
+
+
+def _plain(network: Network, data: Examples, batch: int, steps: int) -> Floats:
+    """Momentum SGD in numpy, without clipping and noise, over shuffled batches."""
+    generator, weights = np.random.default_rng(2), network.start()
+    velocity, mean = np.zeros_like(weights), np.zeros_like(weights)
+    order = generator.permutation(len(data))
+    for step in range(steps):
+        start = step * batch % len(data)
+        chosen = order[start : start + batch]
+        entering = network._forward(weights, data.inputs[chosen])
+        errors = network._backward(weights, entering, data.labels[chosen])
+        total = np.empty(network.size)
+        for (matrix, offsets), signal, error in zip(network.split(total), entering, errors, strict=False):
+            np.matmul(signal.T, error, out=matrix)
+            error.sum(axis=0, out=offsets)
+        velocity = 0.9 * velocity + total / batch
+        weights = weights - 0.01 * velocity
+        mean += (weights - mean) / (step + 1)
+    return mean
