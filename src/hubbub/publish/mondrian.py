@@ -1,191 +1,213 @@
-"""Mondrian: halve the table along one column after another while every part keeps at least k rows."""
+"""Mondrian: cut the table along one column after another while every part fulfils the models."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hubbub.engines.sources import arrow_of
-from hubbub.terms import EmptyInput, OutOfRange, whole
+from hubbub.publish._asked import Asked, asked
+from hubbub.publish._axes import Axis, Cuts, Parts, axis_of
+from hubbub.publish._columns import Codes, Truths, firsts
+from hubbub.publish.anonymised import Anonymised, all_rows
+from hubbub.publish.classes import Classes
+from hubbub.publish.hierarchies import Hierarchy
+from hubbub.publish.losses import losses
+from hubbub.publish.manifest import Manifest, column
+from hubbub.publish.models import KAnonymity, Model, all_hold, least_size
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from hubbub.publish._codes import Coded
 
-Codes = NDArray[np.int64]
+def mondrian(
+    table: Any,
+    *,
+    quasi_identifiers: Sequence[str],
+    k: int | None = None,
+    models: Sequence[Model] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    relaxed: bool = False,
+) -> Anonymised:
+    """Generalise the quasi-identifiers until every class of equal rows fulfils the models [LDR06].
 
+    ``k=10`` is short for ``models=[KAnonymity(10)]``, and both may be given. A column with a hierarchy is cut along the
+    branches of its tree, any other in the order of its values (numbers, dates, or the alphabet).
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """What the generalisation cost: 0 would be the table itself, 1 (of ``gcp``) a table of stars."""
+    Every part is cut where that takes most off the penalty (rows times the width of what is published for them), as
+    long as both sides fulfil all models, until no part can be cut. Strict: rows with equal values stay together, and
+    the classes do not overlap. Relaxed: rows that share a value may be divided, which gives smaller classes; where
+    rows are alike in every quasi-identifier, the order of the table decides. Of equal cuts the one along the column
+    named first and at the lower value is taken, so the result is always the same.
 
-    classes: int
-    smallest: int
-    average_size: float  # of a class, over k
-    discernibility: int  # sum of squared class sizes
-    gcp: float  # global certainty penalty: mean width of the published ranges, as a share of each column's own
-
-
-@dataclass(frozen=True, slots=True)
-class Anonymised:
-    """A k-anonymous table, row by row the one given.
-
-    Not covered: k-anonymity is no guarantee about a person. Who knows that somebody is in the table learns what
-    all rows of a class share (homogeneity) and what is left after what they know (background knowledge).
-    ``hubbub.attacks.homogeneity`` shows how much that is.
-    """
-
-    table: pyarrow.Table
-    classes: Codes
-    k: int
-    quasi_identifiers: tuple[str, ...]
-    metrics: Metrics
-
-
-def mondrian(table: Any, *, quasi_identifiers: Sequence[str], k: int) -> Anonymised:
-    """Generalise the quasi-identifiers until every combination has at least ``k`` rows [LDR06].
-
-    Strict: equal values stay together. Each part is cut along its widest column (as a share of the column's
-    range) at the cut nearest to the middle; ties go to the column named first, so the result is always the same.
+    A missing value is a category of its own: a class of rows that all miss the value says ``(missing)``, one in which
+    some miss it says ``*``, and never does a class of known values hide a missing one. So the table is k-anonymous for
+    everybody who reads it literally. (Who thinks that ``(missing)`` fits any value has more rows to choose from.)
 
     >>> import pyarrow
     >>> people = pyarrow.table({"age": [21, 24, 25, 60, 61, 65], "ill": ["flu", "flu", "flu", "flu", "hay", "hay"]})
     >>> mondrian(people, quasi_identifiers=["age"], k=3).table["age"].to_pylist()
     ['21 to 25', '21 to 25', '21 to 25', '60 to 65', '60 to 65', '60 to 65']
     """
-    from hubbub.publish._codes import coded
-
-    rows, names = arrow_of(table), _names(quasi_identifiers)
-    least = whole(k, name="k", least=2)
-    _check(rows, names, least)
-    columns = [coded(name, rows[name]) for name in names]
-    codes = np.stack([column.codes for column in columns])
-    classes = partition(codes, spans=[column.span for column in columns], k=least)
-    low, high = _extremes(codes, classes)
-    return Anonymised(
-        _generalised(rows, columns, classes, low, high),
-        classes,
-        least,
-        names,
-        _metrics(classes, low, high, columns, least),
-    )
+    wanted = [*models, *([KAnonymity(k)] if k is not None else [])]
+    task = asked(table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies)
+    axes = [axis_of(column, task.hierarchies.get(column.name)) for column in task.columns]
+    classes = partition(axes, task, relaxed=relaxed)
+    return _published(task, axes, classes, "relaxed Mondrian" if relaxed else "strict Mondrian")
 
 
-def partition(codes: Codes, *, spans: Sequence[int], k: int) -> Codes:
-    """The class of each row; ``codes`` has a row per column. All parts of one depth are cut at once."""
-    classes = np.zeros(codes.shape[1], dtype=np.int64)
-    active, made = np.arange(codes.shape[1]), 1
-    while active.size:
-        parts = np.unique(classes[active], return_inverse=True)[1]
-        order = _widest_first(codes[:, active], parts, np.asarray(spans))
-        upper = _cut(codes[:, active], parts, order, k)
-        split = np.zeros(order.shape[1], dtype=bool)
-        split[parts[upper]] = True
-        numbers = np.cumsum(split) - 1 + made
-        classes[active[upper]] = numbers[parts[upper]]
-        made += int(split.sum())
-        active = active[split[parts]]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Level:
+    """The parts of one depth that may still be cut: their rows, the rows' codes, and the part of each row."""
+
+    rows: Codes
+    codes: Codes
+    parts: Codes
+    sizes: Codes
+
+    def only(self, wanted: Truths) -> tuple[_Level, Codes]:
+        """Some of the parts, numbered anew, and which of the rows here are theirs."""
+        if wanted.all():
+            return self, np.arange(self.rows.size)
+        number = np.cumsum(wanted) - 1
+        kept = np.flatnonzero(wanted[self.parts])
+        return _Level(self.rows[kept], self.codes[:, kept], number[self.parts[kept]], self.sizes[wanted]), kept
+
+
+def partition(axes: Sequence[Axis], task: Asked, *, relaxed: bool = False) -> Codes:
+    """The class of each row. All parts of one depth are cut at once."""
+    codes = np.stack([axis.codes for axis in axes])
+    rows = np.lexsort(codes[::-1]) if relaxed else np.arange(codes.shape[1])
+    classes, made = np.zeros(rows.size, dtype=np.int64), 1
+    least = least_size(task.models)
+    whole = _Level(rows, codes[:, rows], np.zeros(rows.size, dtype=np.int64), np.array([rows.size]))
+    level, _ = whole.only(whole.sizes >= 2 * least)
+    while level.rows.size:
+        cut, up = _cut(level, axes, task, least=least, relaxed=relaxed)
+        numbers = np.cumsum(cut) - 1 + made
+        classes[level.rows[up]] = numbers[level.parts[up]]
+        made += int(cut.sum())
+        level = _below(level, cut, up, least)
     return classes
 
 
-def _widest_first(codes: Codes, parts: Codes, spans: Codes) -> Codes:
-    """For each part the columns from the widest to the narrowest; ties to the column that comes first."""
-    low, high = _extremes(codes, parts)
-    width = (high - low) / spans[:, None]
-    return np.argsort(-width, axis=0, kind="stable")
+def _below(level: _Level, cut: Truths, up: Truths, least: int) -> _Level:
+    """The halves of what was cut, without those that are too small to be cut again."""
+    child = level.parts * 2 + up
+    sizes = np.bincount(child, minlength=2 * cut.size)
+    return _Level(level.rows, level.codes, child, sizes).only(np.repeat(cut, 2) & (sizes >= 2 * least))[0]
 
 
-def _cut(codes: Codes, parts: Codes, order: Codes, k: int) -> NDArray[np.bool_]:
-    """Which rows go to the upper half of their part; none of a part that cannot be cut along any column."""
-    upper = np.zeros(parts.size, dtype=bool)
-    rows = np.arange(parts.size)
-    for column in order:
-        if not rows.size:
+def _cut(level: _Level, axes: Sequence[Axis], task: Asked, *, least: int, relaxed: bool) -> tuple[Truths, Truths]:
+    """Which parts are cut, and which rows go up."""
+    cuts = _proposals(level, axes, least=least, even=False, relaxed=relaxed)
+    if all(isinstance(model, KAnonymity) for model in task.models):
+        choice = np.stack([one.score for one in cuts]).argmax(axis=0)
+        return _going_up(level, cuts, choice)
+    cut, up = _first_that_holds(level, cuts, task)
+    rest, rows = level.only(~cut)
+    if rest.rows.size:  # the best cuts break a model: perhaps the most even ones do not
+        cuts = _proposals(rest, axes, least=least, even=True, relaxed=relaxed)
+        also, above = _first_that_holds(rest, cuts, task)
+        up[rows[above]] = True
+        cut[np.flatnonzero(~cut)[also]] = True
+    return cut, up
+
+
+def _proposals(level: _Level, axes: Sequence[Axis], *, least: int, even: bool, relaxed: bool) -> list[Cuts]:
+    """The best cut of each part along each axis."""
+    parts = [
+        Parts.of(level.parts, codes, level.sizes, axis.size) for axis, codes in zip(axes, level.codes, strict=True)
+    ]
+    pairs = zip(axes, parts, strict=True)
+    return [axis.cuts(part, least=least, even=even, relaxed=relaxed) for axis, part in pairs]
+
+
+def _first_that_holds(level: _Level, cuts: Sequence[Cuts], task: Asked) -> tuple[Truths, Truths]:
+    """Try the cuts of each part from the best to the worst, until both sides fulfil all models."""
+    order = np.argsort(-np.stack([one.score for one in cuts]), axis=0, kind="stable")
+    cut, up = np.zeros(level.sizes.size, dtype=bool), np.zeros(level.rows.size, dtype=bool)
+    for choice in order:
+        rest, rows = level.only(~cut)
+        if not rest.rows.size:
             break
-        values = codes[column[parts[rows]], rows]
-        done, above = _halves(values, parts[rows], order.shape[1], k)
-        upper[rows[above]] = True
-        rows = rows[~done[parts[rows]]]
-    return upper
+        open_parts = np.flatnonzero(~cut)
+        tried, above = _going_up(rest, [_some(one, open_parts) for one in cuts], choice[open_parts])
+        held = tried & _holds(rest, tried, above, task)
+        up[rows[above & held[rest.parts]]] = True
+        cut[open_parts[held]] = True
+    return cut, up
 
 
-def _halves(values: Codes, parts: Codes, count: int, k: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which parts can be cut between two different values so that k rows are on both sides, and the rows above."""
-    sizes = np.bincount(parts, minlength=count)
-    starts = np.cumsum(sizes) - sizes
-    ordered = np.sort(parts * (values.max() + 1) + values)  # by part, then by value
-    present = sizes > 0
-    middle = ordered[(starts + sizes // 2)[present]]
-    cuts = np.zeros((2, count), dtype=np.int64)
-    for row, side in zip(cuts, ("left", "right"), strict=True):
-        row[present] = np.searchsorted(ordered, middle, side=side) - starts[present]  # type: ignore[call-overload]
-    smaller = np.minimum(cuts, sizes - cuts)
-    best = smaller.argmax(axis=0)
-    can = present & (smaller[best, np.arange(count)] >= k)
-    first = np.where(can, starts + cuts[best, np.arange(count)], 0)
-    bound = ordered[np.minimum(first, ordered.size - 1)] - np.arange(count) * (values.max() + 1)
-    return can, can[parts] & (values >= bound[parts])
+def _some(cuts: Cuts, parts: Codes) -> Cuts:
+    return Cuts(cuts.score[parts], cuts.low[parts], cuts.high[parts], cuts.kept[parts])
 
 
-def _extremes(codes: Codes, classes: Codes) -> tuple[Codes, Codes]:
+def _holds(level: _Level, tried: Truths, up: Truths, task: Asked) -> Truths:
+    """Which parts have two halves that fulfil all models."""
+    held = np.zeros(tried.size, dtype=bool)
+    some, rows = level.only(tried)
+    if some.rows.size:
+        halves = Classes(some.parts * 2 + up[rows], 2 * some.sizes.size, task.secrets, some.rows)
+        held[tried] = all_hold(task.models, halves).reshape(-1, 2).all(axis=1)
+    return held
+
+
+def _going_up(level: _Level, cuts: Sequence[Cuts], choice: Codes) -> tuple[Truths, Truths]:
+    """Which parts have a cut along the chosen axis, and which of their rows it sends up."""
+    chosen = np.arange(choice.size)
+    score, low, high, kept = (
+        np.stack([getattr(one, name) for one in cuts])[choice, chosen] for name in ("score", "low", "high", "kept")
+    )
+    can = score > 0
+    values = level.codes[choice[level.parts], np.arange(level.rows.size)]
+    up = can[level.parts] & (values >= low[level.parts]) & (values <= high[level.parts])
+    tied = np.flatnonzero(up & (kept[level.parts] > 0) & (values == low[level.parts]))
+    if tied.size:
+        up[tied[_rank(level.parts[tied]) < kept[level.parts[tied]]]] = False
+    return can, up
+
+
+def _rank(parts: Codes) -> Codes:
+    """The place of each row among those of its part."""
+    order = np.argsort(parts, kind="stable")
+    start = firsts(parts[order])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size) - np.repeat(start, np.diff(np.append(start, order.size)))
+    return rank
+
+
+def extremes(codes: Codes, classes: Codes) -> tuple[Codes, Codes]:
     """The lowest and highest code of each class, a row per column."""
     order = np.argsort(classes, kind="stable")
-    starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
+    start = firsts(classes[order])
     ordered = codes[:, order]
-    return np.minimum.reduceat(ordered, starts, axis=1), np.maximum.reduceat(ordered, starts, axis=1)
+    return np.minimum.reduceat(ordered, start, axis=1), np.maximum.reduceat(ordered, start, axis=1)
 
 
-def _generalised(
-    rows: pyarrow.Table, columns: Sequence[Coded], classes: Codes, low: Codes, high: Codes
-) -> pyarrow.Table:
-    """The table with each quasi-identifier replaced by the range of its class."""
+def _published(task: Asked, axes: Sequence[Axis], classes: Codes, method: str) -> Anonymised:
+    """The table with each quasi-identifier replaced by what its class says."""
+    low, high = extremes(np.stack([axis.codes for axis in axes]), classes)
+    sizes, rows, columns, penalties = np.bincount(classes), task.table, [], []
+    for axis, bottom, top in zip(axes, low, high, strict=True):
+        width, how = axis.width(bottom, top), "by its tree" if axis.name in task.hierarchies else "by its order"
+        keys, published = _said(axis, bottom, top, classes)
+        rows = rows.set_column(rows.schema.get_field_index(axis.name), axis.name, published)
+        penalties.append(float((width * sizes).sum()))
+        columns.append(column(axis.name, how, values=axis.size, nodes=keys, widths=width, weights=sizes, level=None))
+    metrics = losses(sizes, penalties, k=least_size(task.models), suppressed=0)
+    told = tuple(model.words for model in task.models)
+    manifest = Manifest(method, told, tuple(columns), task.untouched, classes.size, 0)
+    everybody = all_rows(classes.size)
+    return Anonymised(rows, classes, everybody, task.names, task.sensitive, task.models, metrics, manifest)
+
+
+def _said(axis: Axis, low: Codes, high: Codes, classes: Codes) -> tuple[Codes, pyarrow.Array]:
+    """What each class says in one column, as a number, and each row's text."""
     import pyarrow
 
-    for column, bottom, top in zip(columns, low, high, strict=True):
-        ranges, which = np.unique(np.stack([bottom, top]), axis=1, return_inverse=True)
-        words = pyarrow.array([column.words(int(a), int(b)) for a, b in ranges.T])
-        published = words.take(pyarrow.array(which[classes]))
-        rows = rows.set_column(rows.schema.get_field_index(column.name), column.name, published)
-    return rows
-
-
-def _metrics(classes: Codes, low: Codes, high: Codes, columns: Sequence[Coded], k: int) -> Metrics:
-    sizes = np.bincount(classes)
-    spans = np.array([column.span for column in columns])
-    penalty = float(((high - low) / spans[:, None] * sizes).sum() / (classes.size * len(columns)))
-    return Metrics(
-        sizes.size, int(sizes.min()), float(sizes.mean()) / k, int((sizes.astype(object) ** 2).sum()), penalty
-    )
-
-
-def _names(quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(quasi_identifiers))
-    if not names or isinstance(quasi_identifiers, str):
-        raise EmptyInput(
-            "there is no list of quasi-identifiers.",
-            why="k-anonymity is about the columns that somebody outside may know.",
-            fix='Name them: quasi_identifiers=["age", "zip"].',
-        )
-    return names
-
-
-def _check(rows: pyarrow.Table, names: Sequence[str], k: int) -> None:
-    """The table belongs to who anonymises it, so its size may be told."""
-    for name in names:
-        if name not in rows.column_names:
-            raise OutOfRange(
-                f"the table has no column {name!r}.",
-                why="A quasi-identifier is a column of the table.",
-                fix=f"The columns are {', '.join(rows.column_names)}.",
-            )
-    if rows.num_rows < k:
-        raise OutOfRange(
-            f"k={k} is more than the table's {rows.num_rows} rows.",
-            why="Every class needs k rows, and there are not as many.",
-            fix="Ask for a smaller k, or add rows.",
-        )
+    keys, back = np.unique(low * axis.size + high, return_inverse=True)
+    texts = pyarrow.array(axis.words(keys // axis.size, keys % axis.size), pyarrow.string())
+    return back, texts.take(pyarrow.array(back[classes]))

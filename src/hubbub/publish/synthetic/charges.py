@@ -1,0 +1,57 @@
+"""Charged first: the event stands in the ledger before a row is read, and what was measured before anybody sees it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from hubbub.ledger import Pool, fingerprint
+from hubbub.ledger.accounts import Account
+from hubbub.terms import Event, Receipt, to_json
+
+_SECONDS = 3600.0  # the longest that a run may take
+
+
+def charged(
+    account: object,
+    event: Event,
+    run: Callable[[], str],
+    *,
+    size: int,
+    delta: Fraction,
+    title: str,
+    dataset: str | None,
+    parts: Mapping[str, Any],
+) -> tuple[str, Receipt | None]:
+    """What ``run`` gives, charged before and stored after it; or what is stored already, for free.
+
+    Without a ``dataset`` name no two runs are the same: each is charged.
+
+    Guarantee: nothing is read before the charge is durable, and nothing is shown that the book does not hold.
+    Because: ``docs/proofs/ledger.md``, with the filters of [WRRW23, Thm. 1] and [RRUV16, Thm. 3.6].
+    """
+    if account is None:
+        return run(), None
+    who = Account.of(account)
+    named = {"dataset": dataset} if dataset is not None else {"once": secrets.token_hex(16)}
+    told = {"event": to_json(event), "title": title, **named, **parts}
+    pool = _pool(who)
+    stored = who.ask(
+        event,
+        lambda held: run(),
+        fingerprint=fingerprint(kind="synthetic", **told),
+        pool=pool,
+        size=size,
+        delta=delta if pool is Pool.PLANS else Fraction(0),
+        patience=_SECONDS,
+        title=title,
+    )
+    return stored.answer, stored.receipt
+
+
+def _pool(account: Account) -> Pool:
+    """The pool for plans, if the owner set one aside; else the one for questions."""
+    who = account.ledger.populations().get(account.population)  # if it is not there, the ledger will say so
+    return Pool.PLANS if who is None or who.pools.get(Pool.PLANS) else Pool.QUESTIONS

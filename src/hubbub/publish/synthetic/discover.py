@@ -1,0 +1,97 @@
+"""Bounds and lists of values that nobody declared: found privately, and paid for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from hubbub.mechanisms import FindRange, ThresholdKeys
+from hubbub.publish.synthetic.coding import Codes, Coding, Labels, Scale, coding_of, numbers_of, plain
+from hubbub.publish.synthetic.domains import MOST_FOUND, Categorical, Date, Numeric, equal_edges
+from hubbub.publish.synthetic.measure import Whom, epsilon_for
+from hubbub.terms import Event
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Found: TypeAlias = list[Any]  # two bounds, or a list of values: as it is stored
+_LONGEST = 64  # signs of a value that may be found; a longer one counts as other
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """What it costs to find one column's domain, and how it is done.
+
+    Guarantee: each ``find`` is within its event, for the unit and neighbours of ``whom``, if no unit has more than
+    ``whom.most`` rows.
+    Because: ``FindRange`` [WZLDSG20] and ``ThresholdKeys`` [KKMN09], each of which counts what one unit has.
+    Not covered: running time.
+    """
+
+    whom: Whom
+    rho: Fraction
+    delta: Fraction  # of each list of values
+
+    def event(self, column: Numeric | Categorical) -> Event:
+        """What ``find`` does, known beforehand."""
+        return (self._keys() if isinstance(column, Categorical) else self._range()).event
+
+    def find(self, column: Numeric | Categorical, values: pyarrow.ChunkedArray, people: Codes | None) -> Found:
+        """Two bounds (0 and 1 if no part of the line stands out), or the values that many units have."""
+        if isinstance(column, Numeric):
+            return list(self._range().release(numbers_of(values, dates=False)) or (0.0, 1.0))
+        return self._values(values, people)
+
+    def _values(self, values: pyarrow.ChunkedArray, people: Codes | None) -> Found:
+        """Values with a noisy number of units above the threshold, the most frequent ones if there are too many."""
+        import pyarrow
+        import pyarrow.compute as pc
+
+        text = plain(values).cast(pyarrow.string())
+        units = pyarrow.array(people if people is not None else np.arange(len(text)))
+        pairs = pyarrow.table({"value": text, "unit": units}).filter(pc.less_equal(pc.utf8_length(text), _LONGEST))
+        counted = pairs.group_by(["value", "unit"]).aggregate([]).group_by("value").aggregate([("unit", "count")])
+        counts = dict(zip(counted["value"].to_pylist(), counted["unit_count"].to_pylist(), strict=True))
+        named = self._keys().release(counts)
+        kept = sorted(named, key=lambda value: (-named[value], value))[:MOST_FOUND]
+        return sorted(kept)
+
+    def _range(self) -> FindRange:
+        whom = self.whom
+        epsilon = epsilon_for(self.rho / 4)  # of a pure step: rho = epsilon^2/2
+        return FindRange(epsilon=epsilon, max_per_unit=whom.most, neighbours=whom.neighbours, unit=whom.unit)
+
+    def _keys(self) -> ThresholdKeys:
+        whom = self.whom
+        return ThresholdKeys(
+            rho=self.rho,
+            delta=self.delta,
+            noise="gaussian",
+            max_keys_per_unit=whom.most,
+            neighbours=whom.neighbours,
+            unit=whom.unit,
+        )
+
+
+def is_private(column: object) -> bool:
+    """Whether the column's domain is to be found."""
+    return (isinstance(column, Numeric) and column.bounds is not None) or (
+        isinstance(column, Categorical) and column.is_private
+    )
+
+
+def coding_with(column: Numeric | Categorical | Date, kind: pyarrow.DataType, found: Found | None) -> Coding:
+    """The cells of a column, with what was found if its domain is private."""
+    import pyarrow
+
+    if found is None:
+        return coding_of(column, kind)
+    if isinstance(column, Categorical):
+        return Labels(tuple(found), column.other)
+    assert isinstance(column, Numeric)
+    integer = pyarrow.types.is_integer(kind)
+    edges = equal_edges(Fraction(found[0]), Fraction(found[1]), column.bins, whole=integer)
+    return Scale(tuple(edges), column.missing, "int" if integer else "float")

@@ -1,0 +1,63 @@
+"""Estimation by the package ``mbi`` (JAX), where it is installed: another way to the same optimum."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hubbub.publish.synthetic.belief import Model, calibrated, spread
+from hubbub.publish.synthetic.compress import total_of
+from hubbub.publish.synthetic.fitting import Zeros, add_walls, cliques_of
+from hubbub.publish.synthetic.junction import junction_tree
+from hubbub.publish.synthetic.measure import Floats, Measurement
+from hubbub.terms import MissingExtra
+
+
+def fitted_by_mbi(
+    sizes: Sequence[int], measurements: Sequence[Measurement], *, zeros: Sequence[Zeros] = (), iterations: int = 1000
+) -> Model:
+    """What ``fitting.fitted`` gives, estimated by mbi's mirror descent in double precision [MSM19]."""
+    jax, mbi = packages()
+    total = total_of([m for m in measurements if len(m.columns) == 1] or list(measurements))
+    tree = junction_tree(sizes, cliques_of(sizes, measurements, zeros))
+    with jax.enable_x64(True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        domain = mbi.Domain([str(column) for column in range(len(sizes))], list(sizes))
+        wanted = [_measurement(mbi, measured) for measured in measurements]
+        found = mbi.estimation.MirrorDescent().estimate(domain, wanted, known_total=total, iters=iterations)
+        potentials = [np.zeros([sizes[c] for c in clique]) for clique in tree.cliques]
+        for names in found.potentials.cliques:
+            columns = tuple(int(name) for name in names)
+            order = np.argsort(columns)
+            values: Floats = np.asarray(found.potentials[names].values, dtype=np.float64).transpose(order)
+            columns = tuple(sorted(columns))
+            home = tree.home(columns)
+            potentials[home] = potentials[home] + spread(values, columns, tree.cliques[home])
+    add_walls(tree, potentials, zeros)
+    return Model(tuple(sizes), tree, tuple(calibrated(tree, potentials)), total)
+
+
+def _measurement(mbi: Any, measured: Measurement) -> Any:
+    """In units of each cell's own noise."""
+    names = tuple(str(column) for column in measured.columns)
+    weights = 1 / np.sqrt(measured.variance.ravel())
+    return mbi.LinearMeasurement(measured.values.ravel() * weights, names, stddev=1.0, query=mbi.WeightedQuery(weights))
+
+
+def packages() -> tuple[Any, Any]:
+    """JAX and mbi, or a refusal."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about single precision, which is not used here
+            import jax
+            import mbi
+    except ImportError:
+        raise MissingExtra(
+            "the package mbi is not installed.",
+            why='engine="mbi" estimates the model with it.',
+            fix="pip install 'hubbub[publish]', or leave engine= out: the built-in engine needs no extra.",
+        ) from None
+    return jax, mbi

@@ -1,0 +1,291 @@
+"""``synthesize``: a private table in, a synthetic one out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.engines.sources import arrow_of
+from hubbub.publish.synthetic import zeros as structural
+from hubbub.publish.synthetic.aim import AimPlan
+from hubbub.publish.synthetic.belief import Model
+from hubbub.publish.synthetic.charges import charged
+from hubbub.publish.synthetic.coding import Codes, Coding
+from hubbub.publish.synthetic.compress import groups_for, to_total, total_of
+from hubbub.publish.synthetic.discover import Found, coding_with, is_private
+from hubbub.publish.synthetic.domains import Column, Domain, Key, domain_for
+from hubbub.publish.synthetic.fitting import Zeros, fitted
+from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, packages
+from hubbub.publish.synthetic.measure import Measurement, Meter, Rows, Whom
+from hubbub.publish.synthetic.plans import Modelled, Plan, plan_for
+from hubbub.publish.synthetic.release import Source, Synthetic
+from hubbub.publish.synthetic.stored import Measured, read_text, text_of
+from hubbub.publish.synthetic.units import chosen_rows, people_of
+from hubbub.publish.synthetic.zeros import Impossible
+from hubbub.terms import (
+    ApproximateDP,
+    Guarantee,
+    MissingParameter,
+    Neighbours,
+    OutOfRange,
+    Receipt,
+    Unit,
+    fraction_of,
+    positive,
+    whole,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ENGINES = ("built-in", "mbi")
+_ITERATIONS = 1000
+
+
+def synthesize(
+    table: Any,
+    *,
+    epsilon: object,
+    delta: object,
+    method: str = "aim",
+    domain: Domain | str | None = None,
+    unit: str | None = None,
+    max_rows_per_unit: int | None = None,
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    rows: int | None = None,
+    about_rows: int | None = None,
+    impossible: Sequence[Impossible] = (),
+    workload: Sequence[tuple[str, ...]] | None = None,
+    engine: str = "built-in",
+    max_cells: int = 1 << 17,
+    seconds: float = 300.0,
+    account: object = None,
+    dataset: str | None = None,
+) -> Synthetic:
+    """A table of made-up rows with nearly the same marginals as the private one.
+
+    ``domain`` says what may stand in each column (``Numeric``, ``Categorical``, ``Date``, ``Key``); without it all
+    domains are found privately, from the same budget. ``unit`` names the column that tells people apart, and then
+    ``max_rows_per_unit`` of each person's rows count; without it each row is protected by itself. ``rows`` is how
+    many rows the result has; without it, about as many as the private table has. ``about_rows`` is how many that is, if
+    it is public: a budget whose noise would drown so few is then refused.
+
+    Guarantee: the result, and any number of rows drawn from it, is (epsilon, delta)-DP for the given unit and
+    neighbours.
+    Because: noisy marginals [CKS20, Thm. 14] and exponential choices [CR21] within a zCDP budget that converts to
+    (epsilon, delta) [CKS20, Prop. 12], composed [BS16, Lemma 1.7]; the rows are post-processing. The steps and their
+    sensitivities: docs/proofs/synthetic.md.
+    Error: each measured marginal has the noise that the method's plan says; what was not measured is what the model
+    makes of it. Compare before use: a synthetic table is right about the marginals that it was made from.
+    Not covered: running time; the number of rows of the private table under ``neighbours="replace"``.
+
+    >>> import pyarrow
+    >>> from hubbub.publish import Categorical, Numeric
+    >>> people = pyarrow.table({"age": [30, 40, 50] * 400, "smokes": ["no", "no", "yes"] * 400})
+    >>> domain = {"age": Numeric(lower=0, upper=99), "smokes": Categorical(["no", "yes"])}
+    >>> made = synthesize(people, epsilon=1, delta=1e-6, method="mst", domain=domain, rows=1000)
+    >>> made.table.num_rows, made.table.column_names
+    (1000, ['age', 'smokes'])
+    """
+    private = arrow_of(table)
+    task = _task(private.schema, domain, unit, max_rows_per_unit, neighbours, engine, rows, about_rows, impossible)
+    plan = plan_for(
+        task.columns, whom=task.whom, epsilon=epsilon, delta=delta, method=method, rows=about_rows, workload=workload,
+        max_cells=whole(max_cells, name="max_cells"), seconds=float(positive(seconds, name="seconds")),
+    )  # fmt: skip
+    text, receipt = charged(
+        account,
+        plan.event,
+        lambda: text_of([measured_table(private, task, plan)]),
+        size=plan.size,
+        delta=fraction_of(delta, name="delta"),
+        title=f"synthetic data ({method})",
+        dataset=dataset,
+        parts={"domain": {name: repr(column) for name, column in task.domain.items()}, "impossible": repr(impossible)},
+    )
+    (measured,), seed = read_text(text)
+    source = source_of(task, measured, private.schema)
+    return Synthetic(
+        source=source,
+        rows=rows or max(1, round(source.model.total)),
+        method=method,
+        epsilon=float(positive(epsilon, name="epsilon")),
+        delta=float(fraction_of(delta, name="delta")),
+        event=plan.event,
+        guarantee=guarantee_of(epsilon, delta, task.whom, receipt),
+        receipt=receipt,
+        seed=seed,
+    )
+
+
+@dataclass(frozen=True)
+class Task:
+    """One table to make: its domain, whom it protects, and how its model is fitted; public facts alone."""
+
+    domain: Mapping[str, Column]
+    whom: Whom
+    impossible: Sequence[Impossible] = ()
+    engine: str = "built-in"
+    unit: str | None = None
+
+    @property
+    def columns(self) -> dict[str, Modelled]:
+        """The columns that are modelled: all but keys."""
+        return {name: column for name, column in self.domain.items() if not isinstance(column, Key)}
+
+    @property
+    def fit(self) -> Callable[..., Model]:
+        return fitted_by_mbi if self.engine == "mbi" else fitted
+
+
+def _task(
+    schema: pyarrow.Schema,
+    domain: object,
+    unit: str | None,
+    most: int | None,
+    neighbours: Neighbours | str,
+    engine: str,
+    rows: int | None,
+    about: int | None,
+    impossible: Sequence[Impossible],
+) -> Task:
+    """What was asked for, checked before anything is charged."""
+    for name, number in (("rows", rows), ("about_rows", about)):
+        if number is not None:
+            whole(number, name=name)
+    _check_engine(engine)
+    declared = _with_unit(schema, domain, unit)
+    task = Task(declared, whom_of(unit, most, neighbours), tuple(impossible), engine, unit)
+    structural.check(task.impossible, task.columns)
+    return task
+
+
+def whom_of(unit: str | None, most: int | None, neighbours: Neighbours | str) -> Whom:
+    """Who is protected; a person's rows need a cap."""
+    if unit is None:
+        return Whom(Unit(), Neighbours.parse(neighbours))
+    if most is None:
+        raise MissingParameter(
+            f"unit={unit!r} needs max_rows_per_unit.",
+            why="A person with any number of rows could move a marginal without limit.",
+            fix="Write max_rows_per_unit=...: the most rows of one person that count.",
+        )
+    return Whom(Unit(unit), Neighbours.parse(neighbours), whole(most, name="max_rows_per_unit"))
+
+
+def measured_table(private: pyarrow.Table, task: Task, plan: Plan) -> Measured:
+    """Everything that the private rows are asked, in the plan's order."""
+    people = people_of(private[task.unit]) if task.unit else None
+    rows, found = coded_rows(private, task, plan, people)
+    return measure_all(rows, plan, task, found, private.schema)
+
+
+def coded_rows(private: pyarrow.Table, task: Task, plan: Plan, people: Codes | None) -> tuple[Rows, dict[str, Found]]:
+    """The rows as cells, at most so many per person, and the domains that were found on the way."""
+    table = bounded(private, task, people) if people is not None else private
+    kept = people_of(table[task.unit]) if task.unit else None
+    found = {
+        name: plan.finder.find(column, table[name], kept)  # type: ignore[arg-type]
+        for name, column in task.columns.items()
+        if plan.finder is not None and is_private(column)
+    }
+    codings = codings_of(task, found, private.schema)
+    codes = np.stack([coding.encode(table[name]) for name, coding in codings.items()], axis=1)
+    return Rows(codes, tuple(coding.cells for coding in codings.values())), found
+
+
+def bounded(private: pyarrow.Table, task: Task, people: Codes) -> pyarrow.Table:
+    """At most ``whom.most`` rows of each person, before anything is looked at."""
+    import pyarrow
+
+    return private.filter(pyarrow.array(chosen_rows(people, private.select(list(task.columns)), task.whom.most)))
+
+
+def measure_all(rows: Rows, plan: Plan, task: Task, found: dict[str, Found], schema: pyarrow.Schema) -> Measured:
+    """Singles on the declared cells, then coarser cells, then pairs on those."""
+    meter = Meter(rows, plan.whom)
+    singles = [meter.measure((column,), sigma=plan.method.single) for column in range(len(rows.sizes))]
+    codings = codings_of(task, found, schema)
+    groups = _groups(singles, list(codings.values()), float(plan.method.single))
+    coarse = Meter(rows.merged(groups), plan.whom)
+    merged = [single.merged(groups) for single in singles]
+    if isinstance(plan.method, AimPlan):
+        masks = structural.coarse_zeros(structural.fine_zeros(task.impossible, codings), groups)
+        pairs = plan.method.measure(coarse, merged, masks)
+    else:
+        pairs = plan.method.measure(coarse, merged)
+    return Measured(found, tuple(singles), tuple(groups), tuple(pairs))
+
+
+def _groups(singles: Sequence[Measurement], codings: Sequence[Coding], sigma: float) -> list[Codes]:
+    total = total_of(singles)
+    counts = [to_total(single.values, total) for single in singles]
+    return [
+        groups_for(count, sigma=sigma, total=total, ordered=coding.ordered, missing=coding.missing)
+        for count, coding in zip(counts, codings, strict=True)
+    ]
+
+
+def source_of(task: Task, measured: Measured, schema: pyarrow.Schema) -> Source:
+    """The model, fitted to what was stored."""
+    codings = codings_of(task, measured.found, schema)
+    zeros: list[Zeros] = structural.fine_zeros(task.impossible, codings)
+    groups = list(measured.groups)
+    singles = [single.merged(groups) for single in measured.singles]
+    sizes = tuple(int(group.max()) + 1 for group in groups)
+    model = task.fit(
+        sizes,
+        [*singles, *measured.pairs],
+        zeros=structural.coarse_zeros(zeros, groups),
+        iterations=_ITERATIONS,
+    )
+    keys = {name: column for name, column in task.domain.items() if isinstance(column, Key)}
+    return Source(codings, keys, list(task.domain), measured, model, zeros)
+
+
+def codings_of(task: Task, found: Mapping[str, Found], schema: pyarrow.Schema) -> dict[str, Coding]:
+    """How each modelled column is cut into cells."""
+    return {
+        name: coding_with(column, schema.field(name).type, found.get(name)) for name, column in task.columns.items()
+    }
+
+
+def guarantee_of(epsilon: object, delta: object, whom: Whom, receipt: Receipt | None) -> Guarantee:
+    """The promise in words."""
+    caveats = [] if whom.unit.is_row else [f"At most {whom.most} rows of one person count."]
+    caveats.append("Any number of rows may be drawn: they say no more than the noisy marginals.")
+    if receipt is None:
+        caveats.append("Charged to no ledger.")
+    cost = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
+    return Guarantee(cost, whom.unit, whom.neighbours, tuple(caveats))
+
+
+def _with_unit(schema: pyarrow.Schema, domain: object, unit: str | None) -> dict[str, Column]:
+    """The domain, with the column that tells people apart as a key if nothing else is said."""
+    if unit is None:
+        return domain_for(schema, domain)
+    if unit not in schema.names:
+        raise OutOfRange(
+            f"the table has no column {unit!r}.",
+            why="The unit is a column that tells people apart.",
+            fix=f"The columns are {', '.join(schema.names)}.",
+        )
+    others = schema.remove(schema.get_field_index(unit))
+    rest = {name: column for name, column in domain.items() if name != unit} if isinstance(domain, Mapping) else domain
+    declared = domain_for(others, rest)
+    own = domain.get(unit, Key(unit)) if isinstance(domain, Mapping) else Key(unit)
+    return {name: own if name == unit else declared[name] for name in schema.names}
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise OutOfRange(
+            f"there is no engine {engine!r}.",
+            why="A model is fitted by the built-in engine, or by the package mbi.",
+            fix='Write engine="built-in" or engine="mbi".',
+        )
+    if engine == "mbi":
+        packages()

@@ -1,0 +1,240 @@
+"""Visitors by place and day against a baseline, in the manner of the mobility reports, under one lifetime budget."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.engines.sources import arrow_of
+from hubbub.mechanisms import DiscreteGaussian
+from hubbub.publish.synthetic.charges import charged
+from hubbub.publish.synthetic.coding import Codes, Labels, numbers_of
+from hubbub.publish.synthetic.units import chosen_rows, people_of
+from hubbub.publish.tables.counting import check_columns, least_noise
+from hubbub.terms import (
+    ApproximateDP,
+    EmptyInput,
+    Event,
+    Guarantee,
+    Neighbours,
+    OutOfRange,
+    Receipt,
+    Repeat,
+    Unit,
+    fraction_of,
+    positive,
+    root_of,
+    whole,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_FIRST = datetime.date(1970, 1, 1)
+_ENOUGH = 3  # a baseline of fewer margins than that says nothing about changes
+
+
+class DailySeries:
+    """How many different people were at each place on each day, one day after the other.
+
+    A person counts at no more than ``max_places`` places a day, once at each. The whole series of ``days`` days from
+    ``first`` on has one budget; each day takes its part, and a day is measured once.
+
+    Guarantee: all days together are (epsilon, delta)-DP for everything about one person (``unit``) in all of them.
+    Because: on one day a person moves the vector of counts by at most the root of ``max_places`` in L2 (of twice that
+    under replacement); discrete Gaussian noise [CKS20, Thm. 7], repeated ``days`` times and composed exactly. The
+    baseline and changes are post-processing, as in [ABC+20].
+    Error: each ``noisy`` is within ``margin`` of the number of people who count, with 95% confidence.
+    Not covered: running time; visits that are cut because a person was at too many places.
+
+    >>> import pyarrow
+    >>> series = DailySeries(places=["park", "shop"], first="2026-01-05", days=7, epsilon=2, delta=1e-6)
+    >>> visits = pyarrow.table({"person": range(900), "place": ["park", "shop", "shop"] * 300,
+    ...                         "day": [datetime.date(2026, 1, 5)] * 900})
+    >>> series.publish(visits, "2026-01-05").column_names
+    ['day', 'place', 'count', 'noisy', 'margin']
+    """
+
+    def __init__(
+        self,
+        *,
+        places: Sequence[str],
+        first: datetime.date | str,
+        days: int,
+        epsilon: object,
+        delta: object,
+        unit: str = "person",
+        place: str = "place",
+        day: str = "day",
+        max_places: int = 1,
+        neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+        account: object = None,
+        dataset: str | None = None,
+    ) -> None:
+        if not places or len(set(places)) < len(places):
+            raise EmptyInput(
+                "a series needs a list of different places.",
+                why="The places are public and known before a row is read.",
+                fix='Write places=["park", "shop"].',
+            )
+        self.places, self.first, self.days = tuple(places), _day(first), whole(days, name="days")
+        self.price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
+        self.max_places = whole(max_places, name="max_places")
+        self._columns = (unit, place, day)
+        self._neighbours = Neighbours.parse(neighbours)
+        self._account, self._dataset = account, dataset
+        self._receipts: dict[datetime.date, Receipt | None] = {}
+        self._measured: dict[datetime.date, Codes] = {}
+
+    @cached_property
+    def mechanism(self) -> DiscreteGaussian:
+        """The noise of one day: as little as the whole series allows."""
+        together = math.sqrt(self.days * self._moved)
+        return self._mechanism(
+            least_noise(
+                lambda sigma: Repeat(self._mechanism(sigma).event, self.days), together, self.price, self._neighbours
+            )
+        )
+
+    @property
+    def _moved(self) -> int:
+        """How many counts of a day one person moves, by one each."""
+        return min(self.max_places, len(self.places)) * (2 if self._neighbours is Neighbours.REPLACE else 1)
+
+    def _mechanism(self, sigma: Fraction) -> DiscreteGaussian:
+        return DiscreteGaussian(
+            sensitivity=root_of(self._moved), sigma=sigma, neighbours=self._neighbours, unit=Unit(self._columns[0])
+        )
+
+    @property
+    def event(self) -> Event:
+        """The whole series, as it is charged when all its days are."""
+        return Repeat(self.mechanism.event, self.days)
+
+    @property
+    def margin(self) -> int:
+        """How far each noisy count is from the truth, 95 times in 100."""
+        return int(self.mechanism.error(0.95))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The promise for all days together."""
+        caveats = [f"A person counts at no more than {self.max_places} of the places on one day."]
+        caveats += ["Charged to no ledger."] if self._account is None else []
+        return Guarantee(self.price, Unit(self._columns[0]), self._neighbours, tuple(caveats))
+
+    def publish(self, table: Any, day: datetime.date | str) -> pyarrow.Table:
+        """One day's counts. The same day again gives the same counts, for free."""
+        when = self._checked(day)
+        private = arrow_of(table)
+        check_columns(private.schema, self._columns)
+        if when not in self._measured:
+            text, receipt = charged(
+                self._account,
+                self.mechanism.event,
+                lambda: json.dumps(np.asarray(self.mechanism.release(self._counts(private, when))).tolist()),
+                size=64 + 24 * len(self.places),
+                delta=self.price.delta / self.days,
+                title=f"daily counts of {when.isoformat()}",
+                dataset=self._dataset,
+                parts={"day": when.isoformat(), "places": list(self.places), "series": [str(self.first), self.days]},
+            )
+            self._measured[when] = np.array(json.loads(text), dtype=np.int64)
+            self._receipts[when] = receipt
+        return self._table(when)
+
+    def receipt(self, day: datetime.date | str) -> Receipt | None:
+        """The proof that a published day was charged."""
+        return self._receipts[self._published(day)]
+
+    def changes(self, day: datetime.date | str, *, baseline: Iterable[datetime.date | str]) -> pyarrow.Table:
+        """By how many percent a day differs from the median of the same weekday among the days of the baseline.
+
+        Free: it is worked out from published counts. Where the baseline is lost in noise there is no number.
+        """
+        import pyarrow
+
+        when = self._published(day)
+        same = [d for d in map(self._published, baseline) if d.weekday() == when.weekday()]
+        if not same:
+            raise OutOfRange(
+                "no day of the baseline falls on the same day of the week.",
+                why="A Monday is compared with Mondays.",
+                fix="Publish at least one week as a baseline.",
+            )
+        usual = np.median([self._measured[d] for d in same], axis=0)
+        clear = usual >= _ENOUGH * self.margin
+        percent = np.divide(100.0 * (self._measured[when] - usual), usual, where=clear, out=np.zeros_like(usual))
+        spread = np.divide(100.0 * self.margin, usual, where=clear, out=np.zeros_like(usual))
+        columns = {
+            "change": percent,
+            "margin": spread * (1 + np.abs(1 + percent / 100)),
+        }  # of the day, and of the usual
+        shown = {name: pyarrow.array(np.round(values, 1), mask=~clear) for name, values in columns.items()}
+        usuals = pyarrow.array(np.round(usual).astype(np.int64), mask=~clear)
+        days = [when] * len(self.places)
+        return pyarrow.table({"day": days, "place": list(self.places), "usual": usuals, **shown})
+
+    def _counts(self, private: pyarrow.Table, when: datetime.date) -> Codes:
+        """Different people at each place on the day; of each person at most ``max_places`` places count."""
+        import pyarrow
+
+        unit, place, day = self._columns
+        today = numbers_of(private[day], dates=True) == (when - _FIRST).days
+        rows = private.filter(pyarrow.array(today)).select([unit, place])
+        where = Labels(self.places).encode(rows[place])
+        known = rows.filter(pyarrow.array(where < len(self.places)))
+        seen = known.group_by([unit, place]).aggregate([])
+        kept = seen.filter(pyarrow.array(chosen_rows(people_of(seen[unit]), seen, self.max_places)))
+        return np.bincount(Labels(self.places).encode(kept[place]), minlength=len(self.places))
+
+    def _table(self, when: datetime.date) -> pyarrow.Table:
+        import pyarrow
+
+        noisy = self._measured[when]
+        return pyarrow.table(
+            {
+                "day": [when] * len(noisy),
+                "place": list(self.places),
+                "count": np.maximum(noisy, 0),
+                "noisy": noisy,
+                "margin": np.full(len(noisy), self.margin),
+            }
+        )
+
+    def _checked(self, day: datetime.date | str) -> datetime.date:
+        when = _day(day)
+        if not 0 <= (when - self.first).days < self.days:
+            last = self.first + datetime.timedelta(days=self.days - 1)
+            raise OutOfRange(
+                f"{when.isoformat()} is outside the series, {self.first.isoformat()} to {last.isoformat()}.",
+                why="The budget was split among the days that were planned.",
+                fix="Plan another series, with a budget of its own.",
+            )
+        return when
+
+    def _published(self, day: datetime.date | str) -> datetime.date:
+        when = self._checked(day)
+        if when not in self._measured:
+            raise OutOfRange(
+                f"{when.isoformat()} has not been published.",
+                why="Changes are worked out from published counts alone.",
+                fix=f'Call publish(table, "{when.isoformat()}") first.',
+            )
+        return when
+
+
+def _day(value: datetime.date | str) -> datetime.date:
+    if isinstance(value, datetime.date):
+        return value
+    try:
+        return datetime.date.fromisoformat(str(value))
+    except ValueError:
+        raise OutOfRange(f"{value!r} is no day.", why="Days are dates.", fix='Write "2026-01-05".') from None

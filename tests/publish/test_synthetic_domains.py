@@ -1,0 +1,140 @@
+"""What may stand in a column: cells and back, and what is refused."""
+
+from __future__ import annotations
+
+import datetime
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hubbub.publish import Categorical, Date, Key, Numeric, synthesize
+from hubbub.publish.synthetic.coding import Labels, Scale, coding_of
+from hubbub.publish.synthetic.domains import domain_for, equal_edges
+from hubbub.terms import EmptyInput, HubbubError, MissingParameter, NotANumber, OutOfRange, ReversedBounds, TooLarge
+
+from ._synthetic import DOMAIN, people
+
+
+@given(lower=st.integers(-1000, 1000), width=st.integers(1, 500), bins=st.integers(1, 80) | st.none())
+def test_bins_of_whole_numbers_hold_every_number_once(lower: int, width: int, bins: int | None) -> None:
+    edges = equal_edges(Fraction(lower), Fraction(lower + width), bins, whole=True)
+    assert edges == sorted(set(edges))
+    assert (edges[0], edges[-1]) == (lower, lower + width + 1)
+
+
+@given(
+    values=st.lists(st.integers(-50, 150) | st.none(), min_size=1, max_size=30),
+    bins=st.integers(1, 40),
+    missing=st.booleans(),
+)
+def test_a_value_made_from_a_cell_lies_in_that_cell(values: list[int | None], bins: int, missing: bool) -> None:
+    column = Numeric(lower=0, upper=99, bins=bins, missing=missing)
+    coding = coding_of(column, pyarrow.int64())
+    codes = coding.encode(pyarrow.chunked_array([pyarrow.array(values, pyarrow.int64())]))
+    again = coding.decode(codes, np.random.default_rng(0))
+    assert np.array_equal(coding.encode(pyarrow.chunked_array([again])), codes)
+    assert all(v is None or 0 <= v <= 99 for v in again.to_pylist())
+
+
+def test_numbers_beyond_the_bounds_go_to_the_nearest_one() -> None:
+    coding = coding_of(Numeric(lower=0, upper=9), pyarrow.int64())
+    assert coding.encode(pyarrow.chunked_array([[-7, 3, 12, None]])).tolist() == [0, 3, 9, 0]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_has_a_cell_too(value: float) -> None:
+    coding = coding_of(Numeric(lower=0, upper=1, bins=4, missing=True), pyarrow.float64())
+    assert 0 <= coding.encode(pyarrow.chunked_array([[value]]))[0] < coding.cells
+
+
+def test_words_that_are_not_listed_count_as_other() -> None:
+    apart = Labels(("a", "b"))
+    assert apart.encode(pyarrow.chunked_array([["b", "z", None]])).tolist() == [1, 2, 2]
+    assert apart.decode(np.array([0, 2]), np.random.default_rng(0)).to_pylist() == ["a", None]
+    as_one = Labels(("a", "b"), "b")
+    assert as_one.encode(pyarrow.chunked_array([["b", "z", None]])).tolist() == [1, 1, 1]
+
+
+def test_lists_of_another_type_than_the_column_are_compared_as_text() -> None:
+    assert Labels(("1", "x")).encode(pyarrow.chunked_array([[1, 2]])).tolist() == [0, 2]
+
+
+def test_categories_in_a_dictionary_and_dates_in_text_are_read() -> None:
+    column = pyarrow.chunked_array([pyarrow.array(["b", "a", None]).dictionary_encode()])
+    assert Labels(("a", "b")).encode(column).tolist() == [1, 0, 2]
+    days = coding_of(Date(lower="2025-01-01", upper="2025-01-10"), pyarrow.string())
+    assert days.encode(pyarrow.chunked_array([["2025-01-03", "2024-01-01", "soon"]])).tolist() == [2, 0, 0]
+
+
+def test_dates_come_back_as_dates_between_their_bounds() -> None:
+    days = coding_of(Date(lower="2025-01-01", upper="2025-12-31", bins=12), pyarrow.date32())
+    made = days.decode(np.arange(12), np.random.default_rng(0)).to_pylist()
+    assert all(datetime.date(2025, 1, 1) <= day <= datetime.date(2025, 12, 31) for day in made)
+    moments = pyarrow.chunked_array([[datetime.datetime(2025, 7, 1, 13)]])
+    assert isinstance(days, Scale)
+    assert days.encode(moments)[0] == days.encode(pyarrow.chunked_array([[datetime.date(2025, 7, 1)]]))[0]
+
+
+# ---------------------------------------------------------------- refused, with the line to add
+
+
+def test_a_column_without_a_domain_is_refused_with_the_line_to_add() -> None:
+    left = {name: column for name, column in DOMAIN.items() if name != "age"}
+    with pytest.raises(MissingParameter) as caught:
+        synthesize(people(10), epsilon=1, delta=1e-6, domain=left)
+    assert '"age": Numeric(lower=..., upper=...)' in caught.value.fix
+
+
+def test_without_any_domain_each_is_found_by_its_type() -> None:
+    schema = pyarrow.schema({"n": pyarrow.int64(), "w": pyarrow.string(), "b": pyarrow.bool_()})
+    found = domain_for(schema, None)
+    assert found["n"] == Numeric(bounds="private", missing=True)
+    assert found["w"] == Categorical("private")
+    assert found["b"] == Categorical((False, True))
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: Numeric(lower=5, upper=5), ReversedBounds),
+        (lambda: Numeric(lower=1), MissingParameter),
+        (lambda: Numeric(lower=1, upper=2, bounds="private"), MissingParameter),
+        (lambda: Numeric(lower=0, upper=1, bins=0), OutOfRange),
+        (lambda: Categorical([]), EmptyInput),
+        (lambda: Categorical(["a", "a"]), EmptyInput),
+        (lambda: Categorical("secret"), OutOfRange),
+        (lambda: Date(lower="2025-02-30", upper="2025-03-01"), NotANumber),
+        (lambda: Date(lower="2025-03-02", upper="2025-03-01"), ReversedBounds),
+    ],
+)
+def test_declarations_that_make_no_sense_are_refused(make: Any, error: type[HubbubError]) -> None:
+    with pytest.raises(error):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("domain", "error"),
+    [
+        ({**DOMAIN, "height": Numeric(lower=0, upper=2)}, OutOfRange),
+        ({**DOMAIN, "age": "numbers"}, NotANumber),
+        ({**DOMAIN, "age": Categorical(range(20_000))}, TooLarge),
+        ({name: Key() for name in DOMAIN}, EmptyInput),
+    ],
+)
+def test_domains_that_do_not_fit_the_table_are_refused(domain: Any, error: type[HubbubError]) -> None:
+    with pytest.raises(error):
+        synthesize(people(10), epsilon=1, delta=1e-6, domain=domain)
+
+
+def test_values_of_a_type_without_cells_are_refused() -> None:
+    nested = pyarrow.table({"a": [[1], [2]]})
+    with pytest.raises(OutOfRange):
+        synthesize(nested, epsilon=1, delta=1e-6)
+    days = pyarrow.table({"day": [datetime.date(2025, 1, 1)]})
+    with pytest.raises(MissingParameter, match="Date"):
+        synthesize(days, epsilon=1, delta=1e-6)

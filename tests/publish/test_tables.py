@@ -1,0 +1,289 @@
+"""Tables of counts: they add up, they are within their margins, and they are paid for first."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import csv, parquet
+
+from hubbub.accounting import epsilon as epsilon_of
+from hubbub.audit import lower_bound
+from hubbub.ledger import Account, Ledger
+from hubbub.publish import Categorical, DailySeries, Key, Numeric, marginals, top_down
+from hubbub.publish.tables.consistency import combined, downwards, to_totals
+from hubbub.terms import Budget, EmptyInput, MissingParameter, OutOfRange, TooLarge, WrongShape
+
+SEX, SMOKES = Categorical(["f", "m"], other="f"), Categorical(["no", "yes"], other="no")
+AGE = Numeric(lower=0, upper=89, bins=9)
+DOMAIN = {"sex": SEX, "smokes": SMOKES, "age": AGE}
+TREE = [("north", "a"), ("north", "b"), ("south", "c"), ("south", "d")]
+
+
+def people(count: int = 4000) -> pyarrow.Table:
+    random = np.random.default_rng(3)
+    sex = random.choice(["f", "m"], count)
+    return pyarrow.table(
+        {
+            "sex": sex,
+            "smokes": np.where(random.random(count) < np.where(sex == "f", 0.2, 0.5), "yes", "no"),
+            "age": random.integers(0, 90, count),
+            "town": random.choice(["a", "b", "c", "d", "zzz"], count, p=[0.5, 0.2, 0.2, 0.05, 0.05]),
+            "person": np.arange(count) // 2,
+        }
+    )
+
+
+# ---------------------------------------------------------------- whole numbers that add up
+
+
+@given(
+    st.integers(1, 6).flatmap(
+        lambda rows: st.lists(st.lists(st.floats(-50, 50), min_size=rows, max_size=rows), min_size=1, max_size=4)
+    ),
+    st.data(),
+)
+def test_totals_are_met_by_whole_numbers_that_are_not_negative(columns: list[list[float]], data: st.DataObject) -> None:
+    totals = np.array([data.draw(st.integers(0, 60)) for _ in columns])
+    found = to_totals(np.array(columns).T, totals)
+    assert (found >= 0).all()
+    assert (found.sum(axis=0) == totals).all()
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=4), st.lists(st.floats(-3, 12), min_size=4, max_size=4))
+def test_the_simplex_point_is_the_nearest(other: list[int], values: list[float]) -> None:
+    padded = np.array((other + [0] * 4)[:4], dtype=float)
+    total = int(padded.sum())
+    from hubbub.publish.tables.consistency import _on_simplex
+
+    near = _on_simplex(np.array(values)[:, None], np.array([total]))[:, 0]
+    assert math.isclose(near.sum(), total, abs_tol=1e-9)
+    assert np.linalg.norm(near - values) <= np.linalg.norm(padded - values) + 1e-9
+
+
+def test_levels_help_each_other_as_least_squares_would() -> None:
+    noisy = [np.array([[10.0]]), np.array([[2.0], [3.0], [1.0]])]
+    best = combined(noisy, [1.0, 2.0], [np.array([0, 0, 0])])
+    matrix = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) / np.array([[1.0], [2.0], [2.0], [2.0]])
+    leaves = np.linalg.lstsq(matrix, np.array([10, 2, 3, 1]) / np.array([1, 2, 2, 2]), rcond=None)[0]
+    assert math.isclose(best[0][0, 0], leaves.sum())
+
+
+def test_from_the_top_down_everything_adds_up() -> None:
+    random = np.random.default_rng(1)
+    parents = [np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 2, 3, 4, 4])]
+    estimates = [random.normal(5, 20, (size, 3)) for size in (2, 5, 7)]
+    found = downwards(estimates, parents)
+    for level, up in enumerate(parents):
+        sums = np.zeros_like(found[level])
+        np.add.at(sums, up, found[level + 1])
+        assert (sums == found[level]).all()
+        assert (found[level + 1] >= 0).all()
+
+
+# ---------------------------------------------------------------- marginals
+
+
+def test_marginals_agree_wherever_they_meet() -> None:
+    made = marginals(people(), of=[["sex", "smokes"], ["smokes", "age"], ["sex"]], domain=DOMAIN, epsilon=1, delta=1e-6)
+    smokes = [_sums(made.tables[name], "smokes") for name in ("sex-smokes", "smokes-age")]
+    assert smokes[0] == pytest.approx(smokes[1], abs=0.5)
+    assert _sums(made.tables["sex-smokes"], "sex") == pytest.approx(_sums(made.tables["sex"], "sex"), abs=0.5)
+    assert all(min(table["count"].to_pylist()) >= 0 for table in made.tables.values())
+
+
+def _sums(table: pyarrow.Table, column: str) -> dict[str, float]:
+    found = table.group_by(column).aggregate([("count", "sum")])
+    return dict(zip(found[column].to_pylist(), found["count_sum"].to_pylist(), strict=True))
+
+
+def test_the_margin_holds_as_often_as_it_says() -> None:
+    table = people(1000)
+    truth = np.bincount(np.asarray(table["age"]) // 10, minlength=9)
+    inside = []
+    for _ in range(60):
+        made = marginals(table, of=[["age"]], domain=DOMAIN, epsilon=1, delta=1e-6).tables["age"]
+        inside += (np.abs(np.asarray(made["noisy"]) - truth) <= np.asarray(made["margin"])).tolist()
+    assert 0.91 < np.mean(inside) <= 1  # of 540; 95% and a little more, since counts are whole
+
+
+def test_all_tables_together_cost_what_was_asked() -> None:
+    asked = [["sex"], ["sex", "age"], ["smokes", "age"]]
+    made = marginals(people(), of=asked, domain=DOMAIN, epsilon=1, delta=1e-6, neighbours="replace")
+    assert 0.97 < float(epsilon_of(made.event, delta=1e-6, neighbours="replace")) <= 1
+
+
+def test_tables_of_neighbours_cannot_be_told_apart() -> None:
+    """Twenty rows more, with a budget for one: it shows. One row more with its own budget: it does not."""
+
+    def noisy(count: int) -> int:
+        made = marginals(pyarrow.table({"sex": ["m"] * count}), of=[["sex"]], domain=DOMAIN, epsilon=1, delta=1e-3)
+        return int(made.tables["sex"]["noisy"][1].as_py())
+
+    assert float(lower_bound(noisy, 20, 21, trials=200, delta=1e-3)) <= 1
+    assert float(lower_bound(noisy, 20, 40, trials=200, delta=1e-3)) > 1
+
+
+def test_a_person_counts_no_more_often_than_said() -> None:
+    crowd = pyarrow.table({"sex": ["m"] * 5000, "person": [1] * 5000})
+    made = marginals(
+        crowd, of=[["sex"]], domain=DOMAIN, epsilon=5, delta=1e-6, unit="person", max_rows_per_unit=3
+    ).tables["sex"]
+    assert max(made["noisy"].to_pylist()) < 100
+
+
+def test_what_cannot_be_published_is_refused_before_a_charge(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with Ledger(tmp_path / "book.db", state=tmp_path / "state") as ledger:
+        ledger.open_population("people", Budget(3, 1e-5), by="owner", why="a start")
+        account = Account(ledger=ledger, population="people")
+        asked = {"epsilon": 1, "delta": 1e-6, "account": account}
+        opened = len(list(ledger.log()))
+        with pytest.raises(MissingParameter, match=r"'age'.*has no domain"):
+            marginals(people(), of=[["age"]], domain={}, **asked)
+        with pytest.raises(OutOfRange, match="not public"):
+            marginals(people(), of=[["age"]], domain={"age": Numeric(bounds="private")}, **asked)
+        with pytest.raises(OutOfRange, match="not public"):
+            marginals(people(), of=[["person"]], domain={"person": Key()}, **asked)
+        with pytest.raises(OutOfRange, match="no column 'shoe'"):
+            marginals(people(), of=[["shoe"]], domain=DOMAIN, **asked)
+        with pytest.raises(OutOfRange, match="twice"):
+            marginals(people(), of=[["sex", "age"], ["age", "sex"]], domain=DOMAIN, **asked)
+        with pytest.raises(EmptyInput):
+            marginals(people(), of=[], domain=DOMAIN, **asked)
+        with pytest.raises(MissingParameter, match="max_rows_per_unit"):
+            marginals(people(), of=[["sex"]], domain=DOMAIN, unit="person", **asked)
+        wide = {name: Numeric(lower=0, upper=1999, bins=2000) for name in ("age", "person")}
+        with pytest.raises(TooLarge, match="cells"):
+            marginals(people(), of=[["age", "person"]], domain=wide, **asked)
+        assert len(list(ledger.log())) == opened
+        made = marginals(people(), of=[["sex"]], domain=DOMAIN, dataset="2026", **asked)
+        again = marginals(people(), of=[["sex"]], domain=DOMAIN, dataset="2026", **asked)
+        assert made.tables["sex"].equals(again.tables["sex"])
+        assert made.receipt is not None
+
+
+def test_tables_are_written_with_their_methods_sheet(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    made = marginals(people(), of=[["sex"]], domain=DOMAIN, epsilon=1, delta=1e-6)
+    made.write(tmp_path / "csv")
+    made.write(tmp_path / "parquet", format="parquet")
+    assert csv.read_csv(tmp_path / "csv" / "sex.csv")["noisy"].equals(made.tables["sex"]["noisy"])
+    assert parquet.read_table(tmp_path / "parquet" / "sex.parquet").equals(made.tables["sex"])
+    assert "discrete Gaussian" in (tmp_path / "csv" / "methods.html").read_text()
+    assert json.loads((tmp_path / "csv" / "methods.json").read_text())["tables"]["sex"]["margin"] == made.margins["sex"]
+    with pytest.raises(OutOfRange, match="no format"):
+        made.write(tmp_path, format="xls")
+
+
+# ---------------------------------------------------------------- top down
+
+
+def test_every_place_adds_up_to_the_one_above() -> None:
+    made = top_down(
+        people(), levels=["region", "town"], places=TREE, by=["sex"], domain=DOMAIN, epsilon=1, delta=1e-6
+    )  # fmt: skip
+    above, below = made.tables["region"], made.tables["town"]
+    assert below.column_names == ["region", "town", "sex", "count", "noisy", "margin"]
+    parts = below.group_by(["region", "sex"]).aggregate([("count", "sum")])
+    told = {(r, s): c for r, s, c in zip(*(parts[n].to_pylist() for n in ("region", "sex", "count_sum")), strict=True)}
+    for region, sex, count in zip(*(above[n].to_pylist() for n in ("region", "sex", "count")), strict=True):
+        assert told[region, sex] == count
+
+
+def test_places_that_nobody_listed_are_counted_elsewhere() -> None:
+    made = top_down(people(), levels=["region", "town"], places=TREE, epsilon=8, delta=1e-6)
+    region = dict(zip(*(made.tables["region"][n].to_pylist() for n in ("region", "count")), strict=True))
+    assert abs(region["(elsewhere)"] - 200) < 60
+    assert set(region) == {"north", "south", "(elsewhere)"}
+
+
+def test_a_larger_share_means_less_noise() -> None:
+    made = top_down(people(), levels=["region", "town"], places=TREE, epsilon=1, delta=1e-6, shares=[1, 9])
+    assert made.margins["region"] > 2.5 * made.margins["town"]
+    assert 0.97 < float(epsilon_of(made.event, delta=1e-6)) <= 1
+
+
+def test_a_tree_that_is_none_is_refused() -> None:
+    for levels, places, error in (
+        (["region", "town"], [("north",)], WrongShape),
+        (["region", "town"], [("north", "a"), ("south", "a")], WrongShape),
+        ([], [], EmptyInput),
+    ):
+        with pytest.raises(error):
+            top_down(people(), levels=levels, places=places, epsilon=1, delta=1e-6)
+    for shares, error in (([1], MissingParameter), ([1, 0], OutOfRange)):
+        with pytest.raises(error):
+            top_down(people(), levels=["region", "town"], places=TREE, epsilon=1, delta=1e-6, shares=shares)
+
+
+# ---------------------------------------------------------------- days
+
+
+def visits(day: datetime.date, *, park: int, shop: int) -> pyarrow.Table:
+    places = ["park"] * park + ["shop"] * shop
+    return pyarrow.table({"person": range(len(places)), "place": places, "day": [day] * len(places)})
+
+
+def series(**more: object) -> DailySeries:
+    told = {"places": ["park", "shop"], "first": "2026-01-05", "days": 14, "epsilon": 4, "delta": 1e-6}
+    return DailySeries(**{**told, **more})
+
+
+def test_a_series_tells_by_how_much_a_day_differs_from_the_usual() -> None:
+    made = series()
+    first = datetime.date(2026, 1, 5)
+    for i in range(7):
+        made.publish(visits(first + datetime.timedelta(i), park=5000, shop=10), first + datetime.timedelta(i))
+    later = first + datetime.timedelta(7)
+    made.publish(visits(later, park=2500, shop=10), later)
+    told = made.changes(later, baseline=[first + datetime.timedelta(i) for i in range(7)])
+    assert abs(told["change"][0].as_py() + 50) < told["margin"][0].as_py() < 10
+    assert told["change"][1].as_py() is None  # lost in noise
+
+
+def test_a_day_is_measured_once() -> None:
+    made = series()
+    day = datetime.date(2026, 1, 6)
+    first = made.publish(visits(day, park=500, shop=500), day)
+    assert made.publish(visits(day, park=1, shop=1), "2026-01-06").equals(first)
+
+
+def test_a_person_is_at_so_many_places_a_day() -> None:
+    day = datetime.date(2026, 1, 6)
+    runner = pyarrow.table({"person": [7] * 4000, "place": ["park", "shop"] * 2000, "day": [day] * 4000})
+    counts = series(epsilon=50)._counts(runner, day)
+    assert counts.sum() == 1  # one place, once
+    assert series(max_places=2)._counts(runner, day).tolist() == [1, 1]
+
+
+def test_the_whole_series_costs_what_was_asked() -> None:
+    made = series(max_places=2, epsilon=1)
+    assert 0.97 < float(epsilon_of(made.event, delta=1e-6)) <= 1
+
+
+def test_a_series_is_charged_day_by_day_and_not_beyond_its_end(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with Ledger(tmp_path / "book.db", state=tmp_path / "state") as ledger:
+        ledger.open_population("people", Budget(4, 1e-5), by="owner", why="a start")
+        made = series(account=Account(ledger=ledger, population="people"), dataset="visits")
+        for i in range(14):
+            day = datetime.date(2026, 1, 5) + datetime.timedelta(i)
+            made.publish(visits(day, park=50, shop=50), day)
+            assert made.receipt(day) is not None
+        with pytest.raises(OutOfRange, match="outside the series"):
+            made.publish(visits(day, park=1, shop=1), "2026-01-19")
+
+
+def test_changes_need_published_days_of_the_same_weekday() -> None:
+    made = series()
+    day = datetime.date(2026, 1, 6)
+    made.publish(visits(day, park=500, shop=500), day)
+    with pytest.raises(OutOfRange, match="has not been published"):
+        made.changes("2026-01-07", baseline=[day])
+    made.publish(visits(day, park=500, shop=500), "2026-01-07")
+    with pytest.raises(OutOfRange, match="same day of the week"):
+        made.changes("2026-01-07", baseline=[day])
