@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bench.rows import Row
 
-PARTS = ("adult", "estimators", "steps", "networks", "theory")
+PARTS = ("adult", "estimators", "steps", "networks", "theory", "public", "pate")
 
 
 def rows(quick: bool) -> list[Row]:

@@ -20,7 +20,7 @@ from hubbub.learn.solvers import Ball, Loss, projected_sgd
 
 PICTURE = Path(__file__).parents[1] / "results" / "learn-utility.svg"
 LINEAR = Loss("linear", lambda m: 1 - m, lambda m: -np.ones_like(m), np.zeros_like, lipschitz=1, smooth=0)
-EPSILON, DELTA, COLUMNS, LENGTHS, RUNS = 1.0, 1e-3, 2, (8, 32, 128), 3
+EPSILON, DELTA, COLUMNS, LENGTHS, RUNS = 1.0, 1e-3, 2, (8, 32, 128), 2
 BALL = Ball(1.0)
 Solver = Callable[[Floats, Floats], Floats]
 Curve = tuple[tuple[float, float], ...]
@@ -28,7 +28,7 @@ Curve = tuple[tuple[float, float], ...]
 
 def rows(quick: bool) -> list[Row]:
     """The slope of every solver's gap over n, and the picture."""
-    sizes = (75, 150, 300) if quick else (100, 200, 400, 800)
+    sizes = (50, 100, 200) if quick else (100, 200, 400)
     curves = {
         "projected SGD, n² steps, accounted noise": _curve(_sgd("tight"), sizes),
         "projected SGD, n² steps, the lecture's noise": _curve(_sgd("lecture"), sizes),

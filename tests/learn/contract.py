@@ -192,7 +192,7 @@ class Contract:
             ({"neighbours": "siblings"}, OutOfRange),
             ({"sampling": "shuffle"}, OutOfRange),
             ({"sampling": "fixed"}, WrongNeighbours),
-            ({"account": "ledger.db"}, NotANumber),
+            ({"account": "ledger.db"}, WrongShape),
             ({"population": "nobody"}, UnknownPopulation),
             ({"unit": "people.id", "epsilon": 50}, BudgetExceeded),
         ],

@@ -110,7 +110,7 @@ class SumContract:
             ({"delta": 0}, OutOfRange),
             ({"rows": 0}, OutOfRange),
             ({"neighbours": "siblings"}, OutOfRange),
-            ({"account": "ledger.db"}, NotANumber),
+            ({"account": "ledger.db"}, WrongShape),
             ({"population": "nobody"}, UnknownPopulation),
             ({"epsilon": 50}, BudgetExceeded),
         ],

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from hubbub.learn import LogisticRegression
-from hubbub.learn.classifiers import _parts
 from hubbub.learn.inputs import examples, labels_of, numbers_of, ready, table_of
 from hubbub.learn.network import Network
 from hubbub.learn.solvers import Ball, gradient_descent, objective_perturbation, output_perturbation, projected_sgd
@@ -74,15 +73,15 @@ def test_a_stored_model_for_numbers_is_not_one_for_their_names():
     prints = []
     for classes in ([0, 1], ["0", "1"], [0.0, 1.0]):
         model = LogisticRegression(epsilon=1, delta=1e-5, norm=1, classes=classes, steps=3, sampling="full")
-        prints.append(str(_parts(model._prepare(np.zeros((20, 2)), None, None))["classes"]))
+        prints.append(str(model._prepare(np.zeros((20, 2)), None, None).parts["classes"]))
     assert len(set(prints)) == 3
 
 
 def test_a_promise_about_people_says_that_each_has_one_row():
     model = LogisticRegression(epsilon=1, delta=1e-5, norm=1, classes=[0, 1], rows=20, steps=3, unit="p.id")
-    assert "One row each is assumed." in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.words()
+    assert "Each has one row." in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.words()
     model.set_params(unit="")
-    assert "One row each" not in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.words()
+    assert "one row." not in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.words()
 
 
 def test_every_solver_says_that_no_ledger_was_charged_and_that_time_is_not_covered():

@@ -21,6 +21,7 @@ from hubbub.learn.networks import AdaptiveClip, PrivateTrainer, adapter, compact
 from hubbub.learn.networks.adapters import Kronecker
 from hubbub.learn.networks.clipping import FixedClip
 from hubbub.learn.networks.gradients import Recorded
+from hubbub.learn.networks.parts import squares_of
 from hubbub.learn.networks.preparing import prepare
 from hubbub.learn.networks.rows import source_of
 from hubbub.learn.networks.states import State
@@ -308,7 +309,7 @@ def test_the_same_named_fit_is_free_and_gives_the_same_model(ledger: Ledger) -> 
     x, y = data()
     first = trainer(account=ledger, dataset="points 1").fit(x, y)
     entries = spent(ledger)
-    second = trainer(small(1), account=ledger, dataset="points 1").fit(x, y)
+    second = trainer(account=ledger, dataset="points 1").fit(x, y)
     assert spent(ledger) == entries
     assert np.array_equal(vector_of(first.model.parameters()), vector_of(second.model.parameters()))
     trainer(account=ledger).fit(x, y)
@@ -550,3 +551,88 @@ def test_merged_layers_do_the_same() -> None:
     assert torch.allclose(merged(X), tuned(X), atol=1e-6)
     with pytest.raises(EmptyInput):
         lora(nn.Conv2d(1, 1, 1), rank=1)
+
+
+# ------------------------------------------------------------ what makes two runs the same
+
+
+def parts(model: nn.Module, **more: Any) -> dict[str, object]:
+    return prepare(trainer(model, **more), X, Y, Alone()).parts
+
+
+def seeded_model(activation: nn.Module) -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 4), activation, nn.Linear(4, 2))
+
+
+def test_another_architecture_loss_or_optimizer_is_another_run() -> None:
+    one = parts(small())
+    assert parts(small(1)) == one  # where it begins is told apart elsewhere: a resumed run begins in the middle
+    others = [
+        parts(seeded_model(nn.ReLU())),
+        parts(seeded_model(nn.Hardtanh(-2.0, 2.0))),
+        parts(seeded_model(nn.Hardtanh(-1.0, 2.0))),
+        parts(small(), optimizer=lambda weights: torch.optim.SGD(weights, lr=0.1)),
+        parts(small(), optimizer=lambda weights: torch.optim.SGD(weights, lr=0.2)),
+        parts(small(), learning_rate=0.3),
+    ]
+    with_loss = [PrivateTrainer(small(), nn.CrossEntropyLoss(label_smoothing=s), **PRICE, steps=10) for s in (0.1, 0.2)]
+    others += [prepare(each, X, Y, Alone()).parts for each in with_loss]
+    assert len({repr(each) for each in (one, *others)}) == 1 + len(others)
+    assert parts(small(), optimizer=lambda weights: torch.optim.SGD(weights, lr=0.1)) != one
+
+
+def test_another_beginning_is_charged(ledger: Ledger) -> None:
+    x, y = data()
+    for seed in (0, 1):
+        trainer(small(seed), account=ledger, dataset="points 1").fit(x, y)
+    assert charges(ledger) == 2
+
+
+# ------------------------------------------------------------ odd items, and tiny or huge gradients
+
+
+class Ragged(Dataset[tuple[Tensor, int]]):
+    """Items of which one has another shape, and one is no item at all."""
+
+    def __len__(self) -> int:
+        return 60
+
+    def __getitem__(self, i: int) -> tuple[Tensor, int]:
+        if i == 7:
+            return X[i][:2], int(Y[i])
+        if i == 8:
+            raise OSError("secret.png")
+        return X[i], int(Y[i])
+
+
+def test_an_odd_item_contributes_nothing_where_everything_is_declared() -> None:
+    fitted = trainer(example=(torch.zeros(3), 1), rows=60, classes=2, sampling="full").fit(Ragged())
+    assert np.isfinite(vector_of(fitted.model.parameters())).all()
+
+
+def test_an_owner_is_told_of_an_odd_item_and_not_which() -> None:
+    with pytest.raises(WrongShape, match="not like example=") as refusal:
+        trainer(example=(torch.zeros(3), 1), sampling="full").fit(Ragged())
+    assert "7" not in refusal.value.what and "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("odd", [[[1.0, 2.0], [3.0]], np.array([["a", "b"]] * 60), np.array([None] * 60)])
+def test_arrays_that_are_no_numbers_of_one_shape_are_refused_before_a_charge(odd: Any, ledger: Ledger) -> None:
+    entries = spent(ledger)
+    with pytest.raises(WrongShape, match="one shape"):
+        trainer(account=ledger).fit(odd, Y)
+    assert spent(ledger) == entries
+
+
+def test_a_unit_says_that_each_has_one_example() -> None:
+    assert "Each has one example." in trainer(unit="people.id").fit(X, Y).guarantee_.words()
+    assert "one example" not in trainer().fit(X, Y).guarantee_.words()
+
+
+@pytest.mark.parametrize("size", [1e-30, 1.0, 1e25])
+def test_norms_of_tiny_and_huge_gradients_neither_vanish_nor_overflow(size: float) -> None:
+    values = torch.full((3, 4), size)
+    assert squares_of(values).sqrt().tolist() == pytest.approx([2 * size] * 3, rel=1e-6, abs=0)
+    trap = float(values.square().sum(1).sqrt()[0])  # in single precision
+    assert (trap == pytest.approx(2 * size, rel=1e-6, abs=0)) == (size == 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +22,7 @@ from hubbub.learn import (
     make_pipeline,
     stages,
 )
+from hubbub.learn.measuring import Measured
 from hubbub.ledger import Ledger
 from hubbub.terms import (
     Budget,
@@ -33,7 +35,8 @@ from hubbub.terms import (
     WrongShape,
 )
 
-from .contract import DELTA, Unread, Watched
+from .contract import DELTA, EXCEPTIONS, Unread, Watched
+from .sums_contract import NAMED
 
 PRICE: dict[str, Any] = {"epsilon": 1, "delta": DELTA}
 
@@ -253,3 +256,35 @@ def test_a_stored_answer_is_of_the_same_steps_in_the_same_order(ledger: Ledger) 
     ):
         make_pipeline(*steps, **given).fit(*people(100))
         assert charges(ledger) == paid
+
+
+# ---------------------------------------------------------------- wrappers
+
+
+WRAPPERS = {
+    "Pipeline": lambda: make_pipeline(StandardScaler(bounds=(-5, 5)), LogisticRegression(norm=5.0, steps=3), **PRICE),
+    "Measured": lambda: Measured(LogisticRegression(norm=5.0, steps=3), **PRICE),
+}
+
+
+@pytest.mark.parametrize("name", sorted(WRAPPERS))
+def test_scikit_learns_own_checks_pass_but_for_named_ones(name: str) -> None:
+    from sklearn.utils.estimator_checks import check_estimator
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the checks themselves
+        told = check_estimator(WRAPPERS[name](), expected_failed_checks=EXCEPTIONS, on_fail=None)
+    assert {t["check_name"] for t in told if t["status"] == "failed"} == set()
+    assert sum(t["status"] == "passed" for t in told) > 40
+
+
+def test_the_page_names_every_check_that_is_an_exception() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "estimators.md").read_text(encoding="utf-8")
+    assert [check for check in NAMED if f"`{check}`" not in page] == []
+
+
+def test_a_wrapper_can_do_what_its_estimator_can() -> None:
+    X, y = people(300)
+    ends = make_pipeline(StandardScaler(bounds=(-5, 15)), PCA(2, norm=3.0), **PRICE).fit(X)
+    assert ends.transform(X).shape == (300, 2) and not hasattr(ends, "predict")
+    assert hasattr(three().fit(X, y), "predict_proba") and not hasattr(three(), "transform")

@@ -4,9 +4,14 @@
 - ``MLPClassifier(..., hidden=(64,))``, ``MLPRegressor``: one or two hidden layers; ``LinearSVC``: a linear margin
 - ``LinearRegression``, ``Ridge`` (norm and target_bounds), ``PCA`` (norm): from noisy second moments
 - ``GaussianNB``, ``KMeans``, ``StandardScaler`` (bounds, or bounds="private"): from noisy sums of columns
+- ``CentreScaler`` (norm): rows less a noisy mean, each of length 1
+- ``BipartiteRanker``, ``MetricLearner``: losses over pairs of rows, of which each person is in many
 - ``AdditiveTreesClassifier``, ``AdditiveTreesRegressor``: boosted trees of one column each, added up
+- ``PATEClassifier`` (public rows without labels): teachers on shards, noisy votes, a student; ``pate`` has its parts
 - ``make_pipeline(...)``: several steps that are charged once; ``PrivateSearch``: the best of many settings;
   ``cross_val_score``: never free
+- ``public``: features that cost no privacy: oriented gradients of images, frozen encoders
+- ``save(model, path)``, ``load(path)``: models in files, with guarantee and receipt; ``cards``: a page about a model
 - ``solvers``: projected SGD as in the lectures, gradient descent, output and objective perturbation
 
 An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charges a ledger first. Under it:
@@ -14,19 +19,25 @@ An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charg
 - ``engine``: sample -> clip -> sum -> noise -> step; ``sampling`` reads the sample from the event
 - ``network``: clipped sums with norms in closed form; ``rounding``: how far such sums stray in doubles
 - ``plans``: the noise that a promise asks for; ``recipes``: steps, batch, clipping and rate from public facts
-- ``inputs``, ``charges``: reading X and y; reserving and storing
+- ``inputs``, ``charges``: reading X and y; reserving and storing; ``fits``: what every fit does, in order
+- ``counting``: rows="private"; ``measuring``: a private score on held-out rows
+- ``tables``, ``table_models``: tables with named columns, as ``hubbub fit`` reads them
 - ``moments``: sums in exact integers and their noise; ``released``, ``bounded``: estimators that learn from them
 """
 
-from hubbub.learn import solvers
+from hubbub.learn import public, solvers
 from hubbub.learn.bayes import GaussianNB
+from hubbub.learn.centre import CentreScaler
 from hubbub.learn.kmeans import KMeans
 from hubbub.learn.linear import LinearRegression, Ridge
 from hubbub.learn.logistic import LogisticRegression
 from hubbub.learn.mlp import MLPClassifier
 from hubbub.learn.mlp_regressor import MLPRegressor
+from hubbub.learn.pairwise import BipartiteRanker, MetricLearner
+from hubbub.learn.pate import PATEClassifier
 from hubbub.learn.pca import PCA
 from hubbub.learn.pipeline import Pipeline, make_pipeline
+from hubbub.learn.saved import load, save
 from hubbub.learn.scaler import StandardScaler
 from hubbub.learn.search import PrivateSearch
 from hubbub.learn.svm import LinearSVC
@@ -37,6 +48,8 @@ __all__ = [
     "PCA",
     "AdditiveTreesClassifier",
     "AdditiveTreesRegressor",
+    "BipartiteRanker",
+    "CentreScaler",
     "GaussianNB",
     "KMeans",
     "LinearRegression",
@@ -44,11 +57,16 @@ __all__ = [
     "LogisticRegression",
     "MLPClassifier",
     "MLPRegressor",
+    "MetricLearner",
+    "PATEClassifier",
     "Pipeline",
     "PrivateSearch",
     "Ridge",
     "StandardScaler",
     "cross_val_score",
+    "load",
     "make_pipeline",
+    "public",
+    "save",
     "solvers",
 ]

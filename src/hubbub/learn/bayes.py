@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.bounded import BoundedEstimator
-from hubbub.learn.charges import Account
 from hubbub.learn.columns import ColumnStatistics, column_sums, square, width
 from hubbub.learn.labels import LabelledEstimator, labels_for
 from hubbub.learn.moments import bounded_entries, noisy_sum
 from hubbub.learn.network import Floats
 from hubbub.learn.released import Design, Prepared
 from hubbub.learn.sampling import step_of
+from hubbub.ledger import Account
 
 
 class GaussianNB(LabelledEstimator, BoundedEstimator):

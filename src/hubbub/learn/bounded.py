@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.charges import Account
+from hubbub.learn.estimators import is_private
 from hubbub.learn.moments import Grid, Integers, noisy_sum
 from hubbub.learn.network import Floats
 from hubbub.learn.released import Design, Prepared, SumEstimator, bounds_of
 from hubbub.learn.sampling import step_of
+from hubbub.ledger import Account
 from hubbub.noise import Source
-from hubbub.terms import GaussianNoise, OutOfRange
+from hubbub.terms import GaussianNoise
 
 _LOW, _HIGH = -20, 40  # magnitudes from 2^-20 to 2^40 are told apart
 _SIDE = _HIGH - _LOW + 1
@@ -70,15 +71,7 @@ class BoundedEstimator(SumEstimator):
 
 
 def _is_private(bounds: Any) -> bool:
-    if not isinstance(bounds, str):
-        return False
-    if bounds != "private":
-        raise OutOfRange(
-            f"bounds must be pairs of numbers or 'private' and is {bounds!r}.",
-            why="Bounds are known, or found and paid for.",
-            fix='Write bounds=(0, 1) or bounds="private".',
-        )
-    return True
+    return is_private(bounds, name="bounds", else_="pairs of numbers", example="bounds=(0, 1)")
 
 
 # ---------------------------------------------------------------- private bounds

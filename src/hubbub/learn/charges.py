@@ -10,59 +10,84 @@ import base64
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from hubbub.learn.network import Floats
-from hubbub.ledger import Ledger, Pool, Request, Stored, fingerprint
-from hubbub.terms import MissingParameter, NotANumber, Poisson, Receipt, Repeat, to_json
+from hubbub.ledger import Account, Ledger, Pool, Request, Stored, fingerprint
+from hubbub.terms import (
+    ApproximateStep,
+    Compose,
+    Event,
+    Guarantee,
+    MissingParameter,
+    Parallel,
+    Poisson,
+    Receipt,
+    Repeat,
+    WithoutReplacement,
+    to_json,
+)
 
 _SECONDS = 3600.0  # the longest that a run may take
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """Whose budget pays: a ledger, the population, and on whose behalf."""
-
-    ledger: Ledger
-    population: str
-    project: str = "default"
-    analyst: str = "owner"
+class Made(Protocol):
+    """Everything about a fit that is decided before a value is read."""
 
     @property
-    def pool(self) -> Pool:
-        """The pool for plans, if the owner set one aside; else the one for questions."""
-        who = self.ledger.populations().get(self.population)  # if it is not there, the ledger will say so
-        return Pool.PLANS if who is None or who.pools.get(Pool.PLANS) else Pool.QUESTIONS
+    def run(self) -> Repeat:
+        """What will be done."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers are stored."""
+
+    @property
+    def parts(self) -> Mapping[str, object]:
+        """What, beside the event, makes two fits the same."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised."""
 
 
 def account_of(account: Any, population: str | None) -> Account | None:
-    """The account that ``account=`` (a Ledger or a Connection) and ``population=`` name."""
+    """The account that ``account=`` (an Account, a Ledger or a Connection) and ``population=`` name."""
     if account is None:
         return None
+    if population is None:
+        return Account.of(account)
     if isinstance(account, Ledger):
-        return Account(account, population or _only(account))
-    if isinstance(getattr(account, "ledger", None), Ledger):
-        return Account(account.ledger, population or account.dataset.population, account.project, account.analyst)
-    raise NotANumber(
-        f"account= must be a Ledger or a Connection and is a {type(account).__name__}.",
-        why="A charge needs a book to stand in.",
-        fix='Write account=hubbub.ledger.Ledger("ledger.db"), or leave it out.',
-    )
+        return Account(ledger=account, population=population)
+    return replace(Account.of(account), population=population)
 
 
-def _only(ledger: Ledger) -> str:
-    names = list(ledger.populations())
-    if len(names) == 1:
-        return names[0]
-    raise MissingParameter(
-        f"the ledger has {len(names)} populations, and which one X is about was not said.",
-        why="A budget belongs to people.",
-        fix='Write population="...".',
-    )
+def pool_of(account: Account) -> Pool:
+    """The pool for plans, if the owner set one aside; else the one for questions."""
+    who = account.ledger.populations().get(account.population)  # if it is not there, the ledger will say so
+    return Pool.PLANS if who is None or who.pools.get(Pool.PLANS) else Pool.QUESTIONS
+
+
+def paid(
+    account: Account | None, made: Made, run: Callable[[], Floats], *, dataset: str | None, title: str
+) -> tuple[Floats, Receipt | None]:
+    """What ``run`` gives, under the charge of a fit whose every decision is made."""
+    request = None
+    if account is not None:
+        request = request_for(
+            account,
+            made.run,
+            delta=made.guarantee.holds.delta,  # type: ignore[attr-defined]
+            size=made.size,
+            dataset=dataset,
+            parts=made.parts,
+            title=title,
+        )
+    return charged(account, request, run)
 
 
 def request_for(
@@ -76,10 +101,10 @@ def request_for(
     title: str,
 ) -> Request:
     """What a training run asks of the ledger. Without a dataset's name no two runs are the same."""
-    pool = account.pool
-    if pool is Pool.QUESTIONS and isinstance(run.event, Poisson):
+    pool = pool_of(account)
+    if pool is Pool.QUESTIONS and _is_plan(run.event):
         raise MissingParameter(
-            f"population {account.population!r} has no budget for plans, and sampled training is one.",
+            f"population {account.population!r} has no budget for plans, and this training is one.",
             why="Questions are counted in zCDP, which has no cost for sampled noise; full batches have one.",
             fix='Write sampling="full", or let the owner open the population with plans=Budget(...).',
         )
@@ -96,6 +121,16 @@ def request_for(
         patience=_SECONDS,
         title=title,
     )
+
+
+def _is_plan(event: Event) -> bool:
+    """Whether zCDP has no cost for an event: something in it is sampled, or known by epsilon and delta alone."""
+    if isinstance(event, Poisson | WithoutReplacement | ApproximateStep):
+        return True
+    inner = (
+        event.events if isinstance(event, Compose | Parallel) else (event.event,) if isinstance(event, Repeat) else ()
+    )
+    return any(map(_is_plan, inner))
 
 
 def charged(

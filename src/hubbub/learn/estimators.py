@@ -13,10 +13,8 @@ from typing import Any, Self
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, fraction_of, positive
 
 
-class Estimator:
+class Parameters:
     """Parameters by name, as scikit-learn reads them."""
-
-    _kind = "classifier"
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -44,6 +42,12 @@ class Estimator:
         given = [f"{k}={v!r}" for k, v in self.get_params().items() if v is not defaults[k].default]
         return f"{type(self).__name__}({', '.join(given)})"
 
+
+class Estimator(Parameters):
+    """Something that learns from rows."""
+
+    _kind = "classifier"
+
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
@@ -61,6 +65,54 @@ class Estimator:
     def _need_fit(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise _not_fitted(type(self).__name__)
+
+
+class OfInner:
+    """A method of something that wraps another estimator: there if that one has it, and asked of the fitted one."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, wrapper: Any, owner: type) -> Any:
+        if wrapper is None:
+            return self
+        method = getattr(wrapper._inner(), self._name)  # an AttributeError, if it has none
+
+        def asked(X: Any, *more: Any, **named: Any) -> Any:  # noqa: N803
+            wrapper._need_fit()
+            return method(wrapper._entering(X), *more, **named)
+
+        return asked
+
+
+class Wrapper(Estimator):
+    """An estimator around another one: it can do what that one can, and scikit-learn takes it for one of its kind."""
+
+    def _inner(self) -> Any:
+        """The estimator inside, fitted if this one is."""
+        raise NotImplementedError  # pragma: no cover
+
+    def _entering(self, X: Any) -> Any:  # noqa: N803
+        """What enters the estimator inside."""
+        return X
+
+    predict = OfInner()
+    predict_proba = OfInner()
+    decision_function = OfInner()
+    transform = OfInner()
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
+        """The score of the estimator inside; on private rows this is a private number."""
+        self._need_fit()
+        return float(self._inner().score(self._entering(X), y))
+
+    @property
+    def classes_(self) -> Any:
+        """The classes of the estimator inside."""
+        return self._inner().classes_
+
+    def __sklearn_tags__(self) -> Any:
+        return self._inner().__sklearn_tags__()
 
 
 def price_of(estimator: Any) -> tuple[Fraction, Fraction]:
@@ -84,6 +136,19 @@ def norm_of(estimator: Any) -> float:
             fix=f"Write {type(estimator).__name__}(..., norm=1.0); longer rows are scaled down to it.",
         )
     return float(positive(estimator.norm, name="norm"))
+
+
+def is_private(given: Any, *, name: str, else_: str, example: str) -> bool:
+    """Whether a parameter says "private": found in the rows and paid for, instead of declared."""
+    if not isinstance(given, str):
+        return False
+    if given != "private":
+        raise OutOfRange(
+            f"{name} must be {else_} or 'private' and is {given!r}.",
+            why="It is known, or found and paid for.",
+            fix=f'Write {example} or {name}="private".',
+        )
+    return True
 
 
 def _not_fitted(name: str) -> Exception:

@@ -55,7 +55,7 @@ def table_of(x: Any, *, total: bool = False) -> Floats:
         raise OutOfRange(
             "X contains NaN or infinity.",
             why="A missing value has no gradient. Which rows have one is not told here.",
-            fix="Fill them with public values, or declare classes= and rows=: then they count as 0.",
+            fix="Fill them with public values, or declare rows= (and classes=, of a classifier): then they count as 0.",
         )
     return table
 
@@ -181,9 +181,8 @@ def _whole(values: NDArray[Any]) -> bool:
     return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
 
 
-def examples(x: Any, y: Any, *, norm: float, classes: NDArray[Any], total: bool) -> Examples:
-    """Rows ready for training."""
-    rows, _ = shape_of(x)
+def class_numbers(y: Any, classes: NDArray[Any], rows: int, *, total: bool) -> Labels:
+    """The class numbers of y, one per row of X; unless ``total``, what is none of the classes is refused."""
     labels = labels_of(y, classes)
     if len(labels) != rows:
         raise WrongShape(
@@ -195,5 +194,12 @@ def examples(x: Any, y: Any, *, norm: float, classes: NDArray[Any], total: bool)
             why="Which labels they are is not told here.",
             fix="Declare all classes=, or declare rows= too: then such rows contribute nothing.",
         )
-    inputs, squares = ready(table_of(x, total=total), norm)
+    return labels
+
+
+def examples(x: Any, y: Any, *, norm: float, classes: NDArray[Any], total: bool) -> Examples:
+    """Rows ready for training."""
+    table = table_of(x, total=total)
+    labels = class_numbers(y, classes, len(table), total=total)
+    inputs, squares = ready(table, norm)
     return Examples(inputs, squares, labels)

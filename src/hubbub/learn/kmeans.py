@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.bounded import BoundedEstimator
-from hubbub.learn.charges import Account
 from hubbub.learn.moments import Grid, Integers, bounded_entries, noisy_sum
 from hubbub.learn.network import Floats, Labels
 from hubbub.learn.released import Design, Prepared
 from hubbub.learn.sampling import step_of
+from hubbub.ledger import Account
 from hubbub.terms import whole
 
 _FEW = 4.0  # standard deviations of a noisy count below which a cluster counts as empty

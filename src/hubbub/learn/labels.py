@@ -1,4 +1,4 @@
-"""Classifiers from noisy sums: declared or public classes, and the share of rows that they get right."""
+"""Classifiers: declared or public classes, and the share of rows that they get right."""
 # ruff: noqa: N803  (X is what scikit-learn calls it)
 
 from __future__ import annotations
@@ -8,24 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.charges import Account
-from hubbub.learn.inputs import classes_of, labels_of
+from hubbub.learn.fits import PrivateEstimator
+from hubbub.learn.inputs import class_numbers, classes_of
 from hubbub.learn.network import Labels
 from hubbub.learn.released import Prepared, SumEstimator
 from hubbub.learn.targets import need_target
-from hubbub.terms import MissingParameter, OutOfRange, WrongShape
+from hubbub.ledger import Account
+from hubbub.terms import MissingParameter, OutOfRange
 
 
-class LabelledEstimator(SumEstimator):
-    """A classifier that learns from noisy sums."""
+class Classifier(PrivateEstimator):
+    """What classifiers share."""
 
     classes: Any
+    classes_: NDArray[Any]
 
     def _labels(self, y: Any, account: Account | None) -> NDArray[Any]:
         """The declared classes; or those of y, which is looked at only if no ledger is charged."""
-        return _declared(self.classes) if self.classes is not None else self._found(y, account)
-
-    def _found(self, y: Any, account: Account | None) -> NDArray[Any]:
+        if self.classes is not None:
+            return _declared(self.classes)
         if account is not None:
             name = type(self).__name__
             raise MissingParameter(
@@ -37,19 +38,28 @@ class LabelledEstimator(SumEstimator):
         return classes_of(y)
 
     def _total(self) -> bool:
-        return self.rows is not None and self.classes is not None
+        return super()._total() and self.classes is not None
 
-    def _caveats(self, account: Account | None) -> list[str]:
-        said = super()._caveats(account)
-        return said if self.classes is not None else [*said, "The set of labels counts as public."]
+    def _counted_public(self) -> list[str]:
+        labels = ["The set of labels counts as public."] if self.classes is None else []
+        return [*super()._counted_public(), *labels]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of each row."""
         raise NotImplementedError  # pragma: no cover
 
+    def _chosen(self, scores: NDArray[Any]) -> NDArray[Any]:
+        """The classes of scores: one score per row for two classes, else one per class."""
+        places = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[places])
+
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted; on private rows this is a private number."""
         return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
+
+class LabelledEstimator(Classifier, SumEstimator):
+    """A classifier that learns from noisy sums."""
 
 
 def _declared(classes: Any) -> NDArray[Any]:
@@ -63,15 +73,4 @@ def _declared(classes: Any) -> NDArray[Any]:
 
 def labels_for(y: Any, made: Prepared, rows: int) -> Labels:
     """The class numbers of y, one per row of X; -1 for none of them, which is refused where the owner may be told."""
-    labels = labels_of(y, np.asarray(made.design.classes))
-    if len(labels) != rows:
-        raise WrongShape(
-            "X and y have different numbers of rows.", why="Each row has one class.", fix="Give one label per row of X."
-        )
-    if not made.total and (labels < 0).any():
-        raise OutOfRange(
-            "y holds labels that are none of the declared classes.",
-            why="Which labels they are is not told here.",
-            fix="Declare all classes=, or declare rows= too: then such rows contribute nothing.",
-        )
-    return labels
+    return class_numbers(y, np.asarray(made.design.classes), rows, total=made.total)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.charges import Account
 from hubbub.learn.estimators import norm_of
 from hubbub.learn.inputs import ready
 from hubbub.learn.moments import (
@@ -27,6 +26,7 @@ from hubbub.learn.network import Floats
 from hubbub.learn.released import Design, Prepared, SumEstimator
 from hubbub.learn.sampling import step_of
 from hubbub.learn.targets import Regressor, need_target, target_bounds_of, targets_of
+from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, exact
 
 CONSTANT = Fraction(1, 2)  # the entry of each row that feeds the intercept, beside a row of norm 1

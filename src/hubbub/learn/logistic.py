@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hubbub.learn.classifiers import NetworkClassifier
-from hubbub.learn.network import Floats, Network
-from hubbub.learn.recipes import Facts, Recipe, linear
+from hubbub.learn.classifiers import LinearClassifier
+from hubbub.learn.network import Network
 
 _BIAS = 0.3  # the constant that feeds the intercept, beside rows of norm 1
 
 
-class LogisticRegression(NetworkClassifier):
+class LogisticRegression(LinearClassifier):
     """Logistic regression (two classes) or softmax regression (more), by noisy clipped gradient sums.
 
     ``norm`` is the largest L2 norm of a row, from public knowledge; longer rows are scaled down to it. ``classes`` and
@@ -35,48 +32,5 @@ class LogisticRegression(NetworkClassifier):
     'epsilon = 1, delta = 1e-06'
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
-        classes: Any = None,
-        rows: Any = None,
-        neighbours: Any = "add-remove",
-        unit: str = "",
-        sampling: str = "poisson",
-        batch: int | None = None,
-        steps: int | None = None,
-        clip: float | None = None,
-        learning_rate: float | None = None,
-        account: Any = None,
-        population: str | None = None,
-        dataset: str | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.norm = epsilon, delta, norm
-        self.classes, self.rows, self.neighbours, self.unit = classes, rows, neighbours, unit
-        self.sampling, self.batch, self.steps, self.clip, self.learning_rate = (
-            sampling,
-            batch,
-            steps,
-            clip,
-            learning_rate,
-        )
-        self.account, self.population, self.dataset = account, population, dataset
-
     def _network(self, inputs: int, outputs: int) -> Network:
         return Network((inputs, outputs), bias=_BIAS)
-
-    def _recipe(self, facts: Facts) -> Recipe:
-        return linear(facts)
-
-    @property
-    def coef_(self) -> Floats:
-        """The weights of features, one row per class (one row in all for two classes), for rows within the norm."""
-        return self.network_.split(self.weights_)[0][0].T / self.norm_
-
-    @property
-    def intercept_(self) -> Floats:
-        """The offsets, one per row of ``coef_``."""
-        return self.network_.split(self.weights_)[0][1] * self.network_.bias

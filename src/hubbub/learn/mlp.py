@@ -53,14 +53,19 @@ class MLPClassifier(NetworkClassifier):
         self.account, self.population, self.dataset = account, population, dataset
 
     def _network(self, inputs: int, outputs: int) -> Network:
-        widths = tuple(whole(width, name="hidden") for width in self.hidden)
-        if not 1 <= len(widths) <= 2:
-            raise OutOfRange(
-                f"hidden= lists one or two widths and has {len(widths)}.",
-                why="The rounding of deeper networks is not bounded usefully.",
-                fix="Write hidden=(64,) or hidden=(128, 64).",
-            )
-        return Network((inputs, *widths, outputs))
+        return Network((inputs, *hidden_of(self), outputs))
 
     def _recipe(self, facts: Facts) -> Recipe:
         return layered(facts)
+
+
+def hidden_of(estimator: Any) -> tuple[int, ...]:
+    """The widths of the hidden layers: one or two."""
+    widths = tuple(whole(width, name="hidden") for width in estimator.hidden)
+    if not 1 <= len(widths) <= 2:
+        raise OutOfRange(
+            f"hidden= lists one or two widths and has {len(widths)}.",
+            why="The rounding of deeper networks is not bounded usefully.",
+            fix="Write hidden=(64,) or hidden=(128, 64).",
+        )
+    return widths

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.charges import Account
 from hubbub.learn.estimators import norm_of
 from hubbub.learn.linear import CONSTANT, with_constant
 from hubbub.learn.moments import (
@@ -25,6 +24,7 @@ from hubbub.learn.network import Floats
 from hubbub.learn.released import Design, Prepared, SumEstimator
 from hubbub.learn.sampling import step_of
 from hubbub.learn.scaler import Transformer
+from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, whole
 
 

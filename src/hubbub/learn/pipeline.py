@@ -3,35 +3,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import pickle
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from hubbub.learn.charges import Account, account_of, charged, request_for
-from hubbub.learn.estimators import Estimator, price_of
-from hubbub.learn.inputs import shape_of, table_of
+from hubbub.learn.counting import Price, RowCount
+from hubbub.learn.estimators import Estimator, Wrapper
+from hubbub.learn.fits import PrivateEstimator, Watch
+from hubbub.learn.inputs import table_of
 from hubbub.learn.network import Floats
 from hubbub.learn.stages import Shape, Stage, affordable, check_stage, epsilon_for, is_private, stage_of
+from hubbub.learn.steps import identity, public_width
+from hubbub.ledger import Account
 from hubbub.terms import (
     ApproximateDP,
     Compose,
     EmptyInput,
     Guarantee,
-    MixesPeople,
     Neighbours,
-    NotANumber,
     OutOfRange,
     Receipt,
     Repeat,
     Unit,
-    WrongShape,
     exact,
     whole,
 )
@@ -60,13 +57,18 @@ class Line:
         """The private steps."""
         return [step for step in self.steps if isinstance(step, Stage)]
 
-    def release(self, X: Any, y: Any) -> Floats:
+    @property
+    def size(self) -> int:
+        """How many numbers are stored."""
+        return sum(stage.size for stage in self.stages)
+
+    def release(self, X: Any, y: Any, watch: Watch) -> Floats:
         """Each step reads what the fitted steps before it make of the rows; if ``total``, what is no number is 0."""
         released: list[Floats] = []
         entering = self._clean(X)
         for place, step in enumerate(self.steps):
             if isinstance(step, Stage):
-                released.append(step.release(entering, y))
+                released.append(step.release(entering, y, watch))
                 fitted = step.keep(entering, released[-1], None)
             else:
                 fitted = step
@@ -80,10 +82,10 @@ class Line:
     @property
     def parts(self) -> dict[str, object]:
         """What, beside the event, makes two fits the same: the steps, in order."""
-        return {"steps": [step.parts if isinstance(step, Stage) else _identity(step) for step in self.steps]}
+        return {"steps": [step.parts if isinstance(step, Stage) else identity(step) for step in self.steps]}
 
 
-class Pipeline(Estimator):
+class Pipeline(Wrapper, PrivateEstimator):
     """Steps one after the other, paid for together: one price, one event, one charge.
 
     All steps but the last transform. A private step (of this package) has no price of its own: the pipeline gives it a
@@ -107,6 +109,8 @@ class Pipeline(Estimator):
     True
     """
 
+    _is_whole = True
+
     def __init__(
         self,
         steps: Sequence[Any] = (),
@@ -127,42 +131,21 @@ class Pipeline(Estimator):
 
     # ------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit every step; all of it is charged before a value is read."""
-        account = account_of(self.account, self.population)
-        line = self._line(X, y, account)
-        request = None
-        if account is not None:
-            request = request_for(
-                account,
-                line.run,
-                delta=line.guarantee.holds.delta,  # type: ignore[attr-defined]
-                size=sum(stage.size for stage in line.stages),
-                dataset=self.dataset,
-                parts=line.parts,
-                title="fit Pipeline",
-            )
-        values, receipt = charged(account, request, lambda: line.release(X, y))
-        self._keep(X, line, values, receipt)
-        return self
-
-    def _line(self, X: Any, y: Any, account: Account | None) -> Line:
+    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Line:
         """Every decision, from parameters and shapes: the largest shares whose events together keep the promise."""
-        price, relation = price_of(self), Neighbours.parse(self.neighbours)
-        rows, columns = shape_of(X)
-        widths, shares = self._widths(columns), self._shares()
+        relation, widths, shares = Neighbours.parse(self.neighbours), self._widths(columns), self._shares()
 
         def planned(budget: float) -> Line:
             steps = self._staged(rows, widths, y, account, budget, shares, price[1])
             run = Repeat(Compose(tuple(step.run for step in steps if isinstance(step, Stage))), 1)
             guarantee = Guarantee(ApproximateDP(*price), Unit(self.unit), relation, _caveats(steps))
-            return Line(steps, run, guarantee, columns, self.rows is not None)
+            return Line(steps, run, guarantee, columns, self._total())
 
         return affordable(planned, price, relation, fits=len(shares))
 
     def _staged(
         self,
-        rows: int,
+        rows: RowCount,
         widths: list[int],
         y: Any,
         account: Account | None,
@@ -170,7 +153,7 @@ class Pipeline(Estimator):
         shares: list[float],
         delta: Fraction,
     ) -> tuple[Any, ...]:
-        shared = {"neighbours": self.neighbours, "unit": self.unit, "rows": self.rows}
+        shared = {"neighbours": self.neighbours, "unit": self.unit, "rows": self._told(rows)}
         left = iter(shares)
         steps: list[Any] = []
         for step, columns in zip(self.steps, widths, strict=True):
@@ -178,8 +161,13 @@ class Pipeline(Estimator):
                 steps.append(step)
                 continue
             price = epsilon_for(delta, budget * math.sqrt(next(left)))
-            steps.append(stage_of(step, (rows, columns), y, account, epsilon=price, delta=delta, shared=shared))
+            shape = (rows.expected, columns)
+            steps.append(stage_of(step, shape, y, account, epsilon=price, delta=delta, shared=shared))
         return tuple(steps)
+
+    def _told(self, rows: RowCount) -> int | None:
+        """The number of rows that the steps are told: right within a factor of two also after a noisy count."""
+        return None if self.rows is None else max(rows.expected, -(-rows.most // 2))
 
     def _widths(self, columns: int) -> list[int]:
         """How many columns enter each step, from public facts; also a check of every step."""
@@ -212,58 +200,44 @@ class Pipeline(Estimator):
             )
         return [float(share / sum(given)) for share in given]
 
-    def _keep(self, X: Any, line: Line, values: Floats, receipt: Receipt | None) -> None:
+    def _released(self, made: Line, X: Any, y: Any, watch: Watch) -> Floats:
+        return made.release(X, y, watch)
+
+    def _learned_from(self, made: Line, values: Floats) -> None:
         fitted: list[Any] = []
         place = 0
-        for step in line.steps:
+        for step in made.steps:
             if isinstance(step, Stage):
-                named = Shape((1, 1)) if fitted else X  # only the first step knows names of columns
-                fitted.append(step.keep(named, values[place : place + step.size], receipt))
+                fitted.append(step.keep(Shape((1, 1)), values[place : place + step.size], None))
                 place += step.size
             else:
                 fitted.append(step)
-        self.steps_, self.n_features_in_ = fitted, line.columns
-        self.event_, self.guarantee_, self.receipt_ = line.run, line.guarantee, receipt
+        self.steps_, self.n_features_in_ = fitted, made.columns
+
+    def _keep(self, X: Any, made: Any, values: Floats, receipt: Receipt | None) -> None:
+        super()._keep(X, made, values, receipt)
+        for step in filter(is_private, self.steps_):
+            step.receipt_ = receipt
+        if is_private(self.steps_[0]):  # only the first step knows names of columns
+            self.steps_[0]._note_names(X)
 
     # ------------------------------------------------------------ using
 
-    @property
-    def classes_(self) -> Any:
-        """The classes of the last step."""
-        return self.steps_[-1].classes_
+    def _inner(self) -> Any:
+        steps = getattr(self, "steps_", self.steps)
+        return steps[-1] if len(steps) else Estimator()
 
-    def _before(self, X: Any) -> Any:
+    def _entering(self, X: Any) -> Any:
         """What enters the last step."""
-        self._need_fit()
         entering = X
         for step in self.steps_[:-1]:
             entering = step.transform(entering)
         return entering
 
-    def predict(self, X: Any) -> Any:
-        """What the last step predicts."""
-        before = self._before(X)
-        return self.steps_[-1].predict(before)
-
-    def predict_proba(self, X: Any) -> Any:
-        """The probabilities of the last step."""
-        before = self._before(X)
-        return self.steps_[-1].predict_proba(before)
-
-    def decision_function(self, X: Any) -> Any:
-        """The scores of the last step."""
-        before = self._before(X)
-        return self.steps_[-1].decision_function(before)
-
-    def transform(self, X: Any) -> Any:
-        """What the last step makes of the rows, if it transforms."""
-        before = self._before(X)
-        return self.steps_[-1].transform(before)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The score of the last step; on private rows this is a private number."""
-        before = self._before(X)
-        return float(self.steps_[-1].score(before, y))
+    @property
+    def target_bounds_(self) -> Any:
+        """The bounds of the last step's target, if it is a regressor."""
+        return self.steps_[-1].target_bounds_
 
 
 def _caveats(steps: tuple[Any, ...]) -> tuple[str, ...]:
@@ -274,57 +248,9 @@ def _caveats(steps: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def _identity(step: Any) -> dict[str, object]:
-    """A public step by what it holds, which its ``repr`` need not tell; what cannot be pickled is like no other."""
-    try:
-        return {"public": hashlib.sha256(pickle.dumps(step)).hexdigest()}
-    except Exception:  # whatever its parts raise
-        return {"once": secrets.token_hex(16)}
-
-
 def _width_of(step: Any, columns: int) -> int:
     """How many columns leave a private step."""
+    if hasattr(step, "_leaving"):
+        return int(step._leaving(columns))
     kept = getattr(step, "n_components", None)
     return columns if kept is None else whole(kept, name="n_components")
-
-
-def public_width(step: Any, columns: int) -> int:
-    """How many columns leave a public step; it is tried on made-up rows, together and one by one.
-
-    Guarantee: none; a step that mixes rows on the made-up table is refused.
-    Because: rows that are transformed one by one stay neighbours: post-processing of each row [DR14, Prop. 2.1].
-    """
-    if not hasattr(step, "transform") or _needs_fit(step):
-        raise NotANumber(
-            f"the step {type(step).__name__} is neither private nor frozen.",
-            why="Fitting it would read rows for free.",
-            fix="Use the one of hubbub.learn, or fit it on public data and give sklearn.frozen.FrozenEstimator(it).",
-        )
-    made_up = np.random.default_rng(0).uniform(-1, 1, (5, columns))
-    together = table_of(step.transform(made_up))
-    alone = [table_of(step.transform(made_up[i : i + 1])) for i in range(len(made_up))]
-    if any(len(rows) != 1 for rows in alone) or len(together) != len(made_up):
-        raise WrongShape(
-            f"the step {type(step).__name__} changes the number of rows.",
-            why="One row in must be one row out.",
-            fix="Leave it out of the pipeline.",
-        )
-    if not np.allclose(np.vstack(alone), together):
-        raise MixesPeople(
-            f"the step {type(step).__name__} mixes rows.",
-            why="One person's row would change the others', and no clipping could bound that.",
-            fix="Use a step that treats each row by itself.",
-        )
-    return int(together.shape[1])
-
-
-def _needs_fit(step: Any) -> bool:
-    """Whether scikit-learn says that a step must be fitted, and it is not frozen."""
-    try:
-        from sklearn.frozen import FrozenEstimator
-        from sklearn.utils import get_tags
-    except ImportError:
-        return hasattr(step, "fit")
-    if isinstance(step, FrozenEstimator):
-        return False
-    return hasattr(step, "fit") and bool(get_tags(step).requires_fit)

@@ -51,8 +51,14 @@ class Recipe:
 
 
 def linear(facts: Facts) -> Recipe:
-    """For logistic and softmax regression on rows of norm 1."""
-    distance = min(30_000.0, 2 * facts.signal / 0.5)
+    """For logistic and softmax regression on rows of norm 1.
+
+    With many classes most errors are small, and a small clipping norm lets the few large ones not drown the rest.
+    """
+    if facts.outputs > 1:
+        distance = min(1e6, 3 * facts.signal / 0.1)
+        return Recipe(steps=200, batch=min(facts.rows, 1 << 13), clip=0.1, rate=distance / 200, tail=0.25)
+    distance = min(100_000.0, 2 * facts.signal / 0.5)
     return Recipe(steps=200, batch=min(facts.rows, 1 << 15), clip=0.5, rate=distance / 200)
 
 
@@ -60,3 +66,9 @@ def layered(facts: Facts) -> Recipe:
     """For networks with hidden layers."""
     distance = min(4_000.0, 0.4 * facts.signal)
     return Recipe(steps=300, batch=min(facts.rows, 1 << 12), clip=1.0, rate=distance / 300, tail=0.25)
+
+
+def pairs(facts: Facts, *, batch: int) -> Recipe:
+    """For losses over all pairs of a batch, of which a row moves the sum, over the batch's size, by ``clip``."""
+    distance = min(100_000.0, 2 * facts.signal / 0.2)
+    return Recipe(steps=100, batch=min(facts.rows, batch), clip=0.2, rate=distance / 100)

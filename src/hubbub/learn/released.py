@@ -6,30 +6,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.charges import Account, account_of, charged, request_for
-from hubbub.learn.estimators import Estimator, price_of
-from hubbub.learn.inputs import shape_of, table_of
+from hubbub.learn.counting import Price, RowCount
+from hubbub.learn.fits import PrivateEstimator, Watch, refuse_more
+from hubbub.learn.inputs import table_of
 from hubbub.learn.moments import Plan, plan_sums
 from hubbub.learn.network import Floats
+from hubbub.ledger import Account
 from hubbub.terms import (
-    ApproximateDP,
-    Event,
     Guarantee,
     MissingParameter,
     Neighbours,
     OutOfRange,
-    Receipt,
+    Repeat,
     ReversedBounds,
     Unit,
     WrongShape,
     exact,
-    whole,
 )
+
+_ANY = RowCount(1 << 28, 1 << 28)  # rows="private": as many as anybody has in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class Prepared:
 
     design: Design
     plan: Plan
-    rows: int
+    rows: RowCount
     columns: int
     guarantee: Guarantee
     total: bool
 
     @property
-    def run(self) -> Event:
+    def run(self) -> Repeat:
         """The event."""
         return self.plan.run
 
@@ -70,26 +70,13 @@ class Prepared:
     def parts(self) -> dict[str, object]:
         """What, beside the event, makes two fits the same."""
         classes = [] if self.design.classes is None else [repr(name) for name in self.design.classes.tolist()]
-        return {"rows": self.rows, "columns": self.columns, "classes": classes, **self.design.facts}
+        return {"rows": self.rows.expected, "columns": self.columns, "classes": classes, **self.design.facts}
 
 
-class SumEstimator(Estimator):
+class SumEstimator(PrivateEstimator):
     """An estimator that learns from noisy sums over rows and from nothing else."""
 
-    epsilon: Any
-    delta: Any
-    rows: Any
-    neighbours: Any
-    unit: str
-    account: Any
-    population: str | None
-    dataset: str | None
-
-    n_features_in_: int
     classes_: NDArray[Any]
-    event_: Event
-    guarantee_: Guarantee
-    receipt_: Receipt | None
 
     def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
         """What will be added up. Looks at no value but, where allowed, the labels."""
@@ -105,97 +92,45 @@ class SumEstimator(Estimator):
 
     # ------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from the rows of X (and y, where there is one)."""
-        account = account_of(self.account, self.population)
-        made = self._prepare(X, y, account)
-        request = None
-        if account is not None:
-            request = request_for(
-                account,
-                made.plan.run,
-                delta=made.guarantee.holds.delta,  # type: ignore[attr-defined]
-                size=made.size,
-                dataset=self.dataset,
-                parts=made.parts,
-                title=f"fit {type(self).__name__}",
-            )
-        values, receipt = charged(account, request, lambda: self._release(made, X, y))
-        self._keep(X, made, values, receipt)
-        return self
-
-    def _prepare(self, X: Any, y: Any, account: Account | None) -> Prepared:
-        """All decisions, from parameters and shapes."""
-        epsilon, delta = price_of(self)
+    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Prepared:
         relation, unit = Neighbours.parse(self.neighbours), Unit(self.unit)
-        rows, columns = shape_of(X)
-        rows = rows if self.rows is None else whole(self.rows, name="rows")
-        design = self._design(rows, columns, y, account)
+        design = self._design(rows.expected, columns, y, account)
         plan = plan_sums(
             size=design.size,
             square=design.square,
             largest=design.largest,
             columns=columns + 1,
-            rows=2 * rows,
+            rows=rows.most,
             steps=design.steps,
-            epsilon=epsilon,
-            delta=delta,
+            epsilon=price[0],
+            delta=price[1],
             neighbours=relation,
             unit=unit,
         )
-        guarantee = Guarantee(ApproximateDP(epsilon, delta), unit, relation, tuple(self._caveats(account)))
-        return Prepared(design, plan, rows, columns, guarantee, self._total())
+        return Prepared(design, plan, rows, columns, self._promise(price, account), self._total())
 
-    def _total(self) -> bool:
-        """Whether enough is declared that no row may make the fit fail."""
-        return self.rows is not None
+    def _counts(self) -> bool:
+        """Never: sums need no number of rows. If it is private, they are planned for as many as fit."""
+        super()._counts()
+        return False
 
-    def _caveats(self, account: Account | None) -> list[str]:
-        said = ["Running time is not covered."]
-        if self.rows is None:
-            said.append("The number of rows counts as public.")
-        if self.unit:
-            said.append("Each has one row.")
-        if account is None:
-            said.append("Charged to no ledger.")
-        return said
+    def _row_count(self, came: int) -> RowCount:
+        return _ANY if isinstance(self.rows, str) else super()._row_count(came)
 
-    def _keep(self, X: Any, made: Prepared, values: Floats, receipt: Receipt | None) -> None:
+    def _released(self, made: Prepared, X: Any, y: Any, watch: Watch) -> Floats:
+        return self._release(made, X, y)
+
+    def _learned_from(self, made: Prepared, values: Floats) -> None:
         self.n_features_in_ = made.columns
-        names = getattr(X, "columns", None)
-        if names is not None and all(isinstance(name, str) for name in names):
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
         if made.design.classes is not None:
             self.classes_ = made.design.classes
-        self.event_, self.guarantee_, self.receipt_ = made.run, made.guarantee, receipt
         self._learn(made, values)
 
-    # ------------------------------------------------------------ reading
-
     def _table(self, X: Any, made: Prepared) -> Floats:
-        """The values of X; at most twice the declared rows."""
+        """The values of X, of no more rows than were planned for."""
         table = table_of(X, total=made.total)
-        if len(table) > 2 * made.rows:
-            raise WrongShape(
-                f"more than twice the {made.rows} declared rows came.",
-                why="Sums of at most that many fit into integers.",
-                fix="Declare rows= about as many as there are.",
-            )
+        refuse_more(len(table), made.rows)
         return table
-
-    def _known(self, X: Any) -> Floats:
-        """The values of X for a fitted model, with the columns that it was fitted on."""
-        self._need_fit()
-        (_, columns), name = shape_of(X), type(self).__name__
-        if columns != self.n_features_in_:
-            raise WrongShape(
-                f"X has {columns} features, but {name} is expecting {self.n_features_in_} features as input.",
-                why="The model was fitted on that many.",
-                fix="Give the same columns in the same order.",
-            )
-        return table_of(X)
 
 
 # ---------------------------------------------------------------- bounds

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.bounded import BoundedEstimator
-from hubbub.learn.charges import Account
 from hubbub.learn.columns import ColumnStatistics, column_sums, square, width
 from hubbub.learn.moments import bounded_entries, noisy_sum
 from hubbub.learn.network import Floats
 from hubbub.learn.released import Design, Prepared
 from hubbub.learn.sampling import step_of
+from hubbub.ledger import Account
 
 
 class Transformer:

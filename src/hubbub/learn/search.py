@@ -16,11 +16,12 @@ import numpy as np
 from hubbub import noise
 from hubbub.accounting import rdp
 from hubbub.accounting.conversions import renyi_epsilon
-from hubbub.learn.charges import Account, account_of, charged, request_for
-from hubbub.learn.estimators import Estimator, price_of
+from hubbub.learn.charges import account_of, charged, request_for
+from hubbub.learn.estimators import Wrapper, price_of
 from hubbub.learn.inputs import shape_of, table_of
 from hubbub.learn.network import Floats
 from hubbub.learn.stages import Shape, Stage, check_stage, copy_of, delta_left, stage_of
+from hubbub.ledger import Account
 from hubbub.terms import (
     ApproximateDP,
     ApproximateStep,
@@ -89,7 +90,7 @@ def _mean(gamma: float) -> float:
     return (1 / gamma - 1) / -math.log(gamma) if 0 < gamma < 1 else (math.inf if gamma <= 0 else 1.0)
 
 
-class PrivateSearch(Estimator):
+class PrivateSearch(Wrapper):
     """The best of several settings of an estimator, found privately; only the best model leaves.
 
     A random number of times (``trials`` on average) one of the ``candidates`` is drawn, fitted privately and scored on
@@ -256,12 +257,5 @@ class PrivateSearch(Estimator):
 
     # ------------------------------------------------------------ using
 
-    def predict(self, X: Any) -> Any:
-        """What the best model predicts."""
-        self._need_fit()
-        return self.best_estimator_.predict(X)
-
-    def score(self, X: Any, y: Any) -> float:
-        """The score of the best model; on private rows this is a private number."""
-        self._need_fit()
-        return float(self.best_estimator_.score(X, y))
+    def _inner(self) -> Any:
+        return getattr(self, "best_estimator_", self.estimator)

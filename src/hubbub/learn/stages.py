@@ -10,13 +10,11 @@ from typing import Any, Protocol, TypeVar
 
 from hubbub.accounting import epsilon as cost_of
 from hubbub.accounting.gaussian import epsilon_of, mu_for
-from hubbub.learn.charges import Account
-from hubbub.learn.classifiers import NetworkClassifier, _parts
-from hubbub.learn.classifiers import Prepared as PreparedNetwork
+from hubbub.learn.charges import Made
 from hubbub.learn.estimators import Estimator
-from hubbub.learn.inputs import examples
+from hubbub.learn.fits import PrivateEstimator, Watch, nobody
 from hubbub.learn.network import Floats
-from hubbub.learn.released import Prepared, SumEstimator
+from hubbub.ledger import Account
 from hubbub.terms import Neighbours, NotANumber, OutOfRange, Receipt, Repeat, Unreachable
 
 _PAID_BY_THE_WHOLE = ("epsilon", "delta", "account", "population", "dataset")
@@ -35,42 +33,36 @@ class Shape:
 class Stage:
     """A private estimator with its share of the price, and what was decided for it before a value is read."""
 
-    estimator: SumEstimator | NetworkClassifier
-    made: Prepared | PreparedNetwork
+    estimator: PrivateEstimator
+    made: Made
 
     @property
     def run(self) -> Repeat:
         """The event of this stage."""
-        return self.made.plan.run if isinstance(self.made, Prepared) else self.made.run
+        return self.made.run
 
     @property
     def size(self) -> int:
         """How many numbers it releases."""
-        return self.made.size if isinstance(self.made, Prepared) else self.made.network.size
+        return self.made.size
 
     @property
     def parts(self) -> dict[str, object]:
         """What, beside the event, makes two fits the same."""
-        told = self.made.parts if isinstance(self.made, Prepared) else _parts(self.made)
-        return {"kind": type(self.estimator).__name__, **told}
+        return {"kind": type(self.estimator).__name__, **self.made.parts}
 
     @property
     def total(self) -> bool:
         """Whether enough is declared that no row may make it fail."""
-        if isinstance(self.made, Prepared):
-            return self.made.total
-        return self.estimator.classes is not None and self.estimator.rows is not None  # type: ignore[union-attr]
+        return self.estimator._total()
 
-    def release(self, X: Any, y: Any) -> Floats:
+    def release(self, X: Any, y: Any, watch: Watch = nobody) -> Floats:
         """Read the rows, and release what the event says."""
-        if isinstance(self.made, Prepared):
-            return self.estimator._release(self.made, X, y)  # type: ignore[union-attr]
-        data = examples(X, y, norm=self.made.norm, classes=self.made.classes, total=self.total)
-        return self.made.train(data, lambda step: None)
+        return self.estimator._release_all(self.made, X, y, watch)
 
     def keep(self, X: Any, values: Floats, receipt: Receipt | None) -> Any:
         """The fitted estimator."""
-        self.estimator._keep(X, self.made, values, receipt)  # type: ignore[arg-type]
+        self.estimator._keep(X, self.made, values, receipt)
         return self.estimator
 
 
@@ -150,7 +142,7 @@ def stage_of(
 def check_stage(estimator: Any, *, whole: str) -> None:
     """Refuse what is no private estimator of ours, or has a price of its own."""
     name = type(estimator).__name__
-    if not isinstance(estimator, SumEstimator | NetworkClassifier):
+    if not isinstance(estimator, PrivateEstimator) or estimator._is_whole:
         raise NotANumber(
             f"{name} is no private estimator.",
             why=f"A {whole} is as private as each thing in it.",

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.classifiers import NetworkClassifier
+from hubbub.learn.classifiers import LinearClassifier
 from hubbub.learn.network import Floats, Labels, Network
-from hubbub.learn.recipes import Facts, Recipe, linear
 from hubbub.learn.rounding import CHUNK, UNIT, gamma
 
 _BIAS = 0.3  # the constant that feeds the intercept, beside rows of norm 1
@@ -54,7 +53,7 @@ class _Absent:
         raise AttributeError("predict_proba")
 
 
-class LinearSVC(NetworkClassifier):
+class LinearSVC(LinearClassifier):
     """A linear support vector machine with the smooth hinge loss, one against the rest for more than two classes.
 
     Parameters are those of ``LogisticRegression``; there is no ``predict_proba``.
@@ -67,43 +66,5 @@ class LinearSVC(NetworkClassifier):
 
     predict_proba = _Absent()
 
-    def __init__(
-        self,
-        *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
-        classes: Any = None,
-        rows: Any = None,
-        neighbours: Any = "add-remove",
-        unit: str = "",
-        sampling: str = "poisson",
-        batch: int | None = None,
-        steps: int | None = None,
-        clip: float | None = None,
-        learning_rate: float | None = None,
-        account: Any = None,
-        population: str | None = None,
-        dataset: str | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.norm = epsilon, delta, norm
-        self.classes, self.rows, self.neighbours, self.unit = classes, rows, neighbours, unit
-        self.sampling, self.batch, self.steps = sampling, batch, steps
-        self.clip, self.learning_rate = clip, learning_rate
-        self.account, self.population, self.dataset = account, population, dataset
-
     def _network(self, inputs: int, outputs: int) -> Network:
         return Margins((inputs, outputs), bias=_BIAS)
-
-    def _recipe(self, facts: Facts) -> Recipe:
-        return linear(facts)
-
-    @property
-    def coef_(self) -> Floats:
-        """The weights of features, one row per class (one row in all for two classes), for rows within the norm."""
-        return self.network_.split(self.weights_)[0][0].T / self.norm_
-
-    @property
-    def intercept_(self) -> Floats:
-        """The offsets, one per row of ``coef_``."""
-        return self.network_.split(self.weights_)[0][1] * self.network_.bias

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.boosting import FINE, Bins, Boosting, Residuals
-from hubbub.learn.charges import Account
 from hubbub.learn.labels import LabelledEstimator, labels_for
 from hubbub.learn.moments import Grid, Integers
 from hubbub.learn.network import Floats, Labels
 from hubbub.learn.released import Design, Prepared, SumEstimator, bounds_of
 from hubbub.learn.sampling import step_of
 from hubbub.learn.targets import Regressor, need_target, target_bounds_of, targets_of
+from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, exact, positive, whole
 
 _REACH = 12 * FINE  # scores beyond which the logistic function counts as flat
@@ -178,9 +178,7 @@ class AdditiveTreesClassifier(LabelledEstimator, AdditiveTrees):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of each row."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[chosen])
+        return self._chosen(self.decision_function(X))
 
 
 class AdditiveTreesRegressor(Regressor, AdditiveTrees):

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
-from hubbub.learn.charges import Account, account_of, charged, request_for
-from hubbub.learn.classifiers import NetworkClassifier
+from hubbub.learn.charges import account_of, charged, request_for
 from hubbub.learn.inputs import column_of, labels_of, shape_of, table_of
-from hubbub.learn.labels import LabelledEstimator
+from hubbub.learn.labels import Classifier
 from hubbub.learn.moments import Grid, Integers, noisy_sum
 from hubbub.learn.network import Floats, Labels
 from hubbub.learn.stages import Stage, affordable, check_stage, epsilon_for, stage_of
+from hubbub.ledger import Account
 from hubbub.terms import (
     Compose,
     GaussianNoise,
@@ -101,7 +101,7 @@ def cross_val_score(
             fix="Write cross_val_score(..., epsilon=1, delta=1e-6).",
         )
     check_stage(estimator, whole="cross-validation")
-    if not isinstance(estimator, LabelledEstimator | NetworkClassifier):
+    if not isinstance(estimator, Classifier):
         raise NotANumber(
             f"{type(estimator).__name__} is no classifier.",
             why="Scores are shares of rows that are predicted rightly.",

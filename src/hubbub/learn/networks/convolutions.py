@@ -54,7 +54,7 @@ class _Formed:
     wanted: frozenset[str]
 
     def squares(self) -> Tensor:
-        found = self.offsets.new_zeros(len(self.offsets))
+        found = torch.zeros(len(self.offsets), dtype=torch.float64)
         if "weight" in self.wanted:
             for block in self.blocks:
                 found += squares_of(block)

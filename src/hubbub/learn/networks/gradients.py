@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from hubbub.learn.networks.layers import known, part_of
 from hubbub.learn.networks.losses import Loss
-from hubbub.learn.networks.parts import Call
+from hubbub.learn.networks.parts import Call, squares_of
 
 Inputs: TypeAlias = tuple[Tensor, ...]
 
@@ -49,16 +49,16 @@ class Way:
         if not len(targets):
             return Clipped({name: torch.zeros_like(self.model.get_parameter(name)) for name in self.names}, _none())
         squares, total = self._gradients(inputs, targets)
-        norms = squares.to(torch.float64).sqrt_()
+        norms = squares.sqrt()
         fine = torch.isfinite(norms)
         if not bool(fine.all()):
             kept = self.clipped_sum(tuple(x[fine] for x in inputs), targets[fine], clip=clip)
             return Clipped(kept.totals, norms)
-        factors = (_MARGIN / norms.clamp_min(clip)).to(squares.dtype)
+        factors = (_MARGIN / norms.clamp_min(clip)).to(self.model.get_parameter(self.names[0]).dtype)
         return Clipped(total(factors), norms)
 
     def _gradients(self, inputs: Inputs, targets: Tensor) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
-        """Squared norms of the examples' gradients, and the function from factors to weighted sums."""
+        """Squared norms of the examples' gradients, in doubles, and the function from factors to weighted sums."""
         raise AssertionError("every way has gradients")  # pragma: no cover
 
 
@@ -101,7 +101,7 @@ class Recorded(Way):
         parts = {
             owner: part_of(self.model.get_submodule(owner), calls, owners[owner]) for owner, calls in records.items()
         }
-        squares = self.model.get_parameter(self.names[0]).new_zeros(len(targets))
+        squares = torch.zeros(len(targets), dtype=torch.float64)
         for part in parts.values():
             squares += part.squares()
 
@@ -193,5 +193,5 @@ class Looped(Way):
 
 
 def _formed(gradients: Mapping[str, Tensor]) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
-    squares = torch.stack([g.flatten(1).square().sum(1) for g in gradients.values()]).sum(0)
+    squares = torch.stack([squares_of(g) for g in gradients.values()]).sum(0)
     return squares, lambda factors: {name: torch.tensordot(factors, g, 1) for name, g in gradients.items()}

@@ -58,7 +58,7 @@ def _safely(squares: Tensor, sizes: Tensor) -> Tensor:
     The terms have total size at most (sum of ``sizes``)^2. Where they cancel, rounding could leave too small a norm,
     and then an example would be clipped too little.
     """
-    return squares.clamp_min(0) + _CANCELLED * sizes.sum(1).square()
+    return squares.clamp_min(0).double() + _CANCELLED * sizes.double().sum(1).square()
 
 
 # ------------------------------------------------------------ Linear
@@ -80,7 +80,7 @@ class _Linear:
     formed: Tensor | None = None
 
     def squares(self) -> Tensor:
-        found = self.errors.new_zeros(len(self.errors))
+        found = torch.zeros(len(self.errors), dtype=torch.float64)
         if "weight" in self.wanted:
             found += self._weight_squares()
         if "bias" in self.wanted:
@@ -90,7 +90,7 @@ class _Linear:
     def _weight_squares(self) -> Tensor:
         a, g = self.entering, self.errors
         if a.shape[1] == 1:
-            return (_length(a) * _length(g)).square().to(a.dtype)
+            return squares_of(a) * squares_of(g)
         if a.shape[1] * (a.shape[2] + g.shape[2]) <= 2 * a.shape[2] * g.shape[2]:
             sizes = torch.linalg.vector_norm(a, dim=2) * torch.linalg.vector_norm(g, dim=2)
             return _safely(((a @ a.mT) * (g @ g.mT)).sum((1, 2)), sizes)
@@ -107,12 +107,6 @@ class _Linear:
         if "bias" in self.wanted:
             found["bias"] = factors @ self.errors.sum(1)  # the very sums whose norms were taken
         return found
-
-
-def _length(blocks: Tensor) -> Tensor:
-    """The norm of each example, in doubles: squares of single precision would vanish or overflow."""
-    lengths: Tensor = torch.linalg.vector_norm(blocks.flatten(1), dim=1, dtype=torch.float64)
-    return lengths
 
 
 # ------------------------------------------------------------ Embedding

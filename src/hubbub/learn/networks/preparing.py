@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from hubbub.learn.estimators import price_of
 from hubbub.learn.networks.checks import best_way, evaluating, made_up, modes, refuse_mixing
 from hubbub.learn.networks.clipping import FixedClip
 from hubbub.learn.networks.gradients import Way
+from hubbub.learn.networks.identity import model_parts, told
 from hubbub.learn.networks.losses import Loss, per_example
 from hubbub.learn.networks.rows import Source, source_of
 from hubbub.learn.networks.settings import Settings
@@ -54,7 +54,14 @@ def prepare(settings: Settings, X: Any, y: Any, team: Alone) -> Prepared:
     relation = Neighbours.parse(settings.neighbours)
     shadow, names = shadow_of(settings.model)
     classes = None if settings.classes is None else whole(settings.classes, name="classes", least=2)
-    source = source_of(X, y, example=settings.example, dtype=shadow.get_parameter(names[0]).dtype, classes=classes)
+    source = source_of(
+        X,
+        y,
+        example=settings.example,
+        dtype=shadow.get_parameter(names[0]).dtype,
+        classes=classes,
+        total=classes is not None and settings.rows is not None,
+    )
     rows = _rows(settings, len(source), team)
     settings.make_optimizer()
     way = tried(shadow, settings.loss, names, source)
@@ -163,24 +170,12 @@ def _allowance(rows: int) -> float:
 
 
 def _parts(settings: Settings, way: Way, course: Course, rows: int) -> dict[str, object]:
-    trained = set(way.names)
-    state = way.model.state_dict()
-    frozen = hashlib.sha256()
-    for name in sorted(set(state) - trained):
-        frozen.update(
-            name.encode() + state[name].detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes()
-        )
-    loss, make = settings.loss, settings.make_optimizer()
     return {
         "kind": "network",
         "event": to_json(course.run),
-        "model": type(settings.model).__qualname__,
-        "trained": {name: list(state[name].shape) for name in way.names},
-        "frozen": frozen.hexdigest(),
-        "loss": getattr(loss, "__qualname__", type(loss).__qualname__),
-        "optimizer": repr(make)
-        if settings.optimizer is None
-        else getattr(make, "__qualname__", type(make).__qualname__),
+        **model_parts(way.model, way.names),
+        "loss": told(settings.loss),
+        "optimizer": told(settings.make_optimizer()),
         "clip": repr(course.clip),
         "tail": str(course.tail),
         "classes": course.classes,

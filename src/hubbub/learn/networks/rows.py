@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, default_collate
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from hubbub.learn.networks.gradients import Inputs
 from hubbub.learn.sampling import Rows
@@ -55,8 +55,8 @@ class Source(Protocol):
         """Read them, or get ready to."""
 
 
-def source_of(X: Any, y: Any, *, example: Any, dtype: torch.dtype, classes: int | None) -> Source:
-    """The source that ``fit(X, y)`` or ``fit(dataset)`` names."""
+def source_of(X: Any, y: Any, *, example: Any, dtype: torch.dtype, classes: int | None, total: bool = False) -> Source:
+    """The source that ``fit(X, y)`` or ``fit(dataset)`` names; if ``total``, no item may make it fail."""
     if isinstance(X, DataLoader):
         raise WrongShape(
             "fit takes data, and a DataLoader came.",
@@ -67,7 +67,7 @@ def source_of(X: Any, y: Any, *, example: Any, dtype: torch.dtype, classes: int 
         *inputs, target = X.tensors
         return _Arrays(tuple(inputs), target, example, dtype, classes)
     if isinstance(X, Dataset):
-        return _Items(X, example, dtype, classes)
+        return _Items(X, example, dtype, classes, total)
     if y is None:
         raise MissingParameter("fit needs y.", why="A loss compares outputs with targets.", fix="Write fit(X, y).")
     return _Arrays(X if isinstance(X, tuple) else (X,), y, example, dtype, classes)
@@ -87,7 +87,7 @@ class _Arrays:
     """Examples in memory: one or several inputs and a target, each an array or a tensor with a row per example."""
 
     def __init__(self, inputs: tuple[Any, ...], target: Any, example: Any, dtype: torch.dtype, classes: int | None):
-        self._raw = tuple(x if hasattr(x, "shape") else np.asarray(x) for x in (*inputs, target))
+        self._raw = tuple(map(_array, (*inputs, target)))
         lengths = {len(x.shape) and int(x.shape[0]) for x in self._raw}
         if len(lengths) != 1 or not all(len(x.shape) for x in self._raw):
             raise WrongShape(
@@ -121,7 +121,7 @@ class _Tensors:
 class _Items:
     """A map-style dataset whose items are (input, target) or (input, ..., target)."""
 
-    def __init__(self, items: Any, example: Any, dtype: torch.dtype, classes: int | None) -> None:
+    def __init__(self, items: Any, example: Any, dtype: torch.dtype, classes: int | None, total: bool) -> None:
         if isinstance(items, IterableDataset) or not hasattr(items, "__len__"):
             raise WrongShape(
                 "fit takes a dataset that knows its length and gives any item, and a stream came.",
@@ -135,7 +135,7 @@ class _Items:
                 fix="Write PrivateTrainer(..., example=(torch.zeros(1, 28, 28), torch.tensor(0))).",
             )
         _refuse_empty(len(items))
-        self._items, self._dtype = items, dtype
+        self._items, self._total = items, total
         shown = [torch.as_tensor(value) for value in example]
         counts = _counts(tuple(value[None] for value in shown), classes, len(shown))
         kinds = [Kind(tuple(v.shape), _dtype(v, dtype), n) for v, n in zip(shown, counts, strict=True)]
@@ -148,13 +148,29 @@ class _Items:
         return self
 
     def take(self, rows: Rows) -> tuple[Inputs, Tensor]:
-        if not len(rows):
-            kinds = (*self.inputs, self.target)
+        kinds = (*self.inputs, self.target)
+        found = [item for row in rows if (item := self._item(int(row), kinds)) is not None]
+        if not found:
             *inputs, target = (torch.empty((0, *kind.shape), dtype=kind.dtype) for kind in kinds)
-            return tuple(inputs), target
-        columns = default_collate([tuple(self._items[int(row)]) for row in rows])
-        *inputs, target = (_tensor(column, _dtype(column, self._dtype)) for column in columns)
+        else:
+            *inputs, target = map(torch.stack, zip(*found, strict=True))
         return tuple(inputs), target
+
+    def _item(self, row: int, kinds: tuple[Kind, ...]) -> list[Tensor] | None:
+        """An item as tensors like the example's; one that is not is refused, or left out if nothing may fail."""
+        try:
+            item = [_tensor(value, kind.dtype) for value, kind in zip(self._items[row], kinds, strict=True)]
+        except Exception:  # whatever it is, it is one item
+            item = []
+        if item and all(tensor.shape == kind.shape for tensor, kind in zip(item, kinds, strict=True)):
+            return item
+        if self._total:
+            return None
+        raise WrongShape(
+            "an item of the dataset is not like example=.",
+            why="All examples have the shapes that the model was tried with. Which item it is is not told here.",
+            fix="Give items of one shape, or declare rows= and classes=: then such items contribute nothing.",
+        )
 
 
 def _counts(example: Any, classes: int | None, columns: int) -> list[int]:
@@ -173,6 +189,21 @@ def _most(values: Tensor) -> int:
     return 2 if values.is_floating_point() or not values.numel() else int(values.max()) + 1
 
 
+def _array(values: Any) -> Any:
+    """An array or tensor of numbers; its values are not looked at."""
+    try:
+        found = values if hasattr(values, "shape") else np.asarray(values)
+    except ValueError:
+        found = np.empty(0, dtype=object)
+    if isinstance(getattr(found, "dtype", None), np.dtype) and found.dtype.kind not in "biufc":
+        raise WrongShape(
+            "X and y must be arrays of numbers with one shape for all examples.",
+            why="The model was made for examples of one shape.",
+            fix="Fill or cut examples to one shape, and encode words as numbers.",
+        )
+    return found
+
+
 def _dtype(values: Any, dtype: torch.dtype) -> torch.dtype:
     """Numbers with a fraction become the model's type, whole numbers int64."""
     kind = values.dtype
@@ -184,7 +215,7 @@ def _dtype(values: Any, dtype: torch.dtype) -> torch.dtype:
 
 
 def _tensor(values: Any, dtype: torch.dtype) -> Tensor:
-    tensor = values if isinstance(values, Tensor) else torch.from_numpy(np.ascontiguousarray(values))
+    tensor = values if isinstance(values, Tensor) else torch.from_numpy(np.asarray(values, order="C"))
     return tensor.detach().to(dtype)
 
 

@@ -102,6 +102,8 @@ class Settings:
         said = [NOT_PROVED, "Running time is not covered."]
         if self.rows is None:
             said.append("The number of rows counts as public.")
+        if self.unit:
+            said.append("Each has one example.")
         if not charged:
             said.append("Charged to no ledger.")
         return tuple(said)

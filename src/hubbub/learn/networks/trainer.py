@@ -16,6 +16,7 @@ from torch import Tensor
 from hubbub.learn.charges import account_of, charged, request_for
 from hubbub.learn.network import Floats
 from hubbub.learn.networks.checks import evaluating
+from hubbub.learn.networks.identity import weights_digest
 from hubbub.learn.networks.losses import per_example
 from hubbub.learn.networks.preparing import Prepared, prepare
 from hubbub.learn.networks.rows import inputs_of, target_of
@@ -136,8 +137,10 @@ class PrivateTrainer(Settings):
         )
 
     def _own(self, state: State) -> dict[str, object]:
-        """What makes this run another than all others: with a file whose weights somebody may have read, its token."""
-        return {} if self.dataset is not None and self.checkpoint is None else {"token": state.token}
+        """What makes this run another than others: where it begins; or a token, with a file that others may read."""
+        if self.dataset is not None and self.checkpoint is None:
+            return {"start": weights_digest(state.weights)}
+        return {"token": state.token}
 
     # ------------------------------------------------------------ after training
 

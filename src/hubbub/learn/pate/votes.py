@@ -1,0 +1,76 @@
+"""Shards, and the histogram of votes.
+
+Every unit draws its shard by itself, from the secure source. So a unit that comes, goes or changes touches one shard,
+one teacher and one vote per question, wherever its rows stand and however many others there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hubbub import noise
+from hubbub.learn.network import Floats, Labels
+from hubbub.learn.pate.teachers import ABSTAINS, Factory, votes_of_one
+from hubbub.terms import WrongShape
+
+
+def shards_of(groups: Any, rows: int, *, teachers: int, rng: noise.Source | None = None) -> Labels:
+    """The shard of each row: uniform and independent per row, or per unit if ``groups`` names one for each row."""
+    if groups is None:
+        return noise.uniform(teachers, rows, rng=rng)
+    units = _numbered(groups, rows)
+    return noise.uniform(teachers, int(units.max(initial=-1)) + 1, rng=rng)[units]
+
+
+def _numbered(groups: Any, rows: int) -> Labels:
+    """Which unit each row belongs to, as a number: equal names are one unit, whatever they are."""
+    names = list(np.asarray(groups)) if hasattr(groups, "__array__") else list(groups)
+    if len(names) != rows:
+        raise WrongShape(
+            "groups= and X have different numbers of rows.",
+            why="Each row belongs to one unit.",
+            fix="Give one name per row of X.",
+        )
+    found: dict[str, int] = {}
+    return np.array([found.setdefault(_name(each), len(found)) for each in names], dtype=np.int64)
+
+
+def _name(value: Any) -> str:
+    try:
+        return str(value)
+    except Exception:  # whatever it is, it is one name
+        return ""
+
+
+def histograms(
+    make: Factory,
+    rows: Floats,
+    labels: Labels,
+    shards: Labels,
+    asked: Floats,
+    *,
+    teachers: int,
+    classes: int,
+    total: bool,
+    watch: Callable[[int], None] = lambda teacher: None,
+) -> Labels:
+    """How many teachers say each class (columns) of each question (rows); ``watch`` is told each teacher done.
+
+    Rows without a known class (-1) teach nobody.
+
+    Guarantee: one unit moves the votes of one teacher. So each row moves by at most sqrt(2) in L2 and its largest entry
+    by at most 1; all questions together by at most sqrt(2 questions) in L2.
+    Because: [PSMRTE18, Sec. 3]; ``docs/proofs/pate.md``, for adding, removing and replacing a unit.
+    Not covered: a teacher that is no function of its shard and its own coins.
+    """
+    counts = np.zeros((len(asked), classes), dtype=np.int64)
+    for teacher in range(teachers):
+        own = (shards == teacher) & (labels >= 0)
+        votes = votes_of_one(make, rows[own], labels[own], asked, classes, total=total)
+        voting = np.flatnonzero(votes != ABSTAINS)
+        counts[voting, votes[voting]] += 1
+        watch(teacher + 1)
+    return counts

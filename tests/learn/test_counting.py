@@ -1,0 +1,191 @@
+"""rows="private": a noisy count first, and a run whose cost does not depend on how many rows there really are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hubbub.accounting import epsilon
+from hubbub.learn import (
+    AdditiveTreesClassifier,
+    GaussianNB,
+    LinearRegression,
+    LogisticRegression,
+    MLPRegressor,
+    StandardScaler,
+    make_pipeline,
+)
+from hubbub.learn.counting import Counting, RowCount
+from hubbub.learn.plans import _quick_cost
+from hubbub.learn.sampling import batches
+from hubbub.ledger import Ledger
+from hubbub.noise.testing import seeded
+from hubbub.terms import (
+    ApproximateStep,
+    Budget,
+    Compose,
+    GaussianNoise,
+    LaplaceNoise,
+    Neighbours,
+    OutOfRange,
+    Poisson,
+    Repeat,
+    Unit,
+    WrongShape,
+)
+
+from .contract import DELTA, Unread, Watched
+
+PRICE: dict[str, Any] = {"epsilon": 1, "delta": DELTA}
+COUNTING = Counting((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE, Unit())
+
+
+def people(rows: int = 1200) -> tuple[Any, Any]:
+    X = np.random.default_rng(2).uniform(-0.5, 0.5, (rows, 3))
+    return X, (X[:, 0] > X[:, 1]).astype(int)
+
+
+def logistic(**more: Any) -> LogisticRegression:
+    return LogisticRegression(**(PRICE | {"norm": 1.0, "classes": [0, 1], "steps": 20, "rows": "private"} | more))
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger(tmp_path / "ledger.db", state=tmp_path / "state") as opened:
+        opened.open_population("people", Budget(3, 1e-4), plans=Budget(2, 5e-5), by="board", why="a test")
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        logistic(),
+        logistic(sampling="full"),
+        MLPRegressor(**PRICE, norm=1.0, target_bounds=(0, 1), steps=4, hidden=(4,), rows="private"),
+        make_pipeline(StandardScaler(bounds=(-1, 1)), logistic(epsilon=None, delta=None), **PRICE, rows="private"),
+    ],
+    ids=["poisson", "full", "regressor", "pipeline"],
+)
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_the_count_and_the_run_together_cost_what_was_promised(model: Any, relation: str) -> None:
+    X, y = people()
+    model.set_params(neighbours=relation).fit(X, y)
+    assert 0.9 < epsilon(model.event_, delta=DELTA, neighbours=relation) <= 1
+    assert abs(model.rows_ - 1200) < 400
+    assert "number of rows" not in model.guarantee_.words()
+    first = next(model.event_.steps())
+    assert isinstance(first, LaplaceNoise) and first.mechanism == "count"
+
+
+def test_the_same_event_is_charged_whatever_the_number_of_rows() -> None:
+    events = [logistic(batch=50).fit(*people(rows)).event_ for rows in (5, 600)]
+    assert len(set(events)) == 1
+
+
+def test_the_run_samples_by_the_count_and_pays_for_the_rate_that_it_uses() -> None:
+    model = logistic(batch=50)
+    made = model._prepare(Unread(1, 3), None, None)
+    for counted in (30, 5000):  # with 30 rows a batch of 50 is all of them
+        inner = made.planned(counted)  # type: ignore[attr-defined]
+        if counted < 50:
+            assert isinstance(inner.run.event, GaussianNoise)
+            continue
+        assert isinstance(inner.run.event, Poisson) and inner.run.event.rate == Fraction(50, counted)
+        assert _quick_cost(inner.run, DELTA, Neighbours.ADD_REMOVE) <= COUNTING.left[0]
+        sampled = [len(rows) for rows in batches(inner.run, 700, rng=seeded(1)) if rows is not None]
+        assert abs(np.mean(sampled) - 700 * 50 / counted) < 0.15 * 700 * 50 / counted + 1  # 700 rows came
+
+
+def test_a_run_that_cost_all_of_the_price_would_be_noticed() -> None:
+    dear = ApproximateStep(epsilon=Fraction(1), delta=Fraction(9, 10**6), mechanism="training")
+    assert epsilon(Repeat(Compose((COUNTING.step, dear)), 1), delta=DELTA) > 1
+
+
+def test_the_count_has_the_noise_of_its_event() -> None:
+    drawn = np.array([COUNTING.draw(1000, rng=source) for source in [seeded(3)] for _ in range(4000)])
+    assert COUNTING.step.scale == 20
+    assert abs(drawn.mean() - 1000) < 2
+    assert 0.93 < drawn.std() / (20 * 2**0.5) < 1.07
+    assert COUNTING.draw(0, rng=seeded(1)) >= 1
+
+
+def test_more_rows_than_planned_for_come_with_a_millionth_of_delta() -> None:
+    above = COUNTING.rows(500).most - 500
+    assert np.exp(-above / 20) < 1e-11 < np.exp(-above / 20) * 1.2
+    assert RowCount.declared(10).most == 20
+
+
+@pytest.mark.parametrize("rows", [1, 7, 40])
+def test_few_rows_never_make_it_fail(rows: int) -> None:
+    X, y = people(rows)
+    for _ in range(5):
+        assert np.isfinite(logistic(steps=3).fit(X, y).weights_).all()
+        both = make_pipeline(StandardScaler(bounds=(-1, 1)), LogisticRegression(norm=1.0, classes=[0, 1], steps=3))
+        assert both.set_params(**PRICE, rows="private").fit(X, y).rows_ >= 1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianNB(**PRICE, bounds=(-1, 1), classes=[0, 1], rows="private"),
+        LinearRegression(**PRICE, norm=1.0, target_bounds=(0, 1), rows="private"),
+        AdditiveTreesClassifier(**PRICE, bounds=(-1, 1), classes=[0, 1], rounds=3, rows="private"),
+        StandardScaler(**PRICE, bounds=(-1, 1), rows="private"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_sums_need_no_count_and_spend_nothing_on_one(model: Any) -> None:
+    X, y = people()
+    model.fit(X, y)
+    assert not hasattr(model, "rows_") and "number of rows" not in model.guarantee_.words()
+    assert 0.95 < epsilon(model.event_, delta=DELTA) <= 1
+    assert len(set(map(repr, (model.fit(*people(rows)).event_ for rows in (9, 2000))))) == 1
+
+
+def test_it_is_charged_first_and_once_and_a_repeat_is_free(ledger: Ledger) -> None:
+    X, y = people()
+    rows, labels = Watched(X, ledger), Watched(y, ledger)
+    first = logistic(account=ledger, dataset="people 1").fit(rows, labels)
+    assert all(kinds[-1] == "charge" for kinds in (*rows.entries, *labels.entries))
+    again = logistic(account=ledger, dataset="people 1").fit(Unread(9, 3), Unread(9))
+    assert again.rows_ == first.rows_ and np.array_equal(again.weights_, first.weights_)
+    assert first.receipt_ is not None and first.receipt_.event == first.event_
+
+
+def test_questions_can_pay_for_full_batches(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "other.db", state=tmp_path / "state") as ledger:
+        ledger.open_population("people", Budget(3, 1e-4), by="board", why="a test")
+        assert logistic(account=ledger, sampling="full").fit(*people()).receipt_ is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"rows": "many"}, OutOfRange),
+        ({"sampling": "fixed", "neighbours": "replace"}, OutOfRange),
+        ({"steps": 0}, OutOfRange),
+        ({"clip": -1}, OutOfRange),
+    ],
+)
+def test_what_is_wrong_is_refused_before_a_charge(
+    changes: dict[str, Any], error: type[Exception], ledger: Ledger
+) -> None:
+    with pytest.raises(error):
+        logistic(account=ledger, **changes).fit(Unread(9, 3), Unread(9))
+    assert not [entry for entry in ledger.log() if entry.fields()["kind"] == "charge"]
+
+
+def test_a_huge_epsilon_works() -> None:
+    X, y = people()
+    found = logistic(epsilon=10**6, sampling="full").fit(X, y)
+    assert found.score(X, y) > 0.95 and abs(found.rows_ - 1200) < 40
+
+
+def test_declared_rows_are_still_held_to() -> None:
+    with pytest.raises(WrongShape):
+        logistic(rows=100).fit(*people(300))

@@ -1,0 +1,195 @@
+"""Models in files: the same predictions, guarantee and receipt again, and nothing else can be in a file."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hubbub import learn
+from hubbub.learn import load, save
+from hubbub.learn.estimators import Estimator
+from hubbub.learn.measuring import Measured
+from hubbub.learn.saved import _estimators
+from hubbub.learn.table_fits import fit_table
+from hubbub.learn.tables import Category, Number
+from hubbub.ledger import Ledger
+from hubbub.terms import Budget, EmptyInput, NewerFormat, Unreadable, WrongShape
+
+from .contract import DELTA
+
+PRICE: dict[str, Any] = {"epsilon": 1, "delta": DELTA}
+X = np.random.default_rng(4).uniform(-0.5, 0.5, (400, 3))
+Y = (X[:, 0] > 0).astype(int)
+FITTED: dict[str, Callable[[], Any]] = {
+    "LogisticRegression": lambda: learn.LogisticRegression(**PRICE, norm=1.0, steps=5).fit(X, Y),
+    "MLPClassifier": lambda: learn.MLPClassifier(**PRICE, norm=1.0, steps=3, hidden=(4, 3)).fit(X, Y),
+    "LinearSVC": lambda: learn.LinearSVC(**PRICE, norm=1.0, steps=5).fit(X, Y + (X[:, 1] > 0)),
+    "MLPRegressor": lambda: learn.MLPRegressor(**PRICE, norm=1.0, steps=3, target_bounds=(0, 1)).fit(X, Y),
+    "LinearRegression": lambda: learn.LinearRegression(**PRICE, norm=1.0, target_bounds=(0, 1)).fit(X, Y),
+    "Ridge": lambda: learn.Ridge(**PRICE, norm=1.0, target_bounds=(0, 1)).fit(X, Y),
+    "GaussianNB": lambda: learn.GaussianNB(**PRICE, bounds=(-1, 1)).fit(X, np.where(Y, "yes", "no")),
+    "KMeans": lambda: learn.KMeans(2, **PRICE, bounds=(-1, 1)).fit(X),
+    "PCA": lambda: learn.PCA(2, **PRICE, norm=1.0).fit(X),
+    "StandardScaler": lambda: learn.StandardScaler(**PRICE, bounds="private").fit(X),
+    "AdditiveTreesClassifier": lambda: learn.AdditiveTreesClassifier(**PRICE, bounds=(-1, 1), rounds=2).fit(X, Y),
+    "AdditiveTreesRegressor": lambda: learn.AdditiveTreesRegressor(
+        **PRICE, bounds=(-1, 1), target_bounds=(0, 1), rounds=2
+    ).fit(X, Y),
+    "Pipeline": lambda: learn.make_pipeline(
+        learn.StandardScaler(bounds=(-1, 1)), learn.LogisticRegression(norm=2.0, steps=5), **PRICE
+    ).fit(X, Y),
+    "Measured": lambda: Measured(learn.LogisticRegression(norm=1.0, steps=5), **PRICE).fit(X, Y),
+    "PrivateSearch": lambda: learn.PrivateSearch(
+        learn.Ridge(norm=1.0, target_bounds=(0, 1)), [{"alpha": 1}], validation=(X, Y), trials=2, **PRICE
+    ).fit(X, Y),
+    "PrivateColumns": lambda: fit_table(
+        {"a": X[:, 0], "y": Y}, columns=[Number("a")], target=Category("y", ("0", "1")), **PRICE
+    ),
+}
+
+
+def answers(model: Any) -> Any:
+    if hasattr(model, "columns"):
+        return model.predict({"a": X[:, 0]})
+    return model.transform(X) if hasattr(model, "transform") and not hasattr(model, "predict") else _predicted(model)
+
+
+def _predicted(model: Any) -> Any:
+    return model.predict(X)
+
+
+@pytest.mark.parametrize("kind", sorted(FITTED))
+def test_a_model_comes_back_as_it_was(kind: str, tmp_path: Path) -> None:
+    model = FITTED[kind]()
+    save(model, tmp_path / "model.hubbub")
+    again = load(tmp_path / "model.hubbub")
+    assert type(again) is type(model)
+    assert np.array_equal(answers(again), answers(model))
+    if isinstance(model, Estimator):
+        assert (again.guarantee_, again.event_, again.receipt_) == (
+            model.guarantee_,
+            model.event_,
+            model.receipt_,
+        )
+        assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+
+
+def test_every_estimator_of_the_room_is_tried_here() -> None:
+    assert set(FITTED) >= {
+        name for name in _estimators() if name in learn.__all__ and _estimators()[name].__module__ in _MINE
+    }
+
+
+_MINE = {f"hubbub.learn.{name}" for name in ("logistic", "mlp", "svm", "linear", "bayes", "kmeans", "pca", "trees")}
+
+
+def test_the_receipt_travels_and_the_account_does_not(tmp_path: Path) -> None:
+    with Ledger(tmp_path / "ledger.db", state=tmp_path / "state") as ledger:
+        ledger.open_population("people", Budget(3, 1e-4), plans=Budget(2, 5e-5), by="board", why="a test")
+        model = learn.LogisticRegression(
+            epsilon=Decimal("1"), delta=DELTA, norm=1.0, steps=5, classes=[0, 1], account=ledger
+        )
+        save(model.fit(X, Y), tmp_path / "model.hubbub")
+        again = load(tmp_path / "model.hubbub")
+        assert ledger.check(again.receipt_)
+    assert again.account is None and again.epsilon == 1
+    assert b"ledger.db" not in (tmp_path / "model.hubbub").read_bytes()
+
+
+def test_a_file_can_be_read_without_hubbub(tmp_path: Path) -> None:
+    model = FITTED["LogisticRegression"]()
+    save(model, tmp_path / "model.hubbub")
+    with zipfile.ZipFile(tmp_path / "model.hubbub") as archive:
+        told = json.loads(archive.read("model.json"))
+        place = told["model"]["learned"]["weights_"]["array"]
+        weights = np.load(io.BytesIO(archive.read(f"{place}.npy")), allow_pickle=False)
+    assert told["hubbub"] == "model/1" and told["model"]["estimator"] == "LogisticRegression"
+    assert np.array_equal(weights, model.weights_)
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+class Evil:
+    """Something whose unpickling would do harm."""
+
+    def __reduce__(self) -> Any:
+        return (pytest.fail, ("code from a file was run",))
+
+
+def forged(path: Path, document: Any, arrays: tuple[bytes, ...] = ()) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.json", json.dumps(document))
+        for number, content in enumerate(arrays):
+            archive.writestr(f"{number}.npy", content)
+    return path
+
+
+def pickled() -> bytes:
+    held = io.BytesIO()
+    np.save(held, np.array([Evil()], dtype=object), allow_pickle=True)
+    return held.getvalue()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"array": 0},
+        {"estimator": "os.system", "parameters": {}, "learned": {}},
+        {"estimator": "Ledger", "parameters": {}, "learned": {}},
+        {"estimator": "Ridge", "parameters": {}, "learned": {"predict": 3}},
+        {"estimator": "Ridge", "parameters": {}, "learned": {"__class__": 3}},
+        {"estimator": "Ridge", "parameters": {"alpha_": 1}, "learned": {}},
+        {"value": "Path", "fields": {}},
+        {"call": "print"},
+        {"term": {"hubbub": "event/1", "kind": "unheard-of"}},
+        {"tuple": 3},
+    ],
+)
+def test_a_forged_file_runs_nothing(model: Any, tmp_path: Path) -> None:
+    path = forged(tmp_path / "forged.hubbub", {"hubbub": "model/1", "model": model}, (pickled(),))
+    with pytest.raises(Unreadable):
+        load(path)
+
+
+def test_the_trap_would_have_gone_off() -> None:
+    with pytest.raises(pytest.fail.Exception):
+        np.load(io.BytesIO(pickled()), allow_pickle=True)
+    with pytest.raises(pytest.fail.Exception):
+        pickle.loads(pickle.dumps(Evil()))
+
+
+def test_other_files_and_newer_ones_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no model")
+    for path in (
+        tmp_path / "text",
+        tmp_path / "absent",
+        forged(tmp_path / "a", {"hubbub": "event/1"}),
+        forged(tmp_path / "b", []),
+    ):
+        with pytest.raises(Unreadable):
+            load(path)
+    with pytest.raises(NewerFormat):
+        load(forged(tmp_path / "c", {"hubbub": "model/2", "model": None}))
+
+
+def test_what_is_not_ours_is_not_saved(tmp_path: Path) -> None:
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.preprocessing import StandardScaler as Plain
+
+    frozen = FrozenEstimator(Plain().fit(X))
+    model = learn.make_pipeline(frozen, learn.LogisticRegression(norm=3.0, steps=3), **PRICE).fit(X, Y)
+    with pytest.raises(WrongShape, match="FrozenEstimator"):
+        save(model, tmp_path / "model.hubbub")
+    with pytest.raises(EmptyInput):
+        save(learn.Ridge(), tmp_path / "model.hubbub")
+    assert not list(tmp_path.iterdir())
