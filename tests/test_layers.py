@@ -31,7 +31,7 @@ ROOMS = (
 )
 ISLANDS = {"sql", "learn", "publish", "local", "gopa", "attacks", "audit"}  # brought together by server and cli alone
 DOORS = {"server", "cli"}  # imported by nobody
-NOISY = {"mechanisms", "local", "learn"}  # who may draw noise; a new name here is a decision (see 0017)
+NOISY = {"mechanisms", "local", "learn", "gopa"}  # who may draw noise; a new name here is a decision (0017, 0018)
 FOR_TESTS = "hubbub.noise.testing"
 
 
@@ -136,7 +136,7 @@ def test_the_front_door_loads_rooms_lazily() -> None:
         (
             "hubbub.accounting.pld",
             "def f():\n    from hubbub.noise import uniform",
-            "which only learn, local, mechanisms may",
+            "which only gopa, learn, local, mechanisms may",
         ),
         ("hubbub.mechanisms.laplace", "def f():\n    import hubbub.sql.parse", "lies below"),
         ("hubbub.learn.sgd", "from hubbub.sql import parse", "do not know each other"),

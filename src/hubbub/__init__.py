@@ -12,8 +12,9 @@ The rooms of the house, each loaded when it is first used (``import hubbub`` its
 - ``hubbub.engines``     DuckDB, embedded and locked: runs a plan, returns integers
 - ``hubbub.sql``         private SQL: ``hubbub.connect("visits.parquet", ...)``
 - ``hubbub.learn``       private models with the scikit-learn conventions
-- ``hubbub.publish``     tables to hand out: k-anonymity by Mondrian
+- ``hubbub.publish``     tables to hand out: anonymised, noisy, synthetic
 - ``hubbub.local``       statistics about people who trust nobody: randomizers, estimates, collection
+- ``hubbub.gopa``        averages without a curator: masks that cancel, noise that is proved
 - ``hubbub.attacks``     what exact, "anonymised" and noisy answers give away
 - ``hubbub.audit``       black-box lower bounds on epsilon, for anybody's mechanism
 """
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         audit,
         engines,
         explain,
+        gopa,
         learn,
         ledger,
         local,
@@ -50,6 +52,7 @@ _ROOMS = (
     "audit",
     "engines",
     "explain",
+    "gopa",
     "learn",
     "ledger",
     "local",
@@ -70,6 +73,7 @@ __all__ = [
     "connect",
     "engines",
     "explain",
+    "gopa",
     "learn",
     "ledger",
     "local",

@@ -1,0 +1,60 @@
+"""What the proofs of a GOPA run cost one party and one verifier, with the C code and with libsodium alone."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bench.rows import Row, side_by_side
+from hubbub.gopa import Context, Shape, bits, equations, multiply, verify_many
+
+SHAPES = {64: Shape(coordinates=1, steps=100, noise_bits=57), 128: Shape(coordinates=1, steps=31, noise_bits=123)}
+PROVE = {64: 30.0, 128: 60.0}  # milliseconds
+VERIFY, BYTES, SLOWER = 1.5, 1000, 10
+BATCH = 32
+HERE = Context(run=b"bench", party=b"ann", phase="share")
+
+
+def rows(quick: bool) -> list[Row]:
+    rounds = 3 if quick else 9
+    found = [row for size, shape in SHAPES.items() for row in _costs(size, shape, rounds, 1, "")]
+    with _libsodium_alone():
+        found += [row for size, shape in SHAPES.items() for row in _costs(size, shape, 3, SLOWER, ", libsodium alone")]
+    return found
+
+
+def _costs(size: int, shape: Shape, rounds: int, slower: int, label: str) -> list[Row]:
+    coins = [secrets.randbits(1) for _ in range(shape.coins)]
+    bound = bits.bind(shape, [3], secrets.token_bytes(32))
+    proved = bits.prove(bound, coins, HERE)
+    claims = [bits.Claim(shape, bound.point, coins, proved.statement, proved.proof, HERE)] * BATCH
+    times = side_by_side(
+        {
+            "bind": lambda: bits.bind(shape, [3], secrets.token_bytes(32)),
+            "prove": lambda: bits.prove(bound, coins, HERE),
+            "verify": lambda: verify_many(claims[:1]),
+            "batch": lambda: verify_many(claims),
+        },
+        rounds=rounds,
+    )
+    note = f"bind {times['bind'] * 1e3:.1f} ms before; {multiply.accelerator() or 'no accelerator'}"
+    alone = f"{times['verify'] * 1e3:.1f} ms alone"
+    each = times["batch"] / BATCH * 1e3
+    found = [
+        Row(f"prove {size} bits{label}", times["prove"] * 1e3, "ms", slower * PROVE[size], "lower", note),
+        Row(f"verify {size} bits, each of {BATCH}{label}", each, "ms", slower * VERIFY, "lower", alone),
+    ]
+    return found if label else [*found, Row(f"proof of {size} bits", len(proved.proof), "B", BYTES, "lower")]
+
+
+@contextmanager
+def _libsodium_alone() -> Iterator[None]:
+    kept = multiply.native
+    multiply.native = lambda: None
+    equations.basis.cache_clear()
+    try:
+        yield
+    finally:
+        multiply.native = kept
+        equations.basis.cache_clear()

@@ -1,0 +1,98 @@
+"""Averages without a curator: masks that cancel, noise that is proved.
+
+Parameters and privacy:
+
+- ``plan(1, 1e-6, 1000, honest=0.5)``: noise, picks and thresholds for (epsilon, delta); ``achieved`` by a run
+- ``Sensitivity``: what one protected unit can change: a range, a histogram, a vector in a ball
+- ``simulate(values, epsilon=1, delta=1e-6, honest=0.5)``: a run in one process, verifiable or as in the lectures
+- ``compare(1, 1e-6)``: how far the mean is off, beside a curator and beside the best local protocol
+- ``HonestGraph``, ``theorems``: the exact privacy of Gaussian masks on a graph, and the lectures' conditions for it
+- ``graph(seed, parties, k)``: a random graph in which each party picks k others
+
+The proofs (the extra ``[gopa]``: libsodium's ristretto255, and a C compiler's help if there is one):
+
+- ``group``, ``pedersen``, ``transcript``: points and scalars, commitments, challenges bound to a ``Context``
+- ``bits``: the coin-signed bit proof for a ``Shape``: ``bind`` before the coins, ``prove`` after them, ``verify``
+- ``schnorr``: a commitment to zero, one key under two points
+- ``linked``, ``squares``: numbers and a vector commitment that hold the same; a vector in a ball
+- ``verify_many``: any claims at once, the false ones named
+
+The protocol (state machines without input and output: one code for simulator, tests and network):
+
+- ``Agreement``, ``Quantity``, ``Identity``, ``Member``: what all sign before a run, and who they are
+- ``board.step``, ``public.step``, ``party.step``: the log, what anybody can work out from it, and one party
+- ``verify(log)``: the ``Certificate`` of a run, checked offline; ``Fault``: every reason for a refusal
+- ``together.run``: a whole run in one process, with dropouts and cheats
+
+Inside the protocol: ``wire`` and ``bodies`` (messages), ``net`` (picks), ``masks``, ``shares``, ``blame`` (complaints),
+``chapters``, ``openings`` and ``mending`` (what each phase changes), ``saying`` and ``checking`` (what a party says).
+
+Inside the proofs: ``shapes``, ``streams`` (secret numbers from a seed), ``quadratic`` and ``inner`` (Bulletproofs),
+``equations`` (what a verifier adds up), ``multiply`` (sums of public points, by C code if there is a compiler).
+"""
+
+from hubbub.gopa import (
+    bits,
+    board,
+    group,
+    linked,
+    multiply,
+    party,
+    pedersen,
+    public,
+    schnorr,
+    squares,
+    theorems,
+    together,
+)
+from hubbub.gopa.agreement import Agreement, Quantity
+from hubbub.gopa.batches import verify_many
+from hubbub.gopa.calibrate import Achieved, Plan, achieved, plan
+from hubbub.gopa.certificate import Certificate, verify
+from hubbub.gopa.compare import Comparison, compare
+from hubbub.gopa.faults import Fault
+from hubbub.gopa.graphs import Graph, graph
+from hubbub.gopa.identities import Identity, Member
+from hubbub.gopa.privacy import HonestGraph
+from hubbub.gopa.sensitivity import Sensitivity
+from hubbub.gopa.shapes import Shape
+from hubbub.gopa.simulate import Simulation, simulate
+from hubbub.gopa.transcript import Context, Transcript
+
+__all__ = [
+    "Achieved",
+    "Agreement",
+    "Certificate",
+    "Comparison",
+    "Context",
+    "Fault",
+    "Graph",
+    "HonestGraph",
+    "Identity",
+    "Member",
+    "Plan",
+    "Quantity",
+    "Sensitivity",
+    "Shape",
+    "Simulation",
+    "Transcript",
+    "achieved",
+    "bits",
+    "board",
+    "compare",
+    "graph",
+    "group",
+    "linked",
+    "multiply",
+    "party",
+    "pedersen",
+    "plan",
+    "public",
+    "schnorr",
+    "simulate",
+    "squares",
+    "theorems",
+    "together",
+    "verify",
+    "verify_many",
+]

@@ -1,0 +1,120 @@
+"""What the parties of one host drew and said, on disk before anybody hears it.
+
+Each line is a party's name and one of its ``records``. A party that is in the diary goes on where it was, with the same
+secret and the same value; one that is not begins, and its secret and value are written before its first message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from hubbub.gopa import party as parties
+from hubbub.gopa import public
+from hubbub.gopa.agreement import Agreement
+from hubbub.gopa.certificate import chapters
+from hubbub.gopa.grid import fits, rounded
+from hubbub.gopa.identities import Identity
+from hubbub.gopa.journal import Journal
+from hubbub.gopa.party import Party
+from hubbub.terms import EmptyInput, MissingParameter, RequestChanged
+
+
+class Diary:
+    """The records of one or many parties of one run. It holds their secrets: only its owner can read the file."""
+
+    def __init__(self, path: Path | str, agreement: Agreement) -> None:
+        self.agreement = agreement
+        self._journal = Journal(path, mode=0o600)
+        self._records: dict[bytes, list[bytes]] = {}
+        for line in self._journal.lines:
+            name, _, record = line.partition(b" ")
+            self._records.setdefault(name, []).append(record)
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._journal.path
+
+    def seat(
+        self, identity: Identity, values: Sequence[object] | None = None, *, earlier: Sequence[int] | None = None
+    ) -> Party:
+        """The party of this identity, begun with these values (in the quantity's units) or gone on with.
+
+        ``earlier`` are the blinders of its inputs in the previous run, if the agreement names one.
+        """
+        return self.seats([identity], [values], [earlier])[0]
+
+    def seats(
+        self,
+        identities: Sequence[Identity],
+        values: Sequence[Sequence[object] | None],
+        earlier: Sequence[Sequence[int] | None] | None = None,
+    ) -> list[Party]:
+        """The parties of these identities, all new ones written at once."""
+        given = earlier or [None] * len(identities)
+        found = [self._seat(*one) for one in zip(identities, values, given, strict=True)]
+        new = [one for one in found if one.identity.name.encode() not in self._records]
+        self.write((one, one.records[0]) for one in new)
+        return found
+
+    def _seat(self, identity: Identity, values: Sequence[object] | None, earlier: Sequence[int] | None) -> Party:
+        known = self._records.get(identity.name.encode())
+        if known is None:
+            if values is None:
+                raise MissingParameter(
+                    f"{identity.name} has not begun this run, and no value was given.",
+                    why="Only a party that has begun has its value written down.",
+                    fix="Give the value.",
+                )
+            return parties.start(self.agreement, identity, rounded(self.agreement, values), earlier=earlier)
+        party = parties.resume(self.agreement, identity, known)
+        if values is not None and not fits(self.agreement, values, party.secrets.values):
+            raise RequestChanged(
+                f"{identity.name} has begun this run with another value.",
+                why="A value is bound before the coins; a second one under the same masks would show the difference.",
+                fix="Go on without a value, or take part in a new run.",
+            )
+        return party
+
+    def write(self, records: Iterable[tuple[Party, bytes]]) -> None:
+        """Put records on disk, for each party in its order."""
+        named = [(party.identity.name.encode(), record) for party, record in records]
+        self._journal.append([name + b" " + record for name, record in named])
+        for name, record in named:
+            self._records.setdefault(name, []).append(record)
+
+    def records(self, name: str) -> Sequence[bytes]:
+        """What is written about a party."""
+        return tuple(self._records.get(name.encode(), ()))
+
+    def close(self) -> None:
+        """Let others have the file."""
+        self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def earlier_blinders(path: Path | str, log: bytes, identity: Identity) -> tuple[int, ...]:
+    """The blinders of a party's inputs in an earlier run, from its diary of that run and the log."""
+    lines = log.split(b"\n")
+    agreement = Agreement.read(lines[0].decode("utf-8", "replace"))
+    state = public.start(agreement)
+    for chapter in chapters(lines[1:]):
+        if state.phase == "share":
+            break
+        state = public.step(state, chapter)
+    if state.phase != "share":
+        raise EmptyInput(
+            "the earlier log ends before its parties had shared anything.",
+            why="Inputs are committed to after the nonces.",
+            fix="Give the whole log of the earlier run.",
+        )
+    with Diary(path, agreement) as diary:
+        return parties.input_blinders(diary.seat(identity), state)

@@ -1,0 +1,83 @@
+"""Secrets in shares [Sha79], and a public test that committed shares lie on one polynomial.
+
+A party cuts the seed of its self mask and its mask key into one share for each of its k holders; t of them give the
+secret back, fewer say nothing. It posts the point of every share (times G) [Fel87]. The points at 0 (the secret's own),
+1, ..., k are those of a polynomial of degree below t exactly if each vector of the dual code is orthogonal to them
+[CD17]; one random vector shows it to everybody, in the sum that verifies all other proofs too. So a dealer that would
+leave a hole in a later repair is found before anything is revealed.
+
+    >>> recover({1: 5, 3: 9})
+    3
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hubbub.gopa.equations import Equation, weight
+from hubbub.gopa.group import IDENTITY, ORDER
+from hubbub.gopa.streams import Stream
+
+
+def deal(secret: int, count: int, threshold: int, stream: Stream) -> list[int]:
+    """Shares 1..count of a secret; ``threshold`` of them give it back.
+
+    Guarantee: fewer than ``threshold`` shares are independent of the secret.
+    Because: [Sha79]: through them and any secret goes exactly one polynomial.
+    """
+    coefficients = [*stream.scalars(threshold - 1)[::-1], secret]
+    return [_at(coefficients, place) for place in range(1, count + 1)]
+
+
+def _at(coefficients: Sequence[int], place: int) -> int:
+    """Horner's rule; the highest coefficient comes first. The place is small, so one reduction at the end is faster."""
+    value = 0
+    for coefficient in coefficients:
+        value = value * place + coefficient
+    return value % ORDER
+
+
+def recover(shares: Mapping[int, int]) -> int:
+    """The secret, from as many shares (place -> value) as its threshold, or more."""
+    factors = _at_zero(tuple(sorted(shares)))
+    return sum(factor * shares[place] for place, factor in factors) % ORDER
+
+
+@lru_cache(maxsize=1024)
+def _at_zero(places: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Lagrange's factors for the value at zero."""
+    found = []
+    for place in places:
+        others = [other for other in places if other != place]
+        above, below = math.prod(others), math.prod(other - place for other in others)
+        found.append((place, above * pow(below, -1, ORDER) % ORDER))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class DegreeClaim:
+    """That points at 0, 1, ..., k are those of a polynomial of degree below ``threshold``; for `verify_many`.
+
+    Guarantee: any ``threshold`` logarithms of the later points give the logarithm of the first.
+    Because: [CD17]: a word outside the code passes a random dual word with probability 2^-128.
+    """
+
+    points: tuple[bytes, ...]
+    threshold: int
+
+    def equation(self) -> Equation | None:
+        last = len(self.points) - 1
+        if self.points[0] == IDENTITY or not 1 <= self.threshold <= last:
+            return None
+        random = [weight() for _ in range(last - self.threshold + 1)]
+        scalars = [sign * _at(random, place) % ORDER for place, sign in enumerate(_signs(last))]
+        return Equation(scalars=scalars, points=self.points)
+
+
+@lru_cache(maxsize=64)
+def _signs(last: int) -> tuple[int, ...]:
+    """(-1)^l binomial(last, l): orthogonal to every polynomial of degree below ``last``."""
+    return tuple((-1) ** place * math.comb(last, place) for place in range(last + 1))

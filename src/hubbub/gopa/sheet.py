@@ -1,0 +1,177 @@
+"""A certificate for people: the result, what it protects, and who did what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain.leaflet import Json
+from hubbub.explain.words import short
+from hubbub.gopa.certificate import Certificate
+from hubbub.gopa.faults import Fault, Named
+from hubbub.gopa.public import FIRST
+from hubbub.gopa.wire import ORDER
+
+_REACH = NormalDist().inv_cdf(0.975)
+_SHOWN = 20
+_ABOUT = {
+    Fault.SILENT: "said nothing",
+    Fault.EQUIVOCATION: "signed two different messages",
+    Fault.MALFORMED: "sent something that cannot be read",
+    Fault.BAD_POINT: "sent something that is no point of the group",
+    Fault.BAD_KEY: "did not show to know its own key",
+    Fault.WITHHELD_NONCE: "kept its nonce back",
+    Fault.BAD_NONCE: "showed another nonce than it had committed to",
+    Fault.BAD_PROOF: "sent a proof that does not hold",
+    Fault.BAD_SHARES: "dealt shares that do not fit together",
+    Fault.MASK_MISMATCH: "posted a mask that its keys do not give",
+    Fault.BAD_SEAL: "sealed a wrong share",
+    Fault.FALSE_COMPLAINT: "complained without a reason",
+    Fault.OTHER_MEMBERS: "signed another set of parties",
+    Fault.BAD_OPENING: "revealed something that it had not committed to",
+    Fault.BOTH_RELEASED: "gave a share that must not be given",
+    Fault.BAD_LOG: "the log's entries and the board's signatures do not fit",
+    Fault.FORK: "the board has signed two different logs",
+    Fault.TOO_FEW: "fewer parties were left than was agreed",
+    Fault.NO_QUORUM: "too few parties signed the same set",
+    Fault.NOT_PRIVATE: "those who were left would have been protected less than agreed",
+    Fault.STUCK: "too few shares came to take all masks off",
+    Fault.CONTRADICTION: "what was revealed contradicts itself",
+}
+
+
+def words(fault: Fault) -> str:
+    """What a fault means, for people."""
+    return _ABOUT.get(fault, fault.value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet(Leaflet):
+    """What a certificate says."""
+
+    certificate: Certificate
+
+    @property
+    def title(self) -> str:
+        """Which run."""
+        agreed = self.certificate.agreement
+        return f"{agreed.title or agreed.quantity.name}: a run of GOPA among {len(agreed.roster):,} parties"
+
+    @property
+    def reach(self) -> float:
+        """How far a mean may be off, 95 times out of 100."""
+        return _REACH * math.sqrt(self.certificate.variance)
+
+    def sections(self) -> tuple[Section, ...]:
+        """The certificate, part by part."""
+        parts = [Section("The result", self._result(), self._means()), Section("Who did what", self._people())]
+        if self.certificate.complete:
+            parts.insert(1, Section("What it protects", self._privacy()))
+        if self.certificate.named:
+            parts[-1] = Section("Who did what", self._people(), self._named())
+        return (*parts, Section("To compare with others", (self._marks(),)))
+
+    # ------------------------------------------------ sentences
+
+    def _result(self) -> tuple[str, ...]:
+        found = self.certificate
+        if found.complete and len(found.means) == 1:
+            mean = float(found.means[0])
+            return (
+                f"The mean over {len(found.parties):,} parties is {mean:.5g}; 95 times out of 100 the exact one lies "
+                f"between {mean - self.reach:.5g} and {mean + self.reach:.5g}.",
+            )
+        if found.complete:
+            return (
+                f"The means over {len(found.parties):,} parties; 95 times out of 100 each exact one lies within "
+                f"{self.reach:.2g}.",
+            )
+        if found.abort is not None:
+            return (f"There is no result. The run ended in the phase {found.abort.phase}: {words(found.abort.fault)}.",)
+        return (f"There is no result: the log ends before the phase {found.state.phase} was closed.",)
+
+    def _means(self) -> Table | None:
+        means = self.certificate.means
+        if len(means) < 2:
+            return None
+        rows = tuple((str(place), f"{float(mean):.5g}", f"±{self.reach:.2g}") for place, mean in enumerate(means))
+        return Table(("coordinate", "mean", "95%"), rows)
+
+    def _privacy(self) -> tuple[str, ...]:
+        reached, agreed = self.certificate.achieved, self.certificate.agreement.plan
+        return (
+            f"Whatever a party's value was, the odds that anybody works out move at most "
+            f"{math.exp(reached.epsilon):.3g}-fold (epsilon = {short(reached.epsilon)}), but for a chance of "
+            f"{reached.delta:.1e} (delta; agreed was {short(agreed.delta)}).",
+            f"That holds while at most {agreed.corrupted:,} of the {agreed.parties:,} work together against the others, "
+            f"with the board or without; the noise of {reached.honest:,} honest parties is then in the sum.",
+            "Every value was proved to be in its range and every noise to be fair; the sum opens all commitments.",
+        )
+
+    def _people(self) -> tuple[str, ...]:
+        named = self.certificate.named
+        silent = {name for name, one in named if one.fault in {Fault.SILENT, Fault.WITHHELD_NONCE}}
+        faulty = {name for name, one in named} - silent
+        agreed = len(self.certificate.agreement.roster)
+        told = (
+            f"{agreed:,} parties had agreed. {len(silent):,} fell silent on the way, {len(faulty):,} broke the rules."
+        )
+        return (told if named else f"{agreed:,} parties had agreed, and all stayed to the end.",)
+
+    def _named(self) -> Table:
+        named = self.certificate.named
+        rows = [(name, one.phase, words(one.fault)) for name, one in named[:_SHOWN]]
+        if len(named) > _SHOWN:
+            rows.append((f"and {len(named) - _SHOWN:,} more", "", ""))
+        return Table(("party", "phase", "what"), tuple(rows))
+
+    def _marks(self) -> str:
+        found = self.certificate
+        return (
+            f"Run {found.agreement.run.hex()}. Last close of the board: {found.head[:32].hex() or 'none'}. Two "
+            "people who compare these two have seen the same run. The board needs no trust: it could only have left "
+            "people out."
+        )
+
+    # ------------------------------------------------ for programs
+
+    def to_json(self) -> dict[str, Json]:
+        """The certificate as one JSON document."""
+        found, agreed = self.certificate, self.certificate.agreement
+        complete = found.complete
+        return {
+            "kind": "gopa-certificate",
+            "complete": complete,
+            "title": agreed.title,
+            "run": agreed.run.hex(),
+            "head": found.head.hex(),
+            "phases": list(ORDER)[: len(found.state.closes)],
+            "means": [float(mean) for mean in found.means],
+            "exact_means": [str(mean) for mean in found.means],
+            "std_dev": math.sqrt(found.variance) if complete else None,
+            "reach_95": self.reach if complete else None,
+            "parties": list(found.parties),
+            "roster": [member.name for member in agreed.roster],
+            "agreed": {"epsilon": float(agreed.plan.epsilon), "delta": float(agreed.plan.delta)},
+            "achieved": _achieved(found),
+            "named": [_named(name, one) for name, one in found.named],
+            "ended": None if found.abort is None else {"fault": found.abort.fault.value, "phase": found.abort.phase},
+        }
+
+
+def _achieved(found: Certificate) -> dict[str, Json] | None:
+    if ORDER[found.state.phase] < ORDER[FIRST] or not found.state.revealed:
+        return None
+    reached = found.achieved
+    return {
+        "epsilon": float(reached.epsilon),
+        "delta": reached.delta,
+        "honest": reached.honest,
+        "enough": reached.enough,
+    }
+
+
+def _named(name: str, one: Named) -> dict[str, Json]:
+    return {"party": name, "phase": one.phase, "fault": one.fault.value, "words": words(one.fault)}

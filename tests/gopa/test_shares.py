@@ -1,0 +1,138 @@
+"""Shares, picks, masks and seals by themselves."""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hubbub.gopa import masks, net, shares, verify_many
+from hubbub.gopa.group import ORDER, G, base, minus, plus, random_scalar
+from hubbub.gopa.masks import LogarithmClaim, Opening, OpeningClaim, Share, View
+from hubbub.gopa.streams import Stream
+
+VIEW = View(bytes(32), bytes(range(32)))
+
+
+def stream() -> Stream:
+    return Stream(secrets.token_bytes(32), "test")
+
+
+@given(secret=st.integers(0, ORDER - 1), count=st.integers(1, 9), data=st.data())
+def test_any_threshold_of_shares_gives_the_secret_back(secret: int, count: int, data: st.DataObject) -> None:
+    threshold = data.draw(st.integers(1, count))
+    dealt = dict(enumerate(shares.deal(secret, count, threshold, stream()), start=1))
+    some = data.draw(st.permutations(sorted(dealt)))[: data.draw(st.integers(threshold, count))]
+    assert shares.recover({place: dealt[place] for place in some}) == secret
+
+
+def test_one_share_less_fits_every_secret() -> None:
+    """Through t - 1 shares and any secret there is a polynomial: the same shares could come from another secret."""
+    dealt = shares.deal(7, 5, 3, stream())
+    few = {1: dealt[0], 2: dealt[1]}
+    guesses = {shares.recover({**few, 3: third}) for third in range(50)}
+    assert len(guesses) == 50
+
+
+@pytest.mark.parametrize("threshold", [1, 3, 6])
+def test_points_of_shares_pass_and_any_other_word_fails(threshold: int) -> None:
+    secret = random_scalar()
+    points = (base(secret), *map(base, shares.deal(secret, 6, threshold, stream())))
+    assert verify_many([shares.DegreeClaim(points, threshold)]) == [True]
+    for place in range(7):
+        wrong = (*points[:place], plus(points[place], G), *points[place + 1 :])
+        assert verify_many([shares.DegreeClaim(wrong, threshold)]) == [False]
+    if threshold > 1:
+        assert verify_many([shares.DegreeClaim(points, threshold - 1)]) == [False]
+
+
+def test_a_threshold_that_makes_no_sense_is_no_claim() -> None:
+    points = tuple(base(number) for number in range(1, 5))
+    assert verify_many([shares.DegreeClaim(points, bad) for bad in (0, 4, 9)]) == [False] * 3
+
+
+# ---------------------------------------------------------------- picks
+
+
+def test_every_subset_is_picked_equally_often() -> None:
+    """20 subsets of three out of six: chi-squared is below its 1 - 1e-6 quantile, with 19 degrees of freedom."""
+    draws = 4000
+    seen = Counter(frozenset(net.picks(draw.to_bytes(4, "big"), 2, (0, 1, 2, 5, 6, 7, 9), 3)) for draw in range(draws))
+    expected = draws / 20
+    assert len(seen) == 20 and not any(2 in chosen for chosen in seen)
+    assert sum((count - expected) ** 2 / expected for count in seen.values()) < 63.7
+
+
+def test_who_picks_as_many_as_there_are_gets_everybody() -> None:
+    assert net.picks(b"seed", 4, (1, 4, 6), 2) == net.picks(b"other", 4, (1, 4, 6), 9) == (1, 6)
+
+
+def test_every_edge_is_posted_by_exactly_one_of_its_ends() -> None:
+    joined = tuple(range(20))
+    made = net.Net(joined, {one: net.picks(bytes([one]), one, joined, 5) for one in joined if one != 7})
+    edges = {(one, other) for one, near in made.around.items() for other in near}
+    assert edges == {(other, one) for one, other in edges} and not any(7 in edge for edge in edges)
+    for one, other in edges:
+        assert ((one, other) in made.edges) != ((other, one) in made.edges)
+    assert all(len(posted) <= 5 for posted in made.posts.values())
+    for holder, dealers in made.held.items():
+        assert all(made.place(dealer, holder) == place for dealer, place in dealers)
+
+
+# ---------------------------------------------------------------- masks and seals
+
+
+def test_the_two_ends_of_an_edge_cancel() -> None:
+    one, other = random_scalar(), random_scalar()
+    there, back = masks.between(one, base(other)), masks.between(other, base(one))
+    assert there == back
+    left, right = masks.edge_mask(VIEW, 3, 8, there, 2), masks.edge_mask(VIEW, 8, 3, back, 2)
+    assert left + right == Opening((0, 0), 0)
+    assert plus(left.point(), right.point()) == minus(G, G)
+
+
+def test_masks_differ_by_run_log_pair_and_use() -> None:
+    shared = base(random_scalar())
+    views = [VIEW, View(b"r" * 32, VIEW.hash), View(VIEW.run, b"h" * 32)]
+    drawn = [masks.edge_mask(view, *pair, shared, 1) for view in views for pair in ((1, 2), (1, 3))]
+    drawn += [masks.self_mask(view, 1, 5, 1) for view in views] + [masks.self_mask(VIEW, 2, 5, 1)]
+    numbers = [number for opening in drawn for number in (*opening.values, opening.blinder)]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_a_seal_opens_for_its_holder_and_its_dealers_name_only() -> None:
+    shared, share = base(random_scalar()), Share(5, ORDER - 1)
+    sealed = masks.seal(VIEW, 1, 2, shared, share.encoded())
+    assert len(sealed) == masks.SEALED
+    data = masks.unseal(VIEW, 1, 2, shared, sealed)
+    assert data is not None and Share.decoded(data) == share
+    wrong = [
+        masks.unseal(VIEW, 2, 1, shared, sealed),
+        masks.unseal(VIEW, 1, 3, shared, sealed),
+        masks.unseal(VIEW, 1, 2, base(7), sealed),
+        masks.unseal(View(b"r" * 32, VIEW.hash), 1, 2, shared, sealed),
+        masks.unseal(VIEW, 1, 2, shared, sealed[:-1] + bytes([sealed[-1] ^ 1])),
+        masks.unseal(VIEW, 1, 2, shared, b""),
+    ]
+    assert wrong == [None] * len(wrong)
+
+
+@given(data=st.binary(max_size=100))
+def test_any_bytes_are_a_share_and_an_opening_or_none(data: bytes) -> None:
+    for kind in (Share, Opening):
+        found = kind.decoded(data)
+        assert found is None or found.encoded() == data
+
+
+def test_claims_hold_for_what_opens_and_for_nothing_else() -> None:
+    opening = Opening((3, 4), 9)
+    points, signs = [opening.point(), Opening((1, 1), 2).point()], [1, -1]
+    rest = Opening((2, 3), 7)
+    good = [OpeningClaim(rest, points, signs), LogarithmClaim(5, base(5))]
+    bad = [OpeningClaim(rest, points, [1, 1]), OpeningClaim(opening, points, signs), LogarithmClaim(6, base(5))]
+    assert verify_many([*good, *bad]) == [True, True, False, False, False]
+    assert all(verify_many([claim]) == [claim in good] for claim in itertools.chain(good, bad))
