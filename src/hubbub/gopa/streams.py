@@ -6,9 +6,9 @@ uses a mask, a blinder or a nonce for two different messages.
 
 from __future__ import annotations
 
-from cryptography.hazmat.primitives import hashes
+import hmac
+
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from hubbub.gopa.group import NAME, ORDER, framed
 from hubbub.terms import WrongShape
@@ -25,7 +25,7 @@ class Stream:
                 fix="Draw it with secrets.token_bytes(32).",
             )
         info = framed(NAME, label.encode(), *parts)
-        key = HKDF(algorithm=hashes.SHA512(), length=32, salt=None, info=info).derive(secret)
+        key = derived(secret, info)
         self._keystream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
 
     def take(self, count: int) -> bytes:
@@ -42,3 +42,9 @@ class Stream:
     def bits(self, count: int) -> list[int]:
         """Exactly uniform bits, if the keystream is."""
         return [byte >> place & 1 for byte in self.take(-(-count // 8)) for place in range(8)][:count]
+
+
+def derived(secret: bytes, info: bytes) -> bytes:
+    """HKDF with SHA-512, no salt and one block: a key of 32 bytes. A party derives hundreds, so it is written out."""
+    extracted = hmac.digest(bytes(64), secret, "sha512")
+    return hmac.digest(extracted, info + b"\x01", "sha512")[:32]
