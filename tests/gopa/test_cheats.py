@@ -94,11 +94,11 @@ def test_withholding_a_nonce_moves_no_pick_of_anybody_else() -> None:
         from hubbub.gopa import public as publics
         from hubbub.gopa.board import Post, Shut
 
-        log, state = board.opened(who.agreement, who.board), publics.start(who.agreement)
+        log, state, crowd = board.opened(who.agreement, who.board), publics.start(who.agreement), list(secrets)
         for phase in ("join", "nonce"):
-            for one in secrets:
-                if phase == "join" or one.place not in drops:
-                    _, lines = party.step(one, state)
+            for place, one in enumerate(crowd):
+                if phase == "join" or place not in drops:
+                    crowd[place], lines = party.step(one, state)
                     log, _ = board.step(log, Post(lines[0]))
             log, _ = board.step(log, Shut())
             state = publics.step(state, log.chapters[-1])

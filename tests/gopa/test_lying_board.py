@@ -11,10 +11,13 @@ from fractions import Fraction
 import pytest
 
 from hubbub.gopa import party, public
+from hubbub.gopa.calibrate import plan
 from hubbub.gopa.faults import Fault
+from hubbub.gopa.net import Net
 from hubbub.gopa.party import Party
 from hubbub.gopa.public import Public
-from hubbub.gopa.together import People, Told
+from hubbub.gopa.together import People, Told, people
+from hubbub.gopa.together import run as run_together
 from hubbub.gopa.wire import chained, closed, pack, signed
 from tests.gopa.cast import cast, run, small, values
 
@@ -237,20 +240,34 @@ def test_old_messages_in_a_new_phase_are_passed_over_and_blame_nobody(told: Told
     assert [(n.party, n.fault) for n in after.named] == [(0, Fault.SILENT)]
 
 
-def test_a_party_whose_picks_were_dropped_on_purpose_refuses_to_reveal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A board that saw the graph leaves out just the honest picks of its victim."""
-    sparse = replace(small(picks=3), share_threshold=Fraction(1, 2))
+def test_a_party_whose_picks_were_dropped_on_purpose_is_not_in_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A board that saw the graph leaves out just the picks of its victim. If it were in, it would refuse by itself."""
+    sparse = replace(small(picks=3), share_threshold=Fraction(1, 2), survivors=4, quorum=4, corrupted=0)
     enough = public._achieved(small(), 7, 7)
     monkeypatch.setattr(public, "_achieved", lambda *_: enough)
+    monkeypatch.setattr(Net, "core", lambda self, members, least: tuple(members))
     liar = Liar(cast(planned=sparse))
     liar.together("complain")
-    state = liar.states["all"]
-    picks = state.net.picks[VICTIM]
+    picks = liar.states["all"].net.picks[VICTIM]
     liar.posted("all", EVERYBODY)
-    liar.close("all", liar.said([place for place in EVERYBODY if place not in picks[:2]]))
-    assert liar.states["all"].abort is None and VICTIM in liar.states["all"].inside
+    before = liar.states["all"]
+    said = liar.said([place for place in EVERYBODY if place not in picks[:2]])
+    liar.close("all", said)
     victim, lines = party.step(liar.crowd[VICTIM], liar.states["all"])
     assert lines == () and victim.stopped is not None and victim.stopped.fault is Fault.CROWD_TOO_THIN
+    monkeypatch.undo()
+    monkeypatch.setattr(public, "_achieved", lambda *_: enough)
+    liar.states["all"] = before
+    liar.close("all", said)
+    assert VICTIM not in liar.states["all"].inside
+
+
+def test_who_has_lost_the_record_of_its_joining_stays_out() -> None:
+    liar = Liar(cast())
+    liar.together("cut")
+    fresh = party.start(liar.who.agreement, liar.who.identities[VICTIM], values()[VICTIM])
+    stopped, lines = party.step(fresh, liar.states["all"])
+    assert lines == () and stopped.stopped is not None and stopped.stopped.fault is Fault.NOT_INVITED
 
 
 def test_a_party_that_confirmed_one_set_gives_no_share_for_another() -> None:
@@ -284,3 +301,38 @@ def test_what_a_message_carries_as_head_is_the_boards_signed_close(told: Told) -
     for one in told.parties:
         for chapter, state in enumerate(told.states[1:8], start=1):
             assert f'"head":"{pack(state.head)}"'.encode() in list(one.sent.values())[chapter]
+
+
+def test_whoever_is_hidden_nobody_is_counted_without_a_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The board hides all neighbours of one party at the reveal: that party is not counted, and the others finish.
+
+    If it were counted, its noise would be counted for a sum that it is not part of.
+    """
+    planned = plan(1, Fraction(1, 2), 40, 1, 0.4)
+    enough = public._achieved(planned, 40, 40)  # so small and sparse a graph would be refused
+    monkeypatch.setattr(public, "_achieved", lambda *_: enough)
+    sparse = replace(planned, neighbours=6, share_threshold=Fraction(1, 6))
+    who = people(40, planned=sparse)
+    hidden: set[int] = set()
+    victims: list[int] = []
+
+    def hide(party, public, lines):  # type: ignore[no-untyped-def]
+        if public.phase == "reveal" and not victims:
+            victims.append(min(public.inside, key=lambda one: len(public.net.around[one])))
+            hidden.update(public.net.around[victims[0]])
+        return () if party.place in hidden else lines
+
+    told = run_together(who, [[sparse.steps]] * 40, cheats=dict.fromkeys(range(40), hide)).public
+    assert victims[0] in told.reveals
+    assert victims[0] not in told.revealed
+    crowd = set(told.revealed)
+    assert all(len(crowd & set(told.net.picks[one])) >= told.threshold for one in crowd)
+    assert told.result is not None
+    assert told.result.parties == told.revealed
+
+
+def test_a_core_is_the_largest_part_in_which_nobody_is_thin() -> None:
+    net = Net(tuple(range(6)), {0: (1, 2), 1: (0, 2), 2: (0, 1), 3: (0, 1), 4: (3, 5), 5: (4, 0)})
+    assert net.core(range(6), 2) == (0, 1, 2, 3, 4, 5)
+    assert net.core((0, 1, 2, 3, 4), 2) == (0, 1, 2, 3)
+    assert net.core((0, 1, 3, 4, 5), 2) == ()

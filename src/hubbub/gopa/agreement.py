@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,7 +20,7 @@ from typing import Any, Self
 from hubbub.gopa.calibrate import Plan
 from hubbub.gopa.identities import Member
 from hubbub.gopa.sensitivity import Sensitivity
-from hubbub.gopa.shapes import Shape
+from hubbub.gopa.shapes import MOST, Shape
 from hubbub.terms import (
     ApproximateStep,
     EmptyInput,
@@ -32,6 +34,11 @@ from hubbub.terms import (
 
 VERSION = 1
 _LONGEST = 1 << 24
+_SALT = 16  # bytes
+_LARGEST = 100  # epsilon: beyond it nothing is promised that anybody would call privacy
+_MOST_STEPS, _MOST_STEPS_IN_A_BALL = 1 << 20, 1 << 12
+_FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?")  # as str() writes them: an exponent could ask for all memory
+_FLOAT = re.compile(r"-?\d{1,20}(\.\d{1,20})?(e-?\d{1,3})?|inf")
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
@@ -75,7 +82,8 @@ class Quantity:
 class Agreement:
     """Who takes part, what is averaged, with which numbers, over whose board.
 
-    ``previous`` is the run (its 32-byte name) whose inputs the parties prove to use again.
+    ``previous`` is the run (its 32-byte name) whose inputs the parties prove to use again. ``salt`` makes every
+    agreement another one: a second run of the same people takes no message of the first.
     """
 
     roster: tuple[Member, ...]
@@ -84,6 +92,7 @@ class Agreement:
     quantity: Quantity = Quantity()
     title: str = ""
     previous: bytes | None = None
+    salt: bytes = dataclasses.field(default_factory=lambda: secrets.token_bytes(_SALT))
 
     def __post_init__(self) -> None:
         _check_roster(self.roster, self.board)
@@ -95,6 +104,7 @@ class Agreement:
                 why="Its coordinates are 0 or 1.",
                 fix="Plan with steps=1.",
             )
+        _check_size(self)
 
     @cached_property
     def run(self) -> bytes:
@@ -138,6 +148,7 @@ class Agreement:
                 "previous": self.previous.hex() if self.previous else None,
                 "quantity": _written(self.quantity),
                 "roster": [[member.name, member.key.hex()] for member in self.roster],
+                "salt": self.salt.hex(),
                 "title": self.title,
             }
         )
@@ -179,6 +190,7 @@ class Agreement:
             quantity=_read(Quantity, document["quantity"]),
             title=str(document["title"]),
             previous=None if document["previous"] is None else bytes.fromhex(document["previous"]),
+            salt=bytes.fromhex(document["salt"]),
         )
 
 
@@ -208,6 +220,12 @@ def _check_numbers(plan: Plan, parties: int) -> None:
             "must be among the survivors.",
             fix="Make the plan with hubbub.gopa.plan for exactly these parties.",
         )
+    if not (0 < plan.epsilon <= _LARGEST and 0 < plan.delta < 1 and 0 < plan.share_threshold < 1):
+        raise OutOfRange(
+            "the plan promises nothing.",
+            why=f"Epsilon lies between 0 and {_LARGEST}, and delta and the threshold's share between 0 and 1.",
+            fix="Make the plan with hubbub.gopa.plan.",
+        )
     if plan.neighbours < 1 or plan.noise_bits < 1 or plan.threshold(plan.neighbours) > plan.neighbours:
         raise OutOfRange(
             "the plan has no noise, no neighbours, or a threshold above their number.",
@@ -218,12 +236,30 @@ def _check_numbers(plan: Plan, parties: int) -> None:
 
 def _check_sensitivity(moved: Sensitivity, quantity: Quantity) -> None:
     """The noise must be planned for at least what this quantity lets one party move."""
+    if moved.kind != "range" and moved.coordinates != quantity.coordinates:
+        raise OutOfRange(
+            f"the plan is for {moved.coordinates} coordinates and the quantity has {quantity.coordinates}.",
+            why="Noise that was reckoned for fewer coordinates hides less than it says.",
+            fix="Plan with the sensitivity of this quantity.",
+        )
     proved = {"range": moved.coordinates >= quantity.coordinates, "one-hot": quantity.one_hot, "norm": quantity.ball}
     if not proved[moved.kind] and (moved.kind == "range" or moved.share == 1):
         raise OutOfRange(
             f"the plan's noise is for a sensitivity of kind {moved.kind}, and the quantity allows more.",
             why="A party could then move the result further than the noise hides.",
             fix="Plan with the sensitivity of this quantity, or declare it one_hot or in a ball.",
+        )
+
+
+def _check_size(agreed: Agreement) -> None:
+    """What no party could work out in time is refused before anybody joins."""
+    most = _MOST_STEPS_IN_A_BALL if agreed.quantity.ball or agreed.plan.sensitivity.kind == "norm" else _MOST_STEPS
+    shape = agreed.shape  # refuses proofs that are too long
+    if shape.steps > most or agreed.plan.sensitivity.coordinates > MOST or len(agreed.salt) != _SALT:
+        raise OutOfRange(
+            f"the plan has more than {most:,} steps or {MOST:,} coordinates, or a salt of another length.",
+            why="Its privacy or its proofs could not be worked out.",
+            fix="Plan with a coarser grid or fewer coordinates.",
         )
 
 
@@ -260,11 +296,12 @@ def _value(kind: str, given: Any) -> Any:
     """The value of a field, by the name of its type."""
     if kind == "Sensitivity":
         return _read(Sensitivity, given)
-    readers = {"Fraction": Fraction, "float": float}
+    readers = {"Fraction": (_FRACTION, Fraction), "float": (_FLOAT, float)}
     if kind in readers:
-        if not isinstance(given, str):
+        spelling, reader = readers[kind]
+        if not isinstance(given, str) or not spelling.fullmatch(given):
             raise TypeError
-        return readers[kind](given)
+        return reader(given)
     wanted = {"int": int, "bool": bool}.get(kind, str)
     if type(given) is not wanted:
         raise TypeError

@@ -201,7 +201,8 @@ def fold_complain(state: Public, messages: Messages) -> Public:
     for party, complaints in said.items():
         faults |= blame.judge(state, party, complaints)
     left = tuple(party for party in state.inside if party not in faults)
-    cut = _enough(replace(_without(state, messages, faults), inside=left))
+    crowd = state.net.core(left, state.threshold)  # nobody whose crowd is too thin to hide in
+    cut = _enough(replace(_without(state, messages, faults), inside=crowd))
     return cut if cut.over or cut.achieved.enough else ended(cut, Fault.NOT_PRIVATE)
 
 
@@ -211,13 +212,14 @@ def fold_cut(state: Public, messages: Messages) -> Public:
 
 
 def fold_reveal(state: Public, messages: Messages) -> Public:
-    """Masked sums that open what their authors committed to."""
+    """Masked sums that open what their authors committed to; of their authors, all whose crowd is still there."""
     said, faults = _read(messages, state.inside, lambda message: parse_reveal(message.body, state.width))
     wrong = revealed(state, said)
     faults |= dict.fromkeys(wrong, Fault.BAD_OPENING)
     reveals: dict[int, Opening] = {party: opening for party, opening in said.items() if party not in wrong}
-    left = replace(_without(state, messages, faults), reveals=reveals, revealed=tuple(reveals))
-    if len(reveals) < state.agreement.plan.survivors:
+    crowd = state.net.core(reveals, state.threshold)
+    left = replace(_without(state, messages, faults), reveals=reveals, revealed=crowd)
+    if len(crowd) < state.agreement.plan.survivors:
         return ended(left, Fault.TOO_FEW)
     return left if left.achieved.enough else ended(left, Fault.NOT_PRIVATE)
 

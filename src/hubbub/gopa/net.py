@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,6 +55,27 @@ class Net:
         """Which of a dealer's shares somebody holds."""
         chosen = self.picks.get(dealer, ())
         return chosen.index(holder) + 1 if holder in chosen else None
+
+    def core(self, members: Iterable[int], least: int) -> tuple[int, ...]:
+        """The largest part of the members in which everybody has so many own picks, in the members' order.
+
+        Who has fewer is left out, and then those who are thin without them, until nobody is. So whomever a lying board
+        hides, nobody is left in whose crowd is gone.
+        """
+        left = list(members)
+        inside = set(left)
+        count = {one: sum(pick in inside for pick in self.picks[one]) for one in left}
+        thin = [one for one in left if count[one] < least]
+        inside -= set(thin)
+        while thin:
+            gone = thin.pop()
+            for dealer, _ in self.held[gone]:
+                if dealer in inside:
+                    count[dealer] -= 1
+                    if count[dealer] < least:
+                        inside.discard(dealer)
+                        thin.append(dealer)
+        return tuple(one for one in left if one in inside)
 
     @cached_property
     def edges(self) -> Mapping[tuple[int, int], int]:

@@ -165,6 +165,8 @@ def _looked(party: Party, public: Public) -> Party:
         return _stop(party, Fault.OTHER_RUN, public)
     if public.abort is not None:
         return replace(party, stopped=public.abort)
+    if "join" not in party.sent and public.phase != "join":
+        return _stop(party, Fault.NOT_INVITED, public)  # it has not joined; or it has, and its record is lost
     return party if _same_past(party, public) else _stop(party, Fault.FORK, public)
 
 

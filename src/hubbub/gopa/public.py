@@ -149,8 +149,9 @@ class Public:
     @cached_property
     def wanted(self) -> Wanted:
         """What is missing for the sum, once a quorum has signed who revealed."""
-        gone = self.members - self.counted
-        return Wanted(self.counted - self.mended.seeds.keys(), gone - self.mended.keys.keys())
+        near = self.net.around
+        gone = {one for one in self.members - self.counted if not self.counted.isdisjoint(near[one])}
+        return Wanted(self.counted - self.mended.seeds.keys(), frozenset(gone) - self.mended.keys.keys())
 
     @cached_property
     def releasable(self) -> Wanted:
