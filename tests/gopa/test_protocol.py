@@ -155,6 +155,20 @@ def test_a_second_run_proves_that_the_inputs_are_those_of_the_first(plain: Told)
     assert [(one.party, one.fault) for one in told.public.named] == [(3, Fault.BAD_PROOF)]
 
 
+def test_who_had_no_input_before_cannot_have_the_same_one_now(plain: Told) -> None:
+    """Not even zero, with which a missing commitment could be taken for one."""
+    share_state = next(state for state in plain.states if state.phase == "share")
+    blinders = [(0,) if one.place == 3 else party.input_blinders(one, share_state) for one in plain.parties]
+    earlier = {
+        name: points for name, points in plain.certificate.inputs.items() if name != plain.parties[3].identity.name
+    }
+    zero = [[0] if place == 3 else [value] for place, (value,) in enumerate(values())]
+    again = replace_people(plain, previous=plain.public.agreement.run)
+    told = run(again, zero, earlier=earlier, blinders=blinders)
+    assert [(one.party, one.fault) for one in told.public.named] == [(3, Fault.BAD_PROOF)]
+    assert told.public.result is not None and 3 not in told.public.result.parties
+
+
 def replace_people(told: Told, **changes: object) -> People:
     agreed = replace(told.public.agreement, **changes)  # type: ignore[arg-type]
     return People(agreed, tuple(one.identity for one in told.parties), told.board.identity)

@@ -220,7 +220,7 @@ def _check_numbers(plan: Plan, parties: int) -> None:
             "must be among the survivors.",
             fix="Make the plan with hubbub.gopa.plan for exactly these parties.",
         )
-    if not (0 < plan.epsilon <= _LARGEST and 0 < plan.delta < 1 and 0 < plan.share_threshold < 1):
+    if not (0 < plan.epsilon <= _LARGEST and 0 < plan.delta < 1 and 0 <= plan.share_threshold < 1):
         raise OutOfRange(
             "the plan promises nothing.",
             why=f"Epsilon lies between 0 and {_LARGEST}, and delta and the threshold's share between 0 and 1.",

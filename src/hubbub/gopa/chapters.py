@@ -186,8 +186,9 @@ def zero_points(state: Public, party: int, values: tuple[bytes, ...]) -> list[tu
     if state.agreement.quantity.one_hot:
         found.append(("one-hot", minus(total(values), G)))
     if state.agreement.previous:
-        before = (state.earlier or {}).get(state.agreement.roster[party].name, ())
-        olds = before if len(before) == len(values) else (IDENTITY,) * len(values)
+        olds = (state.earlier or {}).get(state.agreement.roster[party].name, ())
+        if len(olds) != len(values):  # it had no input then, and so cannot have the same one now
+            return [("no point", IDENTITY)] * extras(state.agreement)
         found += [(f"same {c}", minus(new, old)) for c, (new, old) in enumerate(zip(values, olds, strict=True))]
     return found
 
