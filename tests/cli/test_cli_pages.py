@@ -17,6 +17,7 @@ from hubbub.cli import _build, main
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "cli-ledger.md").read_text(encoding="utf-8")
+FIT_PAGE = (DOCS / "cli-fit.md").read_text(encoding="utf-8")
 SQL_PAGE = (DOCS / "cli-sql.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SECOND_PLACE = "/mnt/other-disk/hubbub"  # as the page calls it
@@ -29,6 +30,12 @@ NOISY = {  # where a page shows answers, noise differs from run to run, and so d
     r"^-?\d+,-?\d+,-?\d+$": "<row>",
     r"--+": "--",
     r" +": " ",
+}
+TRAINED = {  # where a page shows a model's card
+    r"\d+\.\d%": "<share>",
+    r"(on about|rows in a step, about|rows, by a noisy count) +[\d,]+": "<rows>",
+    r"[0-9a-f]{16}\.\.\.": "<head>",
+    r"\.\d+Z": "",
 }
 
 
@@ -62,7 +69,9 @@ def run(line: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("page", "changing", "least"), [(PAGE, CHANGING, 20), (SQL_PAGE, CHANGING | NOISY, 14)], ids=["ledger", "sql"]
+    ("page", "changing", "least"),
+    [(PAGE, CHANGING, 20), (SQL_PAGE, CHANGING | NOISY, 14), (FIT_PAGE, CHANGING | TRAINED, 2)],
+    ids=["ledger", "sql", "fit"],
 )
 def test_the_commands_print_what_the_page_shows(
     page: str, changing: Mapping[str, str], least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -144,7 +153,14 @@ def test_every_command_has_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "page"), [("attack", "red-team.md"), ("audit", "audit.md"), ("collect", "cli-collect.md")]
+    ("command", "page"),
+    [
+        ("attack", "red-team.md"),
+        ("audit", "audit.md"),
+        ("collect", "cli-collect.md"),
+        ("fit", "cli-fit.md"),
+        ("predict", "cli-fit.md"),
+    ],
 )
 def test_the_other_pages_name_every_option_of_their_command(command: str, page: str) -> None:
     root = typer.main.get_command(_build()).commands[command]  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.cli.demo import attacked, book, local, sql
+from hubbub.cli.demo import attacked, book, local, model, sql
 from hubbub.cli.demo.hospital import BILL, open_hospital
 from hubbub.cli.demo.leak import QUESTIONS
 from hubbub.cli.demo.story import tell
@@ -31,7 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_demo_tells_its_chapters_in_order() -> None:
     told = run().stdout
-    places = [told.index(f"\n{n}. ") for n in range(1, 10)]
+    places = [told.index(f"\n{n}. ") for n in range(1, 11)]
     assert places == sorted(places)
     assert "So Bill has flu" in told
 
@@ -187,3 +187,13 @@ def test_attacks_succeed_without_protection_and_fail_with_it() -> None:
     assert told.exact.right == 1 and told.exact.succeeded
     assert told.private.right is not None and told.private.right < 0.73 and not told.private.succeeded
     assert told.kept < 1.05 < 1.7 < told.broken
+
+
+def test_one_model_gives_its_patients_away_and_the_private_one_does_not() -> None:
+    told = model.run()
+    assert told.remembers.patients > 0.99 and told.remembers.guess > 0.58
+    assert abs(told.private.guess - 0.5) < 0.03
+    assert told.private.strangers > told.remembers.strangers > 0.5
+    low, high = told.score.interval
+    assert low - 0.02 < told.private.strangers < high + 0.02
+    assert abs(told.rows - 0.8 * model.PEOPLE) < 600  # a fifth was held out

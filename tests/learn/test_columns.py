@@ -100,7 +100,7 @@ def test_without_noise_naive_bayes_is_scikit_learns() -> None:
     X = X / X.max(axis=0)
     ours, theirs = GaussianNB(bounds=(0, 1), **LOOSE).fit(X, y), Plain(var_smoothing=0).fit(X, y)
     assert np.allclose(ours.theta_, theirs.theta_, atol=1e-3)
-    assert np.allclose(ours.var_, theirs.var_, rtol=0.05)
+    assert np.allclose(ours.var_, theirs.var_, rtol=0.05, atol=2e-4)  # the noise that is left, six times over
     assert np.mean(ours.predict(X) == theirs.predict(X)) > 0.98
 
 

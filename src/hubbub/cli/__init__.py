@@ -13,7 +13,22 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli import attack, audit, budget, collect, dataset, demo, doctor, explain, ledger, query
+from hubbub.cli import (
+    attack,
+    audit,
+    budget,
+    collect,
+    dataset,
+    demo,
+    doctor,
+    explain,
+    fit,
+    gopa,
+    ledger,
+    predict,
+    publish,
+    query,
+)
 from hubbub.cli import init as beginning
 from hubbub.cli.exits import EPILOG, guard
 from hubbub.cli.output import forgiving
@@ -46,6 +61,10 @@ def _build() -> typer.Typer:
     app.add_typer(budget.app, name="budget")
     app.add_typer(ledger.app, name="ledger")
     app.add_typer(collect.app, name="collect")
+    app.add_typer(gopa.app, name="gopa")
+    app.command("fit")(fit.fit)
+    app.command("predict")(predict.predict)
+    app.command("publish")(publish.publish)
     app.command("attack")(attack.attack)
     app.command("audit")(audit.audit)
     app.command("doctor")(doctor.doctor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hubbub.cli.demo import attacked, book, budget, choice, leak, local, meaning, private, sql
+from hubbub.cli.demo import attacked, book, budget, choice, leak, local, meaning, model, private, sql
 from hubbub.cli.demo.hospital import Hospital, open_hospital
 from hubbub.explain.leaflet import Json, Leaflet, Section
 
@@ -45,6 +45,7 @@ def tell() -> Demo:
         meaning.chapter,
         local.chapter,
         attacked.chapter,
+        model.chapter,
     ]
     return Demo(tuple(chapter(hospital) for chapter in chapters))
 

@@ -1,0 +1,133 @@
+"""What ``hubbub gopa board`` and ``hubbub gopa party`` do between parsing and printing."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from hubbub.cli import output
+from hubbub.cli.gopa_files import bytes_of, certified, read_agreement, read_identity
+from hubbub.cli.gopa_plans import plainly
+from hubbub.cli.gopa_progress import Phases
+
+if TYPE_CHECKING:
+    from hubbub.gopa import Agreement, Certificate, Identity
+    from hubbub.gopa.clock import Clock
+    from hubbub.gopa.diary import Diary
+    from hubbub.gopa.hosting import Charge, Outcome
+    from hubbub.gopa.party import Party
+    from hubbub.gopa.public import Inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A board as it was typed."""
+
+    agreement: Path
+    key: Path
+    log: Path
+    previous: list[Path]
+    clock: Clock
+    host: str
+    port: int
+    linger: float
+
+    def run(self) -> Certificate:
+        """Serve the run to its end."""
+        from hubbub.gopa import Certificate
+        from hubbub.gopa.keeper import Keeper
+        from hubbub.gopa.service import serve
+
+        agreed, identity = read_agreement(self.agreement), read_identity(self.key)
+        earlier = inputs_of(agreed, self.previous)
+        with Keeper(agreed, identity, self.log, clock=self.clock, earlier=earlier, watch=Phases().board) as keeper:
+            output.talk(f"run {agreed.run.hex()}")
+            return Certificate(serve(keeper, host=self.host, port=self.port, linger=self.linger, ready=_listening))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakesPart:
+    """A party as it was typed."""
+
+    agreement: Path
+    board: str
+    key: Path
+    value: str | None
+    diary: Path | None
+    previous: list[Path]
+    previous_diary: Path | None
+    ledger: str | None
+    population: str | None
+    state: Path | None
+    give_up: float
+
+    def run(self) -> Outcome:
+        """Take part to the end."""
+        from hubbub.gopa.diary import Diary
+
+        agreed, identity = read_agreement(self.agreement), read_identity(self.key)
+        agreed.place(identity.member)
+        path = self.diary or self.key.with_name(f"{self.key.stem}-{agreed.run.hex()[:12]}.diary")
+        with ExitStack() as open_until_end:
+            charge = self._charge(agreed, identity, open_until_end)
+            blinders = self._blinders(identity)
+            diary = open_until_end.enter_context(Diary(path, agreed))
+            crowd = [diary.seat(identity, None if self.value is None else _numbers(self.value), earlier=blinders)]
+            if crowd[0].sent:
+                output.talk(f"goes on with a run in which it has spoken {len(crowd[0].sent)} times")
+            return asyncio.run(self._hosted(diary, crowd, charge, inputs_of(agreed, self.previous)))
+
+    async def _hosted(self, diary: Diary, crowd: list[Party], charge: Charge, earlier: Inputs | None) -> Outcome:
+        from hubbub.gopa.hosting import Host
+        from hubbub.gopa.link import HttpLink
+
+        async with HttpLink(self.board, give_up=self.give_up) as link:
+            return await Host(diary, crowd, link, charge=charge, earlier=earlier, watch=Phases().party).run()
+
+    def _charge(self, agreed: Agreement, identity: Identity, stack: ExitStack) -> Charge:
+        from hubbub.cli.ledgers import opened
+        from hubbub.gopa.charges import charging
+        from hubbub.ledger import Account
+
+        if (self.ledger is None) != (self.population is None):
+            raise typer.BadParameter("--ledger and --population belong together.")
+        if self.ledger is None or self.population is None:
+            return lambda party, line: None
+        book = stack.enter_context(opened(self.ledger, self.state))
+        return charging(Account(ledger=book, population=self.population), agreed, identity.member)
+
+    def _blinders(self, identity: Identity) -> tuple[int, ...] | None:
+        """The blinders of this party's inputs in the previous run, from its diary and that run's log."""
+        if self.previous_diary is None:
+            return None
+        from hubbub.gopa.diary import earlier_blinders
+
+        if not self.previous:
+            raise typer.BadParameter("--previous-diary needs the log of that run, --previous.")
+        return earlier_blinders(self.previous_diary, bytes_of(self.previous[-1]), identity)
+
+
+def _listening(address: str) -> None:
+    output.talk(f"listening on {address}")
+
+
+def inputs_of(agreed: Agreement, previous: list[Path]) -> Inputs | None:
+    """The inputs of the previous run, if the agreement names one."""
+    if agreed.previous is None:
+        return None
+    found = certified(previous) if previous else None
+    if found is None or found.agreement.run != agreed.previous:
+        raise typer.BadParameter(
+            f"the agreement rests on run {agreed.previous.hex()[:16]}: give its log.", param_hint="--previous"
+        )
+    return found.inputs
+
+
+def _numbers(text: str) -> list[object]:
+    """One number, or several with commas between them, exactly as typed."""
+    return [plainly(part, "a part of --value") for part in text.split(",")]

@@ -1,0 +1,317 @@
+"""``hubbub publish``: one table in one or several ways, what each is worth, and what attacks get out of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hubbub.cli import output, values
+from hubbub.cli.connections import Analyst, Project
+from hubbub.cli.declared import Compared, MaxRows
+from hubbub.cli.ledgers import LEDGER, AsJson, decider, opened
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from hubbub.cli.publishing.methods import Made
+    from hubbub.cli.publishing.order import Order
+    from hubbub.cli.publishing.report import Publication
+    from hubbub.ledger import Account
+    from hubbub.publish import Comparison
+    from hubbub.terms import Event
+
+METHODS = ("aim", "mst", "marginals", "tables", "mondrian", "full-domain")
+_ALL = "all"
+
+
+def publish(
+    source: Annotated[str, typer.Argument(help="A CSV or Parquet file with the private rows.", metavar="FILE")],
+    method: Annotated[
+        list[str], typer.Option("--method", help=f"{', '.join(METHODS)} or all; repeat it.", metavar="METHOD")
+    ],
+    domain: Annotated[
+        str | None,
+        typer.Option("--domain", help="What may stand in each column (TOML), or 'private'.", metavar="FILE|private"),
+    ] = None,
+    columns: Annotated[str, typer.Option("--columns", help="Publish these. [default: all]", metavar="A,B,...")] = "",
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help="What each private method may cost.", metavar="E")
+    ] = None,
+    delta: Annotated[str | None, typer.Option("--delta", help="The delta beside it.", metavar="D")] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", help="So many made-up rows. [default: about as many]", metavar="N", min=1)
+    ] = None,
+    about_rows: Annotated[
+        int | None,
+        typer.Option("--about-rows", help="How many rows there are, if public: checks the price.", metavar="N", min=1),
+    ] = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option("--of", help="A table of counts by these columns; repeat it.", metavar="A,B,..."),
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", help="Rows that look alike, at least.", metavar="K")] = None,
+    l: Annotated[  # noqa: E741  (the name of the notion)
+        int | None, typer.Option("--l", help="Different sensitive values in each class, at least.", metavar="L")
+    ] = None,
+    t: Annotated[
+        str | None, typer.Option("--t", help="Largest distance of a class from the whole table.", metavar="T")
+    ] = None,
+    known: Annotated[
+        str,
+        typer.Option("--quasi-identifiers", help="Columns that outsiders may know of a person.", metavar="A,B,..."),
+    ] = "",
+    sensitive: Annotated[
+        str | None, typer.Option("--sensitive", help="The column that they must not learn.", metavar="COLUMN")
+    ] = None,
+    hierarchies: Annotated[
+        Path | None, typer.Option("--hierarchies", help="How values are made coarser (TOML).", metavar="FILE")
+    ] = None,
+    suppression: Annotated[
+        str, typer.Option("--suppression", help="Share of rows that full-domain may leave out.", metavar="S")
+    ] = "0",
+    relaxed: Annotated[bool, typer.Option("--relaxed", help="Mondrian may divide rows that share a value.")] = False,
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", help="The column that tells people apart. [default: each row]", metavar="COLUMN"),
+    ] = None,
+    max_rows: MaxRows = None,
+    neighbours: Compared = None,
+    holdout: Annotated[
+        Path | None, typer.Option("--holdout", help="Compare with these public rows, for free.", metavar="FILE")
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option("--measure", help="Or with the private rows, for this epsilon.", metavar="E")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", help="What models predict. [default: the sensitive column]")
+    ] = None,
+    attack: Annotated[
+        bool, typer.Option("--attacks/--no-attacks", help="Attack the tables, for the owner's eyes.")
+    ] = True,
+    at: Annotated[
+        str | None, typer.Option("--ledger", help=f"The ledger. [env var: {LEDGER}]", metavar="WHERE")
+    ] = None,
+    population: Annotated[
+        str | None, typer.Option("--population", help="Whose budget it is, in that ledger.", metavar="NAME")
+    ] = None,
+    project: Project = "default",
+    analyst: Analyst = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write the table (.csv, .parquet), or a folder of them.", metavar="PLACE"),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write the report: .html, .json or .txt.", metavar="FILE")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a table: anonymised, as noisy counts, or as made-up rows; and tell what each is worth.
+
+    With several methods the same table is published in each way, and they stand side by side. Methods that are
+    differentially private are charged, each by itself, before a row is read. Prints the report.
+    """
+    from hubbub.cli.publishing import files
+    from hubbub.cli.publishing.order import Method, Order
+    from hubbub.publish import read_hierarchies
+
+    chosen = [Method(name) for name in _methods(method)]
+    several = len(chosen) > 1 or Method.TABLES in chosen
+    if out is None and len(chosen) == 1:
+        raise typer.BadParameter("say where the table goes.", param_hint="--out")
+    if holdout is not None and measure is not None:
+        raise typer.BadParameter("compare with public rows (--holdout) or with private ones (--measure), not both.")
+    files.check_places(out, report, several=several)
+    order = Order(
+        methods=sorted(chosen, key=lambda each: each.is_private),  # what costs nothing may still refuse
+        epsilon=_number(epsilon, "--epsilon"),
+        delta=_number(delta, "--delta"),
+        k=k,
+        l=l,
+        t=_number(t, "--t"),
+        known=_list(known),
+        sensitive=sensitive,
+        hierarchies={} if hierarchies is None else read_hierarchies(hierarchies),
+        suppression=values.number(suppression, "--suppression"),
+        relaxed=relaxed,
+        domain=_domain(domain),
+        domain_file=domain,
+        of=[_list(columns) for columns in of or ()],
+        rows=rows,
+        about=about_rows,
+        unit=unit,
+        max_rows=max_rows,
+        neighbours="add-remove" if neighbours is None else neighbours.value,
+    )
+    private, public = _read(source, order, _list(columns)), _holdout(holdout, order)
+    with _account(order, measure, at, population, project, analyst) as account:
+        told = _published(
+            source, private, public, order, account, _number(measure, "--measure"), target or sensitive, attack
+        )
+    if out is not None:
+        files.write(told.made, out, several=several)
+    _tell(told, report, as_json=as_json)
+
+
+# ---------------------------------------------------------------- what was typed
+
+
+def _methods(given: Sequence[str]) -> list[str]:
+    names = [name for each in given for name in _list(each)]
+    if _ALL in names:
+        names = list(METHODS)
+    for name in names:
+        if name not in METHODS:
+            raise typer.BadParameter(f"'{name}' is none of {', '.join((*METHODS, _ALL))}.", param_hint="--method")
+    return list(dict.fromkeys(names))
+
+
+def _list(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _number(text: str | None, name: str) -> Any:
+    return None if text is None else values.number(text, name)
+
+
+def _domain(given: str | None) -> Any:
+    from hubbub.cli.publishing.domain import PRIVATE, read_domain
+
+    return given if given in (None, PRIVATE) else read_domain(Path(given))
+
+
+def _read(source: str, order: Order, columns: Sequence[str]) -> pyarrow.Table:
+    from hubbub.cli.publishing.rows import chosen, read
+
+    guess = order.domain is None and not any(method.is_private for method in order.methods)
+    table = read(source, None if guess else order.domain if isinstance(order.domain, dict) else {})
+    wanted = list(dict.fromkeys([*columns, *([order.unit] if order.unit and columns else [])]))
+    table = chosen(table, wanted)
+    chosen(table, [*order.known, *filter(None, (order.sensitive, order.unit))])
+    return table
+
+
+def _holdout(place: Path | None, order: Order) -> pyarrow.Table | None:
+    from hubbub.cli.publishing.rows import read
+
+    if place is None:
+        return None
+    return read(str(place), order.domain if isinstance(order.domain, dict) else {})
+
+
+# ---------------------------------------------------------------- doing it
+
+
+@contextmanager
+def _account(
+    order: Order, measure: str | None, at: str | None, population: str | None, project: str, analyst: str | None
+) -> Iterator[Account | None]:
+    """The account that pays, if a ledger is named and something costs."""
+    from hubbub.ledger import Account
+
+    where = at or os.environ.get(LEDGER)
+    if not any(method.is_private for method in order.methods) and measure is None:
+        yield None
+        return
+    if where is None:
+        output.talk(f"No --ledger and no {LEDGER}: charged to no ledger.")
+        yield None
+        return
+    with opened(where, None) as ledger:
+        named = population or Account.of(ledger).population
+        yield Account(ledger=ledger, population=named, project=project, analyst=analyst or decider(None))
+
+
+def _published(
+    source: str,
+    private: pyarrow.Table,
+    public: pyarrow.Table | None,
+    order: Order,
+    account: Account | None,
+    measure: Any,
+    target: str | None,
+    attack: bool,
+) -> Publication:
+    """Check everything, publish in each way, compare, attack."""
+    from hubbub.cli.fitting.progress import shown
+    from hubbub.cli.publishing.attacked import all_attempts
+    from hubbub.cli.publishing.methods import make
+    from hubbub.cli.publishing.order import checked
+    from hubbub.cli.publishing.report import Publication
+    from hubbub.learn.fits import Watcher
+
+    _affordable(checked(order, private.schema), account)
+    _told_price(order)
+    made: list[Made] = []
+    with shown("publishing") as watch:
+        if isinstance(watch, Watcher):
+            watch.begin(len(order.methods) + 2)
+        for done, method in enumerate(order.methods):
+            watch(done)
+            made.append(make(method, private, order, account))
+        watch(len(made))
+        compared = _compared(made, private, public, order, account, measure, target)
+        watch(len(made) + 1)
+        attempts = tuple(all_attempts(made, private, order, public)) if attack else ()
+    return Publication(Path(source).name, tuple(made), compared, attempts)
+
+
+def _affordable(events: Sequence[Event], account: Account | None) -> None:
+    """Refuse now what all methods together cannot pay."""
+    from hubbub.cli.publishing.order import together
+    from hubbub.ledger import fingerprint
+
+    event = together(events)
+    if account is not None and event is not None:
+        account.ledger.preview(account.request(event, fingerprint=fingerprint(kind="publication"), size=1))
+
+
+def _told_price(order: Order) -> None:
+    count = sum(method.is_private for method in order.methods)
+    if count > 1:
+        output.talk(f"{count} private methods, each for epsilon = {order.epsilon}, delta = {order.delta}: they add up.")
+    if count and not order.unit:
+        output.talk("Each row is protected by itself. If a person may have several rows, name the column: --unit.")
+
+
+def _compared(
+    made: Sequence[Made],
+    private: pyarrow.Table,
+    public: pyarrow.Table | None,
+    order: Order,
+    account: Account | None,
+    measure: Any,
+    target: str | None,
+) -> Comparison | None:
+    """On public rows for free, on private ones for a price; without both, not at all."""
+    from hubbub.publish import compare
+
+    if public is None and measure is None:
+        return None
+    tables = {each.name: each.result for each in made}
+    asked: dict[str, Any] = {"domain": order.declared, "hierarchies": order.hierarchies}
+    if public is not None:
+        return compare(tables, holdout=public, target=_predictable(target, order), **asked)
+    price = order.shared() | {"epsilon": measure, "account": account, "about_rows": order.about}
+    return compare(tables, private=private, **price, **asked)
+
+
+def _predictable(target: str | None, order: Order) -> str | None:
+    from hubbub.publish import Categorical
+
+    return target if isinstance((order.declared or {}).get(target or ""), Categorical) else None
+
+
+def _tell(told: Publication, report: Path | None, *, as_json: bool) -> None:
+    import json
+
+    html = report if report is not None and report.suffix.lower() == ".html" else None
+    if report is not None and html is None:
+        text = json.dumps(told.to_json(), indent=2, ensure_ascii=False) if report.suffix == ".json" else told.text()
+        report.write_text(text, encoding="utf-8")
+        output.talk(f"wrote {report}")
+    output.leaflet(told, as_json=as_json, svg=None, html=html)

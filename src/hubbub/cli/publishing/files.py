@@ -1,0 +1,69 @@
+"""What is written where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from hubbub.cli import output
+from hubbub.cli.publishing.methods import Made
+from hubbub.publish import Anonymised, Published
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_TABLES = (".csv", ".parquet")
+_REPORTS = (".html", ".json", ".txt")
+
+
+def check_places(out: Path | None, report: Path | None, *, several: bool) -> None:
+    """Refuse what could not be written, before a charge. ``several`` tables, or tables of counts, need a folder."""
+    if out is not None and several and (out.suffix or out.is_file()):
+        raise typer.BadParameter("several tables are written into a folder: give one.", param_hint="--out")
+    if out is not None and not several and out.suffix.lower() not in _TABLES:
+        raise typer.BadParameter(f"a table is one of {', '.join(_TABLES)}.", param_hint="--out")
+    if report is not None and report.suffix.lower() not in _REPORTS:
+        raise typer.BadParameter(f"a report is one of {', '.join(_REPORTS)}.", param_hint="--report")
+    for place in filter(None, (out, report)):
+        parent = place.parent
+        if not os.access(parent, os.W_OK) or (place.is_dir() and not (several and place == out)):
+            raise typer.BadParameter(f"cannot write {place}: no such folder, or it is closed.")
+
+
+def write(made: Sequence[Made], out: Path, *, several: bool) -> None:
+    """One file for each table of rows, a folder for tables of counts, and manifests beside partitions."""
+    try:
+        for each in made:
+            place = out / each.name if several and len(made) > 1 else out
+            if isinstance(each.result, Published):
+                written = each.result.write(place)
+            else:
+                written = _rows(each, place if place.suffix else place.with_suffix(".csv"))
+            for path in written:
+                output.talk(f"wrote {path}")
+    except OSError as error:
+        raise typer.BadParameter(f"cannot write {out}: {error.strerror}") from None
+
+
+def _rows(made: Made, place: Path) -> list[Path]:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    assert not isinstance(made.result, Published)
+    _table(made.result.table, place)
+    if not isinstance(made.result, Anonymised):
+        return [place]
+    manifest = place.with_suffix(".manifest.json")
+    manifest.write_text(made.result.manifest.text(), encoding="utf-8")
+    return [place, manifest]
+
+
+def _table(table: pyarrow.Table, place: Path) -> None:
+    from pyarrow import csv, parquet
+
+    if place.suffix.lower() == ".csv":
+        csv.write_csv(table, place)
+    else:
+        parquet.write_table(table, place)
