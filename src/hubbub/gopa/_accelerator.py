@@ -92,11 +92,12 @@ def _version() -> str:
 
 
 def _place() -> Path:
-    """The user's folder, made for this user alone."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = Path(base).expanduser() / "hubbub" / "gopa"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return _ours(folder)
+    """The user's folder, made for this user alone: whoever can write above it could put another one in its place."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    for folder in (base, base / "hubbub", base / "hubbub" / "gopa"):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _ours(folder)
+    return folder
 
 
 def _ours(path: Path) -> Path:

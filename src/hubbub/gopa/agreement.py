@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import re
 import secrets
 from collections.abc import Mapping
@@ -36,7 +37,8 @@ VERSION = 1
 _LONGEST = 1 << 24
 _SALT = 16  # bytes
 _LARGEST = 100  # epsilon: beyond it nothing is promised that anybody would call privacy
-_MOST_STEPS, _MOST_STEPS_IN_A_BALL = 1 << 20, 1 << 12
+_MOST_STEPS_IN_A_BALL = 1 << 32  # their square is proved to be in range
+_FARTHEST = 1 << 12  # steps, for vectors of bounded norm: all shorter shifts are looked at
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?")  # as str() writes them: an exponent could ask for all memory
 _FLOAT = re.compile(r"-?\d{1,20}(\.\d{1,20})?(e-?\d{1,3})?|inf")
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
@@ -253,11 +255,13 @@ def _check_sensitivity(moved: Sensitivity, quantity: Quantity) -> None:
 
 def _check_size(agreed: Agreement) -> None:
     """What no party could work out in time is refused before anybody joins."""
-    most = _MOST_STEPS_IN_A_BALL if agreed.quantity.ball or agreed.plan.sensitivity.kind == "norm" else _MOST_STEPS
-    shape = agreed.shape  # refuses proofs that are too long
-    if shape.steps > most or agreed.plan.sensitivity.coordinates > MOST or len(agreed.salt) != _SALT:
+    moved, shape = agreed.plan.sensitivity, agreed.shape  # the shape refuses proofs that are too long
+    far = moved.kind == "norm" and math.isqrt(moved.squared(shape.steps)) > _FARTHEST
+    large = agreed.quantity.ball and shape.steps > _MOST_STEPS_IN_A_BALL
+    if far or large or moved.coordinates > MOST or len(agreed.salt) != _SALT:
         raise OutOfRange(
-            f"the plan has more than {most:,} steps or {MOST:,} coordinates, or a salt of another length.",
+            f"one unit moves a norm by more than {_FARTHEST:,} steps, there are more than {MOST:,} coordinates or "
+            f"{_MOST_STEPS_IN_A_BALL:,} steps in a ball, or the salt has another length.",
             why="Its privacy or its proofs could not be worked out.",
             fix="Plan with a coarser grid or fewer coordinates.",
         )
