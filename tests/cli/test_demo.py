@@ -13,14 +13,14 @@ from xml.etree import ElementTree
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.cli.demo import attacked, book, local, model, sql
+from hubbub.cli.demo import attacked, book, gopa, local, model, sql
 from hubbub.cli.demo.hospital import BILL, open_hospital
 from hubbub.cli.demo.leak import QUESTIONS
 from hubbub.cli.demo.story import tell
 from hubbub.explain.leaflet import Section
 from hubbub.ledger import Reservation
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.terms import BudgetExceeded
+from hubbub.terms import BudgetExceeded, MissingExtra
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -31,7 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_demo_tells_its_chapters_in_order() -> None:
     told = run().stdout
-    places = [told.index(f"\n{n}. ") for n in range(1, 11)]
+    places = [told.index(f"\n{n}. ") for n in range(1, 12)]
     assert places == sorted(places)
     assert "So Bill has flu" in told
 
@@ -47,7 +47,7 @@ def test_the_demo_is_data_too() -> None:
 def test_the_page_and_pictures_are_written(tmp_path: Path) -> None:
     run("--html", str(tmp_path / "demo.html"), "--svg", str(tmp_path))
     assert "<svg" in (tmp_path / "demo.html").read_text()
-    for picture in ("budget", "ledger", "icons", "survey"):
+    for picture in ("budget", "ledger", "icons", "survey", "hospitals"):
         ElementTree.parse(tmp_path / f"{picture}.svg")
 
 
@@ -197,3 +197,22 @@ def test_one_model_gives_its_patients_away_and_the_private_one_does_not() -> Non
     low, high = told.score.interval
     assert low - 0.02 < told.private.strangers < high + 0.02
     assert abs(told.rows - 0.8 * model.PEOPLE) < 600  # a fifth was held out
+
+
+# ---------------------------------------------------------------- the chapter of parties that trust nobody
+
+
+def test_hospitals_learn_their_average_in_spite_of_a_loss_and_a_lie() -> None:
+    found = gopa.run()
+    assert abs(found.told.value - found.truth) < 5 * found.told.std_dev < 5
+    assert found.checked.means and found.checked.achieved.enough
+    named = {name: one.fault.value for name, one in found.checked.named}
+    assert named == {gopa.TOWNS[gopa.LIAR]: "bad-nonce", gopa.TOWNS[gopa.LOST]: "silent"}
+
+
+def test_without_the_extra_the_chapter_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise MissingExtra("rbcl is not installed.", why="It multiplies points.", fix="Install it.")
+
+    monkeypatch.setattr(gopa, "run", missing)
+    assert "pip install 'hubbub[gopa]'" in gopa.chapter(open_hospital()).paragraphs[0]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hubbub.cli.gopa_files import read_roster, write_identity
 from hubbub.cli.gopa_progress import Phases
 from hubbub.gopa import Agreement, Identity, plan
 from hubbub.gopa.diary import Diary
@@ -39,9 +40,12 @@ def log(shell: Shell, told: Told) -> Path:
 @pytest.fixture
 def board_key(shell: Shell) -> str:
     """Five identities with a roster, and a board's; gives the board's public key."""
-    roster = "".join(shell(f"gopa identity {name}").out for name in NAMES)
+    made = {name: Identity.new(name) for name in (*NAMES, "board")}
+    for name, identity in made.items():
+        write_identity(shell.folder / f"{name}.key", identity)
+    roster = "".join(f"{name} {made[name].member.key.hex()}\n" for name in NAMES)
     (shell.folder / "roster").write_text("# who takes part\n\n" + roster)
-    return str(shell("gopa identity board --json").json["key"])
+    return made["board"].member.key.hex()
 
 
 # ---------------------------------------------------------------- before a run
@@ -88,6 +92,9 @@ def test_an_identity_keeps_its_key_to_its_owner_and_is_never_overwritten(shell: 
     elsewhere = shell("gopa identity ann --key other.key --json").json
     assert elsewhere["key"] not in said.out and (shell.folder / "other.key").exists()
     assert shell("gopa identity", "no name").code == 2
+    listed = [shell(f"gopa identity {name} --roster roster").out for name in ("bob", "cat")]
+    assert (shell.folder / "roster").read_text() == "".join(listed)
+    assert shell("gopa identity dan --roster no/folder/roster").code == 2
 
 
 def test_an_agreement_names_everybody_and_what_is_averaged(shell: Shell, board_key: str) -> None:
@@ -143,8 +150,8 @@ def test_verify_tells_the_result_its_privacy_and_who_left(shell: Shell, log: Pat
     assert data["exact_means"] == [str(told.certificate.means[0])] and data["complete"]
     assert data["named"] == [{"party": "p6", "phase": "reveal", "fault": "silent", "words": "said nothing"}]
     assert data["achieved"]["enough"] and data["achieved"]["delta"] <= data["agreed"]["delta"]
-    written = shell("gopa verify run.log --html page.html")
-    assert "wrote page.html" in written.err and "<html" in (shell.folder / "page.html").read_text()
+    written = shell("gopa verify run.log --html page.html --svg pictures")
+    assert written.err.count("wrote") == 2 and "<svg" in (shell.folder / "page.html").read_text()
 
 
 def test_a_log_that_was_changed_or_cut_has_no_result_and_says_so_by_its_exit_code(shell: Shell, log: Path) -> None:
@@ -171,8 +178,10 @@ def test_what_is_no_log_is_refused(shell: Shell, content: bytes | None, code: in
 
 @pytest.fixture
 def ready(shell: Shell, board_key: str) -> Agreement:
-    assert shell(f"{AGREE} --board {board_key}").code == 0
-    return Agreement.read((shell.folder / "a.json").read_text().rstrip("\n"))
+    agreed = plan(2, 1e-3, len(NAMES), honest=0.8, dropouts=0.2)
+    made = Agreement(read_roster(shell.folder / "roster"), bytes.fromhex(board_key), agreed)
+    (shell.folder / "a.json").write_text(made.text() + "\n")
+    return made
 
 
 PARTY = "gopa party a.json --board http://127.0.0.1:9 --give-up 0.1 --key"
@@ -203,6 +212,14 @@ def test_a_party_or_board_that_cannot_start_says_why(shell: Shell, ready: Agreem
     said = shell(line)
     assert said.code == code, said.err
     assert said.err.strip() and "bug in Hubbub" not in said.err
+
+
+def test_a_party_that_cannot_pay_does_not_join(shell: Shell, ready: Agreement) -> None:
+    shell.open("ann", budget="--epsilon 1 --delta 1e-6", rules="--neighbours replace")
+    said = shell(f"{PARTY} ann.key --value 0.5 --ledger hubbub.db --population ann")
+    assert (said.code, "P401" in said.err) == (4, True)
+    shell.open("bob", budget="--epsilon 3 --delta 0.01", rules="--plans 2.5,0.002 --neighbours replace")
+    assert shell(f"{PARTY} bob.key --value 0.5 --ledger hubbub.db --population bob").code == 6  # only nobody answers
 
 
 def test_a_value_that_cannot_be_read_is_not_shown_again(shell: Shell, ready: Agreement) -> None:

@@ -14,9 +14,10 @@ from hubbub.gopa import quantities
 from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.averaging import Average, among, average
 from hubbub.gopa.certificate import verify
-from hubbub.gopa.quantities import Gradient, Histogram, Measure, Number, PrivatelyWeighted, Vector, Weighted, clip
+from hubbub.gopa.quantities import Gradient, Histogram, Measure, Number, Vector, clip
 from hubbub.gopa.repeats import delta_over, plan_over
 from hubbub.gopa.subjects import Subjects
+from hubbub.gopa.weights import PrivatelyWeighted, Weighted
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, ReversedBounds, Unreachable, WrongShape
 
 AGES = Number(18, 100)

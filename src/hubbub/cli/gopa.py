@@ -10,7 +10,7 @@ import typer
 
 from hubbub.cli import output
 from hubbub.cli.exits import Exit
-from hubbub.cli.gopa_files import certified, read_key, read_roster, write_identity, write_new
+from hubbub.cli.gopa_files import append, certified, read_key, read_roster, write_identity, write_new
 from hubbub.cli.gopa_plans import Asked, numbers_in, plan_table
 from hubbub.cli.gopa_runs import Served, TakesPart
 from hubbub.cli.ledgers import AsJson, State, told
@@ -74,6 +74,7 @@ def identity(
     key: Annotated[
         Path | None, typer.Option(help="Where the private key goes. [default: NAME.key]", metavar="FILE")
     ] = None,
+    roster: Annotated[Path | None, typer.Option(help="Also append the line to this roster.", metavar="FILE")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a private key and print the line for the roster."""
@@ -82,6 +83,8 @@ def identity(
     made, path = Identity.new(name), key or Path(f"{name}.key")
     public = made.member.key.hex()
     write_identity(path, made)
+    if roster is not None:
+        append(roster, f"{name} {public}\n")
     told(f"{name} {public}", {"kind": "identity", "name": name, "key": public, "file": str(path)}, as_json=as_json)
 
 

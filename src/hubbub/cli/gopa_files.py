@@ -109,6 +109,15 @@ def bytes_of(path: Path) -> bytes:
         raise typer.BadParameter(f"cannot read {path}: {error.strerror}") from None
 
 
+def append(path: Path, text: str) -> None:
+    """Add to a file, or begin it."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise typer.BadParameter(f"cannot write {path}: {error.strerror}") from None
+
+
 def write_new(path: Path, text: str, *, mode: int = 0o644) -> None:
     """Write a file that is not there yet."""
     try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hubbub.gopa.hosting import Charge, Outcome
     from hubbub.gopa.party import Party
     from hubbub.gopa.public import Inputs
+    from hubbub.ledger import Account
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +69,23 @@ class TakesPart:
 
     def run(self) -> Outcome:
         """Take part to the end."""
+        from hubbub.gopa.charges import affordable, charging
         from hubbub.gopa.diary import Diary
+        from hubbub.gopa.hosting import nothing
 
         agreed, identity = read_agreement(self.agreement), read_identity(self.key)
         agreed.place(identity.member)
         path = self.diary or self.key.with_name(f"{self.key.stem}-{agreed.run.hex()[:12]}.diary")
-        with ExitStack() as open_until_end:
-            charge = self._charge(agreed, identity, open_until_end)
+        with ExitStack() as stack:
+            account = self._account(stack)
+            diary = stack.enter_context(Diary(path, agreed))
+            if account is not None and not diary.records(identity.name):
+                affordable(account, agreed, identity.member)
             blinders = self._blinders(identity)
-            diary = open_until_end.enter_context(Diary(path, agreed))
             crowd = [diary.seat(identity, None if self.value is None else _numbers(self.value), earlier=blinders)]
             if crowd[0].sent:
                 output.talk(f"goes on with a run in which it has spoken {len(crowd[0].sent)} times")
+            charge = nothing if account is None else charging(account, agreed, identity.member)
             return asyncio.run(self._hosted(diary, crowd, charge, inputs_of(agreed, self.previous)))
 
     async def _hosted(self, diary: Diary, crowd: list[Party], charge: Charge, earlier: Inputs | None) -> Outcome:
@@ -89,17 +95,15 @@ class TakesPart:
         async with HttpLink(self.board, give_up=self.give_up) as link:
             return await Host(diary, crowd, link, charge=charge, earlier=earlier, watch=Phases().party).run()
 
-    def _charge(self, agreed: Agreement, identity: Identity, stack: ExitStack) -> Charge:
+    def _account(self, stack: ExitStack) -> Account | None:
         from hubbub.cli.ledgers import opened
-        from hubbub.gopa.charges import charging
         from hubbub.ledger import Account
 
         if (self.ledger is None) != (self.population is None):
             raise typer.BadParameter("--ledger and --population belong together.")
         if self.ledger is None or self.population is None:
-            return lambda party, line: None
-        book = stack.enter_context(opened(self.ledger, self.state))
-        return charging(Account(ledger=book, population=self.population), agreed, identity.member)
+            return None
+        return Account(ledger=stack.enter_context(opened(self.ledger, self.state)), population=self.population)
 
     def _blinders(self, identity: Identity) -> tuple[int, ...] | None:
         """The blinders of this party's inputs in the previous run, from its diary and that run's log."""

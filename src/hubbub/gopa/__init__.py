@@ -1,5 +1,13 @@
 """Averages without a curator: masks that cancel, noise that is proved.
 
+What people average, in one process:
+
+- ``average(values, of, epsilon=1, delta=1e-6)``: a whole run with its certificate; ``Picture`` draws it
+- ``Number``, ``Vector``, ``Histogram``, ``Gradient``, ``Weighted``, ``PrivatelyWeighted``: what each party brings
+- ``Subjects``: parties that hold many people, and protect each of them
+- ``plan_over``, ``delta_over``: several runs on the same people; ``learn_together``: a model, a run for each step
+- ``flower``: in place of Flower's secure aggregation (its package is imported when it is used)
+
 Parameters and privacy:
 
 - ``plan(1, 1e-6, 1000, honest=0.5)``: noise, picks and thresholds for (epsilon, delta); ``achieved`` by a run
@@ -46,47 +54,69 @@ from hubbub.gopa import (
     together,
 )
 from hubbub.gopa.agreement import Agreement, Quantity
+from hubbub.gopa.averaging import Average, average
 from hubbub.gopa.batches import verify_many
 from hubbub.gopa.calibrate import Achieved, Plan, achieved, plan
 from hubbub.gopa.certificate import Certificate, verify
 from hubbub.gopa.compare import Comparison, compare
 from hubbub.gopa.faults import Fault
+from hubbub.gopa.federated import Federated, learn_together
 from hubbub.gopa.graphs import Graph, graph
 from hubbub.gopa.identities import Identity, Member
+from hubbub.gopa.picture import Picture
 from hubbub.gopa.privacy import HonestGraph
+from hubbub.gopa.quantities import Gradient, Histogram, Measure, Number, Vector
+from hubbub.gopa.repeats import delta_over, plan_over
 from hubbub.gopa.sensitivity import Sensitivity
 from hubbub.gopa.shapes import Shape
 from hubbub.gopa.simulate import Simulation, simulate
+from hubbub.gopa.subjects import Subjects
 from hubbub.gopa.transcript import Context, Transcript
+from hubbub.gopa.weights import PrivatelyWeighted, Weighted
 
 __all__ = [
     "Achieved",
     "Agreement",
+    "Average",
     "Certificate",
     "Comparison",
     "Context",
     "Fault",
+    "Federated",
+    "Gradient",
     "Graph",
+    "Histogram",
     "HonestGraph",
     "Identity",
+    "Measure",
     "Member",
+    "Number",
+    "Picture",
     "Plan",
+    "PrivatelyWeighted",
     "Quantity",
     "Sensitivity",
     "Shape",
     "Simulation",
+    "Subjects",
     "Transcript",
+    "Vector",
+    "Weighted",
     "achieved",
+    "average",
     "bits",
     "board",
     "compare",
+    "delta_over",
     "graph",
     "group",
+    "learn_together",
     "linked",
     "multiply",
     "party",
     "pedersen",
     "plan",
+    "plan_over",
     "public",
     "schnorr",
     "simulate",

@@ -11,11 +11,27 @@ from hubbub.gopa.identities import Member
 from hubbub.gopa.party import Party
 from hubbub.gopa.wire import limit
 from hubbub.ledger import Account, Pool, fingerprint
-from hubbub.terms import Receipt, RequestChanged
+from hubbub.terms import BudgetExceeded, Receipt, RequestChanged
+
+
+def affordable(account: object, agreement: Agreement, member: Member) -> None:
+    """Refuse a run that the account could not pay for as it is now: before joining, nobody else is held up by that."""
+    payer = Account.of(account)
+    told = _told(payer, agreement, member)
+    cost = payer.ledger.preview(payer.request(agreement.event, **told))[payer.population]
+    left = next(line.left for line in payer.ledger.budget(payer.population).accounts if line.pool == told["pool"])
+    if any(cost - left):
+        raise BudgetExceeded(
+            f"population {payer.population!r} has too little left for {told['pool']} to pay for this run.",
+            why=f"It costs epsilon {float(agreement.plan.epsilon):g} and delta {float(agreement.plan.delta):g}; as a "
+            "question it is counted in rho, which is dearer than as a plan.",
+            fix=f"Set a part aside for plans (hubbub budget open --plans), or `hubbub budget request "
+            f"{payer.population}`.",
+        )
 
 
 def charging(account: object, agreement: Agreement, member: Member) -> Callable[[Party, bytes], Receipt]:
-    """What pays for a member's reveal from an account; that it could be paid for at all is checked at once.
+    """What pays for a member's reveal from an account.
 
     Guarantee: the reveal is charged, and stands in the ledger, before this returns; the same reveal again is free, and
     another one for the same run is refused.
@@ -24,7 +40,6 @@ def charging(account: object, agreement: Agreement, member: Member) -> Callable[
     """
     payer = Account.of(account)
     told = _told(payer, agreement, member)
-    payer.ledger.preview(payer.request(agreement.event, **told))
 
     def charge(party: Party, line: bytes) -> Receipt:
         stored = payer.ask(agreement.event, lambda _: line.decode(), **told)

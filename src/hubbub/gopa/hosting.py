@@ -29,6 +29,10 @@ WAIT = 20.0  # seconds that one question for news may take
 _CLOSE = b'{"close":'
 
 
+def nothing(party: Party, line: bytes) -> None:
+    """No charge: the party keeps no ledger."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a host has seen of a run when it ended: the public state, its parties, and what kept one from going on.
@@ -61,7 +65,7 @@ class Host:
         crowd: Sequence[Party],
         link: Link,
         *,
-        charge: Charge = lambda party, line: None,
+        charge: Charge = nothing,
         earlier: Inputs | None = None,
         watch: Watch = lambda public: None,
     ) -> None:

@@ -1,16 +1,16 @@
 """What people average, as whole numbers and back.
 
-A measure says what each party brings: what a protected unit can change (``sensitivity``), what every party proves of its
-numbers (``quantity``), how a value becomes steps (``encode``), and what the sums mean (``read``).
+A measure says what each party brings: what a protected unit can change (``sensitivity``), what every party proves of
+its numbers (``quantity``), how a value becomes steps (``encode``), and what the sums mean (``read``).
 
 - ``Number(18, 100)``, ``Vector(3)``: numbers in a range; all coordinates of a vector are accounted together
 - ``Histogram(("A", "B"))``: one cell for each party
 - ``Gradient(10, norm=1)``: a vector of bounded length, clipped
-- ``Weighted(Number(), weights=...)``: public weights; ``PrivatelyWeighted(Number(), most=9)``: as pairs (w x, w)
-- ``Subjects(Number(), most=500)``: parties that hold many people; each person is protected, or each party
+- in ``weights``: ``Weighted(Number(), weights=...)``, ``PrivatelyWeighted(Number(), most=9)``
+- in ``subjects``: ``Subjects(Number(), most=500)``, parties that hold many people
 
-Rounding is exact and up or down by a coin, so that it moves no mean. Its coins are the operating system's, and what came
-out is written down before the first message, so that a party never rounds one value twice.
+Rounding is exact and up or down by a coin, so that it moves no mean. Its coins are the operating system's, and what
+came out is written down before the first message, so that a party never rounds one value twice.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ from hubbub.gopa.sensitivity import Sensitivity
 from hubbub.terms import OutOfRange, ReversedBounds, WrongShape, exact, positive, whole
 
 Fractions = Sequence[Fraction]
+Frame = tuple[Fraction, Fraction]
 _KEPT = Fraction(13, 15)  # of the ball's radius is for the vector, the rest for its rounding: 1/3 more variance
 _TRIES = 256
+_FINE = 1 << 40
+LEAST = Fraction(1, 10**9)  # noise can bring a small sum of weights to nothing, or below
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class Measure(ABC):
         """The plan of a run of so many parties for this measure.
 
         >>> Number(18, 100).plan(20, epsilon=1, delta=1e-6, honest=0.8).noise_bits
-        51
+        78
         """
         return plan(epsilon, delta, parties, honest, dropouts, sensitivity=self.sensitivity, steps=self.steps)
 
@@ -128,6 +131,11 @@ class Vector(Measure):
 
     def numbers(self, value: Any, place: int = 0) -> Fractions:
         return [exact(one, name="value") for one in listed(value, self.coordinates)]
+
+    @property
+    def frame(self) -> Frame:
+        """Where shares begin, and what a whole one is."""
+        return self.lower, self.upper - self.lower
 
     def shares(self, value: Any) -> list[Fraction]:
         """The same as shares of the range, from 0 to 1."""
@@ -195,6 +203,11 @@ class Histogram(Measure):
     def numbers(self, value: Any, place: int = 0) -> Fractions:
         return self.shares(value)
 
+    @property
+    def frame(self) -> Frame:
+        """Shares are what is wanted."""
+        return Fraction(0), Fraction(1)
+
     def shares(self, value: Any) -> list[Fraction]:
         """A one in the cell of this value."""
         if value not in self.cells:
@@ -212,8 +225,9 @@ class Gradient(Measure):
 
     Each party proves that its steps lie in a ball. The ball is 2/13 wider than ``norm``, so that rounding has room.
 
-    Error: rounded coordinates are drawn again until they are in the ball, which happens every second time or more often;
-    that moves the mean of a vector at the rim by a part of a step. Nobody's privacy rests on how they are rounded.
+    Error: rounded coordinates are drawn again until they are in the ball, which happens every second time or more
+    often; that moves the mean of a vector at the rim by a part of a step. Nobody's privacy rests on how they are
+    rounded.
     """
 
     coordinates: int
@@ -250,75 +264,17 @@ class Gradient(Measure):
     def numbers(self, value: Any, place: int = 0) -> Fractions:
         clipped = clip([exact(one, name="value") for one in listed(value, self.coordinates)], self.norm)
         unit = 2 * self.radius / self.steps
-        return [one * unit for one in _inside([one / unit for one in clipped], self.steps // 2)]
+        return [one * unit for one in _inside([one * self.norm / unit for one in clipped], self.steps // 2)]
+
+    @property
+    def frame(self) -> Frame:
+        """Shares are of the diameter."""
+        return Fraction(0), 2 * self.norm
 
     def shares(self, value: Any) -> list[Fraction]:
         """The clipped vector as shares of the diameter; the middle is zero."""
         clipped = clip([exact(one, name="value") for one in listed(value, self.coordinates)], self.norm)
-        return [one / (2 * self.norm) for one in clipped]
-
-
-@dataclass(frozen=True)
-class Weighted(Measure):
-    """A mean in which parties have public weights, one for each place on the roster.
-
-    Not covered: that each party proves its own weight. It proves that weight times value is at most the largest weight.
-    """
-
-    of: Number
-    weights: tuple[Any, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", tuple(positive(one, name="weight") for one in self.weights))
-
-    @property
-    def quantity(self) -> Quantity:
-        return Quantity("weighted", 1, Fraction(0), max(self.weights))
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        return Sensitivity()
-
-    def numbers(self, value: Any, place: int) -> Fractions:
-        return [self.weights[place] * one for one in self.of.shares(value)]
-
-    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> Reading:
-        each = sum(self.weights[place] for place in places) / len(places)
-        return _of_range(self.of, means[0] / each, math.sqrt(variance) / float(each))
-
-
-@dataclass(frozen=True)
-class PrivatelyWeighted(Measure):
-    """A mean in which each party has a weight of its own, which it keeps to itself: values are pairs (x, weight).
-
-    Error: the quotient of two noisy sums; its standard deviation is the one of a small error in both.
-    """
-
-    of: Number
-    most: Any
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "most", positive(self.most, name="most"))
-
-    @property
-    def quantity(self) -> Quantity:
-        return Quantity("weighted pair", 2, Fraction(0), self.most)
-
-    @property
-    def sensitivity(self) -> Sensitivity:
-        return Sensitivity("range", 2)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return ("mean", "weight")
-
-    def numbers(self, value: Any, place: int) -> Fractions:
-        given, weight = listed(value, 2)
-        share, heavy = self.of.shares(given)[0], exact(weight, name="weight")
-        return [heavy * share, heavy]
-
-    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> Reading:
-        return ratio(self.of, means, variance, label="weight")
+        return [one / 2 for one in clipped]
 
 
 # ---------------------------------------------------------------- what measures share
@@ -336,26 +292,30 @@ def listed(value: Any, count: int) -> list[Any]:
 
 
 def clip(vector: Fractions, norm: Fraction) -> list[Fraction]:
-    """The vector, shortened to ``norm`` if it is longer (and never longer than that, in exact arithmetic)."""
-    squared = sum(one * one for one in vector)
-    if squared <= norm**2:
-        return list(vector)
-    scale = 1 << 64
-    short = Fraction(math.isqrt(math.floor(norm**2 / squared * scale**2)), scale)
-    return [one * short for one in vector]
+    """The vector in parts of ``norm``, cut off at 2^-40 of it and shortened to 1 if it is longer.
+
+    Whole numbers all along: it is never longer than 1, and quick for many people.
+
+    >>> [float(one) for one in clip([Fraction(3), Fraction(4)], Fraction(1))]
+    [0.5999999999994543, 0.7999999999992724]
+    """
+    whole_ = [int(one * _FINE / norm) for one in vector]
+    squared = sum(one * one for one in whole_)
+    if squared > _FINE**2:
+        length = math.isqrt(squared - 1) + 1
+        whole_ = [(one * _FINE // length if one > 0 else -(-one * _FINE // length)) for one in whole_]
+    return [Fraction(one, _FINE) for one in whole_]
 
 
-def ratio(of: Number, means: Fractions, variance: float, *, label: str) -> Reading:
-    """The quotient of a sum and a sum of weights, as a number of the range, and the mean weight."""
-    below = max(means[1], Fraction(1, 10**9))  # noise can bring a small sum of weights to nothing
-    share, noise = min(Fraction(1), max(Fraction(0), means[0] / below)), math.sqrt(variance)
-    told = _of_range(of, share, noise * math.hypot(1, float(share)) / float(below))
-    return Reading((*told.labels, label), (*told.values, float(means[1])), (*told.std_devs, noise))
+def quotient(mean: Fraction, below: Fraction, frame: Frame) -> float:
+    """A sum over a sum of weights, in its own units."""
+    offset, width = frame
+    return float(offset + width * mean / max(below, LEAST))
 
 
-def _of_range(of: Number, share: Fraction, noise: float) -> Reading:
-    width = of.upper - of.lower
-    return Reading(("mean",), (float(of.lower + width * share),), (float(width) * noise,))
+def spread(noise: float, below: Fraction, frame: Frame) -> float:
+    """The standard deviation of a quotient whose upper sum has this noise."""
+    return noise * float(frame[1] / max(below, LEAST))
 
 
 def _inside(vector: Fractions, radius: int) -> list[int]:

@@ -11,40 +11,13 @@ from hubbub.explain.leaflet import Json
 from hubbub.explain.words import short
 from hubbub.gopa.certificate import Certificate
 from hubbub.gopa.faults import Fault, Named
+from hubbub.gopa.picture import Picture
 from hubbub.gopa.public import FIRST
 from hubbub.gopa.wire import ORDER
+from hubbub.gopa.wording import words
 
 _REACH = NormalDist().inv_cdf(0.975)
 _SHOWN = 20
-_ABOUT = {
-    Fault.SILENT: "said nothing",
-    Fault.EQUIVOCATION: "signed two different messages",
-    Fault.MALFORMED: "sent something that cannot be read",
-    Fault.BAD_POINT: "sent something that is no point of the group",
-    Fault.BAD_KEY: "did not show to know its own key",
-    Fault.WITHHELD_NONCE: "kept its nonce back",
-    Fault.BAD_NONCE: "showed another nonce than it had committed to",
-    Fault.BAD_PROOF: "sent a proof that does not hold",
-    Fault.BAD_SHARES: "dealt shares that do not fit together",
-    Fault.MASK_MISMATCH: "posted a mask that its keys do not give",
-    Fault.BAD_SEAL: "sealed a wrong share",
-    Fault.FALSE_COMPLAINT: "complained without a reason",
-    Fault.OTHER_MEMBERS: "signed another set of parties",
-    Fault.BAD_OPENING: "revealed something that it had not committed to",
-    Fault.BOTH_RELEASED: "gave a share that must not be given",
-    Fault.BAD_LOG: "the log's entries and the board's signatures do not fit",
-    Fault.FORK: "the board has signed two different logs",
-    Fault.TOO_FEW: "fewer parties were left than was agreed",
-    Fault.NO_QUORUM: "too few parties signed the same set",
-    Fault.NOT_PRIVATE: "those who were left would have been protected less than agreed",
-    Fault.STUCK: "too few shares came to take all masks off",
-    Fault.CONTRADICTION: "what was revealed contradicts itself",
-}
-
-
-def words(fault: Fault) -> str:
-    """What a fault means, for people."""
-    return _ABOUT.get(fault, fault.value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,12 +39,16 @@ class Sheet(Leaflet):
 
     def sections(self) -> tuple[Section, ...]:
         """The certificate, part by part."""
-        parts = [Section("The result", self._result(), self._means()), Section("Who did what", self._people())]
-        if self.certificate.complete:
-            parts.insert(1, Section("What it protects", self._privacy()))
-        if self.certificate.named:
-            parts[-1] = Section("Who did what", self._people(), self._named())
-        return (*parts, Section("To compare with others", (self._marks(),)))
+        found = self.certificate
+        protects = (Section("What it protects", self._privacy()),) if found.complete else ()
+        named = self._named() if found.named else None
+        figure = Picture(found).figure() if found.state.closes else None
+        return (
+            Section("The result", self._result(), self._means()),
+            *protects,
+            Section("Who did what", self._people(), named, figure),
+            Section("To compare with others", (self._marks(),)),
+        )
 
     # ------------------------------------------------ sentences
 
@@ -105,8 +82,8 @@ class Sheet(Leaflet):
             f"Whatever a party's value was, the odds that anybody works out move at most "
             f"{math.exp(reached.epsilon):.3g}-fold (epsilon = {short(reached.epsilon)}), but for a chance of "
             f"{reached.delta:.1e} (delta; agreed was {short(agreed.delta)}).",
-            f"That holds while at most {agreed.corrupted:,} of the {agreed.parties:,} work together against the others, "
-            f"with the board or without; the noise of {reached.honest:,} honest parties is then in the sum.",
+            f"That holds while at most {agreed.corrupted:,} of the {agreed.parties:,} work together against the "
+            f"others, with the board or without; the noise of {reached.honest:,} honest parties is then in the sum.",
             "Every value was proved to be in its range and every noise to be fair; the sum opens all commitments.",
         )
 

@@ -1,7 +1,7 @@
 """Parties that hold many people: hospitals with patients, companies with customers.
 
-Each party adds up what its people have, and the run adds up the parties. Who is protected is a choice: ``subject``, each
-person; or ``party``, everything that a party has. A person moves little of a party's sum, and needs little noise.
+Each party adds up what its people have, and the run adds up the parties. Who is protected is a choice: ``subject``,
+each person; or ``party``, everything that a party has. A person moves little of a party's sum, and needs little noise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from hubbub.gopa.agreement import Quantity
-from hubbub.gopa.quantities import Fractions, Gradient, Histogram, Measure, Number, Reading, Vector, ratio
+from hubbub.gopa.quantities import LEAST, Fractions, Gradient, Histogram, Measure, Reading, Vector, quotient, spread
 from hubbub.gopa.sensitivity import Sensitivity
 from hubbub.terms import MissingParameter, OutOfRange, WrongShape, whole
 
@@ -30,7 +30,7 @@ class Subjects(Measure):
     Guarantee: with ``unit="subject"``, a run protects each person of an honest party against being replaced; without
     ``sizes``, also against being there or not.
     Because: a person is at most 1 / ``most`` of its party's range, in one coordinate or in as many as the sensitivity
-    says; docs/proofs/gopa.md, "The privacy" [SBR22].
+    says; docs/proofs/gopa.md, "What is averaged" [SBR22].
     Not covered: a person who is in two parties is protected in each of them, not in both together.
     """
 
@@ -40,7 +40,7 @@ class Subjects(Measure):
     unit: Unit = "subject"
 
     def __post_init__(self) -> None:
-        whole(self.most, name="most")
+        whole(self.most, name="most", least=2 if isinstance(self.of, Gradient) else 1)
         if self.unit not in get_args(Unit):
             raise OutOfRange(
                 f"there is no unit {self.unit!r}.", why="A run protects people or parties.", fix='Give "subject".'
@@ -82,7 +82,7 @@ class Subjects(Measure):
         if isinstance(self.of, Histogram):
             return Sensitivity("one-hot", width, share)
         if isinstance(self.of, Gradient):
-            return Sensitivity("norm", width, min(Fraction(1), Fraction(self._reach, self._fine * self.most)))
+            return Sensitivity("norm", width, Fraction(self._reach, self._fine * self.most))
         return Sensitivity("range", width, share)
 
     @property
@@ -120,35 +120,26 @@ class Subjects(Measure):
         return (*self.of.labels, "people per party") if self.counted else self.of.labels
 
     def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> Reading:
-        if isinstance(self.of, Histogram):
-            return self._cells(means, variance)
-        if self.counted and isinstance(self.of, Number):
-            return ratio(self.of, means, variance, label="people per party")
-        low, width = (-self.of.norm, 2 * self.of.norm) if isinstance(self.of, Gradient) else _range(self.of)
-        each = means[-1] if self.counted else Fraction(self._people(places), len(places))
-        offset = Fraction(0) if isinstance(self.of, Gradient) else low
-        below = max(each, Fraction(1, 10**9))
-        values = [float(offset + width * one / below) for one in means[: self._width]]
-        noise, scale = math.sqrt(variance), float(width / below)
-        told = [noise * scale * (math.hypot(1, float(m / below)) if self.counted else 1) for m in means[: self._width]]
+        each, frame, noise = self._each(means, places), self.of.frame, math.sqrt(variance)
+        above = means[: self._width]
+        values = [quotient(one, each, frame) for one in above]
+        reach = [spread(noise * self._factor(float(one / each)), each, frame) for one in above]
         more = ((float(each),), (noise,)) if self.counted else ((), ())
-        return Reading(self.labels, (*values, *more[0]), (*told, *more[1]))
+        return Reading(self.labels, (*values, *more[0]), (*reach, *more[1]))
 
-    def _people(self, places: Sequence[int]) -> int:
-        assert self.sizes is not None
-        return sum(self.sizes[place] for place in places)
+    def _each(self, means: Fractions, places: Sequence[int]) -> Fraction:
+        """How many people a party has: in truth, by the run's count, or by all cells together."""
+        if self.sizes is not None:
+            return Fraction(sum(self.sizes[place] for place in places), len(places))
+        return max(means[-1] if self.counted else sum(means, Fraction(0)), LEAST)
 
-    def _cells(self, means: Fractions, variance: float) -> Reading:
-        """The shares of the cells among all people; their number is public or the sum of the cells."""
-        total = max(sum(means, Fraction(0)), Fraction(1, 10**9))
-        noise = math.sqrt(variance) / float(total)
-        shares = [float(one / total) for one in means]
-        spread = tuple(noise * math.sqrt(max(0.0, 1 - 2 * s + len(shares) * s * s)) for s in shares)
-        return Reading(self.labels, tuple(shares), spread)
-
-
-def _range(of: Vector) -> tuple[Fraction, Fraction]:
-    return of.lower, of.upper - of.lower
+    def _factor(self, share: float) -> float:
+        """What a noisy number of people adds to the noise of one sum, as a factor: the one of sum - share * number."""
+        if self.sizes is not None:
+            return 1.0
+        if self.counted:
+            return math.hypot(1, share)
+        return math.sqrt((1 - share) ** 2 + (self._width - 1) * share**2)
 
 
 def _root(count: int) -> int:

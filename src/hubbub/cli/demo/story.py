@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hubbub.cli.demo import attacked, book, budget, choice, leak, local, meaning, model, private, sql
+from hubbub.cli.demo import attacked, book, budget, choice, gopa, leak, local, meaning, model, private, sql
 from hubbub.cli.demo.hospital import Hospital, open_hospital
 from hubbub.explain.leaflet import Json, Leaflet, Section
 
@@ -46,6 +46,7 @@ def tell() -> Demo:
         local.chapter,
         attacked.chapter,
         model.chapter,
+        gopa.chapter,
     ]
     return Demo(tuple(chapter(hospital) for chapter in chapters))
 

@@ -1,0 +1,83 @@
+"""The adapter for Flower: in Flower's own environment if the benches have made one, and what it refuses without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from hubbub.gopa.agreement import Agreement
+from hubbub.gopa.averaging import among
+from hubbub.gopa.flower import Workflow
+from hubbub.gopa.flower_client import _Limits
+from hubbub.gopa.quantities import Gradient, Vector
+from hubbub.terms import MissingExtra, OutOfRange
+
+ROOT = Path(__file__).parents[2]
+PLACE = Path(tempfile.gettempdir(), "hubbub-bench", "environments", "flwr")
+
+
+def agreement(of: Gradient | Vector | None = None, **more: float) -> Agreement:
+    asked = {"epsilon": 20, "delta": 1e-2, "honest": 0.8, "dropouts": 0} | more
+    measure = of or Gradient(2, norm=1)
+    return among(measure.plan(5, **asked), measure).agreement
+
+
+def limits(agreed: Agreement) -> _Limits:
+    known = {one.name: one.key for one in agreed.roster}
+    return _Limits(known, epsilon=Fraction(20), delta=Fraction(1, 100), norm=1, honest=0.8)
+
+
+def test_a_client_takes_part_in_what_it_knows() -> None:
+    agreed = agreement()
+    assert limits(agreed).check(agreed, 2) == Gradient(2, norm=1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: agreement(epsilon=21),
+        lambda: agreement(delta=0.02),
+        lambda: agreement(honest=1.0),
+        lambda: agreement(Gradient(2, norm=2)),
+        lambda: agreement(Gradient(3, norm=1)),
+        lambda: agreement(Vector(2)),
+    ],
+)
+def test_a_client_takes_no_part_in_anything_weaker_or_else(other: Callable[[], Agreement]) -> None:
+    agreed = other()
+    with pytest.raises(OutOfRange, match="takes no part"):
+        limits(agreed).check(agreed, 2)
+
+
+def test_a_client_takes_no_part_with_strangers() -> None:
+    agreed = agreement()
+    fewer = replace(limits(agreed), known={one.name: one.key for one in agreed.roster[1:]})
+    with pytest.raises(OutOfRange, match="takes no part"):
+        fewer.check(agreed, 2)
+
+
+def test_without_flower_the_adapter_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "flwr.app", None)
+    with pytest.raises(MissingExtra, match="flwr"):
+        Workflow(norm=1, epsilon=1, delta=1e-6)(None, None)
+
+
+@pytest.mark.skipif(
+    not (PLACE / "ready.json").exists(), reason="Flower lives in an environment of its own: python -m bench.peers"
+)
+def test_a_round_of_flower_moves_the_model_by_the_noisy_mean() -> None:
+    command = [str(PLACE / "bin" / "python"), str(ROOT / "bench" / "gopa_flower_peer.py"), "gopa", "20", "1"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    told = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("TOLD "))[5:])
+    assert abs(told["model"][0] - 0.2) < 6 * told["std_dev"]
+    assert told["parties"] == 19  # one fell silent after its shares
