@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-AREAS = ["noise", "accounting", "ledger", "sql", "local", "attacks", "audit", "learn"]
+AREAS = ["noise", "accounting", "ledger", "sql", "local", "attacks", "audit", "learn", "gopa", "publish"]
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -1,7 +1,10 @@
 """Synthetic Adult at epsilon 1, delta 1e-9: pairs, a classifier trained on it, processor time; beside peers.
 
-Adult as it is usually coded for this purpose: 14 columns, 38,842 rows to learn from and 10,000 to test on. The budget
-splits of ``mst`` and ``aim`` were set on these rows to learn from.
+Adult as it is usually coded for this purpose: 14 columns, 38,842 rows to learn from and 10,000 to test on, by a random
+split. The constants of ``mst`` and ``aim`` (how the budget is split, how many rounds, how fast a round's part grows)
+were chosen on another split of the same 48,842 rows, and the figures on that split's rows to test on were looked at as
+well. The split here was drawn after that, and no constant was changed for what it showed. It is still the same people:
+most of its rows to test on were among the rows to learn from when the constants were chosen.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from hubbub.publish import Categorical, Numeric, synthesize
 
 EPSILON, DELTA = 1, 1e-9
 TEST = 10_000
+SPLIT = 48_842  # the seed of the split: not the one on which the constants were chosen
 SECONDS = 1800  # of wall time, for a peer
 TARGETS = {"pairs": 0.060, "auc": 0.82, "mst": 30.0, "aim": 600.0}
 
@@ -70,7 +74,7 @@ def adult() -> tuple[pyarrow.Table, pyarrow.Table]:
     rows: list[list[int]] = []
     for part in ("train", "test"):
         rows += [[column.code(line[column.place]) for column in COLUMNS] for line in persons_of(part)]
-    codes = np.array(rows)[np.random.default_rng(0).permutation(len(rows))]
+    codes = np.array(rows)[np.random.default_rng(SPLIT).permutation(len(rows))]
     return _table(codes[TEST:]), _table(codes[:TEST])
 
 

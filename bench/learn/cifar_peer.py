@@ -14,8 +14,8 @@ from PIL import Image
 def main() -> None:
     """Decode every image."""
     data = np.load(sys.argv[1])
-    ends = data["offset"].tolist()
-    pictures = [data["jpeg"][a:b].tobytes() for a, b in itertools.pairwise(ends)]
+    ends, jpeg = data["offset"].tolist(), data["jpeg"]
+    pictures = [jpeg[a:b].tobytes() for a, b in itertools.pairwise(ends)]
     pixels = np.stack([np.asarray(Image.open(io.BytesIO(one)).convert("RGB")) for one in pictures])
     with Path(sys.argv[2]).open("wb") as file:
         np.save(file, pixels)

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bench.learn.opacus import opacus_times
 from bench.learn.opacus_peer import BATCH, convolutional, images, plain
+from bench.learn.opacus_times import opacus_times
 from bench.rows import Row, side_by_side
 from hubbub.learn.engine import noises, noisy
 from hubbub.learn.networks import PrivateTrainer

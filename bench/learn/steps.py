@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from bench.learn.opacus import opacus_times
+from bench.learn.opacus_times import opacus_times
 from bench.rows import Row, side_by_side
 from hubbub.learn.engine import Descent, train
 from hubbub.learn.network import Examples, Floats, Network

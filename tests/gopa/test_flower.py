@@ -75,7 +75,7 @@ def test_without_flower_the_adapter_says_what_is_missing(monkeypatch: pytest.Mon
     not (PLACE / "ready.json").exists(), reason="Flower lives in an environment of its own: python -m bench.peers"
 )
 def test_a_round_of_flower_moves_the_model_by_the_noisy_mean() -> None:
-    command = [str(PLACE / "bin" / "python"), str(ROOT / "bench" / "gopa_flower_peer.py"), "gopa", "20", "1"]
+    command = [str(PLACE / "bin" / "python"), str(ROOT / "bench" / "gopa" / "flower_peer.py"), "gopa", "20", "1"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     told = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("TOLD "))[5:])

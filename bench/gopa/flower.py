@@ -22,7 +22,7 @@ GOPA = (
     "named; signed keys; masks of 256-bit seeds (ChaCha20); certificate"
 )
 SECONDS = 900
-_PEER = Path(__file__).with_name("gopa_flower_peer.py")
+_PEER = Path(__file__).with_name("flower_peer.py")
 _SOURCES = Path(__file__).parents[1] / "src"
 
 

@@ -32,7 +32,7 @@ HONEST, DROPOUTS = 0.8, 0.05
 SECONDS = 60.0
 MESSAGES, BYTES = 10, 20_000
 LEAVE_IN = ("nonce", "share", "cut", "reveal", "confirm")  # where parties are lost, in turns
-PATIENCE = 2.0
+PATIENCE = 1.5  # seconds that each of these phases waits for them
 
 
 @dataclass(frozen=True)
