@@ -18,6 +18,7 @@ from hubbub.cli import _build, main
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "cli-ledger.md").read_text(encoding="utf-8")
 FIT_PAGE = (DOCS / "cli-fit.md").read_text(encoding="utf-8")
+PUBLISH_PAGE = (DOCS / "cli-publish.md").read_text(encoding="utf-8")
 SQL_PAGE = (DOCS / "cli-sql.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SECOND_PLACE = "/mnt/other-disk/hubbub"  # as the page calls it
@@ -70,8 +71,13 @@ def run(line: str) -> str:
 
 @pytest.mark.parametrize(
     ("page", "changing", "least"),
-    [(PAGE, CHANGING, 20), (SQL_PAGE, CHANGING | NOISY, 14), (FIT_PAGE, CHANGING | TRAINED, 2)],
-    ids=["ledger", "sql", "fit"],
+    [
+        (PAGE, CHANGING, 20),
+        (SQL_PAGE, CHANGING | NOISY, 14),
+        (FIT_PAGE, CHANGING | TRAINED, 2),
+        (PUBLISH_PAGE, CHANGING, 2),
+    ],
+    ids=["ledger", "sql", "fit", "publish"],
 )
 def test_the_commands_print_what_the_page_shows(
     page: str, changing: Mapping[str, str], least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -160,6 +166,8 @@ def test_every_command_has_json() -> None:
         ("collect", "cli-collect.md"),
         ("fit", "cli-fit.md"),
         ("predict", "cli-fit.md"),
+        ("publish", "cli-publish.md"),
+        ("gopa", "cli-gopa.md"),
     ],
 )
 def test_the_other_pages_name_every_option_of_their_command(command: str, page: str) -> None:
@@ -168,5 +176,5 @@ def test_the_other_pages_name_every_option_of_their_command(command: str, page: 
     text = (DOCS / page).read_text(encoding="utf-8")
     assert found
     assert [pair for pair in found if pair[1] != "--help" and not re.search(rf"`{pair[1]}\b", text)] == []
-    servers = {"hubbub collect serve", "hubbub collect shuffle"}  # they run until they are stopped, and print no data
+    servers = {"hubbub collect serve", "hubbub collect shuffle", "hubbub gopa board"}  # they run until they are stopped
     assert {name for name, _ in found} - servers == {name for name, option in found if option == "--json"}

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.cli.demo import attacked, book, gopa, local, model, sql
+from hubbub.cli.demo import attacked, book, gopa, local, model, published, sql
 from hubbub.cli.demo.hospital import BILL, open_hospital
 from hubbub.cli.demo.leak import QUESTIONS
 from hubbub.cli.demo.story import tell
@@ -31,7 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_demo_tells_its_chapters_in_order() -> None:
     told = run().stdout
-    places = [told.index(f"\n{n}. ") for n in range(1, 12)]
+    places = [told.index(f"\n{n}. ") for n in range(1, 13)]
     assert places == sorted(places)
     assert "So Bill has flu" in told
 
@@ -216,3 +216,11 @@ def test_without_the_extra_the_chapter_says_what_it_needs(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(gopa, "run", missing)
     assert "pip install 'hubbub[gopa]'" in gopa.chapter(open_hospital()).paragraphs[0]
+
+
+def test_a_table_made_alike_exposes_people_and_made_up_rows_are_near_real_ones() -> None:
+    told = published.run()
+    assert told.named[published.RAW].share > 0.2 and told.named[published.ALIKE].matched == 0
+    assert told.exposed[published.RAW].exposed > told.exposed[published.ALIKE].exposed > 0
+    real, independent = (scores["tvd2_mean"] for scores in told.worth.baselines)
+    assert told.worth[published.MADE_UP]["tvd2_mean"] < (real + independent) / 2

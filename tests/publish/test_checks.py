@@ -19,6 +19,7 @@ from hubbub.publish import (
     Hierarchy,
     Intervals,
     KAnonymity,
+    Model,
     RecursiveL,
     TCloseness,
     check,
@@ -108,6 +109,20 @@ def test_the_salaries_of_the_paper() -> None:
         assert check(wards([inside, rest]), quasi_identifiers=["ward"], models=[alone]).broken == (alone,)
 
 
+@pytest.mark.parametrize("model", [DistinctL(2, "ill"), EntropyL(1.5, "ill"), RecursiveL(3, 2, "ill")], ids=str)
+def test_a_missing_value_makes_no_class_diverse(model: Model) -> None:
+    """Of flu, flu and missing, everybody whose illness is known has flu."""
+
+    def holds(*secrets: list[object]) -> bool:
+        return check(wards(list(secrets)), quasi_identifiers=["ward"], models=[model]).holds
+
+    mixed: list[object] = ["flu", "hay", None]
+    assert holds(mixed, mixed)
+    assert not holds(mixed, ["flu", "flu", None])
+    assert not holds(mixed, [None, None, None])  # no value, so not two
+    assert not holds([None, None], ["flu", "flu"])
+
+
 @settings(max_examples=80, deadline=None)
 @given(classes_of(["a", "b", "c", "d"]), st.integers(2, 4), st.sampled_from([0.5, 1, 2.0, 3]))
 def test_diversity_is_as_defined(secrets: list[list[object]], l: int, c: float) -> None:  # noqa: E741
@@ -146,8 +161,8 @@ def test_the_lectures_class_with_one_illness_is_anonymous_and_not_diverse() -> N
     assert found.to_json()["measures"][0]["recursive_c"] is None  # type: ignore[index,call-overload]
 
 
-def test_missing_values_are_values_of_their_own_wherever_they_are() -> None:
-    table = pa.table({"age": [1, 1, None, None, None], "ill": ["flu", None, None, "flu", "flu"]})
+def test_missing_values_of_quasi_identifiers_are_values_of_their_own() -> None:
+    table = pa.table({"age": [1, 1, None, None, None], "ill": ["flu", "hay", None, "flu", "gout"]})
     found = check(table, quasi_identifiers=["age"], sensitive="ill")
     assert (found.k, found.number, found.measures[0].distinct_l) == (2, 2, 2)
     assert check(pa.table({"age": [1, 1, None]}), quasi_identifiers=["age"]).k == 1

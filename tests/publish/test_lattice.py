@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from math import inf
 
@@ -123,6 +124,38 @@ def test_what_is_published_fulfils_the_models_and_suppresses_no_more_than_allowe
     assert made.metrics.suppressed == 600 - made.table.num_rows <= share * 600
     assert made.table["ill"].equals(table["ill"].take(pa.array(made.kept)))
     assert np.bincount(made.classes).size == check(made.table, quasi_identifiers=QI).number
+
+
+NULLS = {
+    "nan and null": pa.array([float("nan")] * 2 + [None] + [1.0] * 5),
+    "null and the word for it": pa.array([None] * 2 + ["(missing)"] + ["a"] * 5),
+    "two zeros": pa.array([0.0] * 2 + [-0.0] + [1.0] * 5),
+    "stars": pa.array(["*"] * 2 + ["b"] + ["a"] * 5),
+    "a dictionary that names a value twice": pa.DictionaryArray.from_arrays(
+        pa.array([0, 0, 1, 2, 2, 2, 2, 2]), pa.array(["b", "b", "a"])
+    ),
+    "no value at all": pa.array([None] * 8),
+    "views": pa.array(["b"] * 3 + ["a"] * 5, pa.string_view()),
+    "halves": pa.array(np.array([2] * 3 + [1] * 5, np.float16)),
+}
+
+
+@pytest.mark.parametrize("suppression", [0, 0.4])
+@pytest.mark.parametrize("case", NULLS)
+def test_the_table_is_k_anonymous_as_it_is_published(case: str, suppression: float) -> None:
+    made = full_domain(pa.table({"a": NULLS[case]}), quasi_identifiers=["a"], k=3, suppression=suppression)
+    written = Counter(map(repr, made.table["a"].to_pylist()))
+    assert made.k == min(written.values()) == check(made.table, quasi_identifiers=["a"]).k >= 3
+    assert len(written) == made.metrics.classes
+
+
+def test_a_sensitive_value_is_not_a_number_or_missing_but_not_both() -> None:
+    """Classes of NaN and of null look alike to the distance, so they must look alike to the reader."""
+    ill = pa.array([float("nan"), float("nan"), None, None])
+    made = full_domain(
+        pa.table({"a": [1, 1, 2, 2], "ill": ill}), quasi_identifiers=["a"], models=[TCloseness(0, "ill")]
+    )
+    assert made.table["ill"].null_count == 4
 
 
 def test_every_row_of_a_column_is_at_the_same_level() -> None:

@@ -102,8 +102,10 @@ def test_zeros_that_leave_nothing_are_refused() -> None:
     private = pyarrow.table({"a": ["x"] * 50, "b": ["u"] * 50})
     domain = {"a": Categorical(["x", "y"], other="x"), "b": Categorical(["u", "v"], other="u")}
     rule = [{"a": ["x", "y"], "b": ["u", "v"]}]
-    with pytest.raises(OutOfRange):
-        synthesize(private, epsilon=1, delta=1e-6, domain=domain, impossible=rule, method="mst").table  # noqa: B018
+    with pytest.raises(OutOfRange, match="no combination"):
+        synthesize(
+            private, epsilon=1, delta=1e-6, domain=domain, impossible=rule, method="mst", account="never looked at"
+        )
 
 
 # ---------------------------------------------------------------- units
@@ -117,6 +119,23 @@ def test_a_person_with_many_rows_counts_with_few() -> None:
     assert pc.sum(pc.equal(made.table["ward"], "north")).as_py() < 50
     assert "At most 2 rows of one person count." in made.guarantee.words()
     assert set(made.table.column_names) == {"who", "ward"}
+
+
+@pytest.mark.parametrize("method", ["marginals", "mst"])
+def test_rows_of_people_may_be_stored_in_any_way(method: str) -> None:
+    """Views of strings, and dictionaries that differ from chunk to chunk and name the same person twice."""
+    twice = pyarrow.DictionaryArray.from_arrays(
+        pyarrow.array([0, 1] * 500, pyarrow.int32()), pyarrow.array(["ann", "ann"])
+    )
+    others = pyarrow.array([f"{i}" for i in range(1000)]).dictionary_encode()
+    ward = pyarrow.array(["north"] * 1000 + ["south"] * 1000, pyarrow.string_view())
+    cost = pyarrow.array([*["1"] * 1999, "no number"], pyarrow.string_view())
+    table = pyarrow.table({"who": pyarrow.chunked_array([twice, others]), "ward": ward, "cost": cost})
+    domain = {"ward": Categorical(["north", "south"]), "cost": Numeric(lower=0, upper=9, bins=2)}
+    told: dict[str, Any] = {"epsilon": 5, "delta": 1e-6, "domain": domain, "method": method}
+    made = synthesize(table, unit="who", max_rows_per_unit=2, **told).table
+    assert pc.sum(pc.equal(made["ward"], "north")).as_py() < 50
+    assert made.num_rows > 900
 
 
 # ---------------------------------------------------------------- engines
@@ -215,14 +234,15 @@ def test_families_that_do_not_fit_together_are_refused(changed: dict[str, Any], 
 
 
 @pytest.mark.skipif(not ADULT.exists(), reason="Adult is not shipped with the project")
-def test_adult_keeps_its_pairs() -> None:
-    from bench.publish_synthetic import adult, domain, mean_pair_distance
+def test_adult_keeps_its_pairs(soak: int) -> None:
+    from bench.publish.synthetic import adult, domain, mean_pair_distance
 
     train, _ = adult()
     far = {
         method: mean_pair_distance(
             train, synthesize(train, epsilon=1, delta=1e-9, domain=domain(), method=method).table
         )
-        for method in ("marginals", "mst", "aim")
+        for method in ("marginals", "mst", *(["aim"] if soak > 1 else []))
     }
-    assert far["aim"] < far["mst"] < 0.060 < far["marginals"]
+    assert far["mst"] < 0.060 < far["marginals"]
+    assert far.get("aim", 0.0) < far["mst"]

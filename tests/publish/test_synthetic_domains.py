@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.publish import Categorical, Date, Key, Numeric, synthesize
+from hubbub.publish import Categorical, Date, Key, Numeric, marginals, synthesize
 from hubbub.publish.synthetic.coding import Labels, Scale, coding_of
 from hubbub.publish.synthetic.domains import domain_for, equal_edges
 from hubbub.terms import EmptyInput, HubbubError, MissingParameter, NotANumber, OutOfRange, ReversedBounds, TooLarge
@@ -108,6 +108,12 @@ def test_without_any_domain_each_is_found_by_its_type() -> None:
         (lambda: Categorical([]), EmptyInput),
         (lambda: Categorical(["a", "a"]), EmptyInput),
         (lambda: Categorical("secret"), OutOfRange),
+        (lambda: Categorical([1, 2], other="rest"), OutOfRange),
+        (lambda: Categorical(["a", 2]), OutOfRange),
+        (lambda: Categorical([True, "no"]), OutOfRange),
+        (lambda: Categorical([2**70]), OutOfRange),
+        (lambda: Categorical([object()]), OutOfRange),
+        (lambda: Categorical("private", other=5), OutOfRange),
         (lambda: Date(lower="2025-02-30", upper="2025-03-01"), NotANumber),
         (lambda: Date(lower="2025-03-02", upper="2025-03-01"), ReversedBounds),
     ],
@@ -129,6 +135,29 @@ def test_declarations_that_make_no_sense_are_refused(make: Any, error: type[Hubb
 def test_domains_that_do_not_fit_the_table_are_refused(domain: Any, error: type[HubbubError]) -> None:
     with pytest.raises(error):
         synthesize(people(10), epsilon=1, delta=1e-6, domain=domain)
+
+
+@pytest.mark.parametrize(
+    "column", [Categorical([1, 2.5], other=0), Categorical([datetime.date(2025, 1, 1)]), Categorical("private", "rest")]
+)
+def test_values_that_fit_together_are_written_together(column: Categorical) -> None:
+    coding = Labels(("a",) if column.is_private else tuple(column.values), column.other)
+    assert len(coding.decode(np.array([0, coding.cells - 1]), np.random.default_rng(0))) == 2
+
+
+def test_two_columns_of_one_name_and_a_unit_of_lists_are_refused() -> None:
+    told: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "account": "never looked at"}
+    twice = pyarrow.Table.from_arrays([pyarrow.array(["f"]), pyarrow.array(["m"])], names=["sex", "sex"])
+    lists = pyarrow.table({"who": [[1], [2]], "sex": ["f", "m"]})
+    domain = {"sex": DOMAIN["sex"]}
+    with pytest.raises(OutOfRange, match="same name"):
+        synthesize(twice, domain=domain, **told)
+    with pytest.raises(OutOfRange, match="same name"):
+        marginals(twice, of=[["sex"]], domain=domain, **told)
+    with pytest.raises(OutOfRange, match="list"):
+        synthesize(lists, domain=domain, unit="who", max_rows_per_unit=1, **told)
+    with pytest.raises(OutOfRange, match="list"):
+        marginals(lists, of=[["sex"]], domain=domain, unit="who", max_rows_per_unit=1, **told)
 
 
 def test_values_of_a_type_without_cells_are_refused() -> None:

@@ -27,9 +27,8 @@ def predict(
     """Predict for each row of a file, in its order, as CSV. Predictions about private rows are private."""
     from hubbub.cli.fitting.rows import public_cells
     from hubbub.cli.fitting.writing import card_of
-    from hubbub.learn import load
 
-    made = load(model)
+    made = _table_model(model)
     if card:
         output.leaflet(card_of(made), as_json=as_json, svg=None, html=None)
         return
@@ -40,6 +39,21 @@ def predict(
         output.document({"kind": "predictions", "target": made.target.name, "rows": rows})
     else:
         output.data(_csv(rows))
+
+
+def _table_model(file: Path) -> TableModel:
+    from hubbub.learn import load
+    from hubbub.learn.table_models import TableModel
+    from hubbub.terms import Unreadable
+
+    made = load(file)
+    if isinstance(made, TableModel):
+        return made
+    raise Unreadable(
+        f"{file.name} holds an estimator that reads arrays, and no model of a table.",
+        why="It does not say how the cells of a file become numbers.",
+        fix="Use it in Python with hubbub.learn.load, or make a model with `hubbub fit --out`.",
+    )
 
 
 def _predicted(made: TableModel, cells: Cells, *, chances: bool) -> list[dict[str, Any]]:

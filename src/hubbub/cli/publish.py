@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +11,7 @@ import typer
 from hubbub.cli import output, values
 from hubbub.cli.connections import Analyst, Project
 from hubbub.cli.declared import Compared, MaxRows
-from hubbub.cli.ledgers import LEDGER, AsJson, decider, opened
+from hubbub.cli.ledgers import LEDGER, AsJson
 
 if TYPE_CHECKING:
     import pyarrow
@@ -21,9 +19,8 @@ if TYPE_CHECKING:
     from hubbub.cli.publishing.methods import Made
     from hubbub.cli.publishing.order import Order
     from hubbub.cli.publishing.report import Publication
+    from hubbub.cli.publishing.yardstick import Yardstick
     from hubbub.ledger import Account
-    from hubbub.publish import Comparison
-    from hubbub.terms import Event
 
 METHODS = ("aim", "mst", "marginals", "tables", "mondrian", "full-domain")
 _ALL = "all"
@@ -101,6 +98,10 @@ def publish(
     ] = None,
     project: Project = "default",
     analyst: Analyst = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", help="Name and version of the rows: the same again is free.", metavar="NAME"),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write the table (.csv, .parquet), or a folder of them.", metavar="PLACE"),
@@ -113,10 +114,12 @@ def publish(
     """Publish a table: anonymised, as noisy counts, or as made-up rows; and tell what each is worth.
 
     With several methods the same table is published in each way, and they stand side by side. Methods that are
-    differentially private are charged, each by itself, before a row is read. Prints the report.
+    differentially private are charged, each by itself, before anything is counted. Prints the report.
     """
     from hubbub.cli.publishing import files
-    from hubbub.cli.publishing.order import Method, Order
+    from hubbub.cli.publishing.order import Method, Order, checked
+    from hubbub.cli.publishing.paying import account_for, check_affordable
+    from hubbub.cli.publishing.yardstick import Yardstick
     from hubbub.publish import read_hierarchies
 
     chosen = [Method(name) for name in _methods(method)]
@@ -125,7 +128,7 @@ def publish(
         raise typer.BadParameter("say where the table goes.", param_hint="--out")
     if holdout is not None and measure is not None:
         raise typer.BadParameter("compare with public rows (--holdout) or with private ones (--measure), not both.")
-    files.check_places(out, report, several=several)
+    files.check_places(source, out, report, several=several)
     order = Order(
         methods=sorted(chosen, key=lambda each: each.is_private),  # what costs nothing may still refuse
         epsilon=_number(epsilon, "--epsilon"),
@@ -146,14 +149,15 @@ def publish(
         unit=unit,
         max_rows=max_rows,
         neighbours="add-remove" if neighbours is None else neighbours.value,
+        dataset=dataset,
     )
-    private, public = _read(source, order, _list(columns)), _holdout(holdout, order)
-    with _account(order, measure, at, population, project, analyst) as account:
-        told = _published(
-            source, private, public, order, account, _number(measure, "--measure"), target or sensitive, attack
-        )
-    if out is not None:
-        files.write(told.made, out, several=several)
+    private = _read(source, order, _list(columns))
+    order = order.about_columns(private.column_names) if columns else order
+    yardstick = Yardstick(_holdout(holdout, order), _number(measure, "--measure"), target or sensitive)
+    with account_for(order, measure, at, population, project, analyst) as account:
+        check_affordable([*checked(order, private.schema), *yardstick.checked(order, private.schema)], account, order)
+        _told_price(order)
+        told = _published(source, private, order, yardstick, account, out=out, attack=attack)
     _tell(told, report, as_json=as_json)
 
 
@@ -206,46 +210,24 @@ def _holdout(place: Path | None, order: Order) -> pyarrow.Table | None:
 # ---------------------------------------------------------------- doing it
 
 
-@contextmanager
-def _account(
-    order: Order, measure: str | None, at: str | None, population: str | None, project: str, analyst: str | None
-) -> Iterator[Account | None]:
-    """The account that pays, if a ledger is named and something costs."""
-    from hubbub.ledger import Account
-
-    where = at or os.environ.get(LEDGER)
-    if not any(method.is_private for method in order.methods) and measure is None:
-        yield None
-        return
-    if where is None:
-        output.talk(f"No --ledger and no {LEDGER}: charged to no ledger.")
-        yield None
-        return
-    with opened(where, None) as ledger:
-        named = population or Account.of(ledger).population
-        yield Account(ledger=ledger, population=named, project=project, analyst=analyst or decider(None))
-
-
 def _published(
     source: str,
     private: pyarrow.Table,
-    public: pyarrow.Table | None,
     order: Order,
+    yardstick: Yardstick,
     account: Account | None,
-    measure: Any,
-    target: str | None,
+    *,
+    out: Path | None,
     attack: bool,
 ) -> Publication:
-    """Check everything, publish in each way, compare, attack."""
+    """Publish in each way and write at once what was paid for; then compare and attack."""
     from hubbub.cli.fitting.progress import shown
+    from hubbub.cli.publishing import files
     from hubbub.cli.publishing.attacked import all_attempts
     from hubbub.cli.publishing.methods import make
-    from hubbub.cli.publishing.order import checked
     from hubbub.cli.publishing.report import Publication
     from hubbub.learn.fits import Watcher
 
-    _affordable(checked(order, private.schema), account)
-    _told_price(order)
     made: list[Made] = []
     with shown("publishing") as watch:
         if isinstance(watch, Watcher):
@@ -253,21 +235,13 @@ def _published(
         for done, method in enumerate(order.methods):
             watch(done)
             made.append(make(method, private, order, account))
+            if out is not None:
+                files.write(made[-1], out / made[-1].name if len(order.methods) > 1 else out)
         watch(len(made))
-        compared = _compared(made, private, public, order, account, measure, target)
+        compared = yardstick.compared(made, private, order, account)
         watch(len(made) + 1)
-        attempts = tuple(all_attempts(made, private, order, public)) if attack else ()
+        attempts = tuple(all_attempts(made, private, order, yardstick.public)) if attack else ()
     return Publication(Path(source).name, tuple(made), compared, attempts)
-
-
-def _affordable(events: Sequence[Event], account: Account | None) -> None:
-    """Refuse now what all methods together cannot pay."""
-    from hubbub.cli.publishing.order import together
-    from hubbub.ledger import fingerprint
-
-    event = together(events)
-    if account is not None and event is not None:
-        account.ledger.preview(account.request(event, fingerprint=fingerprint(kind="publication"), size=1))
 
 
 def _told_price(order: Order) -> None:
@@ -276,34 +250,6 @@ def _told_price(order: Order) -> None:
         output.talk(f"{count} private methods, each for epsilon = {order.epsilon}, delta = {order.delta}: they add up.")
     if count and not order.unit:
         output.talk("Each row is protected by itself. If a person may have several rows, name the column: --unit.")
-
-
-def _compared(
-    made: Sequence[Made],
-    private: pyarrow.Table,
-    public: pyarrow.Table | None,
-    order: Order,
-    account: Account | None,
-    measure: Any,
-    target: str | None,
-) -> Comparison | None:
-    """On public rows for free, on private ones for a price; without both, not at all."""
-    from hubbub.publish import compare
-
-    if public is None and measure is None:
-        return None
-    tables = {each.name: each.result for each in made}
-    asked: dict[str, Any] = {"domain": order.declared, "hierarchies": order.hierarchies}
-    if public is not None:
-        return compare(tables, holdout=public, target=_predictable(target, order), **asked)
-    price = order.shared() | {"epsilon": measure, "account": account, "about_rows": order.about}
-    return compare(tables, private=private, **price, **asked)
-
-
-def _predictable(target: str | None, order: Order) -> str | None:
-    from hubbub.publish import Categorical
-
-    return target if isinstance((order.declared or {}).get(target or ""), Categorical) else None
 
 
 def _tell(told: Publication, report: Path | None, *, as_json: bool) -> None:

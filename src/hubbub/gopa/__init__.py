@@ -32,6 +32,12 @@ The protocol (state machines without input and output: one code for simulator, t
 - ``verify(log)``: the ``Certificate`` of a run, checked offline; ``Fault``: every reason for a refusal
 - ``together.run``: a whole run in one process, with dropouts and cheats
 
+The network around it (``hubbub gopa board | party`` on the command line):
+
+- ``Keeper``: a board with its log on disk and a ``Clock``; ``serve`` puts HTTP around it
+- ``Host``: one or many parties against a board, in the same process or over an ``HttpLink``; ``Diary``: what they wrote
+- ``charges.charging``: a reveal is paid for before it leaves; ``Sheet``: a certificate for people
+
 Inside the protocol: ``wire`` and ``bodies`` (messages), ``net`` (picks), ``masks``, ``shares``, ``blame`` (complaints),
 ``chapters``, ``openings`` and ``mending`` (what each phase changes), ``saying`` and ``checking`` (what a party says).
 
@@ -58,17 +64,24 @@ from hubbub.gopa.averaging import Average, average
 from hubbub.gopa.batches import verify_many
 from hubbub.gopa.calibrate import Achieved, Plan, achieved, plan
 from hubbub.gopa.certificate import Certificate, verify
+from hubbub.gopa.clock import Clock
 from hubbub.gopa.compare import Comparison, compare
+from hubbub.gopa.diary import Diary
 from hubbub.gopa.faults import Fault
 from hubbub.gopa.federated import Federated, learn_together
 from hubbub.gopa.graphs import Graph, graph
+from hubbub.gopa.hosting import Host
 from hubbub.gopa.identities import Identity, Member
+from hubbub.gopa.keeper import Keeper
+from hubbub.gopa.link import HttpLink
 from hubbub.gopa.picture import Picture
 from hubbub.gopa.privacy import HonestGraph
 from hubbub.gopa.quantities import Gradient, Histogram, Measure, Number, Vector
 from hubbub.gopa.repeats import delta_over, plan_over
 from hubbub.gopa.sensitivity import Sensitivity
+from hubbub.gopa.service import serve
 from hubbub.gopa.shapes import Shape
+from hubbub.gopa.sheet import Sheet
 from hubbub.gopa.simulate import Simulation, simulate
 from hubbub.gopa.subjects import Subjects
 from hubbub.gopa.transcript import Context, Transcript
@@ -79,15 +92,20 @@ __all__ = [
     "Agreement",
     "Average",
     "Certificate",
+    "Clock",
     "Comparison",
     "Context",
+    "Diary",
     "Fault",
     "Federated",
     "Gradient",
     "Graph",
     "Histogram",
     "HonestGraph",
+    "Host",
+    "HttpLink",
     "Identity",
+    "Keeper",
     "Measure",
     "Member",
     "Number",
@@ -97,6 +115,7 @@ __all__ = [
     "Quantity",
     "Sensitivity",
     "Shape",
+    "Sheet",
     "Simulation",
     "Subjects",
     "Transcript",
@@ -119,6 +138,7 @@ __all__ = [
     "plan_over",
     "public",
     "schnorr",
+    "serve",
     "simulate",
     "squares",
     "theorems",

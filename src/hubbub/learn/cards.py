@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from hubbub.explain import Figure, Leaflet, Section, Table
@@ -52,7 +53,7 @@ class ModelCard(Leaflet):
 
     def markdown(self) -> str:
         """The card as Markdown, for a repository."""
-        return "\n".join([f"# {self.title}\n", *map(_markdown, self.sections())])
+        return "\n".join([f"# {_plain(self.title)}\n", *map(_markdown, self.sections())])
 
     # ------------------------------------------------------------ sections
 
@@ -140,7 +141,7 @@ def _score_json(model: TableModel) -> Mapping[str, Json]:
 
 
 def _markdown(section: Section) -> str:
-    lines = [f"## {section.heading}\n", *(f"{paragraph}\n" for paragraph in section.paragraphs)]
+    lines = [f"## {section.heading}\n", *(f"{_plain(paragraph)}\n" for paragraph in section.paragraphs)]
     if section.table is not None:
         cells = [section.table.header, tuple("---" for _ in section.table.header), *section.table.rows]
         lines += ["| " + " | ".join(_cell(each) for each in row) + " |" for row in cells]
@@ -149,4 +150,9 @@ def _markdown(section: Section) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return _plain(text).replace("|", "\\|").replace("\n", " ")
+
+
+def _plain(text: str) -> str:
+    """Names of columns and classes are not ours, and Markdown may hold HTML."""
+    return escape(text, quote=False)

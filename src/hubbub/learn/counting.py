@@ -1,8 +1,10 @@
-"""``rows="private"``: a noisy count first, and training that is planned for it.
+"""A noisy count first, and training that is planned for it.
 
 How many rows there are decides the sampling rate, the learning rate and the bound on rounding. Where that number is
-private, a small part of epsilon buys a noisy count, and the rest pays for a run that is planned from the count. The
-run's cost follows from its own sampling rate and noise, never from the true number of rows.
+private (``rows="private"``), a small part of epsilon buys a noisy count, and the rest pays for a run that is planned
+from the count. Where it is declared, the rates follow from what was declared, and a far rougher and cheaper count
+bounds the rounding: nobody learns whether the declared number was right. The run's cost follows from its own sampling
+rate and noise, never from the true number of rows.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from hubbub.terms import (
 Price = tuple[Fraction, Fraction]
 
 _SHARE = Fraction(1, 20)  # of epsilon, for the count
+_ROUGH = 8  # with a declared number the count is off by about an eighth of it
 _MARGIN = Fraction(999_999, 1_000_000)  # of epsilon, which a ledger rounds up
 _SELDOM = Fraction(1, 1_000_000)  # of delta: how often there are more rows than the run was planned for
 
@@ -42,27 +45,29 @@ class RowCount:
     most: int
 
     @classmethod
-    def declared(cls, rows: int) -> RowCount:
-        """A declared number must be right within a factor of two."""
+    def public(cls, rows: int) -> RowCount:
+        """A number that counts as public; parts of a table that coins draw may have up to twice what is expected."""
         return cls(rows, 2 * rows)
 
 
-NOMINAL = RowCount.declared(1000)  # what is decided before the count is checked for so many
+_NOMINAL = 1000  # what is decided before the count is checked for so many
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
     """A noisy count of rows, and what it leaves of a price.
 
-    Guarantee: the count is epsilon/20-DP; with whatever is chosen after it and is ``left``-DP, the price holds.
+    Guarantee: the count is epsilon/20-DP, or 8/declared-DP if that is less; with whatever is chosen after it and is
+    ``left``-DP, the price holds.
     Because: one row moves the count by one [DMNS06, Prop. 1]; basic composition holds for mechanisms that are chosen
     by what earlier ones released [DR14, Thm. B.1]. ``docs/proofs/learn.md``.
-    Error: the count is off by about 28/epsilon.
+    Error: the count is off by about 28/epsilon, or declared/6 if that is more.
     """
 
     price: Price
     neighbours: Neighbours
     unit: Unit
+    declared: int | None = None
 
     @property
     def step(self) -> LaplaceNoise:
@@ -78,8 +83,9 @@ class Counting:
 
     @property
     def _share(self) -> Fraction:
-        """What the count costs; nobody needs it more exactly than for an epsilon of 1."""
-        return min(self.price[0] * _SHARE, Fraction(1))
+        """What the count costs; nobody needs it more exactly than for an epsilon of 1, or than what is declared."""
+        enough = Fraction(1) if self.declared is None else Fraction(_ROUGH, self.declared)
+        return min(self.price[0] * _SHARE, enough, Fraction(1))
 
     def draw(self, rows: int, *, rng: noise.Source | None = None) -> int:
         """A noisy count, at least 1."""
@@ -88,7 +94,12 @@ class Counting:
     def rows(self, counted: int) -> RowCount:
         """What to plan for: more rows than ``most`` there are with a probability of a millionth of delta."""
         above = self.step.scale * Fraction(math.log(1 / (self.price[1] * _SELDOM)))
-        return RowCount(counted, counted + math.ceil(above) + 1)
+        return RowCount(self.declared or counted, counted + math.ceil(above) + 1)
+
+    @property
+    def nominal(self) -> RowCount:
+        """What is planned for before a row is counted."""
+        return RowCount.public(self.declared or _NOMINAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +125,7 @@ class Counted:
     @property
     def parts(self) -> Mapping[str, object]:
         """What, beside the event, makes two fits the same: what they would be for a nominal number of rows."""
-        return {**self.nominal.parts, "rows": "private"}
+        return {**self.nominal.parts, "rows": self.counting.declared or "private"}
 
     def planned(self, counted: float) -> Any:
         """The fit for this count."""
@@ -122,19 +133,17 @@ class Counted:
 
 
 def counted(
-    price: Price,
-    neighbours: Neighbours,
-    unit: Unit,
+    counting: Counting,
     caveats: tuple[str, ...],
     *,
     plan: Callable[[RowCount, Price], Any],
-    rest: Callable[[Price], Event | None],
+    rest: Callable[[Any, Price], Event | None],
 ) -> Counted:
     """A fit that counts first. ``rest`` is the event of what follows where no count changes its cost."""
-    counting = Counting(price, neighbours, unit)
-    left = counting.left
-    after = rest(left) or ApproximateStep(
+    price, neighbours, unit, left = counting.price, counting.neighbours, counting.unit, counting.left
+    nominal = plan(counting.nominal, left)
+    after = rest(nominal, left) or ApproximateStep(
         epsilon=left[0], delta=left[1], mechanism="training", neighbours=neighbours, unit=unit
     )
     guarantee = Guarantee(ApproximateDP(*price), unit, neighbours, caveats)
-    return Counted(counting, lambda rows: plan(rows, left), after, plan(NOMINAL, left), guarantee)
+    return Counted(counting, lambda rows: plan(rows, left), after, nominal, guarantee)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from hubbub.learn.charges import Made, account_of, paid
-from hubbub.learn.counting import Counted, Price, RowCount, counted
+from hubbub.learn.counting import Counted, Counting, Price, RowCount, counted
 from hubbub.learn.estimators import Estimator, is_private, price_of
 from hubbub.learn.inputs import shape_of, table_of
 from hubbub.learn.network import Floats
@@ -83,15 +83,14 @@ class PrivateEstimator(Estimator):
 
     def _prepare(self, X: Any, y: Any, account: Account | None) -> Made:
         """All decisions, from parameters and shapes."""
-        rows, columns = shape_of(X)
+        rows, columns = shape_of(X, empty=self.rows is not None)
         if self._counts():
+            declared = None if isinstance(self.rows, str) else whole(self.rows, name="rows")
             return counted(
-                price_of(self),
-                Neighbours.parse(self.neighbours),
-                Unit(self.unit),
+                Counting(price_of(self), Neighbours.parse(self.neighbours), Unit(self.unit), declared),
                 tuple(self._caveats(account)),
                 plan=lambda rows, price: self._plan(columns, y, account, rows, price),
-                rest=lambda price: self._after_count(columns, y, account, price),
+                rest=self._after_count,
             )
         made: Made = self._plan(columns, y, account, self._row_count(rows), price_of(self))
         return made
@@ -101,9 +100,9 @@ class PrivateEstimator(Estimator):
         return is_private(self.rows, name="rows", else_="a whole number", example="rows=10_000")
 
     def _row_count(self, came: int) -> RowCount:
-        return RowCount.declared(came if self.rows is None else whole(self.rows, name="rows"))
+        return RowCount.public(came if self.rows is None else whole(self.rows, name="rows"))
 
-    def _after_count(self, columns: int, y: Any, account: Account | None, price: Price) -> Event | None:
+    def _after_count(self, made: Any, price: Price) -> Event | None:
         """The event of what follows a count, if no count changes its cost; else it is known by its price alone."""
         return None
 
@@ -117,7 +116,8 @@ class PrivateEstimator(Estimator):
     def _keep(self, X: Any, made: Any, values: Floats, receipt: Receipt | None) -> None:
         self._note_names(X)
         if isinstance(made, Counted):
-            self.rows_ = int(values[0])
+            if made.counting.declared is None:
+                self.rows_ = int(values[0])
             self._learned_from(made.planned(values[0]), values[1:])
         else:
             self._learned_from(made, values)
@@ -157,7 +157,7 @@ class PrivateEstimator(Estimator):
     def _known(self, X: Any) -> Floats:
         """The values of X for a fitted model, with the columns that it was fitted on."""
         self._need_fit()
-        (_, columns), name = shape_of(X), type(self).__name__
+        (_, columns), name = shape_of(X, empty=True), type(self).__name__
         if columns != self.n_features_in_:
             raise WrongShape(
                 f"X has {columns} features, but {name} is expecting {self.n_features_in_} features as input.",
@@ -166,12 +166,11 @@ class PrivateEstimator(Estimator):
             )
         return table_of(X)
 
-
-def refuse_more(rows: int, declared: RowCount) -> None:
-    """Refuse far more rows than a plan is for."""
-    if rows > declared.most:
-        raise WrongShape(
-            f"more than twice the {declared.expected} declared rows came.",
-            why="Sums are planned for at most that many.",
-            fix="Declare rows= about as many as there are.",
-        )
+    def _refuse_more(self, rows: int, planned: RowCount) -> None:
+        """Refuse more rows than a plan is for, where their number is public: else a refusal would tell about rows."""
+        if self.rows is None and rows > planned.most:
+            raise WrongShape(
+                f"more than twice the {planned.expected} rows came that were planned for.",
+                why="Sums are planned for at most that many.",
+                fix="Fit again, on more rows.",
+            )

@@ -20,8 +20,8 @@ from hubbub.terms import EmptyInput, NotANumber, OutOfRange, WrongShape
 _LARGEST = 1e300  # a value over the norm counts as at most that
 
 
-def shape_of(x: Any) -> tuple[int, int]:
-    """(rows, columns) of a table, without reading a value where it has a ``shape``."""
+def shape_of(x: Any, *, empty: bool = False) -> tuple[int, int]:
+    """(rows, columns) of a table, without reading a value where it has a ``shape``; without rows only if ``empty``."""
     shape = getattr(x, "shape", None)
     if shape is None:
         shape = np.asarray(x).shape
@@ -31,7 +31,7 @@ def shape_of(x: Any) -> tuple[int, int]:
             why="One row is one person's features, one column is one feature.",
             fix="Give X as a table: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row.",
         )
-    if shape[0] < 1 or shape[1] < 1:
+    if (shape[0] < 1 and not empty) or shape[1] < 1:
         raise EmptyInput(
             f"X has 0 rows or 0 feature(s) (shape=({shape[0]}, {shape[1]})) while a minimum of 1 is required.",
             why="There is nothing to learn from.",
@@ -83,10 +83,12 @@ def _doubles(values: NDArray[Any], *, total: bool) -> Floats:
 
 def numbers_of(values: Any, *, total: bool) -> Floats | None:
     """Values as doubles. If one is no number: None, or, if ``total``, NaN in its place and nothing else changed."""
-    try:
-        return np.array(values, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        return np.vectorize(_number, otypes=[np.float64])(_listed(values, total=True)) if total else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # which would tell that there is an odd value
+        try:
+            return np.array(values, dtype=np.float64, order="C")
+        except Exception:  # an object may raise whatever it likes
+            return np.vectorize(_number, otypes=[np.float64])(_listed(values, total=True)) if total else None
 
 
 def _number(value: Any) -> float:

@@ -174,7 +174,7 @@ class Measured(Wrapper, PrivateEstimator):
         return False
 
     def _row_count(self, came: int) -> RowCount:
-        return RowCount.declared(came) if isinstance(self.rows, str) else super()._row_count(came)
+        return RowCount.public(came) if isinstance(self.rows, str) else super()._row_count(came)
 
     def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Split:
         share = fraction_of(self.share, name="share")

@@ -166,8 +166,8 @@ class Pipeline(Wrapper, PrivateEstimator):
         return tuple(steps)
 
     def _told(self, rows: RowCount) -> int | None:
-        """The number of rows that the steps are told: right within a factor of two also after a noisy count."""
-        return None if self.rows is None else max(rows.expected, -(-rows.most // 2))
+        """The number of rows that the steps are told; none of them fails if it is wrong."""
+        return None if self.rows is None else rows.expected
 
     def _widths(self, columns: int) -> list[int]:
         """How many columns enter each step, from public facts; also a check of every step."""

@@ -87,14 +87,24 @@ def planned(
     return Repeat(sampling.event(step), steps)
 
 
-def in_units(steps: int, size: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit) -> Repeat:
-    """A run of full batches in units of its sensitivity, which may follow from something that is found out later.
+def in_units(
+    sampling: Sampling,
+    steps: int,
+    size: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    neighbours: Neighbours,
+    unit: Unit,
+) -> Repeat:
+    """A run in units of its sensitivity, which may follow from something that is found out later.
 
-    Guarantee: ``plan`` for full batches, so many steps and this price costs what this event costs, for any sensitivity.
-    Because: Gaussian noise costs what its ratio to the sensitivity says [DRS22, Thm. 1], and ``plan`` rounds it up.
+    Guarantee: ``plan`` for this sampling, so many steps and this price costs what this event costs, for any
+    sensitivity.
+    Because: Gaussian noise, sampled or not, costs what its ratio to the sensitivity says [DRS22, Thm. 1], and ``plan``
+    rounds it up.
     """
-    step = _unit_step(multiplier(FullBatch(), steps, epsilon, delta * _MARGIN, neighbours), FullBatch())
-    return Repeat(replace(step, dimension=size, mechanism="clipped-sum", unit=unit), steps)
+    step = _unit_step(multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours), sampling)
+    return Repeat(sampling.event(replace(step, dimension=size, mechanism="clipped-sum", unit=unit)), steps)
 
 
 def most_rows(sampling: Sampling, rows: int, steps: int, delta: Fraction) -> int:

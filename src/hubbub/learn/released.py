@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.counting import Price, RowCount
-from hubbub.learn.fits import PrivateEstimator, Watch, refuse_more
+from hubbub.learn.fits import PrivateEstimator, Watch
 from hubbub.learn.inputs import table_of
 from hubbub.learn.moments import Plan, plan_sums
 from hubbub.learn.network import Floats
@@ -27,9 +27,10 @@ from hubbub.terms import (
     Unit,
     WrongShape,
     exact,
+    whole,
 )
 
-_ANY = RowCount(1 << 28, 1 << 28)  # rows="private": as many as anybody has in memory
+_ANY = 1 << 28  # as many rows as anybody has in memory: sums of more would wrap around, which is no less private
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,9 @@ class SumEstimator(PrivateEstimator):
         return False
 
     def _row_count(self, came: int) -> RowCount:
-        return _ANY if isinstance(self.rows, str) else super()._row_count(came)
+        if self.rows is None:
+            return super()._row_count(came)
+        return RowCount(_ANY if isinstance(self.rows, str) else whole(self.rows, name="rows"), _ANY)
 
     def _released(self, made: Prepared, X: Any, y: Any, watch: Watch) -> Floats:
         return self._release(made, X, y)
@@ -127,9 +130,9 @@ class SumEstimator(PrivateEstimator):
         self._learn(made, values)
 
     def _table(self, X: Any, made: Prepared) -> Floats:
-        """The values of X, of no more rows than were planned for."""
+        """The values of X; where the number of rows is public, of no more than were planned for."""
         table = table_of(X, total=made.total)
-        refuse_more(len(table), made.rows)
+        self._refuse_more(len(table), made.rows)
         return table
 
 

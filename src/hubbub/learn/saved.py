@@ -3,7 +3,7 @@
 A file is a ZIP archive with ``model.json`` and the arrays that it names, each in numpy's ``.npy`` format without
 pickles. The JSON says of each value what it is, from a closed list: plain values, arrays, terms of Hubbub (events,
 guarantees, receipts), a few value classes, and estimators of this package by name. Nothing else can be in a file, and
-an account never is.
+an account never is. A file unpacks to at most 256 MB, of which 16 MB are JSON; more is neither written nor read.
 
     {"hubbub": "model/1", "model": {"estimator": "LogisticRegression", "parameters": {...}, "learned": {...}}}
 """
@@ -33,6 +33,7 @@ from hubbub.terms import (
     Measure,
     NewerFormat,
     Receipt,
+    TooLarge,
     Unit,
     Unreadable,
     WrongShape,
@@ -44,6 +45,9 @@ VERSION = 1
 _HEADER, _JSON = "model/", "model.json"
 _TERMS = (Event, Guarantee, Receipt, Measure, Budget, Unit)
 _LEARNED = re.compile(r"[a-z][a-z0-9_]*_")  # names that fit sets
+_MOST, _MOST_JSON = 1 << 28, 1 << 24  # bytes that a file unpacks to, and those of its JSON
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other ways unpack without limit
+_HUGE = re.compile(r"\s*[-+]?[\d_.]+e[-+]?[\d_]{5,}\s*", re.IGNORECASE)  # a text of few signs and a number of millions
 
 
 def save(model: Any, path: str | Path) -> None:
@@ -63,11 +67,12 @@ def save(model: Any, path: str | Path) -> None:
     if isinstance(model, Estimator):
         model._need_fit()
     arrays: list[np.ndarray[Any, Any]] = []
-    document = {"hubbub": f"{_HEADER}{VERSION}", "model": _encode(model, arrays)}
+    told = json.dumps({"hubbub": f"{_HEADER}{VERSION}", "model": _encode(model, arrays)}, allow_nan=False, indent=1)
+    _refuse_large(len(told), sum(array.nbytes for array in arrays))
     place = Path(path)
     part = place.with_name(place.name + ".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_JSON, json.dumps(document, allow_nan=False, indent=1))
+        archive.writestr(_JSON, told)
         for number, array in enumerate(arrays):
             held = io.BytesIO()
             np.lib.format.write_array(held, array, allow_pickle=False)
@@ -75,20 +80,55 @@ def save(model: Any, path: str | Path) -> None:
     part.replace(place)  # whole or not at all
 
 
+def _refuse_large(words: int, numbers: int) -> None:
+    if words > _MOST_JSON or words + numbers + _MOST_JSON > _MOST:
+        raise TooLarge(
+            "the model is too large for a file.",
+            why="Files unpack to at most 256 MB, so that reading one from others is safe.",
+            fix="Fit with fewer columns or hidden units, or with fewer public rows where the model keeps them.",
+        )
+
+
 def load(path: str | Path) -> Any:
-    """The model in a file that ``save`` or ``hubbub fit`` wrote."""
+    """The estimator or table model in a file that ``save`` or ``hubbub fit`` wrote."""
     place = Path(path)
     try:
         with zipfile.ZipFile(place) as archive:
-            document = json.loads(archive.read(_JSON))
-            version = _version(document, place.name)
-            if version > VERSION:
-                raise _newer(place.name)
-            return _decode(document["model"], lambda number: _array(archive, number))
+            return _model_in(_Members(archive), place.name)
     except HubbubError:
         raise
     except Exception:  # whatever a damaged or foreign file makes of it
         raise _unreadable(place.name) from None
+
+
+class _Members:
+    """The members of an archive, of which no more is unpacked than a model may have."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive, self._left = archive, _MOST
+
+    def read(self, name: str, most: int = _MOST) -> bytes:
+        """One member: never more bytes than it says to have, whatever is packed."""
+        told = self._archive.getinfo(name)
+        if told.file_size > min(most, self._left) or told.compress_type not in _PACKED:
+            raise ValueError(name)
+        self._left -= told.file_size
+        with self._archive.open(told) as member:
+            return member.read(told.file_size)
+
+    def array(self, number: int) -> Any:
+        """The array of that number."""
+        return np.lib.format.read_array(io.BytesIO(self.read(f"{int(number)}.npy")), allow_pickle=False)
+
+
+def _model_in(members: _Members, name: str) -> Any:
+    document = json.loads(members.read(_JSON, _MOST_JSON))
+    if _version(document, name) > VERSION:
+        raise _newer(name)
+    model = _decode(document["model"], members.array)
+    if not isinstance(model, Estimator | _values()["TableModel"]):
+        raise _unreadable(name)
+    return model
 
 
 def _version(document: Any, name: str) -> int:
@@ -96,10 +136,6 @@ def _version(document: Any, name: str) -> int:
     if not told.startswith(_HEADER):
         raise _unreadable(name)
     return int(told.removeprefix(_HEADER))
-
-
-def _array(archive: zipfile.ZipFile, number: int) -> Any:
-    return np.lib.format.read_array(io.BytesIO(archive.read(f"{int(number)}.npy")), allow_pickle=False)
 
 
 # ---------------------------------------------------------------- what may be in a file
@@ -118,7 +154,7 @@ def _estimators() -> dict[str, type[Estimator]]:
 
 @cache
 def _values() -> dict[str, type[Any]]:
-    """Frozen dataclasses without behaviour of their own when they are made."""
+    """Frozen dataclasses that do nothing when they are made but check their fields."""
     from hubbub.learn.boosting import Bins
     from hubbub.learn.measuring import Score
     from hubbub.learn.mlp_regressor import Curve
@@ -203,10 +239,12 @@ def _decoded(told: dict[str, Any], array: Callable[[int], Any]) -> dict[str, Any
 
 
 def _decode_estimator(told: dict[str, Any], array: Callable[[int], Any]) -> Estimator:
+    if told["parameters"].get("account") is not None:
+        raise ValueError("an account")
     made = _estimators()[told["estimator"]](**_decoded(told["parameters"], array))
     for name, value in _decoded(told["learned"], array).items():
         if not _LEARNED.fullmatch(name):
-            raise _unreadable(name)
+            raise ValueError(name)
         setattr(made, name, value)
     return made
 
@@ -217,12 +255,21 @@ def _objects(told: list[Any], array: Callable[[int], Any]) -> Any:
     return made
 
 
+def _small(told: Any) -> Any:
+    """What was told, if no text in it is a number that takes long to write out, as 1e30000000 does."""
+    if isinstance(told, str) and _HUGE.fullmatch(told):
+        raise ValueError("a huge number")
+    for each in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
+        _small(each)
+    return told
+
+
 _READ: dict[str, Callable[[Any, Callable[[int], Any]], Any]] = {
     "array": lambda told, array: array(told),
     "objects": _objects,
     "decimal": lambda told, array: Decimal(told),
-    "fraction": lambda told, array: Fraction(told),
-    "term": lambda told, array: from_json(told),
+    "fraction": lambda told, array: Fraction(_small(told)),
+    "term": lambda told, array: from_json(_small(told)),
     "list": lambda told, array: [_decode(each, array) for each in told],
     "tuple": lambda told, array: tuple(_decode(each, array) for each in told),
     "dict": _decoded,

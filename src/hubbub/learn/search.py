@@ -215,10 +215,13 @@ class PrivateSearch(Wrapper):
         shared = {"neighbours": self.neighbours, "unit": self.unit, "rows": self.rows}
         return [
             stage_of(
-                copy_of(self.estimator, **each), shape_of(X), y, account, epsilon=epsilon, delta=delta, shared=shared
+                copy_of(self.estimator, **each), self._shape(X), y, account, epsilon=epsilon, delta=delta, shared=shared
             )
             for each in self.candidates
         ]
+
+    def _shape(self, X: Any) -> tuple[int, int]:
+        return shape_of(X, empty=self.rows is not None)
 
     def _best(self, stages: list[Stage], trials: Trials, X: Any, y: Any) -> Floats:
         """The number of the best candidate and what its fit released, filled up with zeros to the same size."""
@@ -247,7 +250,7 @@ class PrivateSearch(Wrapper):
         chosen = stages[int(values[0])]
         self.best_params_ = dict(self.candidates[int(values[0])])
         self.best_estimator_ = chosen.keep(X, values[1 : 1 + chosen.size], receipt)
-        self.n_features_in_ = shape_of(X)[1]
+        self.n_features_in_ = self._shape(X)[1]
         self.event_, self.receipt_ = run, receipt
         inner = chosen.made.guarantee
         caveats = (*inner.caveats, "The validation rows count as public.")

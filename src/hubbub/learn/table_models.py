@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.bounded import BUCKETS, private_bounds
+from hubbub.learn.fits import PrivateEstimator
 from hubbub.learn.measuring import Score, public_score
 from hubbub.learn.network import Floats
 from hubbub.learn.released import Design, Prepared, SumEstimator
@@ -30,7 +31,7 @@ from hubbub.learn.tables import (
     words_in,
 )
 from hubbub.ledger import Account
-from hubbub.terms import Event, Guarantee, Receipt
+from hubbub.terms import Event, Guarantee, Receipt, Unreadable
 
 _ZERO = 1e-6  # numbers below it are about zero
 
@@ -82,7 +83,7 @@ class PrivateColumns(Transformer, SumEstimator):
         lower, upper = np.split(values, 2)
         found = list(self.columns)
         for place, low, high in zip(self._unknown(), lower.tolist(), upper.tolist(), strict=True):
-            found[place] = Number(found[place].name, _tidy(low), _tidy(high))
+            found[place] = Number(found[place].name, *_tidy(low, high))
         self.columns_ = tuple(found)
 
     def transform(self, X: Any) -> Floats:
@@ -90,9 +91,10 @@ class PrivateColumns(Transformer, SumEstimator):
         return features_of(self._known(X), self.columns_, Style(self.style))
 
 
-def _tidy(end: float) -> float:
-    """The end of a bucket; the one around 0 ends at 0."""
-    return 0.0 if abs(end) < _ZERO else end
+def _tidy(lower: float, upper: float) -> tuple[float, float]:
+    """The ends of buckets, where the one around 0 ends at 0; if there is no other, the bounds are 0 and 1."""
+    low, high = (0.0 if abs(end) < _ZERO else end for end in (lower, upper))
+    return (low, high) if low < high else (low, low + 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,13 @@ class TableModel:
     receipt: Receipt | None = None
     score: Score | None = None
     notes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "style", Style(self.style))  # a file has its word
+        if not all(isinstance(each, Number | Category) for each in (*self.columns, self.target)):
+            raise Unreadable("a column of a model is no column.", why="It says how cells are read.", fix="Fit again.")
+        if not isinstance(self.estimator, PrivateEstimator) or not isinstance(self.guarantee, Guarantee):
+            raise Unreadable("a model lacks its estimator or guarantee.", why="It is nothing else.", fix="Fit again.")
 
     def features(self, table: Any) -> Floats:
         """The features of a table (a frame, or columns by name)."""

@@ -78,11 +78,14 @@ Column = Number | Category
 
 def word_of(value: Any) -> str:
     """A value as it is compared with a public list: 1, 1.0 and " 1 " are the same, and so are True and "true"."""
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value).strip()
+    try:
+        if isinstance(value, bool | np.bool_):
+            return "true" if value else "false"
+        if isinstance(value, float | np.floating) and float(value).is_integer():
+            return str(int(value))
+        return str(value).strip()
+    except Exception:  # whatever it is, it is one cell of one row
+        return ""
 
 
 # ---------------------------------------------------------------- cells -> codes
@@ -96,13 +99,16 @@ def codes_of(table: Any, columns: Sequence[Column]) -> Floats:
 def column_in(table: Any, name: str) -> NDArray[Any]:
     """The values of a column, each as it is."""
     try:
-        return np.asarray(table[name], dtype=object)
+        values = table[name]
     except (KeyError, IndexError, TypeError):
         raise UnknownName(
             f"the table has no column {name!r}.",
             why="The model was made for it.",
             fix="Give a table with the columns that the model's card lists.",
         ) from None
+    if isinstance(values, list | tuple):  # of which an array might have two dimensions
+        return np.fromiter(values, dtype=object, count=len(values))
+    return np.asarray(values, dtype=object)
 
 
 def _codes(values: NDArray[Any], column: Column) -> Floats:
@@ -142,7 +148,7 @@ def _group(codes: Floats, column: Column, style: Style) -> Floats:
         return _one_hot(codes.astype(np.int64) - 1, len(column.values))
     there = codes != MISSING
     lower, upper = column.ends
-    share = (np.clip(codes, lower, upper) - lower) / (upper - lower)
+    share = (np.clip(codes, lower, upper) / 2 - lower / 2) / (upper / 2 - lower / 2)  # halves never overflow
     if style is Style.SCALED:
         return np.where(there, share, 0.0)[:, None]
     places = np.minimum((share * BINS).astype(np.int64), BINS - 1)

@@ -11,7 +11,7 @@ from typing import Any
 from hubbub.learn.counting import Price, RowCount
 from hubbub.learn.engine import Descent, train
 from hubbub.learn.estimators import norm_of
-from hubbub.learn.fits import PrivateEstimator, Watch, Watcher, refuse_more
+from hubbub.learn.fits import PrivateEstimator, Watch, Watcher
 from hubbub.learn.inputs import ready
 from hubbub.learn.network import Examples, Floats, Network
 from hubbub.learn.plans import in_units, plan
@@ -54,7 +54,6 @@ class Training:
 
     def train(self, data: Examples, watch: Watch) -> Floats:
         """Do what the run says."""
-        refuse_more(len(data), self.rows)
         if isinstance(watch, Watcher):
             watch.begin(self.run.times)
         clip = self.recipe.clip
@@ -134,21 +133,30 @@ class NetworkEstimator(PrivateEstimator):
             rate=None if self.learning_rate is None else float(positive(self.learning_rate, name="learning_rate")),
         )
 
-    def _after_count(self, columns: int, y: Any, account: Account | None, price: Price) -> Event | None:
-        """Full batches cost the same whatever the count is; the rate of sampled ones follows from it."""
-        made = self._plan(columns, y, account, RowCount.declared(1000), price)
+    def _counts(self) -> bool:
+        """Also where rows are declared: how much sums may be rounded follows from how many there really are.
+
+        A sample of fixed size has a known size, and is for neighbours that have equally many rows.
+        """
+        return super()._counts() or (self.rows is not None and self.sampling != "fixed")
+
+    def _after_count(self, made: Training, price: Price) -> Event | None:
+        """Full batches cost the same whatever the count is; so do sampled ones, unless their rate follows from it."""
         if isinstance(made.sampling, FixedBatch):
             raise OutOfRange(
                 'rows="private" does not go with sampling="fixed".',
                 why="A sample of fixed size is accounted for a known number of rows.",
                 fix='Write sampling="poisson", or declare rows=.',
             )
-        if self.sampling != "full":
+        if isinstance(self.rows, str) and self.sampling != "full":
             return None
-        return in_units(made.run.times, made.network.size, *price, Neighbours.parse(self.neighbours), Unit(self.unit))
+        relation = Neighbours.parse(self.neighbours)
+        return in_units(made.sampling, made.run.times, made.network.size, *price, relation, Unit(self.unit))
 
     def _released(self, made: Training, X: Any, y: Any, watch: Watch) -> Floats:
-        return made.train(self._examples(made, X, y), watch)
+        data = self._examples(made, X, y)
+        self._refuse_more(len(data), made.rows)
+        return made.train(data, watch)
 
     def _learned_from(self, made: Training, values: Floats) -> None:
         self.n_features_in_, self.weights_ = made.network.widths[0], values

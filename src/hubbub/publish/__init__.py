@@ -20,6 +20,11 @@ Tables of counts with differential privacy: noisy, and made to add up.
 - ``marginals(table, of=[["age", "sex"], ...], domain={...}, ...)``   counts by a few columns at a time
 - ``top_down(table, levels=["region", "town"], places=[...], ...)``   counts for every place of a tree
 - ``DailySeries(places=[...], first=..., days=...)``   visitors by place and day, against a baseline
+
+What a table is worth:
+
+- ``compare(tables, holdout=public_rows, domain={...})``   distances, errors of counts, models; beside two baselines
+- ``compare(tables, private=rows, epsilon=..., delta=...)``   the same about private rows, with noise and charged
 """
 
 from hubbub.publish.anonymised import Anonymised
@@ -30,6 +35,7 @@ from hubbub.publish.full_domain import full_domain
 from hubbub.publish.hierarchies import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
 from hubbub.publish.losses import Metrics
 from hubbub.publish.manifest import Column, Manifest
+from hubbub.publish.metrics import Comparison, Score, Scores, compare
 from hubbub.publish.models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
 from hubbub.publish.mondrian import mondrian
 from hubbub.publish.synthetic import (
@@ -53,6 +59,7 @@ __all__ = [
     "Checked",
     "Classes",
     "Column",
+    "Comparison",
     "DailySeries",
     "Date",
     "DistinctL",
@@ -72,10 +79,13 @@ __all__ = [
     "Prefixes",
     "Published",
     "RecursiveL",
+    "Score",
+    "Scores",
     "Synthetic",
     "TCloseness",
     "beliefs",
     "check",
+    "compare",
     "full_domain",
     "marginals",
     "mondrian",

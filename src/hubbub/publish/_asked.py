@@ -10,7 +10,7 @@ import numpy as np
 
 from hubbub.engines.sources import arrow_of
 from hubbub.explain.words import short
-from hubbub.publish._columns import Coded, coded, known, named
+from hubbub.publish._columns import Coded, coded, known, named, one_form
 from hubbub.publish.classes import Classes, Secret, secret_of
 from hubbub.publish.hierarchies import Hierarchy
 from hubbub.publish.models import KAnonymity, Model
@@ -55,19 +55,28 @@ def asked(
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> Asked:
     """Read and check a request. The table belongs to who asks, so its size and what it can reach may be told."""
-    rows = arrow_of(table)
+    given = arrow_of(table)
     names = named(
         quasi_identifiers,
-        rows,
+        given,
         called="quasi-identifiers",
         why="They are the columns that somebody outside may know of a person.",
     )
     _check_models(models)
-    secrets = secrets_of(rows, names, [model.sensitive for model in models if model.sensitive])
+    sensitive = [known(model.sensitive, given, called="sensitive columns") for model in models if model.sensitive]
+    rows = _in_one_form(given)
+    secrets = secrets_of(rows, names, sensitive)
     steps = _check_hierarchies(hierarchies or {}, names)
     _check_reachable(models, rows.num_rows, secrets)
     columns = tuple(coded(name, rows[name]) for name in names)
     return Asked(rows, columns, tuple(models), secrets, steps)
+
+
+def _in_one_form(rows: pyarrow.Table) -> pyarrow.Table:
+    """What is published as it is shows no more than the classes are made of."""
+    import pyarrow
+
+    return pyarrow.table([one_form(column) for column in rows.columns], names=rows.column_names)
 
 
 def secrets_of(rows: pyarrow.Table, names: Sequence[str], sensitive: Sequence[str]) -> dict[str, Secret]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.publish.synthetic.coding import plain
 from hubbub.terms import EmptyInput, OutOfRange, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -56,11 +57,7 @@ def coded(name: str, column: Any) -> Coded:
     import pyarrow
     import pyarrow.compute as pc
 
-    flat = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
-    if pyarrow.types.is_dictionary(flat.type):
-        flat = flat.dictionary_decode()
-    if pyarrow.types.is_floating(flat.type):
-        flat = pc.if_else(pc.is_nan(flat), None, flat)
+    flat = one_form(column)
     try:
         ordered = _ordered(flat)
         found, labels = pc.index_in(flat, value_set=ordered), ordered.cast(pyarrow.string())
@@ -83,13 +80,28 @@ def coded(name: str, column: Any) -> Coded:
     return Coded(name, codes, labels, places, numeric, types.is_integer(kind), dated, gaps)
 
 
-def _ordered(flat: pyarrow.Array) -> pyarrow.Array:
+def one_form(column: Any) -> pyarrow.Array:
+    """A column in which equal values are stored alike: no dictionary, no NaN (that is missing), one zero.
+
+    Classes are classes of codes. So a column that is published as it is must not show more than its codes do.
+    """
     import pyarrow
     import pyarrow.compute as pc
 
+    flat, types = plain(column), pyarrow.types
+    if types.is_null(flat.type):
+        return flat.cast(pyarrow.string())
+    if types.is_float16(flat.type):
+        flat = flat.cast(pyarrow.float32())
+    if types.is_floating(flat.type):
+        flat = pc.add(pc.if_else(pc.is_nan(flat), None, flat), pyarrow.scalar(0.0, flat.type))  # -0 + 0 is 0
+    return flat
+
+
+def _ordered(flat: pyarrow.Array) -> pyarrow.Array:
+    import pyarrow.compute as pc
+
     present = pc.unique(flat.drop_null())
-    if pyarrow.types.is_null(present.type):
-        return present.cast(pyarrow.string())
     return present.take(pc.sort_indices(present))
 
 

@@ -12,10 +12,11 @@ from hubbub.explain._text import bars as text_bars
 from hubbub.explain.charts import Bar, bar_chart, percentage
 from hubbub.explain.leaflet import Json
 from hubbub.explain.words import percent, short
-from hubbub.publish._columns import Codes
+from hubbub.publish._columns import Codes, coded
 from hubbub.publish.losses import Metrics
 from hubbub.publish.manifest import Manifest
 from hubbub.publish.models import Model
+from hubbub.terms import SourceUnavailable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -28,7 +29,10 @@ NO_GUARANTEE = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anonymised(Leaflet):
-    """A table whose classes fulfil the models: in the order of the table given, without its suppressed rows.
+    """A table whose classes fulfil the models, without the suppressed rows.
+
+    The rows stand in the order of what they say, not in that of the table given: files are often sorted by name, and
+    then a row's place would be a name. ``kept`` says which row of the table given each one is: it stays with the owner.
 
     Not covered: what the models do not cover (``gaps``). The attacks that match are ``hubbub.attacks.homogeneity`` and
     ``background`` on ``table``, ``quasi_identifiers`` and each of ``sensitive``, and ``link`` against a list of names.
@@ -36,7 +40,7 @@ class Anonymised(Leaflet):
 
     table: pyarrow.Table = field(repr=False)
     classes: Codes = field(repr=False)  # the class of each row of ``table``
-    kept: Codes = field(repr=False)  # which rows of the table given these are
+    kept: Codes = field(repr=False)  # which rows of the table given these are: for the owner alone
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
     models: tuple[Model, ...]
@@ -138,6 +142,13 @@ class Anonymised(Leaflet):
         return Figure("widths", svg, "The longer the bar, the less the column still says.", text_bars(bars))
 
 
-def all_rows(count: int) -> Codes:
-    """Every row of a table."""
-    return np.arange(count, dtype=np.int64)
+def by_values(rows: pyarrow.Table) -> Codes:
+    """The places of the rows in an order that depends on what they say alone; rows that say the same are alike."""
+    return np.lexsort([_ranks(column) for column in reversed(rows.columns)])
+
+
+def _ranks(column: pyarrow.ChunkedArray) -> Codes:
+    try:
+        return coded("", column).codes
+    except SourceUnavailable:  # lists and the like have no order: by their text
+        return np.unique([repr(value) for value in column.to_pylist()], return_inverse=True)[1].astype(np.int64)

@@ -67,6 +67,14 @@ class Classes:
         owner = found // width
         return Cells(owner, found - owner * width, counts, firsts(owner))
 
+    def known(self, name: str) -> Cells:
+        """The same without the missing value: who knows that it is not missing looks at the others. A class may have
+        none."""
+        cells = self.cells(name)
+        there = cells.value >= int(self.secrets[name].column.gaps)
+        owner = cells.owner[there]
+        return Cells(owner, cells.value[there], cells.count[there], np.searchsorted(owner, np.arange(self.number)))
+
 
 def _totals(labels: Codes, number: int, weights: Codes | None) -> Codes:
     if weights is None:

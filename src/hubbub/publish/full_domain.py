@@ -11,7 +11,7 @@ import numpy as np
 from hubbub.explain.words import percent, short
 from hubbub.publish._asked import Asked, asked
 from hubbub.publish._columns import Codes
-from hubbub.publish.anonymised import Anonymised
+from hubbub.publish.anonymised import Anonymised, by_values
 from hubbub.publish.hierarchies import Flat, Hierarchy, Levels
 from hubbub.publish.lattice import Found, Lattice, Node, lattice_of, search
 from hubbub.publish.losses import losses
@@ -132,11 +132,13 @@ def _published(lattice: Lattice, back: Codes, found: Found) -> Anonymised:
         )
     suppressed = back.size - kept.size
     metrics = losses(sizes, penalties, k=least_size(task.models), suppressed=suppressed)
-    told = tuple(model.words for model in task.models)
-    manifest = Manifest("full-domain generalisation", told, tuple(columns), task.untouched, back.size, suppressed)
+    asked_for = tuple(model.words for model in task.models)
+    manifest = Manifest("full-domain generalisation", asked_for, tuple(columns), task.untouched, back.size, suppressed)
+    told, order = _told(lattice, found), by_values(rows)
     return Anonymised(
-        rows, classes, kept, task.names, task.sensitive, task.models, metrics, manifest, _told(lattice, found)
-    )
+        rows.take(_arrow(order)), classes[order], kept[order], task.names, task.sensitive, task.models, metrics,
+        manifest, told,
+    )  # fmt: skip
 
 
 def _arrow(values: Any) -> pyarrow.Array:

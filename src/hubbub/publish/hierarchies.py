@@ -90,8 +90,11 @@ class Hierarchy(ABC):
 
 
 def _numbered(name: str, steps: Sequence[tuple[list[str], Floats]]) -> Levels:
-    codes, labels, widths = [], [], []
-    for names, width in steps:
+    """Nodes by their names; at level 0 by the values, of which two may be written alike: one that misses, and the word
+    for it."""
+    names, width = steps[0]
+    codes, labels, widths = [np.arange(len(names))], [tuple(names)], [np.asarray(width)]
+    for names, width in steps[1:]:
         numbers: dict[str, int] = {}
         code = np.array([numbers.setdefault(text, len(numbers)) for text in names], dtype=np.int64)
         first = np.unique(code, return_index=True)[1]

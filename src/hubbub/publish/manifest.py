@@ -66,6 +66,7 @@ class Manifest:
             "columns": [asdict(one) for one in self.columns],
             "untouched": list(self.untouched),
             "missing values": "a category of their own, merged with others only in *",
+            "order of the rows": "by what is published, not as they were given",
         }
 
     def text(self) -> str:

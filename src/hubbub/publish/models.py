@@ -3,6 +3,9 @@
 A model is a small frozen value with ``holds(classes)``, which answers for all classes at once, so that models combine:
 ``models=[KAnonymity(10), EntropyL(3, "disease")]``. Each says in plain words what it does *not* protect against,
 because none of them bounds what a person with other knowledge can learn.
+
+A missing sensitive value is no value for the three kinds of diversity: of {flu, flu, (missing)} everybody whose illness
+is known has flu. For t-closeness it is a value like others, the lowest of numbers and dates.
 """
 
 from __future__ import annotations
@@ -211,11 +214,12 @@ class RecursiveL:
         return float(np.max(np.where(rest > 0, first / np.maximum(rest, 1), np.inf)))
 
     def _top_and_tail(self, classes: Classes) -> tuple[Codes, Codes]:
-        cells = classes.cells(self.sensitive)
+        cells = classes.known(self.sensitive)
         counts = cells.count[np.lexsort((-cells.count, cells.owner))]
         rank = np.arange(counts.size) - cells.starts[cells.owner]
-        tail = np.bincount(cells.owner, weights=np.where(rank >= self.l - 1, counts, 0), minlength=classes.number)
-        return counts[cells.starts], tail.astype(np.int64)
+        parts = [np.where(wanted, counts, 0) for wanted in (rank == 0, rank >= self.l - 1)]
+        first, rest = (np.bincount(cells.owner, weights=part, minlength=classes.number) for part in parts)
+        return first.astype(np.int64), rest.astype(np.int64)
 
     @property
     def words(self) -> str:
@@ -298,13 +302,13 @@ class TCloseness:
 
 
 def _different(classes: Classes, name: str) -> Codes:
-    return np.bincount(classes.cells(name).owner, minlength=classes.number)
+    return np.bincount(classes.known(name).owner, minlength=classes.number)
 
 
 def _entropies(classes: Classes, name: str) -> Floats:
-    """The entropy of the sensitive column in each class, in nats."""
-    cells = classes.cells(name)
-    share = cells.count / classes.sizes[cells.owner]
+    """The entropy of the known values of the sensitive column in each class, in nats."""
+    cells = classes.known(name)
+    share = cells.count / np.bincount(cells.owner, weights=cells.count, minlength=classes.number)[cells.owner]
     total = np.bincount(cells.owner, weights=-share * np.log(share), minlength=classes.number)
     return np.asarray(total, dtype=np.float64)
 

@@ -11,7 +11,7 @@ import numpy as np
 from hubbub.publish._asked import Asked, asked
 from hubbub.publish._axes import Axis, Cuts, Parts, axis_of
 from hubbub.publish._columns import Codes, Truths, firsts
-from hubbub.publish.anonymised import Anonymised, all_rows
+from hubbub.publish.anonymised import Anonymised, by_values
 from hubbub.publish.classes import Classes
 from hubbub.publish.hierarchies import Hierarchy
 from hubbub.publish.losses import losses
@@ -200,8 +200,10 @@ def _published(task: Asked, axes: Sequence[Axis], classes: Codes, method: str) -
     metrics = losses(sizes, penalties, k=least_size(task.models), suppressed=0)
     told = tuple(model.words for model in task.models)
     manifest = Manifest(method, told, tuple(columns), task.untouched, classes.size, 0)
-    everybody = all_rows(classes.size)
-    return Anonymised(rows, classes, everybody, task.names, task.sensitive, task.models, metrics, manifest)
+    order = by_values(rows)
+    return Anonymised(
+        rows.take(order), classes[order], order, task.names, task.sensitive, task.models, metrics, manifest
+    )
 
 
 def _said(axis: Axis, low: Codes, high: Codes, classes: Codes) -> tuple[Codes, pyarrow.Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hubbub.cli.demo import attacked, book, budget, choice, gopa, leak, local, meaning, model, private, sql
+from hubbub.cli.demo import attacked, book, budget, choice, gopa, leak, local, meaning, model, private, published, sql
 from hubbub.cli.demo.hospital import Hospital, open_hospital
 from hubbub.explain.leaflet import Json, Leaflet, Section
 
@@ -47,6 +47,7 @@ def tell() -> Demo:
         attacked.chapter,
         model.chapter,
         gopa.chapter,
+        published.chapter,
     ]
     return Demo(tuple(chapter(hospital) for chapter in chapters))
 

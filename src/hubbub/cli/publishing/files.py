@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,10 @@ _TABLES = (".csv", ".parquet")
 _REPORTS = (".html", ".json", ".txt")
 
 
-def check_places(out: Path | None, report: Path | None, *, several: bool) -> None:
+def check_places(source: str, out: Path | None, report: Path | None, *, several: bool) -> None:
     """Refuse what could not be written, before a charge. ``several`` tables, or tables of counts, need a folder."""
+    if any(place is not None and place.resolve() == Path(source).resolve() for place in (out, report)):
+        raise typer.BadParameter("that is the private table itself.", param_hint="--out")
     if out is not None and several and (out.suffix or out.is_file()):
         raise typer.BadParameter("several tables are written into a folder: give one.", param_hint="--out")
     if out is not None and not several and out.suffix.lower() not in _TABLES:
@@ -34,19 +35,17 @@ def check_places(out: Path | None, report: Path | None, *, several: bool) -> Non
             raise typer.BadParameter(f"cannot write {place}: no such folder, or it is closed.")
 
 
-def write(made: Sequence[Made], out: Path, *, several: bool) -> None:
-    """One file for each table of rows, a folder for tables of counts, and manifests beside partitions."""
+def write(made: Made, place: Path) -> None:
+    """One file for a table of rows, with the manifest of a partition beside it; a folder for tables of counts."""
     try:
-        for each in made:
-            place = out / each.name if several and len(made) > 1 else out
-            if isinstance(each.result, Published):
-                written = each.result.write(place)
-            else:
-                written = _rows(each, place if place.suffix else place.with_suffix(".csv"))
-            for path in written:
-                output.talk(f"wrote {path}")
+        if isinstance(made.result, Published):
+            written = made.result.write(place)
+        else:
+            written = _rows(made, place if place.suffix else place.with_suffix(".csv"))
     except OSError as error:
-        raise typer.BadParameter(f"cannot write {out}: {error.strerror}") from None
+        raise typer.BadParameter(f"cannot write {place}: {error.strerror}") from None
+    for path in written:
+        output.talk(f"wrote {path}")
 
 
 def _rows(made: Made, place: Path) -> list[Path]:

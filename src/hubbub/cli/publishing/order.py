@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from hubbub.publish.synthetic.discover import is_private
 from hubbub.publish.synthetic.domains import domain_for
 from hubbub.publish.synthetic.plans import plan_for
 from hubbub.publish.synthetic.synthesis import whom_of
-from hubbub.terms import Compose, Event, MissingParameter, OutOfRange
+from hubbub.terms import Event, MissingParameter, OutOfRange
 
 if TYPE_CHECKING:
     import pyarrow
@@ -63,6 +63,7 @@ class Order:
     unit: str | None = None
     max_rows: int | None = None
     neighbours: str = "add-remove"
+    dataset: str | None = None
 
     @property
     def models(self) -> list[Model]:
@@ -104,7 +105,14 @@ class Order:
             "unit": self.unit,
             "max_rows_per_unit": self.max_rows,
             "neighbours": self.neighbours,
+            "dataset": self.dataset,
         }
+
+    def about_columns(self, names: Sequence[str]) -> Order:
+        """The same about some of the columns."""
+        if not isinstance(self.domain, Mapping):
+            return self
+        return replace(self, domain={name: column for name, column in self.domain.items() if name in names})
 
 
 def checked(order: Order, schema: pyarrow.Schema) -> list[Event]:
@@ -123,6 +131,12 @@ def _need_price(order: Order) -> None:
             "--epsilon and --delta are missing.",
             why="Private methods have no default cost.",
             fix="Write --epsilon 1 --delta 1e-6; each method that is asked for costs as much.",
+        )
+    if order.unit is not None and order.max_rows is None:
+        raise MissingParameter(
+            "--unit needs --max-rows.",
+            why="A person with any number of rows could move a count without limit.",
+            fix="Write --max-rows N: the most rows of one person that count.",
         )
 
 
@@ -146,15 +160,15 @@ def _need_models(order: Order, schema: pyarrow.Schema) -> None:
             why="They are the columns that somebody outside may know of a person.",
             fix=f"Name some of {', '.join(schema.names)}: --quasi-identifiers A,B.",
         )
-    if not order.models:
-        raise MissingParameter(
-            "there is no model.", why="Without one every row may stay as it is.", fix="Write --k 10, or --l, or --t."
-        )
     if (order.l is not None or order.t is not None) and order.sensitive is None:
         raise MissingParameter(
             "--l and --t need --sensitive.",
             why="They say how the values of that column lie in each class.",
             fix="Write --sensitive COLUMN.",
+        )
+    if not order.models:
+        raise MissingParameter(
+            "there is no model.", why="Without one every row may stay as it is.", fix="Write --k 10, or --l, or --t."
         )
 
 
@@ -181,8 +195,3 @@ def _event(method: Method, order: Order, schema: pyarrow.Schema) -> Event:
 def _rehearsed(order: Order, schema: pyarrow.Schema) -> Event:
     """The event of the tables, from the same call with no rows at all."""
     return marginals(schema.empty_table(), of=order.tables(), domain=order.declared or {}, **order.shared()).event
-
-
-def together(events: Sequence[Event]) -> Event | None:
-    """All that will be charged."""
-    return Compose(tuple(events)) if events else None

@@ -9,7 +9,7 @@ from hubbub.cli.publishing.attacked import Attempt
 from hubbub.cli.publishing.methods import Made
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.explain._text import bars as text_bars
-from hubbub.explain.charts import Bar, bar_chart, plain
+from hubbub.explain.charts import Bar, bar_chart, percentage
 from hubbub.explain.leaflet import Json
 from hubbub.explain.words import out_of_100, percent
 from hubbub.publish import Anonymised, Comparison
@@ -45,6 +45,7 @@ class Publication(Leaflet):
         """Side by side; what is not protected; what it is worth; what the attacks got."""
         return (
             self._side_by_side(),
+            *self._in_numbers(),
             Section("What is not protected against", self._gaps()),
             *(self.comparison.sections() if self.comparison else ()),
             *self._attacked(),
@@ -64,9 +65,15 @@ class Publication(Leaflet):
         words = _shared((made.name, made.promise) for made in self.made)
         words += [] if self.comparison else [UNMEASURED]
         words += [OWNER] if self.attempts else []
-        header = ["table", "privacy model", "mechanism", *self._columns()]
-        rows = tuple((made.name, made.model, made.mechanism, *self._columns(made).values()) for made in self.made)
-        return Section("Side by side", tuple(words), Table(tuple(header), rows))
+        rows = tuple((made.name, made.model, made.mechanism) for made in self.made)
+        return Section("Side by side", tuple(words), Table(("table", "privacy model", "mechanism"), rows))
+
+    def _in_numbers(self) -> tuple[Section, ...]:
+        header = ("table", *self._columns())
+        if len(header) == 1:
+            return ()
+        rows = tuple((made.name, *self._columns(made).values()) for made in self.made)
+        return (Section("In a few numbers", (), Table(header, rows)),)
 
     def _columns(self, made: Made | None = None) -> dict[str, str]:
         """Utility and attacks in a few numbers; those that no table has are left out."""
@@ -104,21 +111,23 @@ class Publication(Leaflet):
         }
         return (summary, *pictures, *(Section(heading, words) for heading, words in lists.items() if words))
 
-    def _figure(self) -> Figure:
+    def _figure(self) -> Figure | None:
         faces = list(dict.fromkeys(a.face for a in self.attempts if a.found is not None))
         counts = [
             (face, *_score([a for a in self.attempts if a.face == face and a.found is not None])) for face in faces
         ]
+        if not counts:
+            return None
         told = "; ".join(f"{face}: {won} of {tried}" for face, won, tried in counts)
         svg = bar_chart(
-            [Bar(face, float(won), shown=f"{won} of {tried}") for face, won, tried in counts],
+            [Bar(face, won / tried, shown=f"{won} of {tried}") for face, won, tried in counts],
             title="Attacks that succeeded",
             description=f"{told}.",
-            label="attacks that succeeded",
-            show=plain,
+            label="of the attacks that apply, so many succeeded",
+            show=percentage,
             include=(1.0,),
         )
-        drawn = text_bars([(face, float(won), f"{won} of {tried}") for face, won, tried in counts])
+        drawn = text_bars([(face, won / tried, f"{won} of {tried}") for face, won, tried in counts])
         return Figure("attacks", svg, "Fewer is better; the first bar is the table as it was.", drawn)
 
 

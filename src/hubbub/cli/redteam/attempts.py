@@ -91,8 +91,8 @@ def _grouped(target: Target, k: int) -> Anonymised | HubbubError:
 def _linkage(target: Target, released: Any, *, generalised: bool) -> Attack:
     """Names from a public list of the same people: the worst case, a list that leaves nobody out."""
     roll = target.people.select(list(dict.fromkeys((target.person, *target.known))))
-    shown = released.drop([target.person])
-    return attacks.link(shown, roll, on=target.known, identity=target.person, truth=target.ids, generalised=generalised)
+    shown, truth = released.drop([target.person]), released[target.person].to_pylist()
+    return attacks.link(shown, roll, on=target.known, identity=target.person, truth=truth, generalised=generalised)
 
 
 def _linked(target: Target, grouped: Anonymised | HubbubError) -> Attack:

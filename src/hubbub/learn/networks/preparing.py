@@ -35,6 +35,8 @@ from hubbub.terms import (
     whole,
 )
 
+_ANY = 1 << 24  # rows that a declared number may stand for: whether it was right is not told
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -119,17 +121,11 @@ def tried(shadow: nn.Module, loss: Any, names: tuple[str, ...], source: Source) 
 
 def _rows(settings: Settings, here: int, team: Alone) -> int:
     """How many rows there are over all processes, as declared or as they came."""
-    came = int(team.told(team.total(np.array([float(here)])))[0])
-    if settings.rows is None:
-        return came
-    rows = whole(settings.rows, name="rows")
-    if came > 2 * rows:
-        raise WrongShape(
-            f"more than twice the {rows} declared rows came.",
-            why="Sums are planned for at most that many.",
-            fix="Declare rows= about as many as there are.",
-        )
-    return rows
+    if settings.rows is not None:
+        return whole(settings.rows, name="rows")
+    if here < 1:
+        raise EmptyInput("there are no examples.", why="There is nothing to learn from.", fix="Give at least one.")
+    return int(team.told(team.total(np.array([float(here)])))[0])
 
 
 def _course(settings: Settings, way: Way, rows: int, relation: Neighbours, **price: Any) -> Course:
@@ -148,7 +144,7 @@ def _course(settings: Settings, way: Way, rows: int, relation: Neighbours, **pri
         clip=1.0,  # sums are in units of the clipping norm
         error=_allowance,
         size=size if isinstance(clip, FixedClip) else size + 1,
-        rows=2 * rows,
+        rows=2 * rows if settings.rows is None else max(2 * rows, _ANY),
         neighbours=relation,
         unit=Unit(settings.unit),
         **price,

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from hubbub.learn.networks.gradients import Inputs
 from hubbub.learn.sampling import Rows
-from hubbub.terms import EmptyInput, MissingParameter, WrongShape
+from hubbub.terms import MissingParameter, WrongShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,6 @@ class _Arrays:
                 fix="Give one target per example.",
             )
         (self._length,) = lengths
-        _refuse_empty(self._length)
         shown = _counts(example, classes, len(self._raw))
         kinds = [Kind(tuple(map(int, x.shape[1:])), _dtype(x, dtype), n) for x, n in zip(self._raw, shown, strict=True)]
         self.inputs, self.target = tuple(kinds[:-1]), kinds[-1]
@@ -134,7 +133,6 @@ class _Items:
                 why="The model is tried out before anything is charged, and an item would be private data.",
                 fix="Write PrivateTrainer(..., example=(torch.zeros(1, 28, 28), torch.tensor(0))).",
             )
-        _refuse_empty(len(items))
         self._items, self._total = items, total
         shown = [torch.as_tensor(value) for value in example]
         counts = _counts(tuple(value[None] for value in shown), classes, len(shown))
@@ -217,11 +215,6 @@ def _dtype(values: Any, dtype: torch.dtype) -> torch.dtype:
 def _tensor(values: Any, dtype: torch.dtype) -> Tensor:
     tensor = values if isinstance(values, Tensor) else torch.from_numpy(np.asarray(values, order="C"))
     return tensor.detach().to(dtype)
-
-
-def _refuse_empty(length: int) -> None:
-    if length < 1:
-        raise EmptyInput("there are no examples.", why="There is nothing to learn from.", fix="Give at least one.")
 
 
 def within(targets: Tensor, classes: int) -> Tensor:

@@ -115,7 +115,7 @@ class PATEClassifier(Classifier):
                 why="The guarantee says whose rows go together.",
                 fix='Write PATEClassifier(..., unit="people.id").',
             )
-        if len(groups) != shape_of(X)[0]:
+        if len(groups) != shape_of(X, empty=self.rows is not None)[0]:
             raise WrongShape(
                 "groups= and X have different numbers of rows.",
                 why="Each row belongs to one unit.",
@@ -169,7 +169,7 @@ class PATEClassifier(Classifier):
         return False
 
     def _row_count(self, came: int) -> RowCount:
-        return RowCount.declared(1) if isinstance(self.rows, str) else super()._row_count(came)
+        return RowCount.public(1) if isinstance(self.rows, str) else super()._row_count(came)
 
     def _released(self, made: Plan, X: Any, y: Any, watch: Watch) -> Floats:
         labels, groups = (y.labels, y.groups) if isinstance(y, Owned) else (y, None)

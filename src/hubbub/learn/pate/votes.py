@@ -7,6 +7,7 @@ one teacher and one vote per question, wherever its rows stand and however many 
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,10 @@ def _numbered(groups: Any, rows: int) -> Labels:
 
 
 def _name(value: Any) -> str:
+    """A word that equal names share: numbers that are equal have one hash, whatever their type."""
     try:
+        if isinstance(value, Number | np.bool_):
+            return str(hash(value)) if value == value else "nan"  # noqa: PLR0124  (NaN is not equal to itself)
         return str(value)
     except Exception:  # whatever it is, it is one name
         return ""
@@ -69,7 +73,7 @@ def histograms(
     counts = np.zeros((len(asked), classes), dtype=np.int64)
     for teacher in range(teachers):
         own = (shards == teacher) & (labels >= 0)
-        votes = votes_of_one(make, rows[own], labels[own], asked, classes, total=total)
+        votes = votes_of_one(make, rows[own], labels[own], asked.copy(), classes, total=total)  # a teacher may write
         voting = np.flatnonzero(votes != ABSTAINS)
         counts[voting, votes[voting]] += 1
         watch(teacher + 1)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hubbub.ledger import Pool, fingerprint
 from hubbub.ledger.accounts import Account
+from hubbub.publish.synthetic.coding import kind_of
 from hubbub.terms import Event, Receipt, to_json
+
+if TYPE_CHECKING:
+    import pyarrow
 
 _SECONDS = 3600.0  # the longest that a run may take
 
@@ -27,7 +31,8 @@ def charged(
 ) -> tuple[str, Receipt | None]:
     """What ``run`` gives, charged before and stored after it; or what is stored already, for free.
 
-    Without a ``dataset`` name no two runs are the same: each is charged.
+    Without a ``dataset`` name no two runs are the same: each is charged. ``parts`` says everything else that was asked:
+    two requests that differ in it get different answers, and whatever changes what a stored number means is in it.
 
     Guarantee: nothing is read before the charge is durable, and nothing is shown that the book does not hold.
     Because: ``docs/proofs/ledger.md``, with the filters of [WRRW23, Thm. 1] and [RRUV16, Thm. 3.6].
@@ -49,6 +54,12 @@ def charged(
         title=title,
     )
     return stored.answer, stored.receipt
+
+
+def columns_told(schema: pyarrow.Schema, domain: Mapping[str, object]) -> list[list[str]]:
+    """Columns for ``parts``: name, type and domain of each, in their order. Stored tables know columns by their place,
+    and cells by their number, which all three decide."""
+    return [[name, kind_of(schema.field(name).type), repr(column)] for name, column in domain.items()]
 
 
 def _pool(account: Account) -> Pool:

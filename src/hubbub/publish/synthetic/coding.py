@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -55,10 +56,6 @@ class Scale:
         whole = pyarrow.array(np.floor(spots).astype(np.int64), mask=absent)
         return whole.cast(pyarrow.int32()).cast(pyarrow.date32()) if self.kind == "date" else whole
 
-    def told(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"edges": [str(edge) for edge in self.edges], "missing": self.missing, "kind": self.kind}
-
 
 @dataclass(frozen=True, slots=True)
 class Labels:
@@ -100,19 +97,8 @@ class Labels:
         told = list(self.values) if self.other in self.values else [*self.values, self.other]
         return pyarrow.array(told).take(pyarrow.array(codes))
 
-    def told(self) -> dict[str, Any]:
-        """As JSON."""
-        return {"values": list(self.values), "other": self.other}
-
 
 Coding: TypeAlias = Scale | Labels
-
-
-def coding_from(told: dict[str, Any]) -> Coding:
-    """What ``told`` says."""
-    if "edges" in told:
-        return Scale(tuple(map(Fraction, told["edges"])), told["missing"], told["kind"])
-    return Labels(tuple(told["values"]), told["other"])
 
 
 def coding_of(column: Numeric | Categorical | Date, kind: pyarrow.DataType) -> Coding:
@@ -128,11 +114,32 @@ def coding_of(column: Numeric | Categorical | Date, kind: pyarrow.DataType) -> C
 
 
 def plain(column: pyarrow.ChunkedArray) -> pyarrow.Array:
-    """One array, without a dictionary."""
+    """One array, without a dictionary: equal values are equal, however they were stored."""
     import pyarrow
 
-    flat = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
-    return flat.dictionary_decode() if pyarrow.types.is_dictionary(flat.type) else flat
+    types = pyarrow.types
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if types.is_string_view(column.type):
+        column = column.cast(pyarrow.large_string())
+    return column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
+
+
+def plain_table(table: pyarrow.Table, names: Iterable[str]) -> pyarrow.Table:
+    """Some columns of a table, each as ``plain`` makes it: whatever they were stored as, rows can be taken from it."""
+    import pyarrow
+
+    return pyarrow.table({name: plain(table[name]) for name in names})
+
+
+def kind_of(kind: pyarrow.DataType) -> str:
+    """A column's type in words, the same for every way to store the same values."""
+    import pyarrow
+
+    types = pyarrow.types
+    if types.is_dictionary(kind):
+        return kind_of(kind.value_type)
+    return "string" if types.is_large_string(kind) or types.is_string_view(kind) else str(kind)
 
 
 def numbers_of(column: pyarrow.ChunkedArray, *, dates: bool) -> NDArray[np.float64]:

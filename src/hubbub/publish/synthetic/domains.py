@@ -82,6 +82,7 @@ class Categorical:
                     why="The list of categories is public, or it is found privately and paid for.",
                     fix='Write Categorical(["a", "b"]) or Categorical("private").',
                 )
+            _check_alike([self.other, PRIVATE])  # what is found is text
             return
         listed = tuple(self.values)
         if not listed or len(set(listed)) != len(listed) or None in listed:
@@ -90,6 +91,7 @@ class Categorical:
                 why="The list is public and says what may appear in the synthetic table.",
                 fix='Write Categorical(["a", "b"]), without the missing value.',
             )
+        _check_alike([*listed, self.other])
         object.__setattr__(self, "values", listed)
 
     @property
@@ -156,8 +158,9 @@ def domain_for(schema: pyarrow.Schema, given: object) -> dict[str, Column]:
 
     What is declared is complete: a column that is left out is refused, with the line to add.
     """
+    check_names(schema)
     for field in schema:
-        _check_type(field)
+        check_type(field)
     if given is None or (isinstance(given, str) and given == PRIVATE):
         return {field.name: _found(field) for field in schema}
     declared = dict(given) if isinstance(given, Mapping) else {}
@@ -179,7 +182,18 @@ def domain_for(schema: pyarrow.Schema, given: object) -> dict[str, Column]:
     return {field.name: _checked(field.name, declared[field.name]) for field in schema}
 
 
-def _check_type(field: pyarrow.Field) -> None:
+def check_names(schema: pyarrow.Schema) -> None:
+    """Refuse two columns of one name."""
+    if len(set(schema.names)) < len(schema.names):
+        raise OutOfRange(
+            "two columns of the table have the same name.",
+            why="A domain speaks of columns by their names.",
+            fix="Rename one of them, or leave it out.",
+        )
+
+
+def check_type(field: pyarrow.Field) -> None:
+    """Refuse a column whose values are neither numbers, words, dates nor truth values."""
     import pyarrow
 
     kind, types = field.type, pyarrow.types
@@ -249,6 +263,20 @@ def _line(field: pyarrow.Field) -> str:
 def _names(names: Any) -> str:
     told = [repr(name) for name in names]
     return f"column {told[0]}" if len(told) == 1 else "each of " + ", ".join(told)
+
+
+def _check_alike(values: list[Hashable]) -> None:
+    """Refuse values that cannot stand in one column together, before anything is made of them."""
+    import pyarrow
+
+    try:
+        pyarrow.array(values)
+    except (pyarrow.ArrowException, OverflowError, TypeError, ValueError):
+        raise OutOfRange(
+            "the values of a categorical column, and other=, are of several types or of one that no column has.",
+            why="They will stand in one column of the synthetic table.",
+            fix="Give all of them as text, as numbers, as dates or as truth values: Categorical([1, 2], other=0).",
+        ) from None
 
 
 def _date(value: object) -> datetime.date:

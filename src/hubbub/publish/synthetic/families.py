@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.synthetic.coding import plain
+from hubbub.publish.synthetic.coding import plain, plain_table
 from hubbub.publish.synthetic.discover import is_private
 from hubbub.publish.synthetic.domains import Column, Domain, Key, Numeric, domain_for
 from hubbub.publish.synthetic.measure import Whom
 from hubbub.publish.synthetic.plans import Plan, plan_for
 from hubbub.publish.synthetic.stored import Measured
-from hubbub.publish.synthetic.synthesis import Task, bounded, measured_table
+from hubbub.publish.synthetic.synthesis import Task, bounded, measured_table, told_of
 from hubbub.publish.synthetic.units import people_of
 from hubbub.terms import MissingParameter, Neighbours, OutOfRange, Unit, whole
 
@@ -98,12 +98,20 @@ def plans_of(family: Family, epsilon: object, delta: object, method: str, people
     return plans
 
 
+def family_told(family: Family, plans: Sequence[Plan]) -> dict[str, Any]:
+    """What makes this request different from all others, besides its event."""
+    parts = zip(family.tasks, plans, family.schemas, strict=True)
+    tables = [told_of(task, plan, schema) for task, plan, schema in parts]
+    return {"parent": family.parent, "key": family.key, "links": repr(family.links), "tables": tables}
+
+
 def measured_family(arrows: Mapping[str, pyarrow.Table], family: Family, plans: list[Plan]) -> list[Measured]:
     """Everything that the private tables are asked."""
-    people = arrows[family.parent]
+    people = plain_table(arrows[family.parent], arrows[family.parent].column_names)
     own = Task({name: family.tasks[0].domain[name] for name in people.column_names}, family.tasks[0].whom)
     one_each = bounded(people, own, people_of(people[family.key]))
-    joined = [_joined(one_each, arrows[link.table], family, link) for link in family.links]
+    pointing = {link: plain_table(arrows[link.table], arrows[link.table].column_names) for link in family.links}
+    joined = [_joined(one_each, pointing[link], family, link) for link in family.links]
     counted = one_each
     for link, rows in zip(family.links, joined, strict=True):
         counted = counted.append_column(counter_of(link), _counts(one_each[family.key], rows[link.column]))

@@ -17,7 +17,15 @@ from hubbub.engines.sources import arrow_of
 from hubbub.publish.synthetic.charges import charged
 from hubbub.publish.synthetic.coding import Codes
 from hubbub.publish.synthetic.domains import Domain
-from hubbub.publish.synthetic.families import Family, Link, counter_of, family_of, measured_family, plans_of
+from hubbub.publish.synthetic.families import (
+    Family,
+    Link,
+    counter_of,
+    family_of,
+    family_told,
+    measured_family,
+    plans_of,
+)
 from hubbub.publish.synthetic.measure import Whom
 from hubbub.publish.synthetic.release import CHUNK, Source
 from hubbub.publish.synthetic.stored import read_text, text_of
@@ -75,7 +83,7 @@ def synthesize_linked(
         delta=fraction_of(delta, name="delta"),
         title=f"linked synthetic data ({method})",
         dataset=dataset,
-        parts={"domain": repr({name: dict(told) for name, told in domain.items()}), "links": repr(tuple(links))},
+        parts=family_told(family, plans),
     )
     measured, seed = read_text(text)
     sources = [

@@ -91,7 +91,7 @@ def plan_for(
     rows: int | None = None,
     workload: Sequence[tuple[str, ...]] | None = None,
     max_cells: int = 1 << 17,
-    seconds: float = 300.0,
+    seconds: Fraction = Fraction(300),
 ) -> Plan:
     """The plan for one table that costs ``share`` of (epsilon, delta)-DP, or a refusal that says what would fit."""
     if not columns:
@@ -135,7 +135,7 @@ def _method(
     given: int,
     workload: Sequence[tuple[str, ...]] | None,
     max_cells: int,
-    seconds: float,
+    seconds: Fraction,
 ) -> SinglesPlan | TreePlan | AimPlan:
     count = len(columns)
     if name == "marginals":

@@ -12,11 +12,11 @@ from hubbub.engines.sources import arrow_of
 from hubbub.publish.synthetic import zeros as structural
 from hubbub.publish.synthetic.aim import AimPlan
 from hubbub.publish.synthetic.belief import Model
-from hubbub.publish.synthetic.charges import charged
-from hubbub.publish.synthetic.coding import Codes, Coding
+from hubbub.publish.synthetic.charges import charged, columns_told
+from hubbub.publish.synthetic.coding import Codes, Coding, plain_table
 from hubbub.publish.synthetic.compress import groups_for, to_total, total_of
 from hubbub.publish.synthetic.discover import Found, coding_with, is_private
-from hubbub.publish.synthetic.domains import Column, Domain, Key, domain_for
+from hubbub.publish.synthetic.domains import Column, Domain, Key, check_names, check_type, domain_for
 from hubbub.publish.synthetic.fitting import Zeros, fitted
 from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, packages
 from hubbub.publish.synthetic.measure import Measurement, Meter, Rows, Whom
@@ -71,7 +71,8 @@ def synthesize(
     domains are found privately, from the same budget. ``unit`` names the column that tells people apart, and then
     ``max_rows_per_unit`` of each person's rows count; without it each row is protected by itself. ``rows`` is how
     many rows the result has; without it, about as many as the private table has. ``about_rows`` is how many that is, if
-    it is public: a budget whose noise would drown so few is then refused.
+    it is public: a budget whose noise would drown so few is then refused. Of ``aim``, ``max_cells`` bounds the model
+    and ``seconds`` the time for fitting between the rounds, which is worked out from the models' sizes, not measured.
 
     Guarantee: the result, and any number of rows drawn from it, is (epsilon, delta)-DP for the given unit and
     neighbours.
@@ -94,7 +95,7 @@ def synthesize(
     task = _task(private.schema, domain, unit, max_rows_per_unit, neighbours, engine, rows, about_rows, impossible)
     plan = plan_for(
         task.columns, whom=task.whom, epsilon=epsilon, delta=delta, method=method, rows=about_rows, workload=workload,
-        max_cells=whole(max_cells, name="max_cells"), seconds=float(positive(seconds, name="seconds")),
+        max_cells=whole(max_cells, name="max_cells"), seconds=positive(seconds, name="seconds"),
     )  # fmt: skip
     text, receipt = charged(
         account,
@@ -104,7 +105,7 @@ def synthesize(
         delta=fraction_of(delta, name="delta"),
         title=f"synthetic data ({method})",
         dataset=dataset,
-        parts={"domain": {name: repr(column) for name, column in task.domain.items()}, "impossible": repr(impossible)},
+        parts={**told_of(task, plan, private.schema), "impossible": repr(impossible)},
     )
     (measured,), seed = read_text(text)
     source = source_of(task, measured, private.schema)
@@ -160,6 +161,8 @@ def _task(
     declared = _with_unit(schema, domain, unit)
     task = Task(declared, whom_of(unit, most, neighbours), tuple(impossible), engine, unit)
     structural.check(task.impossible, task.columns)
+    if not any(is_private(column) for column in task.columns.values()):
+        structural.check_possible(structural.fine_zeros(task.impossible, codings_of(task, {}, schema)))
     return task
 
 
@@ -176,8 +179,19 @@ def whom_of(unit: str | None, most: int | None, neighbours: Neighbours | str) ->
     return Whom(Unit(unit), Neighbours.parse(neighbours), whole(most, name="max_rows_per_unit"))
 
 
-def measured_table(private: pyarrow.Table, task: Task, plan: Plan) -> Measured:
+def told_of(task: Task, plan: Plan, schema: pyarrow.Schema) -> dict[str, Any]:
+    """What makes this request for one table different from all others, besides its event: public facts alone."""
+    return {
+        "columns": columns_told(schema, task.domain),
+        "unit": task.unit,
+        "whom": repr(plan.whom),
+        "method": repr(plan.method),
+    }
+
+
+def measured_table(table: pyarrow.Table, task: Task, plan: Plan) -> Measured:
     """Everything that the private rows are asked, in the plan's order."""
+    private = plain_table(table, dict.fromkeys([*task.columns, *([task.unit] if task.unit else [])]))
     people = people_of(private[task.unit]) if task.unit else None
     rows, found = coded_rows(private, task, plan, people)
     return measure_all(rows, plan, task, found, private.schema)
@@ -273,6 +287,8 @@ def _with_unit(schema: pyarrow.Schema, domain: object, unit: str | None) -> dict
             why="The unit is a column that tells people apart.",
             fix=f"The columns are {', '.join(schema.names)}.",
         )
+    check_names(schema)
+    check_type(schema.field(unit))
     others = schema.remove(schema.get_field_index(unit))
     rest = {name: column for name, column in domain.items() if name != unit} if isinstance(domain, Mapping) else domain
     declared = domain_for(others, rest)

@@ -14,9 +14,9 @@ import numpy as np
 from hubbub.accounting import noise_for
 from hubbub.accounting.gaussian import mu_for
 from hubbub.publish.synthetic.charges import charged
-from hubbub.publish.synthetic.coding import Codes, Coding, Labels, Scale, coding_of
+from hubbub.publish.synthetic.coding import Codes, Coding, Labels, Scale, coding_of, plain_table
 from hubbub.publish.synthetic.discover import is_private
-from hubbub.publish.synthetic.domains import Key, domain_for
+from hubbub.publish.synthetic.domains import Key, check_names, check_type, domain_for
 from hubbub.publish.synthetic.measure import Columns, Measurement, Meter, Rows, Whom, gaussian
 from hubbub.publish.synthetic.stored import Measured, read_text, text_of
 from hubbub.publish.synthetic.units import chosen_rows, people_of
@@ -137,6 +137,7 @@ def _schema(fields: list[Any]) -> pyarrow.Schema:
 
 def check_columns(schema: pyarrow.Schema, names: Sequence[str]) -> None:
     """Refuse what the table does not have."""
+    check_names(schema)
     for name in names:
         if name not in schema.names:
             raise OutOfRange(
@@ -144,6 +145,7 @@ def check_columns(schema: pyarrow.Schema, names: Sequence[str]) -> None:
                 why="Counts are about the table's own columns.",
                 fix=f"The columns are {', '.join(schema.names)}.",
             )
+        check_type(schema.field(name))
 
 
 def check_cells(sizes: Sequence[int], tables: Sequence[Columns]) -> None:
@@ -159,13 +161,14 @@ def check_cells(sizes: Sequence[int], tables: Sequence[Columns]) -> None:
 
 
 def bounded(private: pyarrow.Table, budget: Budget, names: Sequence[str]) -> pyarrow.Table:
-    """At most so many rows of each person, chosen from that person's rows alone."""
+    """The columns named, with at most so many rows of each person, chosen from that person's rows alone."""
     import pyarrow
 
+    rows = plain_table(private, names)
     if budget.unit is None:
-        return private
+        return rows
     people = people_of(private[budget.unit])
-    return private.filter(pyarrow.array(chosen_rows(people, private.select(list(names)), budget.whom.most)))
+    return rows.filter(pyarrow.array(chosen_rows(people, rows, budget.whom.most)))
 
 
 def coded(private: pyarrow.Table, codings: Mapping[str, Coding]) -> Codes:
@@ -194,7 +197,14 @@ def measured(
 
     size = _HEADER + sum(200 + _CELL * math.prod(sizes[c] for c in columns) for columns, _ in tables)
     text, receipt = charged(
-        account, event, run, size=size, delta=budget.price.delta, title=title, dataset=dataset, parts=parts
+        account,
+        event,
+        run,
+        size=size,
+        delta=budget.price.delta,
+        title=title,
+        dataset=dataset,
+        parts={**parts, "whom": repr(budget.whom), "tables": repr(list(tables)), "sizes": list(sizes)},
     )
     (told,), _ = read_text(text)
     return list(told.pairs), receipt

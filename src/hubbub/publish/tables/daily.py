@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from hubbub.engines.sources import arrow_of
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.publish.synthetic.charges import charged
-from hubbub.publish.synthetic.coding import Codes, Labels, numbers_of
+from hubbub.publish.synthetic.coding import Codes, Labels, numbers_of, plain_table
 from hubbub.publish.synthetic.units import chosen_rows, people_of
 from hubbub.publish.tables.counting import check_columns, least_noise
 from hubbub.terms import (
@@ -96,22 +96,12 @@ class DailySeries:
     @cached_property
     def mechanism(self) -> DiscreteGaussian:
         """The noise of one day: as little as the whole series allows."""
-        together = math.sqrt(self.days * self._moved)
-        return self._mechanism(
-            least_noise(
-                lambda sigma: Repeat(self._mechanism(sigma).event, self.days), together, self.price, self._neighbours
-            )
-        )
+        return _noise(self._moved, self._neighbours, Unit(self._columns[0]), self.days, self.price)
 
     @property
     def _moved(self) -> int:
         """How many counts of a day one person moves, by one each."""
         return min(self.max_places, len(self.places)) * (2 if self._neighbours is Neighbours.REPLACE else 1)
-
-    def _mechanism(self, sigma: Fraction) -> DiscreteGaussian:
-        return DiscreteGaussian(
-            sensitivity=root_of(self._moved), sigma=sigma, neighbours=self._neighbours, unit=Unit(self._columns[0])
-        )
 
     @property
     def event(self) -> Event:
@@ -144,11 +134,22 @@ class DailySeries:
                 delta=self.price.delta / self.days,
                 title=f"daily counts of {when.isoformat()}",
                 dataset=self._dataset,
-                parts={"day": when.isoformat(), "places": list(self.places), "series": [str(self.first), self.days]},
+                parts=self._told(when),
             )
             self._measured[when] = np.array(json.loads(text), dtype=np.int64)
             self._receipts[when] = receipt
         return self._table(when)
+
+    def _told(self, when: datetime.date) -> dict[str, Any]:
+        """What makes this day's request different from all others, besides its event."""
+        unit, place, day = self._columns
+        return {
+            "day": when.isoformat(),
+            "columns": {"unit": unit, "place": place, "day": day},
+            "places": list(map(repr, self.places)),
+            "max_places": self.max_places,
+            "series": [self.first.isoformat(), self.days],
+        }
 
     def receipt(self, day: datetime.date | str) -> Receipt | None:
         """The proof that a published day was charged."""
@@ -184,16 +185,14 @@ class DailySeries:
 
     def _counts(self, private: pyarrow.Table, when: datetime.date) -> Codes:
         """Different people at each place on the day; of each person at most ``max_places`` places count."""
-        import pyarrow
-
         unit, place, day = self._columns
+        people, places = people_of(private[unit]), Labels(self.places).encode(private[place])
         today = numbers_of(private[day], dates=True) == (when - _FIRST).days
-        rows = private.filter(pyarrow.array(today)).select([unit, place])
-        where = Labels(self.places).encode(rows[place])
-        known = rows.filter(pyarrow.array(where < len(self.places)))
-        seen = known.group_by([unit, place]).aggregate([])
-        kept = seen.filter(pyarrow.array(chosen_rows(people_of(seen[unit]), seen, self.max_places)))
-        return np.bincount(Labels(self.places).encode(kept[place]), minlength=len(self.places))
+        there = np.flatnonzero(today & (places < len(self.places)))
+        _, once = np.unique(people[there] * len(self.places) + places[there], return_index=True)
+        seen = there[once]  # one row of each person at each place
+        kept = seen[chosen_rows(people[seen], plain_table(private, [unit, place]).take(seen), self.max_places)]
+        return np.bincount(places[kept], minlength=len(self.places))
 
     def _table(self, when: datetime.date) -> pyarrow.Table:
         import pyarrow
@@ -229,6 +228,17 @@ class DailySeries:
                 fix=f'Call publish(table, "{when.isoformat()}") first.',
             )
         return when
+
+
+@lru_cache(maxsize=64)
+def _noise(moved: int, neighbours: Neighbours, unit: Unit, days: int, price: ApproximateDP) -> DiscreteGaussian:
+    """The least noise on each day at which all days together are within the price."""
+
+    def daily(sigma: Fraction) -> DiscreteGaussian:
+        return DiscreteGaussian(sensitivity=root_of(moved), sigma=sigma, neighbours=neighbours, unit=unit)
+
+    together = math.sqrt(days * moved)
+    return daily(least_noise(lambda sigma: Repeat(daily(sigma).event, days), together, price, neighbours))
 
 
 def _day(value: datetime.date | str) -> datetime.date:

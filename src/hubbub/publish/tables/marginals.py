@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.engines.sources import arrow_of
+from hubbub.publish.synthetic.charges import columns_told
 from hubbub.publish.synthetic.coding import Coding
 from hubbub.publish.synthetic.fitting import fitted
 from hubbub.publish.synthetic.junction import tree_cells
@@ -85,7 +86,10 @@ def marginals(
         budget=budget,
         title="tables of counts",
         dataset=dataset,
-        parts={"of": [list(columns) for columns in wanted], "domain": {n: repr(domain[n]) for n in names}},
+        parts={
+            "of": [list(columns) for columns in wanted],
+            "columns": columns_told(private.schema, {name: domain[name] for name in names}),
+        },
     )
     model = fitted(sizes, noisy)
     titles = ["-".join(names[c] for c in columns) for columns in places]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.engines.sources import arrow_of
+from hubbub.publish.synthetic.charges import columns_told
 from hubbub.publish.synthetic.coding import Codes, Coding, Labels
 from hubbub.publish.synthetic.measure import Columns, Measurement
 from hubbub.publish.tables.consistency import Integers, combined, downwards
@@ -151,7 +152,11 @@ def top_down(
         budget=budget,
         title="top-down tables",
         dataset=dataset,
-        parts={"tree": [list(path) for path in tree.paths[-1]], "by": list(by), "domain": repr(domain)},
+        parts={
+            "levels": list(levels),
+            "tree": [list(path) for path in tree.paths[-1]],
+            "columns": columns_told(private.schema, {lowest: "place", **{name: (domain or {})[name] for name in by}}),
+        },
     )
     margins = {name: margin_of(budget, sigma) for name, sigma in zip(levels, sigmas, strict=True)}
     counts = _consistent(tree, noisy, sigmas)

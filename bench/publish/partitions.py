@@ -218,7 +218,7 @@ def _written(people: pd.DataFrame) -> Path:
 
 
 def _child(made: Environment, folder: Path) -> tuple[dict[str, Any], str]:
-    script = Path(__file__).with_name("publish_partitions_peer.py")
+    script = Path(__file__).with_name("partitions_peer.py")
     command = [made.python, str(script), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""``python publish_partitions_peer.py <folder>`` in the peers' environment: seconds and results, as one JSON line.
+"""``python partitions_peer.py <folder>`` in the peers' environment: seconds and results, as one JSON line.
 
 The folder holds ``people.csv`` and ``task.json``: quasi-identifiers, hierarchies, k, suppression, sensitive columns.
 """

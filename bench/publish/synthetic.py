@@ -232,7 +232,7 @@ def _peer(peer: str, method: str) -> Found | str:
     source, sizes, target = folder / "train.csv", folder / "domain.json", folder / f"{peer}-{method}.csv"
     train.to_pandas().to_csv(source, index=False)
     sizes.write_text(json.dumps({column.name: column.size for column in COLUMNS}))
-    script = Path(__file__).with_name("publish_synthetic_peer.py")
+    script = Path(__file__).with_name("synthetic_peer.py")
     command = [made.python, str(script), peer, method, str(source), str(sizes), str(target)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)

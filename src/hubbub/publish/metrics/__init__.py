@@ -1,0 +1,16 @@
+"""What a table is worth to those who get it: distances to real rows, always beside two baselines.
+
+- ``compare(tables, holdout=public_rows, domain=...)``      free: the real rows are public
+- ``compare(tables, private=rows, epsilon=..., delta=...)``  charged: each number has noise and a margin
+- ``Comparison``: the scores as a report; ``Scores``, ``Score``: those of one table
+
+Inside: ``cells`` (public cells), ``generalised`` (ranges spread evenly), ``candidates`` (whatever is compared, as
+counts), ``workload`` (questions), ``scores`` (the metrics), ``models`` (pMSE and AUC), ``free`` (on public rows),
+``charged`` (the same of private rows, in whole numbers), ``comparison`` and ``report``.
+"""
+
+from hubbub.publish.metrics.comparison import compare
+from hubbub.publish.metrics.report import Comparison
+from hubbub.publish.metrics.scores import Score, Scores
+
+__all__ = ["Comparison", "Score", "Scores", "compare"]

@@ -1,0 +1,215 @@
+"""``compare``: what tables are worth beside real rows, free on public rows and charged on private ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.engines.sources import arrow_of
+from hubbub.publish.anonymised import Anonymised
+from hubbub.publish.hierarchies import Hierarchy
+from hubbub.publish.metrics import charged
+from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
+from hubbub.publish.metrics.cells import Cells, declared_cells
+from hubbub.publish.metrics.free import View, freely
+from hubbub.publish.metrics.report import Comparison
+from hubbub.publish.metrics.scores import INDEPENDENT, REAL, Scores
+from hubbub.publish.metrics.workload import given_questions, random_questions
+from hubbub.publish.synthetic.coding import Coding, Labels
+from hubbub.publish.synthetic.measure import Rows
+from hubbub.publish.synthetic.release import Synthetic
+from hubbub.publish.synthetic.units import people_of
+from hubbub.publish.tables.counting import bounded, budget_of
+from hubbub.publish.tables.published import Published
+from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, whole
+
+if TYPE_CHECKING:
+    import pyarrow
+
+WIDTHS = (1, 2, 3)
+_LEAST_ROWS = 20  # of a holdout
+
+
+def compare(
+    candidates: Any,
+    *,
+    holdout: Any = None,
+    private: Any = None,
+    epsilon: object = None,
+    delta: object = None,
+    domain: Mapping[str, Any] | None = None,
+    target: str | None = None,
+    workload: Sequence[Mapping[str, Any]] | None = None,
+    widths: Sequence[int] = WIDTHS,
+    bins: int = 20,
+    sanity: object = 0.01,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    about_rows: int | None = None,
+    unit: str | None = None,
+    max_rows_per_unit: int | None = None,
+    neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
+    account: object = None,
+    dataset: str | None = None,
+) -> Comparison:
+    """Compare tables that are to be handed out with real rows, beside two baselines.
+
+    ``candidates`` is one table, or a dict of them by name: what ``synthesize``, ``mondrian``, ``full_domain`` and
+    ``marginals`` gave, or plain tables. Real rows are either a public ``holdout``, and then everything is free; or the
+    ``private`` rows, and then ``epsilon`` and ``delta`` say what the numbers may cost together, and ``account`` is
+    charged. There is no number from private rows without noise.
+
+    The baselines: one half of the real rows against the other, and a table whose columns are right one by one and
+    independent of each other (of the other half; of the first candidate where the rows are private).
+
+    Cells come from ``domain``; numbers and dates are compared in at most ``bins`` of them. A ``workload`` is a list of
+    questions such as ``{"age": (30, 39), "sex": ["f"]}``; without one 200 are made up. Relative errors are relative to
+    the true count, or to ``sanity`` of all rows if that is more. ``target`` is a column with a list of values that a
+    model should predict (public rows only, as is pMSE).
+
+    Guarantee: with ``private``, all numbers together are (epsilon, delta)-DP for the given unit and neighbours, for
+    candidates that are known anyway.
+    Because: whole numbers that one unit moves by at most ``max_rows_per_unit`` (twice that under replacement), with
+    discrete Gaussian noise [CKS20, Thm. 7]; docs/proofs/metrics.md.
+    Error: each number has its ``margin``, within which the one without noise lies with 95% confidence.
+    Not covered: what the candidates themselves give away; running time.
+
+    >>> import pyarrow
+    >>> from hubbub.publish import Categorical
+    >>> made = pyarrow.table({"sex": ["f", "m"] * 50, "smokes": ["no", "no", "yes", "no"] * 25})
+    >>> domain = {"sex": Categorical(["f", "m"]), "smokes": Categorical(["no", "yes"])}
+    >>> found = compare(made, holdout=made, domain=domain)
+    >>> found["table"]["tvd1_mean"] < 0.1, [scores.name for scores in found.baselines]
+    (True, ['real against real', 'independent columns'])
+    """
+    given = dict(candidates) if isinstance(candidates, Mapping) else {"table": candidates}
+    real = _real(holdout, private, epsilon, delta)
+    cells = Cells.of(_codings(given, real, domain, unit), bins=whole(bins, name="bins", least=2))
+    cells.check(real, called="the table of real rows")
+    view = _view(cells, widths, workload)
+    place = _target(target, cells, public=private is None)
+    made = {
+        str(name): candidate_of(each, cells, name=str(name), hierarchies=hierarchies or {})
+        for name, each in given.items()
+    }
+    if private is None:
+        found = freely(made, real, view, float(charged.sanity_share(sanity)), place)
+        return Comparison(_named(found, given), target, real.num_rows)
+    budget = budget_of(real.schema, epsilon, delta, unit, max_rows_per_unit, neighbours)
+    rows = about_rows or max(round(max(each.total for each in made.values())), 1)
+    task = charged.Task(view.marginals, view.questions, rows, charged.sanity_rows(sanity, rows), budget.whom)
+    every = {**made, INDEPENDENT: Independent(made[_plainest(given)])}
+    scores, event, receipt = charged.released(
+        [charged.Public.of(each, task) for each in every.values()],
+        task,
+        budget,
+        lambda: _halved(bounded(real, budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
+        account=account,
+        dataset=dataset,
+        parts={"candidates": list(made), "domain": repr(domain), "bins": bins, "workload": repr(workload)},
+    )
+    told = {name: Scores(name, values) for name, values in zip([*every, REAL], scores, strict=True)}
+    ordered = [*(told[name] for name in made), told[REAL], told[INDEPENDENT]]
+    return Comparison(_named(ordered, given), None, rows, budget.guarantee(receipt), receipt, event)
+
+
+# ---------------------------------------------------------------- what was asked for
+
+
+def _real(holdout: Any, private: Any, epsilon: object, delta: object) -> pyarrow.Table:
+    if (holdout is None) == (private is None):
+        raise MissingParameter(
+            "comparing needs real rows: holdout= or private=, one of them.",
+            why="Numbers about public rows are free; about private ones they cost something.",
+            fix="Give holdout=public_rows; or private=rows, epsilon=..., delta=...",
+        )
+    if (private is not None) != (epsilon is not None and delta is not None):
+        raise MissingParameter(
+            "private= needs epsilon and delta, and holdout= takes neither.",
+            why="Every number about private rows gets noise and is paid for; there is no other way to see one.",
+            fix="Write private=rows, epsilon=0.2, delta=1e-6; or holdout=public_rows.",
+        )
+    rows = arrow_of(holdout if private is None else private)
+    if private is None and rows.num_rows < _LEAST_ROWS:
+        raise EmptyInput(
+            f"the holdout has {rows.num_rows} rows, and {_LEAST_ROWS} are the fewest.",
+            why="One half of it is compared with the other.",
+            fix="Give more public rows.",
+        )
+    return rows
+
+
+def _view(cells: Cells, widths: Sequence[int], workload: Sequence[Mapping[str, Any]] | None) -> View:
+    questions = random_questions(cells) if workload is None else given_questions(workload, cells)
+    if not questions:
+        raise EmptyInput("the workload is empty.", why="It has no error.", fix="Leave workload= out, or ask something.")
+    marginals = {width: tables for width in _widths(widths) if (tables := cells.marginals(width))}
+    return View(cells, marginals, questions)
+
+
+def _plainest(given: Mapping[Any, Any]) -> str:
+    """The candidate whose single columns the independent baseline has: a synthetic one or counts, if there is one."""
+    names = sorted(given, key=lambda name: not isinstance(given[name], Synthetic | Published))
+    return str(names[0])
+
+
+def _widths(widths: Sequence[int]) -> list[int]:
+    chosen = sorted(set(widths))
+    if not chosen or not set(chosen) <= set(WIDTHS):
+        raise OutOfRange(
+            f"widths must be some of {', '.join(map(str, WIDTHS))}.",
+            why="Tables are compared by one, two or three columns at a time.",
+            fix="Write widths=(1, 2).",
+        )
+    return chosen
+
+
+def _codings(
+    given: Mapping[Any, Any], real: pyarrow.Table, domain: Mapping[str, Any] | None, unit: str | None
+) -> Mapping[str, Coding]:
+    """Declared cells, or those that a synthetic table was made in: found privately, and paid for."""
+    if not given:
+        raise EmptyInput("there is no table to compare.", why="Nothing was given.", fix="Give one, or a dict of them.")
+    if domain is None:
+        for each in given.values():
+            if isinstance(each, Synthetic):
+                return each.source.codings
+    return declared_cells(real.schema, domain, unit=unit)
+
+
+def _target(target: str | None, cells: Cells, *, public: bool) -> int | None:
+    if target is None:
+        return None
+    if not public:
+        raise OutOfRange(
+            "a target needs public rows.",
+            why="How good a model is on private rows is no sum that one person moves by a known amount.",
+            fix="Give holdout=, or leave target= out (`hubbub.learn` measures models privately).",
+        )
+    if target not in cells.names or not isinstance(cells.codings[target], Labels):
+        raise OutOfRange(
+            f"the target {target!r} is no compared column with a list of values.",
+            why="A model learns to tell these values apart.",
+            fix="Name a column that is declared as Categorical([...]).",
+        )
+    return cells.names.index(target)
+
+
+def _named(scores: Sequence[Scores], given: Mapping[Any, Any]) -> tuple[Scores, ...]:
+    """With what a partition cost, which stands in its manifest anyway."""
+    parts = {str(name): each.metrics for name, each in given.items() if isinstance(each, Anonymised)}
+    return tuple(Scores(one.name, one.values, parts.get(one.name), one.worst) for one in scores)
+
+
+# ---------------------------------------------------------------- private rows
+
+
+def _halved(rows: pyarrow.Table, cells: Cells, unit: str | None) -> tuple[RowTable, charged.Halves]:
+    """The private rows, and two halves of them: a coin for each person, whoever else there is."""
+    codes = cells.encode(rows)
+    people = people_of(rows[unit]) if unit else np.arange(len(codes))
+    coins = np.random.default_rng().random(int(people.max(initial=-1)) + 1) < 0.5  # protects nobody: a fair split
+    heads = coins[people]
+    one, other = (RowTable(Rows(codes[part], cells.sizes)) for part in (heads, ~heads))
+    return RowTable(Rows(codes, cells.sizes)), (one, other)
