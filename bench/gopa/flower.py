@@ -23,7 +23,7 @@ GOPA = (
 )
 SECONDS = 900
 _PEER = Path(__file__).with_name("flower_peer.py")
-_SOURCES = Path(__file__).parents[1] / "src"
+_SOURCES = Path(__file__).parents[2] / "src"
 
 
 def rows(quick: bool) -> list[Row]:
