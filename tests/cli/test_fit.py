@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from hubbub.cli.fitting import progress
-from hubbub.learn import load
+from hubbub.learn import StandardScaler, load, save
 from hubbub.ledger import Ledger
 from hubbub.terms import Budget
 
@@ -239,6 +239,14 @@ def test_rows_make_no_difference_to_what_is_said(clinic: Shell) -> None:
         assert "secret" not in said.out + said.err
 
 
+def test_a_wrong_number_of_rows_is_not_noticed(clinic: Shell) -> None:
+    said = []
+    for rows in (40, 41, 400):
+        write(clinic.folder / "people.csv", people(rows))
+        said.append(fitted(clinic, "--rows", "20"))
+    assert {(each.code, each.err) for each in said} == {(0, said[0].err)}
+
+
 # ---------------------------------------------------------------- predicting
 
 
@@ -256,6 +264,10 @@ def test_predictions_come_in_the_order_of_the_rows(clinic: Shell) -> None:
 
 def test_what_is_no_model_or_has_other_columns_is_refused(clinic: Shell) -> None:
     assert clinic("predict people.csv people.csv").code == 5
+    rows = np.random.default_rng(1).uniform(0, 1, (50, 1))
+    save(StandardScaler(epsilon=1, delta=1e-5, bounds=(0, 1)).fit(rows), clinic.folder / "scaler.hubbub")
+    said = clinic("predict scaler.hubbub people.csv")
+    assert said.code == 5 and "no model of a table" in said.err
     fitted(clinic, "--out", "model.hubbub")
     write(clinic.folder / "new.csv", [{"age": 5}])
     said = clinic("predict model.hubbub new.csv")

@@ -148,9 +148,11 @@ class SumContract:
             model = self.make(**self.declared, rows=60).fit(rows, column)
             assert np.isfinite(self.answers(model, np.zeros((2, 4)))).all()
 
-    def test_far_more_rows_than_declared_are_refused(self) -> None:
-        with pytest.raises(WrongShape):
-            self.make(**self.declared, rows=30).fit(*self.data(100))
+    @pytest.mark.parametrize("rows", [30, "private"])
+    def test_nobody_is_told_whether_a_declared_number_was_right(self, rows: Any) -> None:
+        X, y = self.data(100)
+        made = [self.make(**self.declared, rows=rows).fit(X[:n], y[:n]) for n in (0, 60, 61, 100)]
+        assert len({repr(model.event_) for model in made}) == 1
 
     # ------------------------------------------------------------ the ledger
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from hubbub.learn import (
     make_pipeline,
 )
 from hubbub.learn.counting import Counting, RowCount
+from hubbub.learn.fits import nobody
+from hubbub.learn.measuring import Measured
 from hubbub.learn.plans import _quick_cost
 from hubbub.learn.sampling import batches
 from hubbub.ledger import Ledger
@@ -42,6 +45,7 @@ from hubbub.terms import (
 from .contract import DELTA, Unread, Watched
 
 PRICE: dict[str, Any] = {"epsilon": 1, "delta": DELTA}
+FREE: dict[str, Any] = {"epsilon": None, "delta": None, "rows": None}  # inside something that pays
 COUNTING = Counting((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE, Unit())
 
 
@@ -117,7 +121,7 @@ def test_the_count_has_the_noise_of_its_event() -> None:
 def test_more_rows_than_planned_for_come_with_a_millionth_of_delta() -> None:
     above = COUNTING.rows(500).most - 500
     assert np.exp(-above / 20) < 1e-11 < np.exp(-above / 20) * 1.2
-    assert RowCount.declared(10).most == 20
+    assert RowCount.public(10).most == 20
 
 
 @pytest.mark.parametrize("rows", [1, 7, 40])
@@ -186,6 +190,69 @@ def test_a_huge_epsilon_works() -> None:
     assert found.score(X, y) > 0.95 and abs(found.rows_ - 1200) < 40
 
 
-def test_declared_rows_are_still_held_to() -> None:
+# ---------------------------------------------------------------- declared numbers
+
+
+DECLARED = Counting((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE, Unit(), declared=32_000)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        logistic(rows=100, steps=3),
+        logistic(rows=100, steps=3, batch=60),
+        MLPRegressor(**PRICE, norm=1.0, target_bounds=(0, 1), steps=3, hidden=(4,), rows=100),
+        make_pipeline(StandardScaler(bounds=(-1, 1)), logistic(**FREE, steps=3), **PRICE, rows=100),
+        Measured(logistic(**FREE, steps=3), **PRICE, rows=100),
+        GaussianNB(**PRICE, bounds=(-1, 1), classes=[0, 1], rows=100),
+    ],
+    ids=["full", "poisson", "regressor", "pipeline", "measured", "sums"],
+)
+def test_nobody_is_told_whether_a_declared_number_was_right(model: Any) -> None:
+    told = set()
+    for rows in (0, 1, 100, 200, 201, 1200):
+        X, y = people(1200)
+        model.fit(X[:rows], y[:rows])
+        told.add((repr(model.event_), model.guarantee_, hasattr(model, "rows_")))
+    assert len(told) == 1
+
+
+def test_where_the_number_is_public_far_more_rows_are_refused() -> None:
+    model = logistic(rows=None, steps=3)
+    made = model._prepare(Unread(100, 3), None, None)
     with pytest.raises(WrongShape):
-        logistic(rows=100).fit(*people(300))
+        model._released(made, *people(201), nobody)
+
+
+def test_a_count_beside_a_declared_number_is_rough_and_nearly_free() -> None:
+    assert DECLARED.step.scale == 4000 and DECLARED.left[0] > Fraction(999, 1000)
+    planned = DECLARED.rows(30_000)
+    assert planned.expected == 32_000
+    assert 30_000 + 4000 * np.log(1e11) < planned.most < 4.2 * 32_000
+    few = replace(DECLARED, declared=1)  # then it costs what it would if nothing were declared
+    assert few.step.scale == COUNTING.step.scale and few.rows(7).most == COUNTING.rows(7).most
+
+
+def test_rates_follow_from_what_is_declared_and_rounding_from_the_count() -> None:
+    made: Any = logistic(rows=1000, batch=100)._prepare(Unread(1, 3), None, None)
+    assert 0.9 < epsilon(made.run, delta=DELTA) <= 1
+    for counted in (10, 50_000):
+        inner = made.planned(counted)
+        assert inner.sampling.rate == Fraction(1, 10) and inner.rows.expected == 1000
+        step = next(inner.run.steps())
+        assert step.sensitivity > inner.recipe.clip + 2 * inner.network.error(
+            rows=counted // 10, clip=inner.recipe.clip
+        )
+        unit = list(made.run.steps())[1]
+        assert step.sigma / step.sensitivity >= unit.sigma / unit.sensitivity
+
+
+def test_a_pipeline_tells_its_steps_what_was_declared() -> None:
+    line: Any = make_pipeline(logistic(**FREE, batch=100), **PRICE, rows=1000)._prepare(Unread(1, 3), None, None)
+    assert line.steps[0].made.planned(5000).sampling.rate == Fraction(1, 10)
+
+
+def test_a_fixed_sample_needs_no_count() -> None:
+    X, y = people(50)
+    model = logistic(rows=50, sampling="fixed", neighbours="replace", batch=5, steps=2).fit(X, y)
+    assert all(isinstance(step, GaussianNoise) for step in model.event_.steps())

@@ -444,7 +444,6 @@ REFUSED: list[tuple[dict[str, Any], type[HubbubError], str]] = [
     ({"physical": 0}, OutOfRange, "physical"),
     ({"sampling": "shuffle"}, OutOfRange, "sampling"),
     ({"sampling": "fixed"}, HubbubError, "add-remove"),
-    ({"rows": 10}, WrongShape, "declared rows"),
     ({"parallel": True}, MissingParameter, "init_process_group"),
     ({"loss": lambda o, t: 1.0}, WrongShape, "loss="),
     ({"model": small().requires_grad_(False)}, EmptyInput, "no parameter"),
@@ -491,6 +490,12 @@ def test_bad_data_is_refused_before_a_charge(
     with pytest.raises(kind, match=told):
         trainer(account=ledger).fit(*given)
     assert spent(ledger) == entries
+
+
+def test_nobody_is_told_whether_a_declared_number_was_right() -> None:
+    declared = trainer(rows=20, batch=10, steps=3)
+    runs = [declared.fit(X[:n], Y[:n]).event_ for n in (0, 40, 41, 100)]
+    assert len(set(map(repr, runs))) == 1
 
 
 def test_replace_neighbours_cost_more_noise() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -111,6 +113,35 @@ def test_odd_names_of_units_are_names_too() -> None:
     names = [None, "a", float("nan"), ["list"], None, "a", {"x": 1}]
     shards = shards_of(names, 7, teachers=1000, rng=seeded(3))
     assert shards[0] == shards[4] and shards[1] == shards[5]
+
+
+def test_equal_numbers_are_one_name_whatever_their_type() -> None:
+    names = [1, 1.0, True, np.float32(1), np.bool_(True), Decimal("1.00"), Fraction(1)]
+    assert len(set(shards_of(names, 7, teachers=10**6, rng=seeded(3)))) == 1
+    missing = [float("nan"), np.float64("nan"), Decimal("nan")]
+    assert len(set(shards_of(missing, 3, teachers=10**6, rng=seeded(3)))) == 1
+    assert len(set(shards_of([1, 1.5, 2, "a"], 4, teachers=10**6, rng=seeded(3)))) == 4
+
+
+class Scribe:
+    """Writes what it knows of its shard into the questions, as a scaler in place does."""
+
+    def fit(self, rows: Any, labels: Any) -> Scribe:
+        self.mean = rows.mean(axis=0)
+        return self
+
+    def predict(self, rows: Any) -> Any:
+        rows -= self.mean
+        return (rows[:, 0] > 0).astype(int)
+
+
+def test_what_a_teacher_writes_into_the_questions_no_other_reads() -> None:
+    rows, labels = data()
+    shards = shards_of(None, len(rows), teachers=TEACHERS, rng=seeded(1))
+    moved = rows.copy()
+    moved[np.flatnonzero(shards == 0)[0]] = 1e6
+    before, after = (counted(each, labels, shards, Scribe()) for each in (rows, moved))
+    assert np.abs(after - before).max() == 1
 
 
 def test_names_for_other_rows_are_refused() -> None:

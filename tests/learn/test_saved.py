@@ -22,7 +22,7 @@ from hubbub.learn.saved import _estimators
 from hubbub.learn.table_fits import fit_table
 from hubbub.learn.tables import Category, Number
 from hubbub.ledger import Ledger
-from hubbub.terms import Budget, EmptyInput, NewerFormat, Unreadable, WrongShape
+from hubbub.terms import Budget, EmptyInput, NewerFormat, TooLarge, Unreadable, WrongShape
 
 from .contract import DELTA
 
@@ -51,10 +51,15 @@ FITTED: dict[str, Callable[[], Any]] = {
     "PrivateSearch": lambda: learn.PrivateSearch(
         learn.Ridge(norm=1.0, target_bounds=(0, 1)), [{"alpha": 1}], validation=(X, Y), trials=2, **PRICE
     ).fit(X, Y),
-    "PrivateColumns": lambda: fit_table(
-        {"a": X[:, 0], "y": Y}, columns=[Number("a")], target=Category("y", ("0", "1")), **PRICE
-    ),
+    "PrivateColumns": lambda: table_model("logistic", Number("a")),
+    "TableModel of codes": lambda: table_model("trees", Number("a", -1, 1)),
+    "TableModel of numbers": lambda: table_model("nb", Number("a", -1, 1)),
 }
+
+
+def table_model(kind: str, column: Number) -> Any:
+    table = {"a": X[:, 0], "y": Y}
+    return fit_table(table, columns=[column], target=Category("y", ("0", "1")), model=kind, **PRICE)
 
 
 def answers(model: Any) -> Any:
@@ -119,6 +124,9 @@ def test_a_file_can_be_read_without_hubbub(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- what is refused
 
 
+TABLE = ("columns", "target", "style", "estimator", "guarantee", "event")
+
+
 class Evil:
     """Something whose unpickling would do harm."""
 
@@ -153,12 +161,54 @@ def pickled() -> bytes:
         {"call": "print"},
         {"term": {"hubbub": "event/1", "kind": "unheard-of"}},
         {"tuple": 3},
+        {"list": [1]},
+        "a word",
+        {"fraction": "1/3"},
+        {"estimator": "Ridge", "parameters": {"account": "ledger.db"}, "learned": {}},
+        {"estimator": "Ridge", "parameters": {"alpha": {"fraction": "1e30000000"}}, "learned": {}},
+        {"estimator": "Ridge", "parameters": {"alpha": {"term": ["1_0E+3_0000000"]}}, "learned": {}},
+        {"value": "TableModel", "fields": dict.fromkeys(TABLE, 1) | {"style": "bins", "columns": {"tuple": []}}},
     ],
 )
 def test_a_forged_file_runs_nothing(model: Any, tmp_path: Path) -> None:
     path = forged(tmp_path / "forged.hubbub", {"hubbub": "model/1", "model": model}, (pickled(),))
     with pytest.raises(Unreadable):
         load(path)
+
+
+def packed(path: Path, zeros: int, method: int, *, said: int | None = None, times: int = 1) -> Path:
+    """A small file with an array of so many zeros that is used several times; it may say to have fewer bytes."""
+    held = io.BytesIO()
+    np.save(held, np.zeros(zeros, dtype=np.uint8))
+    model = {"estimator": "Ridge", "parameters": {}, "learned": {f"a{i}_": {"array": 0} for i in range(times)}}
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("model.json", json.dumps({"hubbub": "model/1", "model": model}))
+        archive.writestr("0.npy", held.getvalue())
+        if said is not None:
+            archive.getinfo("0.npy").file_size = said
+    return path
+
+
+def test_a_small_file_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.learn.saved._MOST", 1 << 20)
+    deflated, path = zipfile.ZIP_DEFLATED, tmp_path / "large.hubbub"
+    assert load(packed(path, 1 << 19, deflated)).a0_.nbytes == 1 << 19
+    for forgery in (
+        {"zeros": 1 << 21, "method": deflated},
+        {"zeros": 1 << 19, "method": deflated, "times": 3},
+        {"zeros": 1 << 21, "method": deflated, "said": 1 << 10},
+        {"zeros": 1 << 10, "method": zipfile.ZIP_BZIP2},
+    ):
+        with pytest.raises(Unreadable):
+            load(packed(path, **forgery))  # type: ignore[arg-type]
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = FITTED["Ridge"]()
+    monkeypatch.setattr("hubbub.learn.saved._MOST_JSON", 100)
+    with pytest.raises(TooLarge):
+        save(model, tmp_path / "model.hubbub")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_trap_would_have_gone_off() -> None:

@@ -258,3 +258,9 @@ def test_a_cross_validation_that_no_plan_pays_for_is_refused(monkeypatch: pytest
     with pytest.raises(Unreachable):
         cross_val_score(GaussianNB(bounds=(0, 1), classes=[0, 1]), Unread(30, 3), Unread(30), cv=5, **PRICE)
     assert all(delta <= DELTA * (1 - 5e-6) for delta in asked)
+
+
+def test_fits_of_which_only_the_price_is_known_are_refused_at_once() -> None:
+    sampled = LogisticRegression(norm=1.0, classes=[0, 1], steps=3)
+    with pytest.raises(Unreachable, match="rows="):
+        search(estimator=sampled, candidates=[{"clip": 0.5}], rows="private").fit(*table(50))

@@ -50,12 +50,28 @@ def test_values_are_compared_as_words(one: Any, other: Any) -> None:
     assert word_of(1.5) != word_of(1)
 
 
-@pytest.mark.parametrize("odd", [None, "", "abc", float("nan"), float("inf"), 10**400, [1], "east"])
-def test_an_odd_cell_is_missing_and_changes_no_other(odd: Any) -> None:
-    ages, wards = np.empty(3, dtype=object), np.empty(3, dtype=object)
-    ages[:], wards[:] = [10, odd, "30"], ["north", odd, " south"]
-    codes = codes_of({"age": ages, "ward": wards}, COLUMNS)
+class Rude:
+    """A cell that answers no question."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("secret")
+
+    __float__ = __array__ = __eq__ = __str__  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+ODD = [None, "", "abc", float("nan"), float("inf"), 10**400, 10**5000, "east", b"\xff", 1j, (1, 2), Rude(), object()]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+@pytest.mark.parametrize("made", [list, tuple, np.ndarray])
+def test_an_odd_cell_is_missing_and_changes_no_other(odd: Any, made: Any) -> None:
+    def column(*cells: Any) -> Any:
+        return np.fromiter(cells, dtype=object) if made is np.ndarray else made(cells)
+
+    codes = codes_of({"age": column(10, odd, "30"), "ward": column("north", odd, " south")}, COLUMNS)
     assert codes.tolist() == [[10, 1], [MISSING, 0], [30, 2]]
+    assert codes_of({"age": column(odd), "ward": column(odd)}, COLUMNS).tolist() == [[MISSING, 0]]
     assert not features_of(codes, COLUMNS, Style.BINS)[1].any()
     assert not features_of(codes, COLUMNS, Style.SCALED)[1].any()
 
@@ -115,6 +131,32 @@ def test_bounds_are_found_privately_and_paid_for(kind: str) -> None:
     assert model.predict(table).shape == (3000,)
 
 
+@pytest.mark.parametrize("kind", ["logistic", "nb", "trees"])
+def test_a_column_of_zeros_has_bounds_too(kind: str) -> None:
+    table = {"gain": np.zeros(1500), "ill": ["no", "yes"] * 750}
+    model = fit_table(table, columns=(Number("gain"),), target=ILL, model=kind, **PRICE)
+    assert model.columns == (Number("gain", 0.0, 1.0),)
+    assert set(model.predict({"gain": [0, 1, 5]})) <= {"no", "yes"}
+
+
+def test_the_widest_bounds_do_not_overflow() -> None:
+    far = float(np.finfo(np.float64).max) / 1.5
+    wide = (Number("x", -far, far),)
+    assert features_of(codes_of({"x": [-far, 0, far]}, wide), wide, Style.SCALED).ravel().tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("measure", [False, True])
+@pytest.mark.parametrize("known", [AGE, Number("age")], ids=["declared", "private"])
+@pytest.mark.parametrize("rows", [500, "private"])
+@pytest.mark.parametrize("kind", ["logistic", "nb", "trees"])
+def test_a_table_may_be_empty_where_the_number_of_rows_is_not_public(
+    kind: str, rows: Any, known: Number, measure: bool
+) -> None:
+    empty = {"age": [], "ill": []}
+    model = fit_table(empty, columns=(known,), target=ILL, model=kind, rows=rows, measure=measure, **PRICE)
+    assert set(model.predict({"age": [5, 95]})) <= {"no", "yes"}
+
+
 def test_nothing_is_read_before_everything_is_decided() -> None:
     def unread() -> Any:
         raise AssertionError("a row was read")
@@ -163,3 +205,10 @@ def test_a_bar_in_a_name_does_not_break_the_table() -> None:
     odd = Category("a|b", ("x|y", "z"))
     model = fit_table({"a|b": ["z", "x|y"], "ill": ["no", "yes"]}, columns=(odd,), target=ILL, **PRICE)
     assert "| a\\|b | values | 2 values: x\\|y, z |" in ModelCard(model).markdown()
+
+
+def test_a_name_is_no_markup() -> None:
+    table = {"<script>": ["<b>", "z"], "<i>": ["<u>", "no"]}
+    columns, target = (Category("<script>", ("<b>", "z")),), Category("<i>", ("<u>", "no"))
+    text = ModelCard(fit_table(table, columns=columns, target=target, measure=True, **PRICE)).markdown()
+    assert "&lt;script&gt;" in text and "<" not in text

@@ -3,8 +3,8 @@
 For rows of norm 1, full-batch descent with learning rate r for T steps moves each weight by noise of standard deviation
 about r T clip / (mu n), whatever T is (mu is the budget's Gaussian parameter [DRS22]). What matters is the *distance*
 r T: far enough to learn, not so far that the noise in a prediction outgrows the prediction. A fixed noise in
-predictions sets it; steps, clipping and batches follow. The constants were set on training rows of Adult and MNIST and
-on two small tables of scikit-learn; no test rows of the former were looked at.
+predictions sets it; steps, clipping and batches follow. The constants were set on training rows of Adult and MNIST, on
+rows of SST-2 that were held back, and on two small tables of scikit-learn; not by test rows of Adult or MNIST.
 """
 
 from __future__ import annotations

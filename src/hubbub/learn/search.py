@@ -90,6 +90,16 @@ def _mean(gamma: float) -> float:
     return (1 / gamma - 1) / -math.log(gamma) if 0 < gamma < 1 else (math.inf if gamma <= 0 else 1.0)
 
 
+def _refuse_unknown(stages: Sequence[Stage], relation: Neighbours) -> None:
+    """Refuse fits of which only epsilon and delta are known."""
+    if any(rdp.divergences(stage.run, relation, _ORDERS[:1]) is None for stage in stages):
+        raise Unreachable(
+            "the best of several such fits has no known cost.",
+            why="It follows from Renyi divergences, and there are none for a sampling rate that a noisy count decides.",
+            fix='Declare rows=, or write sampling="full" in the estimator.',
+        )
+
+
 class PrivateSearch(Wrapper):
     """The best of several settings of an estimator, found privately; only the best model leaves.
 
@@ -189,6 +199,7 @@ class PrivateSearch(Wrapper):
         """Each candidate with the most that it may cost for the whole to keep the promise."""
         relation = Neighbours.parse(self.neighbours)
         delta = delta_left(price[1], fits=Fraction(trials.mean))
+        _refuse_unknown(self._stages(X, y, account, *price), relation)
         low, high, found = 0.0, float(price[0]), None
         for _ in range(_SEARCH):
             middle = (low + high) / 2

@@ -13,7 +13,7 @@ from typing import Any
 from hubbub.terms import Budget
 
 PATIENTS = 1200
-OUTBREAK = range(60, 70)  # districts of an outbreak: everybody there came for the same reason
+OUTBREAK = "west"  # the ward of an outbreak: everybody there has the same illness
 DISTRICTS = [f"123{place:02d}" for place in range(100)]
 WARDS = ("north", "south", "east", "west")
 BLOOD = ("0", "A", "B", "AB")
@@ -48,14 +48,14 @@ def patients() -> list[dict[str, Any]]:
 
 
 def _patient(number: int, chance: random.Random) -> dict[str, Any]:
-    place = chance.randrange(len(DISTRICTS))
-    reason = "legionnaires" if place in OUTBREAK else chance.choices(REASONS[:4], weights=(50, 20, 15, 15))[0]
+    ward = chance.choice(WARDS)
+    reason = "legionnaires" if ward == OUTBREAK else chance.choices(REASONS[:4], weights=(50, 20, 15, 15))[0]
     return {
         "patient": number,
         "age": chance.randrange(18, 95),
-        "district": DISTRICTS[place],
+        "district": chance.choice(DISTRICTS),
         "gender": chance.choice("fm"),
-        "ward": chance.choice(WARDS),
+        "ward": ward,
         "blood": chance.choices(BLOOD, weights=(45, 40, 11, 4))[0],
         "insurer": chance.choice(INSURERS),
         "diagnosis": reason,
