@@ -141,10 +141,10 @@ class Contract:
     )
     def test_the_event_costs_what_was_promised(self, changes: dict[str, Any], kind: type | None) -> None:
         X, y = self.data(rows=300)
-        model = self.fast(**changes).fit(X, y)
+        model = self.fast(steps=40, **changes).fit(X, y)  # more steps have more noise, whose cost is found sooner
         relation = changes.get("neighbours", "add-remove")
         assert 0.95 < epsilon(model.event_, delta=DELTA, neighbours=relation) <= 1
-        assert model.event_.times == 5
+        assert model.event_.times == 40
         assert kind is None or isinstance(model.event_.event, kind)
         assert model.guarantee_.neighbours == relation
         assert from_json(to_json(model.event_)) == model.event_
@@ -244,10 +244,11 @@ class Contract:
             model = self.fast(classes=[0, 1], rows=60).fit(rows, column)
             assert np.isfinite(model.weights_).all()
 
-    def test_far_more_rows_than_declared_are_refused(self) -> None:
+    @pytest.mark.parametrize("rows", [30, "private"])
+    def test_nobody_is_told_whether_a_declared_number_was_right(self, rows: Any) -> None:
         X, y = self.data(rows=100)
-        with pytest.raises(WrongShape):
-            self.fast(classes=[0, 1], rows=30).fit(X, y)
+        made = [self.fast(classes=[0, 1], rows=rows).fit(X[:n], y[:n]) for n in (0, 60, 61, 100)]
+        assert len({repr(model.event_) for model in made}) == 1
 
     # ------------------------------------------------------------ the ledger
 

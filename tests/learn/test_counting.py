@@ -87,22 +87,22 @@ def test_the_count_and_the_run_together_cost_what_was_promised(model: Any, relat
 
 
 def test_the_same_event_is_charged_whatever_the_number_of_rows() -> None:
-    events = [logistic(batch=50).fit(*people(rows)).event_ for rows in (5, 600)]
+    events = [logistic(batch=300, steps=40).fit(*people(rows)).event_ for rows in (5, 600)]
     assert len(set(events)) == 1
 
 
 def test_the_run_samples_by_the_count_and_pays_for_the_rate_that_it_uses() -> None:
-    model = logistic(batch=50)
+    model = logistic(batch=500, steps=40)
     made = model._prepare(Unread(1, 3), None, None)
-    for counted in (30, 5000):  # with 30 rows a batch of 50 is all of them
+    for counted in (300, 5000):  # with 300 rows a batch of 500 is all of them
         inner = made.planned(counted)  # type: ignore[attr-defined]
-        if counted < 50:
+        if counted < 500:
             assert isinstance(inner.run.event, GaussianNoise)
             continue
-        assert isinstance(inner.run.event, Poisson) and inner.run.event.rate == Fraction(50, counted)
+        assert isinstance(inner.run.event, Poisson) and inner.run.event.rate == Fraction(500, counted)
         assert _quick_cost(inner.run, DELTA, Neighbours.ADD_REMOVE) <= COUNTING.left[0]
         sampled = [len(rows) for rows in batches(inner.run, 700, rng=seeded(1)) if rows is not None]
-        assert abs(np.mean(sampled) - 700 * 50 / counted) < 0.15 * 700 * 50 / counted + 1  # 700 rows came
+        assert abs(np.mean(sampled) - 700 * 500 / counted) < 0.15 * 700 * 500 / counted + 1  # 700 rows came
 
 
 def test_a_run_that_cost_all_of_the_price_would_be_noticed() -> None:

@@ -321,7 +321,7 @@ def test_a_run_beyond_the_budget_reads_nothing(ledger: Ledger) -> None:
     watched, model = Untouchable(x, ledger), small()
     start = vector_of(model.parameters())
     with pytest.raises(BudgetExceeded):
-        trainer(model, account=ledger, epsilon=5).fit(watched, y)
+        trainer(model, account=ledger, epsilon=5, sampling="full").fit(watched, y)
     assert len(watched.entries) == 1
     assert np.array_equal(vector_of(model.parameters()), start)
 
@@ -526,7 +526,7 @@ def test_a_tuned_model_starts_as_the_model_and_trains_few_numbers(tune: Any) -> 
 
 
 def test_a_compacter_starts_as_the_model_and_trains_fewer_numbers_than_an_adapter() -> None:
-    x, y = data(2000)
+    x, y = data(700)
     model = small()
     tuned = compacter(model, width=4, parts=2, train=("2",))
     assert torch.allclose(model(X), tuned(X))
@@ -535,7 +535,7 @@ def test_a_compacter_starts_as_the_model_and_trains_fewer_numbers_than_an_adapte
     nn.init.ones_(layer.left)
     nn.init.ones_(layer.right)
     assert torch.allclose(layer(torch.eye(6)).T, made)
-    fitted = PrivateTrainer(tuned, LOSS, epsilon=3, delta=1e-5, steps=60, batch=300).fit(x, y)
+    fitted = PrivateTrainer(tuned, LOSS, epsilon=20, delta=1e-5, steps=60, sampling="full").fit(x, y)
     assert fitted.way_ == "Mapped"
     assert fitted.evaluate(x, y).accuracy > 0.9  # type: ignore[operator]
     few, more = (

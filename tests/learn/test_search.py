@@ -263,4 +263,4 @@ def test_a_cross_validation_that_no_plan_pays_for_is_refused(monkeypatch: pytest
 def test_fits_of_which_only_the_price_is_known_are_refused_at_once() -> None:
     sampled = LogisticRegression(norm=1.0, classes=[0, 1], steps=3)
     with pytest.raises(Unreachable, match="rows="):
-        search(estimator=sampled, candidates=[{"clip": 0.5}], rows="private").fit(*table(50))
+        search(rows="private").set_params(estimator=sampled, candidates=[{"clip": 0.5}]).fit(Unread(50, 3), Unread(50))
