@@ -103,6 +103,9 @@ def test_bodies_that_are_too_large_and_questions_that_make_no_sense_are_refused(
         async with asked(who, tmp_path, largest=1000) as client:
             large = await client.post(JOIN, content=b"x" * 1001)
             assert (large.status_code, large.json()) == (413, {"error": "oversized", "most": 1000})
+            many = await client.post(JOIN, content=b"x\n" * 257)
+            assert (many.status_code, many.json()) == (413, {"error": "oversized", "lines": 256})
+            assert (await client.post(JOIN, content=b"x\n" * 256)).status_code == 400
             assert (await client.post(JOIN, content=b"")).status_code == 400
             for query in (
                 "from=1",

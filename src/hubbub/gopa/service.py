@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 LARGEST = 16 << 20  # bytes of one post
+MOST_LINES = 256  # of one request: each costs work and is answered, so bytes alone are no limit
 _SAFE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
 Endpoint = Callable[["Request"], Awaitable["Response"]]
 
@@ -152,7 +153,9 @@ class _Desk:
         data = await _body(request, self.largest)
         if data is None:
             return _told({"error": Fault.OVERSIZED.value, "most": self.largest}, status=413)
-        lines = [line for line in data.split(b"\n") if line]
+        lines = [line for line in data.split(b"\n", MOST_LINES + 1) if line]
+        if len(lines) > MOST_LINES:
+            return _told({"error": Fault.OVERSIZED.value, "lines": MOST_LINES}, status=413)
         replies = await self.keeper.post(lines)
         said = [{"taken": one.taken, "fault": one.fault and one.fault.value, "party": one.party} for one in replies]
         return _told({"replies": said}, status=200 if any(one.taken for one in replies) else 400)
