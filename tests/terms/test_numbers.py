@@ -95,7 +95,7 @@ def test_roots_are_rounded_up_to_a_short_fraction(value: Fraction) -> None:
     assert 1024 % root.denominator == 0
 
 
-@pytest.mark.parametrize("text", ["1/0", "x", "", "1.2.3"])
+@pytest.mark.parametrize("text", ["1/0", "x", "", "1.2.3", "1e30000000", "1e-30000000", "1E99999/3"])
 def test_a_stored_number_that_is_none_is_unreadable(text: str) -> None:
     with pytest.raises(Unreadable):
         parse(text)

@@ -110,8 +110,10 @@ def root_of(value: int | Fraction) -> Fraction:
 def parse(text: str) -> Fraction:
     """A rational from its stored form: ``"1/3"``, ``"0.1"`` or ``"5"``."""
     try:
+        if abs(int(text.lower().partition("e")[2] or 0)) > _MOST_DIGITS:
+            raise ValueError  # 1e30000000 would be worked out digit by digit
         return Fraction(text)
-    except (ValueError, ZeroDivisionError, TypeError):
+    except (ValueError, ZeroDivisionError, TypeError, AttributeError):
         raise Unreadable(
             "a stored number could not be read.",
             why="Numbers are stored as decimals or as numerator/denominator.",
