@@ -58,11 +58,11 @@ def train(
     Because: [ACGMMTZ16, Alg. 1] with the run's own sampling; ``docs/proofs/learn.md`` for sums in doubles.
     Not covered: running time, and a ``rng`` given by a test.
     """
-    weights = project(start.copy())
+    weights, one = project(start.copy()), step_of(run)
     velocity, mean, kept = np.zeros_like(weights), np.zeros_like(weights), 0
     first = math.floor(run.times * (1 - descent.tail))
     for step, (rows, drawn) in enumerate(zip(batches(run, len(examples), rng=rng), noises(run, rng), strict=True)):
-        total = noisy(clipped_sum(weights, examples, rows), drawn, step_of(run))
+        total = noisy(clipped_sum(weights, examples, rows), drawn, one)
         velocity *= descent.momentum
         velocity += np.divide(total, descent.scale, out=total)
         if descent.l2:
@@ -91,7 +91,8 @@ def noisy(total: Floats, drawn: NDArray[np.int64], step: GaussianNoise) -> Float
 def noises(run: Repeat, rng: noise.Source | None = None) -> Iterator[NDArray[np.int64]]:
     """The noise of each step, in grid steps, drawn some steps ahead."""
     step = step_of(run)
+    sigma = step.sigma / step.grid
     ahead = max(1, _BLOCK // step.dimension)
     for done in range(0, run.times, ahead):
         count = min(ahead, run.times - done)
-        yield from noise.discrete_gaussian(step.sigma / step.grid, (count, step.dimension), rng=rng)
+        yield from noise.discrete_gaussian(sigma, (count, step.dimension), rng=rng)

@@ -35,6 +35,12 @@ class Examples:
     def __len__(self) -> int:
         return len(self.inputs)
 
+    def part(self, rows: Rows | slice) -> Examples:
+        """Some of the rows."""
+        if isinstance(rows, slice):
+            return Examples(self.inputs[rows], self.squares[rows], self.labels[rows])
+        return Examples(self.inputs.take(rows, axis=0), self.squares.take(rows), self.labels.take(rows))
+
 
 @dataclass(frozen=True, slots=True)
 class Network:
@@ -107,16 +113,14 @@ class Network:
         """
         total = np.zeros(self.size)
         for start in range(0, len(examples) if rows is None else len(rows), CHUNK):
-            part = slice(start, start + CHUNK) if rows is None else rows[start : start + CHUNK]
-            total += self._clipped_chunk(
-                weights, examples.inputs[part], examples.squares[part], examples.labels[part], clip
-            )
+            part = slice(start, start + CHUNK)
+            total += self._clipped_chunk(weights, examples.part(part if rows is None else rows[part]), clip)
         return total
 
-    def _clipped_chunk(self, weights: Floats, inputs: Floats, squares: Floats, labels: Labels, clip: float) -> Floats:
-        entering = self._forward(weights, inputs)
-        errors = self._backward(weights, entering, labels)
-        norms = np.sqrt(sum(self._squares(squares, entering, i) * _row_squares(e) for i, e in enumerate(errors)))
+    def _clipped_chunk(self, weights: Floats, part: Examples, clip: float) -> Floats:
+        entering = self._forward(weights, part.inputs)
+        errors = self._backward(weights, entering, part.labels)
+        norms = np.sqrt(sum(self._squares(part.squares, entering, i) * _row_squares(e) for i, e in enumerate(errors)))
         factors = (clip / np.maximum(norms, clip))[:, None]
         total = np.empty(self.size)
         for (matrix, offsets), signal, error in zip(self.split(total), entering, errors, strict=False):

@@ -144,7 +144,7 @@ def _coins(rate: Fraction, rows: int, times: int, rng: noise.Source | None) -> I
     ahead = max(1, _BLOCK // max(1, rows))
     for done in range(0, times, ahead):
         for coins in noise.bernoulli(rate, (min(ahead, times - done), rows), rng=rng):
-            yield np.flatnonzero(coins.astype(bool))
+            yield np.flatnonzero(coins)
 
 
 def _subset(rows: int, size: int, rng: noise.Source | None) -> Rows:

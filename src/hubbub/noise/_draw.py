@@ -34,16 +34,21 @@ def draw_many(law: Law, count: int, source: Source) -> NDArray[np.int64]:
 
 def _fill(out: NDArray[np.int64], law: Law, source: Source, kernel: Kernel) -> None:
     """Fill ``out``, drawing again for rejected places until none is left."""
-    places = np.arange(out.size)
+    out[:], rejected = _draw(law, out.size, source, kernel)
+    places = np.flatnonzero(rejected)
     while places.size:
-        words = source.words(3 * places.size).reshape(3, places.size)
-        values, states = kernel(law, words)
-        for i in np.flatnonzero(states == UNDECIDED):
-            value = _decide(law, words[:, i], source)
-            values[i], states[i] = (0, REJECTED) if value is None else (value, KEPT)
-        kept = states == KEPT
-        out[places[kept]] = values[kept]
-        places = places[~kept]
+        out[places], rejected = _draw(law, places.size, source, kernel)
+        places = places[rejected]
+
+
+def _draw(law: Law, count: int, source: Source, kernel: Kernel) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """So many draws, and which of them are rejected: their values mean nothing."""
+    words = source.words(3 * count).reshape(3, count)
+    values, states = kernel(law, words)
+    for i in np.flatnonzero(states == UNDECIDED):
+        value = _decide(law, words[:, i], source)
+        values[i], states[i] = (0, REJECTED) if value is None else (value, KEPT)
+    return values, states == REJECTED
 
 
 def _decide(law: Law, words: Words, source: Source) -> int | None:

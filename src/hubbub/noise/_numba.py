@@ -41,12 +41,14 @@ def fill(
             value += np.int64(rest)
             if rest > 0 and state == 1:
                 x = float(rest)
-                chance = math.exp(-x * (linear + quadratic * (stratum * stride + x)))
+                exponent = x * (linear + quadratic * (stratum * stride + x))
                 uniform = float(words[2, i] >> np.uint64(drop)) * unit
-                if uniform >= chance + _MARGIN:
-                    state = 0
-                elif uniform + unit > chance - _MARGIN:
-                    state = 2
+                if uniform + unit > 1 - exponent - 2 * _MARGIN:  # else exp(-e) >= 1 - e has decided already
+                    chance = math.exp(-exponent)
+                    if uniform >= chance + _MARGIN:
+                        state = 0
+                    elif uniform + unit > chance - _MARGIN:
+                        state = 2
         if signed and body & np.uint64(1):
             if value == 0 and state == 1:
                 state = 0

@@ -36,6 +36,7 @@ Integers = NDArray[np.int64]
 SMALLEST_SCALE = Fraction(1, 1000)
 LARGEST_SCALE = 1 << 512
 LARGEST_SCALE_IN_ARRAYS = 1 << 52
+_COIN_BITS = 16  # of a coin in an array; one in 65,536 needs more, and draws them
 
 
 @overload
@@ -223,13 +224,14 @@ def _flip(real: Real, size: Size | None, rng: Source | None) -> int | Integers:
     source = rng or SECURE
     if size is None:
         return int(LazyUniform(source.bits(64), 64, source).less_than(real))
-    threshold = floor_of(real, 64)
-    if threshold >= 1 << 64:
+    threshold = floor_of(real, _COIN_BITS)
+    if threshold >= 1 << _COIN_BITS:
         return np.ones(size, dtype=np.int64)
-    words = source.words(_count(size))
-    flips = (words < np.uint64(threshold)).astype(np.int64)
-    for i in np.flatnonzero(words == np.uint64(threshold)):
-        flips[i] = LazyUniform(threshold, 64, source).less_than(real)
+    count = _count(size)
+    pieces = source.words(-(-count * _COIN_BITS // 64)).view(np.uint16)[:count]
+    flips = (pieces < threshold).astype(np.int64)
+    for i in np.flatnonzero(pieces == threshold):
+        flips[i] = LazyUniform(threshold, _COIN_BITS, source).less_than(real)
     return flips.reshape(size)
 
 
