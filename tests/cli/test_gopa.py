@@ -214,6 +214,13 @@ def test_a_party_or_board_that_cannot_start_says_why(shell: Shell, ready: Agreem
     assert said.err.strip() and "bug in Hubbub" not in said.err
 
 
+def test_a_board_leaves_the_program_s_own_log_alone(
+    shell: Shell, ready: Agreement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("logging.config.dictConfig", lambda _: pytest.fail("the program's own log was changed"))
+    shell("gopa board a.json --key board.key --log run.log --host 203.0.113.1")
+
+
 def test_a_party_that_cannot_pay_does_not_join(shell: Shell, ready: Agreement) -> None:
     shell.open("ann", budget="--epsilon 1 --delta 1e-6", rules="--neighbours replace")
     said = shell(f"{PARTY} ann.key --value 0.5 --ledger hubbub.db --population ann")

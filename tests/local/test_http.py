@@ -369,7 +369,8 @@ def test_an_answer_that_was_cut_off_is_asked_for_again(first: bytes) -> None:
         thread.join()
 
 
-def test_a_port_that_is_taken_is_said_in_our_words(desk: Desk) -> None:
+def test_a_port_that_is_taken_is_said_in_our_words(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("logging.config.dictConfig", lambda _: pytest.fail("the program's own log was changed"))
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
         Collector(desk.folder / "reports.db") as collector,

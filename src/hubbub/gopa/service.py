@@ -106,6 +106,7 @@ def _server(keeper: Keeper) -> uvicorn.Server:
     config = uvicorn.Config(
         app(keeper),
         access_log=False,
+        log_config=None,  # the program's own log stays as it is
         log_level="warning",
         server_header=False,
         proxy_headers=False,

@@ -73,6 +73,7 @@ def serve(
     config = uvicorn.Config(
         application,
         access_log=False,
+        log_config=None,  # the program's own log stays as it is
         log_level="warning",
         server_header=False,
         proxy_headers=False,
