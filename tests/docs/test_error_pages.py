@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ def page_of(code: str) -> str:
     return (FOLDER / f"{code}.md").read_text(encoding="utf-8")
 
 
+@cache
 def raised_by(page: str) -> HubbubError:
     """The error that the page's one example raises, at its last line."""
     [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
