@@ -141,6 +141,42 @@ def test_a_norm_covers_every_vector_in_it(shifts: tuple[int, ...]) -> None:
     assert exactly.delta(100, shifts, Fraction(1)) <= Fraction(bound) < 1
 
 
+@given(
+    bends=st.lists(st.tuples(st.integers(0, 299), st.floats(0, 10)), min_size=1, max_size=4),
+    largest=st.integers(1, 300),
+)
+def test_what_lies_between_shifts_that_are_looked_at_is_covered(bends: list[tuple[int, float]], largest: int) -> None:
+    """For any convex curve that begins at 0, bent or round, the bound is above each s and never by more than 1/8."""
+
+    def curve(s: int) -> float:
+        return s**2 / 100 + sum(slope * max(0, s - place) for place, slope in bends)
+
+    true = max(curve(s) / s**2 for s in range(1, largest + 1))
+    assert true <= moments.steepest(curve, largest) <= true * 1.125 * TIGHT
+
+
+def test_the_top_between_two_shifts_would_be_missed_without_the_chord() -> None:
+    """s - 28 for s above 28 has its steepest place at 56, and 56 is not looked at."""
+    looked: dict[int, float] = {}
+
+    def curve(s: int) -> float:
+        looked[s] = max(0.0, s - 28.0)
+        return looked[s]
+
+    found, top = moments.steepest(curve, 4096), 28 / 56**2
+    assert 56 not in looked and len(looked) < 80
+    assert max(height / s**2 for s, height in looked.items()) < top <= found < 1.04 * top
+
+
+@pytest.mark.parametrize(("trials", "largest", "order"), [(40_000, 100, 4.0), (2_000, 40, 1.5), (400, 100, 20.0)])
+def test_the_shifts_that_are_looked_at_cost_less_than_half_a_percent(trials: int, largest: int, order: float) -> None:
+    """Of the moments, and so about as much of the variance. The curve is convex, as the chords need it."""
+    curve = [moments._moment(trials, shift, order, largest) for shift in range(largest + 1)]
+    true = max(curve[s] / s**2 for s in range(1, largest + 1))
+    assert true <= moments.steepest(curve.__getitem__, largest) <= 1.005 * true
+    assert all(a + c >= 2 * b - 1e-9 for a, b, c in zip(curve, curve[1:], curve[2:], strict=False))
+
+
 def test_a_vector_is_not_accounted_coordinate_by_coordinate() -> None:
     """Two cells that move cost more than one: whoever forgets the second promises too much."""
     alone = Sensitivity().trials(3, 1.0, 1e-6)

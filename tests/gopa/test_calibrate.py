@@ -62,6 +62,23 @@ def test_more_survivors_never_hurt_and_too_few_are_refused() -> None:
     assert achieved(made, 200).least_epsilon < 1
 
 
+def test_a_run_asks_for_one_delta_and_a_report_for_the_least_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = plan(1, 1e-6, 60, honest=0.9, dropouts=0.1)
+    asked: list[float] = []
+    known = Sensitivity.delta
+
+    def counted(self: Sensitivity, trials: int, steps: int, epsilon: float) -> float:
+        asked.append(epsilon)
+        return known(self, trials, steps, epsilon)
+
+    monkeypatch.setattr(Sensitivity, "delta", counted)
+    found = achieved(made, 60)
+    assert found.enough and asked == [1.0]
+    least = found.least_epsilon
+    many = len(asked)
+    assert least < 1 and many > 10 and found.least_epsilon == least and len(asked) == many
+
+
 def test_who_joined_matters() -> None:
     """If many never joined, the corrupted are a larger share of those who did, and the graph fails more easily."""
     made = plan(1, 1e-6, 1_000, honest=0.5, dropouts=0.05)

@@ -18,7 +18,8 @@ from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.averaging import among
 from hubbub.gopa.flower import Workflow
 from hubbub.gopa.flower_client import _Limits
-from hubbub.gopa.quantities import Gradient, Vector
+from hubbub.gopa.gradients import Gradient
+from hubbub.gopa.quantities import Vector
 from hubbub.terms import MissingExtra, OutOfRange
 
 ROOT = Path(__file__).parents[2]

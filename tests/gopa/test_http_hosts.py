@@ -15,9 +15,10 @@ import pytest
 from hubbub import Budget
 from hubbub.gopa import board, certificate, public, verify
 from hubbub.gopa.agreement import Quantity
+from hubbub.gopa.board import Reply
 from hubbub.gopa.charges import charging
 from hubbub.gopa.clock import Clock, speakers
-from hubbub.gopa.diary import Diary, earlier_blinders
+from hubbub.gopa.diary import Before, Diary, earlier_input
 from hubbub.gopa.faults import Fault
 from hubbub.gopa.grid import fits, rounded
 from hubbub.gopa.hosting import Outcome
@@ -249,6 +250,31 @@ def test_the_log_of_another_run_and_a_board_with_another_key_are_refused(who: Pe
     assert not (tmp_path / "new.log").exists()
 
 
+class Endless:
+    """A board whose open phase never ends."""
+
+    def __init__(self, length: int) -> None:
+        self.given, self._line = 0, b"x" * length
+
+    async def post(self, lines: Sequence[bytes]) -> list[Reply]:
+        return [Reply(line) for line in lines]
+
+    async def read(self, height: int, *, wait: float = 0.0) -> list[bytes]:
+        self.given += 1
+        return [self._line]
+
+
+@pytest.mark.parametrize(("length", "most"), [(1, 15), (1 << 20, 1)])
+def test_a_phase_with_more_lines_or_bytes_than_its_parties_could_send_is_no_log(
+    who: People, tmp_path: Path, length: int, most: int
+) -> None:
+    """Two messages of each of seven parties, each of the length that the phase allows."""
+    endless = Endless(length)
+    with pytest.raises(SourceUnavailable, match="more for a phase"):
+        asyncio.run(asyncio.wait_for(hosted(who, tmp_path, [0], endless), 60))
+    assert endless.given == most
+
+
 def test_one_file_has_one_writer(tmp_path: Path) -> None:
     with Journal(tmp_path / "a") as first:
         first.append([b"one"])
@@ -301,11 +327,12 @@ def test_a_diary_of_another_run_is_refused(who: People, tmp_path: Path) -> None:
         diary.seat(ann)
 
 
-def test_blinders_of_an_earlier_run_are_found_again_in_diary_and_log(who: People, tmp_path: Path) -> None:
+def test_the_input_of_an_earlier_run_is_found_again_in_diary_and_log(who: People, tmp_path: Path) -> None:
     (outcome,) = asyncio.run(together(who, tmp_path, [range(7)]))
     log = (tmp_path / "run.log").read_bytes()
-    found = earlier_blinders(tmp_path / "0.diary", log, who.identities[3])
-    assert found == input_blinders(outcome.parties[3], _after_nonces(who, log))
+    found = earlier_input(tmp_path / "0.diary", log, who.identities[3])
+    one = outcome.parties[3]
+    assert found == Before(one.secrets.values, input_blinders(one, _after_nonces(who, log)))
 
 
 def _after_nonces(who: People, log: bytes) -> public.Public:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.gopa import Context, Shape, bits, group, multiply, pedersen, quadratic, verify_many
+from hubbub.gopa import Context, Shape, batches, bits, group, multiply, pedersen, quadratic, verify_many
 from hubbub.gopa.bits import Bound, Claim, Proved, Statement
-from hubbub.gopa.equations import Equation
+from hubbub.gopa.equations import Equation, hold
 from hubbub.gopa.quadratic import Proof, Vectors
 from hubbub.gopa.streams import Stream
 from hubbub.terms import OutOfRange, WrongShape
@@ -353,3 +353,27 @@ def test_without_the_accelerator_the_verdicts_are_the_same(monkeypatch: pytest.M
         assert bits.prove(honest()[0], COINS, HERE) == honest()[1]
     finally:
         equations.basis.cache_clear()
+
+
+def test_however_large_claims_are_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equations are made when their turn comes, and added up before they have 500 places together."""
+    made: list[int] = []
+    sums: list[tuple[int, int]] = []
+
+    @dataclasses.dataclass
+    class Wide:
+        place: int
+
+        def equation(self) -> Equation:
+            made.append(self.place)
+            return Equation(on_g=int(self.place == 13), scalars=[0] * 97, points=[group.G] * 97)
+
+    def counted(equations: Sequence[Equation]) -> bool:
+        sums.append((len(made), sum(one.places for one in equations)))
+        return hold(equations)
+
+    monkeypatch.setattr(batches, "PLACES", 450)
+    monkeypatch.setattr(batches, "hold", counted)
+    assert verify_many([Wide(place) for place in range(20)]) == [place != 13 for place in range(20)]
+    assert made == list(range(20))
+    assert sums[:2] == [(5, 500), (10, 500)] and max(places for _, places in sums) == 500

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from hubbub.gopa import Sensitivity, board, certificate, party, public
 from hubbub.gopa.agreement import Agreement, Quantity
+from hubbub.gopa.diary import Diary
 from hubbub.gopa.faults import Fault
+from hubbub.gopa.hosting import Host
+from hubbub.gopa.identities import Identity
+from hubbub.gopa.keeper import Keeper
+from hubbub.gopa.link import HttpLink
+from hubbub.gopa.public import Inputs
 from hubbub.gopa.saying import proved
 from hubbub.gopa.together import People, Told, people
 from hubbub.gopa.wire import PHASES
-from hubbub.terms import LedgerDamaged, Neighbours, OutOfRange, RequestChanged, Unreadable
+from hubbub.terms import LedgerDamaged, MissingParameter, Neighbours, OutOfRange, RequestChanged, Unreadable
 from tests.gopa.cast import cast, run, small, values
 
 PHASES_TO_DROP = [*PHASES, "repair-1"]
@@ -159,14 +167,56 @@ def test_who_had_no_input_before_cannot_have_the_same_one_now(plain: Told) -> No
     """Not even zero, with which a missing commitment could be taken for one."""
     share_state = next(state for state in plain.states if state.phase == "share")
     blinders = [(0,) if one.place == 3 else party.input_blinders(one, share_state) for one in plain.parties]
-    earlier = {
-        name: points for name, points in plain.certificate.inputs.items() if name != plain.parties[3].identity.name
-    }
+    known = plain.certificate.inputs
+    earlier = replace(known, points={who: points for who, points in known.points.items() if who.name != "p3"})
     zero = [[0] if place == 3 else [value] for place, (value,) in enumerate(values())]
     again = replace_people(plain, previous=plain.public.agreement.run)
     told = run(again, zero, earlier=earlier, blinders=blinders)
     assert [(one.party, one.fault) for one in told.public.named] == [(3, Fault.BAD_PROOF)]
     assert told.public.result is not None and 3 not in told.public.result.parties
+
+
+def test_a_name_under_another_key_had_no_input_before(plain: Told) -> None:
+    """It knows the value and the blinder, and is somebody else."""
+    share_state = next(state for state in plain.states if state.phase == "share")
+    blinders = [party.input_blinders(one, share_state) for one in plain.parties]
+    other = Identity.new("p3")
+    old = plain.public.agreement
+    agreed = replace(old, roster=(*old.roster[:3], other.member, *old.roster[4:]), previous=old.run)
+    known = [one.identity for one in plain.parties]
+    again = People(agreed, (*known[:3], other, *known[4:]), plain.board.identity)
+    told = run(again, values(), earlier=plain.certificate.inputs, blinders=blinders)
+    assert [(one.party, one.fault) for one in told.public.named] == [(3, Fault.BAD_PROOF)]
+
+
+def starts(agreed: Agreement, told: Told, folder: Path) -> list[Callable[[Inputs | None], object]]:
+    """Everything that begins a run, or a look at one, with inputs of an earlier run."""
+
+    def host(earlier: Inputs | None) -> None:
+        with Diary(folder / "diary", agreed) as diary:
+            Host(diary, (), HttpLink("http://127.0.0.1:9"), earlier=earlier)
+
+    return [
+        lambda earlier: public.start(agreed, earlier=earlier),
+        lambda earlier: certificate.verify([agreed.text().encode()], earlier=earlier),
+        lambda earlier: Keeper(agreed, told.board.identity, folder / "log", earlier=earlier),
+        host,
+    ]
+
+
+@pytest.mark.parametrize("way", range(4), ids=["start", "verify", "keeper", "host"])
+def test_inputs_count_for_the_run_they_came_from_and_for_no_other(plain: Told, tmp_path: Path, way: int) -> None:
+    right = plain.certificate.inputs
+    agreed = replace_people(plain, previous=right.run).agreement
+    begin = starts(agreed, plain, tmp_path)[way]
+    with pytest.raises(OutOfRange, match=f"rests on those of run {right.run.hex()[:16]}"):
+        begin(replace(right, run=agreed.run))
+    with pytest.raises(MissingParameter, match=right.run.hex()[:16]):
+        begin(None)
+    assert not (tmp_path / "log").exists()
+    with pytest.raises(OutOfRange, match="rests on those of none"):
+        starts(plain.public.agreement, plain, tmp_path)[way](right)
+    assert public.start(agreed, earlier=right).earlier is right
 
 
 def replace_people(told: Told, **changes: object) -> People:

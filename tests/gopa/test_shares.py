@@ -5,15 +5,18 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections import Counter
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.gopa import masks, net, shares, verify_many
+from hubbub.gopa import chapters, masks, net, shares, verify_many
+from hubbub.gopa.equations import Equation, hold
 from hubbub.gopa.group import ORDER, G, base, minus, plus, random_scalar
 from hubbub.gopa.masks import LogarithmClaim, Opening, OpeningClaim, Share, View
 from hubbub.gopa.streams import Stream
+from tests.gopa.cast import cast, run, values
 
 VIEW = View(bytes(32), bytes(range(32)))
 
@@ -38,21 +41,75 @@ def test_one_share_less_fits_every_secret() -> None:
     assert len(guesses) == 50
 
 
+class Place(int):
+    """A place that remembers how large the numbers were that it was multiplied with."""
+
+    seen: ClassVar[list[int]] = []
+
+    def __rmul__(self, other: int) -> int:
+        self.seen.append(other)
+        return int(self) * other
+
+
+def test_numbers_stay_below_the_order_while_a_polynomial_is_evaluated() -> None:
+    Place.seen.clear()
+    shares._at([ORDER - 1] * 40, Place(999))
+    assert len(Place.seen) == 40 and max(Place.seen) < ORDER
+
+
+# ---------------------------------------------------------------- the test of their degree
+
+
+def claims(threshold: int, *words: tuple[bytes, ...]) -> list[shares.DegreeClaim]:
+    """That these words of points are of a degree below the threshold, all by one dual word."""
+    drawn = shares.dual_word(len(words[0]) - 1, threshold)
+    return [shares.DegreeClaim(points, drawn) for points in words]
+
+
 @pytest.mark.parametrize("threshold", [1, 3, 6])
 def test_points_of_shares_pass_and_any_other_word_fails(threshold: int) -> None:
     secret = random_scalar()
     points = (base(secret), *map(base, shares.deal(secret, 6, threshold, stream())))
-    assert verify_many([shares.DegreeClaim(points, threshold)]) == [True]
-    for place in range(7):
-        wrong = (*points[:place], plus(points[place], G), *points[place + 1 :])
-        assert verify_many([shares.DegreeClaim(wrong, threshold)]) == [False]
+    wrong = [(*points[:place], plus(points[place], G), *points[place + 1 :]) for place in range(7)]
+    assert verify_many(claims(threshold, points, *wrong)) == [True] + [False] * 7
     if threshold > 1:
-        assert verify_many([shares.DegreeClaim(points, threshold - 1)]) == [False]
+        assert verify_many(claims(threshold - 1, points)) == [False]
+
+
+def test_a_dual_word_is_orthogonal_to_all_low_powers_and_to_no_higher_one() -> None:
+    word = shares.dual_word(9, 4)
+    sums = [sum(one * place**power for place, one in enumerate(word)) % ORDER for power in range(10)]
+    assert sums[:4] == [0] * 4 and all(sums[4:])
+    assert word != shares.dual_word(9, 4)
+
+
+def test_two_dealers_whose_errors_make_up_for_each_other_are_both_found() -> None:
+    """One dual word serves both, so without multipliers of their own the two errors would cancel in the sum."""
+    points = tuple(map(base, (5, 5, 5, 5)))
+    more, less = (*points[:3], plus(points[3], G)), (*points[:3], minus(points[3], G))
+    found = claims(1, more, less)
+    assert verify_many(found) == [False, False]
+    bare = [Equation(scalars=one.word, points=one.points) for one in found]
+    assert hold(bare)
+
+
+def test_all_dealers_of_a_phase_are_tested_by_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[int, int]] = []
+
+    def counted(count: int, threshold: int) -> tuple[int, ...]:
+        drawn.append((count, threshold))
+        return shares.dual_word(count, threshold)
+
+    monkeypatch.setattr(chapters, "dual_word", counted)
+    told = run(cast(), values())
+    assert told.certificate.complete and drawn == [(told.public.holders, told.public.threshold)]
 
 
 def test_a_threshold_that_makes_no_sense_is_no_claim() -> None:
     points = tuple(base(number) for number in range(1, 5))
-    assert verify_many([shares.DegreeClaim(points, bad) for bad in (0, 4, 9)]) == [False] * 3
+    assert verify_many([claim for bad in (0, 4, 9) for claim in claims(bad, points)]) == [False] * 3
+    other = shares.dual_word(4, 2)
+    assert verify_many([shares.DegreeClaim(points, other)]) == [False]
 
 
 # ---------------------------------------------------------------- picks

@@ -18,7 +18,7 @@ from hubbub.cli.gopa_progress import Phases
 if TYPE_CHECKING:
     from hubbub.gopa import Agreement, Certificate, Identity
     from hubbub.gopa.clock import Clock
-    from hubbub.gopa.diary import Diary
+    from hubbub.gopa.diary import Before, Diary
     from hubbub.gopa.hosting import Charge, Outcome
     from hubbub.gopa.party import Party
     from hubbub.gopa.public import Inputs
@@ -75,18 +75,19 @@ class TakesPart:
 
         agreed, identity = read_agreement(self.agreement), read_identity(self.key)
         agreed.place(identity.member)
+        earlier = inputs_of(agreed, self.previous)  # before anything is written down
         path = self.diary or self.key.with_name(f"{self.key.stem}-{agreed.run.hex()[:12]}.diary")
         with ExitStack() as stack:
             account = self._account(stack)
             diary = stack.enter_context(Diary(path, agreed))
             if account is not None and not diary.records(identity.name):
                 affordable(account, agreed, identity.member)
-            blinders = self._blinders(identity)
-            crowd = [diary.seat(identity, None if self.value is None else _numbers(self.value), earlier=blinders)]
+            value = None if self.value is None else _numbers(self.value)
+            crowd = [diary.seat(identity, value, earlier=self._before(identity))]
             if crowd[0].sent:
                 output.talk(f"goes on with a run in which it has spoken {len(crowd[0].sent)} times")
             charge = nothing if account is None else charging(account, agreed, identity.member)
-            return asyncio.run(self._hosted(diary, crowd, charge, inputs_of(agreed, self.previous)))
+            return asyncio.run(self._hosted(diary, crowd, charge, earlier))
 
     async def _hosted(self, diary: Diary, crowd: list[Party], charge: Charge, earlier: Inputs | None) -> Outcome:
         from hubbub.gopa.hosting import Host
@@ -105,15 +106,15 @@ class TakesPart:
             return None
         return Account(ledger=stack.enter_context(opened(self.ledger, self.state)), population=self.population)
 
-    def _blinders(self, identity: Identity) -> tuple[int, ...] | None:
-        """The blinders of this party's inputs in the previous run, from its diary and that run's log."""
+    def _before(self, identity: Identity) -> Before | None:
+        """This party's input in the previous run, from its diary and that run's log."""
         if self.previous_diary is None:
             return None
-        from hubbub.gopa.diary import earlier_blinders
+        from hubbub.gopa.diary import earlier_input
 
         if not self.previous:
             raise typer.BadParameter("--previous-diary needs the log of that run, --previous.")
-        return earlier_blinders(self.previous_diary, bytes_of(self.previous[-1]), identity)
+        return earlier_input(self.previous_diary, bytes_of(self.previous[-1]), identity)
 
 
 def _listening(address: str) -> None:
@@ -121,15 +122,12 @@ def _listening(address: str) -> None:
 
 
 def inputs_of(agreed: Agreement, previous: list[Path]) -> Inputs | None:
-    """The inputs of the previous run, if the agreement names one."""
-    if agreed.previous is None:
-        return None
+    """The inputs of the previous run, if the agreement names one; the log of any other run is refused."""
     found = certified(previous) if previous else None
-    if found is None or found.agreement.run != agreed.previous:
-        raise typer.BadParameter(
-            f"the agreement rests on run {agreed.previous.hex()[:16]}: give its log.", param_hint="--previous"
-        )
-    return found.inputs
+    if (found and found.agreement.run) != agreed.previous:
+        wanted = f"on run {agreed.previous.hex()[:16]}: give its log" if agreed.previous else "on no run: give no log"
+        raise typer.BadParameter(f"the agreement rests {wanted}.", param_hint="--previous")
+    return found.inputs if found else None
 
 
 def _numbers(text: str) -> list[object]:

@@ -69,14 +69,16 @@ from hubbub.gopa.compare import Comparison, compare
 from hubbub.gopa.diary import Diary
 from hubbub.gopa.faults import Fault
 from hubbub.gopa.federated import Federated, learn_together
+from hubbub.gopa.gradients import Gradient
 from hubbub.gopa.graphs import Graph, graph
 from hubbub.gopa.hosting import Host
 from hubbub.gopa.identities import Identity, Member
 from hubbub.gopa.keeper import Keeper
 from hubbub.gopa.link import HttpLink
+from hubbub.gopa.measures import Measure
 from hubbub.gopa.picture import Picture
 from hubbub.gopa.privacy import HonestGraph
-from hubbub.gopa.quantities import Gradient, Histogram, Measure, Number, Vector
+from hubbub.gopa.quantities import Histogram, Number, Vector
 from hubbub.gopa.repeats import delta_over, plan_over
 from hubbub.gopa.sensitivity import Sensitivity
 from hubbub.gopa.service import serve

@@ -244,6 +244,13 @@ def _check_sensitivity(moved: Sensitivity, quantity: Quantity) -> None:
             why="Noise that was reckoned for fewer coordinates hides less than it says.",
             fix="Plan with the sensitivity of this quantity.",
         )
+    if quantity.ball and moved.kind == "norm" and moved.share < 1:
+        raise OutOfRange(
+            f"the plan's noise is for {moved.share} of the diameter of a ball.",
+            why="Numbers in a ball are rounded towards its middle, and then a small move can become a step in each "
+            "coordinate: only the whole diameter bounds it.",
+            fix="Plan with share=1, or average over people with hubbub.gopa.Subjects, which counts the rounding in.",
+        )
     proved = {"range": moved.coordinates >= quantity.coordinates, "one-hot": quantity.one_hot, "norm": quantity.ball}
     if not proved[moved.kind] and (moved.kind == "range" or moved.share == 1):
         raise OutOfRange(

@@ -17,7 +17,8 @@ from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.calibrate import Achieved, Plan, achieved
 from hubbub.gopa.certificate import Certificate
 from hubbub.gopa.identities import Identity
-from hubbub.gopa.quantities import Measure, Number, Reading
+from hubbub.gopa.measures import Measure, Reading
+from hubbub.gopa.quantities import Number
 from hubbub.terms import EmptyInput, Unreachable, WrongShape, fraction_of
 
 _EVERYBODY = Number()

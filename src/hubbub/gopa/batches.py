@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from hubbub.gopa.equations import Equation, hold
 
-AT_ONCE = 256
+AT_ONCE = 256  # claims
+PLACES = 1 << 18  # numbers that the equations of claims have together before they are added up: some 20 MB
 
 
 class Provable(Protocol):
@@ -22,10 +23,21 @@ def verify_many(claims: Sequence[Provable]) -> list[bool]:
     Guarantee: as if each were verified alone, but for a chance of about 2^-128 per sum.
     Because: [BGR98]: each equation has a multiplier of 128 random bits that its prover did not know.
     """
-    verdicts: list[bool] = []
-    for start in range(0, len(claims), AT_ONCE):
-        verdicts += _verdicts([claim.equation() for claim in claims[start : start + AT_ONCE]])
-    return verdicts
+    return [verdict for some in _batches(claims) for verdict in _verdicts(some)]
+
+
+def _batches(claims: Sequence[Provable]) -> Iterator[list[Equation | None]]:
+    """Their equations, as many at once as memory is meant for: however large the claims, and however many."""
+    some: list[Equation | None] = []
+    places = 0
+    for claim in claims:
+        some.append(claim.equation())
+        places += some[-1].places if some[-1] is not None else 0
+        if len(some) == AT_ONCE or places >= PLACES:
+            yield some
+            some, places = [], 0
+    if some:
+        yield some
 
 
 def _verdicts(equations: list[Equation | None]) -> list[bool]:

@@ -16,7 +16,7 @@ from typing import Self
 from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.faults import Fault, Refused
 from hubbub.gopa.identities import Identity
-from hubbub.gopa.wire import ORDER, Close, after, authentic, chained, closed, origin, parse, parse_close
+from hubbub.gopa.wire import ORDER, Close, after, authentic, chained, closed, last, origin, parse, parse_close
 from hubbub.terms import OutOfRange
 
 
@@ -134,7 +134,7 @@ def restored(agreement: Agreement, identity: Identity, log: Sequence[bytes], pos
 def step(state: Board, event: Post | Shut) -> tuple[Board, Reply]:
     """The board after an event, and the answer to whoever caused it."""
     if isinstance(event, Shut):
-        if ORDER[state.phase] == len(ORDER) - 1:
+        if ORDER[state.phase] > ORDER[last(state.agreement)]:
             return state, Reply(fault=Fault.WRONG_PHASE)
         line = closed(state.agreement, state.identity, state.phase, state.chain)
         return _shut(state, line), Reply(line)

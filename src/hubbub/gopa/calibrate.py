@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from hubbub.accounting.gaussian import mu_for
 from hubbub.gopa import connectivity
@@ -72,13 +72,21 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Achieved:
-    """What a run with so many survivors protects: this delta at ``epsilon``; ``least_epsilon`` at the plan's delta."""
+    """What a run with so many survivors protects: this delta at ``epsilon``.
+
+    ``least`` works out ``least_epsilon``, which takes many deltas and is wanted by reports alone: a run never asks.
+    """
 
     epsilon: Fraction
     delta: float
-    least_epsilon: float
     honest: int
     enough: bool
+    least: Callable[[], float] = field(repr=False, compare=False)
+
+    @property
+    def least_epsilon(self) -> float:
+        """The smallest epsilon at the plan's delta, rounded up."""
+        return self.least()
 
 
 def plan(
@@ -145,17 +153,16 @@ def achieved(agreed: Plan, survivors: int, *, joined: int | None = None) -> Achi
 def _achieved(agreed: Plan, survivors: int, joined: int | None) -> Achieved:
     honest = survivors - agreed.corrupted
     if honest < 1 or survivors < agreed.quorum:
-        return Achieved(agreed.epsilon, 1.0, math.inf, max(0, honest), enough=False)
+        return Achieved(agreed.epsilon, 1.0, max(0, honest), enough=False, least=partial(float, "inf"))
     sizes = {joined} if joined else {agreed.parties, survivors}
     graph = max(_failure(size, agreed) for size in sizes)
-    at = _noise_delta(agreed, honest)
-    delta = min(1.0, (at(float(agreed.epsilon)) + graph) * (1 + 2.0**-50))
-    least = _least_epsilon(at, float(agreed.delta) - graph)
-    return Achieved(agreed.epsilon, delta, least, honest, enough=Fraction(delta) <= agreed.delta)
+    delta = min(1.0, (_noise_delta(agreed, honest, float(agreed.epsilon)) + graph) * (1 + 2.0**-50))
+    least = partial(_least_epsilon, agreed, honest, float(agreed.delta) - graph)
+    return Achieved(agreed.epsilon, delta, honest, enough=Fraction(delta) <= agreed.delta, least=least)
 
 
-def _noise_delta(agreed: Plan, honest: int) -> Callable[[float], float]:
-    return lambda epsilon: agreed.sensitivity.delta(agreed.noise_bits * honest, agreed.steps, epsilon)
+def _noise_delta(agreed: Plan, honest: int, epsilon: float) -> float:
+    return agreed.sensitivity.delta(agreed.noise_bits * honest, agreed.steps, epsilon)
 
 
 def _failure(joined: int, agreed: Plan) -> float:
@@ -163,8 +170,10 @@ def _failure(joined: int, agreed: Plan) -> float:
     return connectivity.cut_off(joined, holders, agreed.corrupted, agreed.threshold(holders))
 
 
-def _least_epsilon(delta: Callable[[float], float], target: float) -> float:
+@lru_cache(maxsize=1024)
+def _least_epsilon(agreed: Plan, honest: int, target: float) -> float:
     """The smallest epsilon with that delta, rounded up."""
+    delta = partial(_noise_delta, agreed, honest)
     low, high = 0.0, 1.0
     while delta(high) > target:
         low, high = high, 2 * high

@@ -78,15 +78,16 @@ class Certificate:
 
     @property
     def inputs(self) -> Inputs:
-        """The commitments to all inputs, by name: what a later run compares its inputs with."""
+        """The commitments to all inputs: what a later run compares its inputs with."""
         roster = self.agreement.roster
-        return {roster[place].name: shared.statement.values for place, shared in self.state.shares.items()}
+        points = {roster[place]: shared.statement.values for place, shared in self.state.shares.items()}
+        return Inputs(self.agreement.run, points)
 
 
 def verify(log: Sequence[bytes] | bytes, *, earlier: Inputs | None = None) -> Certificate:
     """What a log shows, worked out from nothing but its lines.
 
-    ``earlier`` are the ``inputs`` of the previous run's certificate, if the agreement names one.
+    ``earlier`` are the ``inputs`` of the previous run's certificate, if the agreement names one; no other run's.
 
     Guarantee: a complete certificate's sum is that of values and noises which their parties fixed before the coins and
     proved to be in range, over at least the agreed number of parties, a quorum of whom signed who they are.

@@ -18,7 +18,7 @@ from hubbub.gopa.net import Net, picks
 from hubbub.gopa.openings import revealed
 from hubbub.gopa.public import Public, digest, ended
 from hubbub.gopa.schnorr import SameClaim, ZeroClaim
-from hubbub.gopa.shares import DegreeClaim
+from hubbub.gopa.shares import DegreeClaim, dual_word
 from hubbub.gopa.transcript import Context
 from hubbub.gopa.wire import Message
 
@@ -129,7 +129,7 @@ def fold_share(state: Public, messages: Messages) -> Public:
         elif not _vector_fits(shared):
             faults[party] = Fault.BAD_PROOF
     sound = {party: shared for party, shared in said.items() if party not in faults}
-    faults |= _holding({p: _degrees(state, p, shared) for p, shared in sound.items()}, Fault.BAD_SHARES)
+    faults |= _holding(_degrees(state, sound), Fault.BAD_SHARES)
     faults |= _holding({p: _proofs(state, p, shared) for p, shared in sound.items()}, Fault.BAD_PROOF)
     shares = {party: shared for party, shared in sound.items() if party not in faults}
     return _enough(replace(_without(state, messages, faults), shares=shares, inside=tuple(shares)))
@@ -146,9 +146,16 @@ def _vector_fits(shared: Shared) -> bool:
     return len(points) > 2 or (all(map(valid, points)) and shared.vector == plus(*points) and not shared.linked)
 
 
-def _degrees(state: Public, party: int, shared: Shared) -> list[Provable]:
-    key, threshold = state.joins[party].mask_key, state.threshold
-    return [DegreeClaim((shared.seed, *shared.selves), threshold), DegreeClaim((key, *shared.keys), threshold)]
+def _degrees(state: Public, said: Mapping[int, Shared]) -> dict[int, list[Provable]]:
+    """For each party that its seed and its key were dealt: one word for all, drawn now that all points are there."""
+    word = dual_word(state.holders, state.threshold)
+    return {
+        party: [
+            DegreeClaim((shared.seed, *shared.selves), word),
+            DegreeClaim((state.joins[party].mask_key, *shared.keys), word),
+        ]
+        for party, shared in said.items()
+    }
 
 
 def _proofs(state: Public, party: int, shared: Shared) -> list[Provable]:
@@ -186,7 +193,7 @@ def zero_points(state: Public, party: int, values: tuple[bytes, ...]) -> list[tu
     if state.agreement.quantity.one_hot:
         found.append(("one-hot", minus(total(values), G)))
     if state.agreement.previous:
-        olds = (state.earlier or {}).get(state.agreement.roster[party].name, ())
+        olds = state.earlier.points.get(state.agreement.roster[party], ()) if state.earlier else ()
         if len(olds) != len(values):  # it had no input then, and so cannot have the same one now
             return [("no point", IDENTITY)] * extras(state.agreement)
         found += [(f"same {c}", minus(new, old)) for c, (new, old) in enumerate(zip(values, olds, strict=True))]

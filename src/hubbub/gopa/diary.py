@@ -7,6 +7,7 @@ secret and the same value; one that is not begins, and its secret and value are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,7 +20,16 @@ from hubbub.gopa.grid import fits, rounded
 from hubbub.gopa.identities import Identity
 from hubbub.gopa.journal import Journal
 from hubbub.gopa.party import Party
+from hubbub.gopa.wire import origin
 from hubbub.terms import EmptyInput, MissingParameter, RequestChanged
+
+
+@dataclass(frozen=True)
+class Before:
+    """A party's input in an earlier run: its steps, as they were rounded then, and their blinders."""
+
+    steps: tuple[int, ...] = field(repr=False)
+    blinders: tuple[int, ...] = field(repr=False)
 
 
 class Diary:
@@ -39,11 +49,12 @@ class Diary:
         return self._journal.path
 
     def seat(
-        self, identity: Identity, values: Sequence[object] | None = None, *, earlier: Sequence[int] | None = None
+        self, identity: Identity, values: Sequence[object] | None = None, *, earlier: Before | None = None
     ) -> Party:
         """The party of this identity, begun with these values (in the quantity's units) or gone on with.
 
-        ``earlier`` are the blinders of its inputs in the previous run, if the agreement names one.
+        ``earlier`` is its input in the previous run, if the agreement names one: the same steps are used again,
+        whatever a second rounding would give, and values need not be given.
         """
         return self.seats([identity], [values], [earlier])[0]
 
@@ -51,7 +62,7 @@ class Diary:
         self,
         identities: Sequence[Identity],
         values: Sequence[Sequence[object] | None],
-        earlier: Sequence[Sequence[int] | None] | None = None,
+        earlier: Sequence[Before | None] | None = None,
     ) -> list[Party]:
         """The parties of these identities, all new ones written at once."""
         given = earlier or [None] * len(identities)
@@ -60,16 +71,11 @@ class Diary:
         self.write((one, one.records[0]) for one in new)
         return found
 
-    def _seat(self, identity: Identity, values: Sequence[object] | None, earlier: Sequence[int] | None) -> Party:
+    def _seat(self, identity: Identity, values: Sequence[object] | None, earlier: Before | None) -> Party:
         known = self._records.get(identity.name.encode())
         if known is None:
-            if values is None:
-                raise MissingParameter(
-                    f"{identity.name} has not begun this run, and no value was given.",
-                    why="Only a party that has begun has its value written down.",
-                    fix="Give the value.",
-                )
-            return parties.start(self.agreement, identity, rounded(self.agreement, values), earlier=earlier)
+            steps = self._steps(identity, values, earlier)
+            return parties.start(self.agreement, identity, steps, earlier=None if earlier is None else earlier.blinders)
         party = parties.resume(self.agreement, identity, known)
         if values is not None and not fits(self.agreement, values, party.secrets.values):
             raise RequestChanged(
@@ -78,6 +84,24 @@ class Diary:
                 fix="Go on without a value, or take part in a new run.",
             )
         return party
+
+    def _steps(self, identity: Identity, values: Sequence[object] | None, earlier: Before | None) -> tuple[int, ...]:
+        """What a new party begins with: its steps of the earlier run, or its values rounded now."""
+        if earlier is not None:
+            if values is not None and not fits(self.agreement, values, earlier.steps):
+                raise RequestChanged(
+                    f"{identity.name} had another value in the previous run.",
+                    why="All have agreed to use the inputs of that run again, and prove it.",
+                    fix="Take part without a value: the one of that run is in its diary.",
+                )
+            return earlier.steps
+        if values is None:
+            raise MissingParameter(
+                f"{identity.name} has not begun this run, and no value was given.",
+                why="Only a party that has begun has its value written down.",
+                fix="Give the value.",
+            )
+        return rounded(self.agreement, values)
 
     def write(self, records: Iterable[tuple[Party, bytes]]) -> None:
         """Put records on disk, for each party in its order."""
@@ -101,11 +125,11 @@ class Diary:
         self.close()
 
 
-def earlier_blinders(path: Path | str, log: bytes, identity: Identity) -> tuple[int, ...]:
-    """The blinders of a party's inputs in an earlier run, from its diary of that run and the log."""
+def earlier_input(path: Path | str, log: bytes, identity: Identity) -> Before:
+    """A party's input in an earlier run, from its diary of that run and the log."""
     lines = log.split(b"\n")
     agreement = Agreement.read(lines[0].decode("utf-8", "replace"))
-    state = public.start(agreement)
+    state = public.Public(agreement, None, origin(agreement))  # what it rests on itself is not looked at before `share`
     for chapter in chapters(lines[1:]):
         if state.phase == "share":
             break
@@ -117,4 +141,5 @@ def earlier_blinders(path: Path | str, log: bytes, identity: Identity) -> tuple[
             fix="Give the whole log of the earlier run.",
         )
     with Diary(path, agreement) as diary:
-        return parties.input_blinders(diary.seat(identity), state)
+        party = diary.seat(identity)
+        return Before(party.secrets.values, parties.input_blinders(party, state))

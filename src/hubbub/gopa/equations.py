@@ -33,6 +33,11 @@ class Equation:
     scalars: Sequence[int] = ()
     points: Sequence[bytes] = ()
 
+    @property
+    def places(self) -> int:
+        """How many numbers it has."""
+        return 3 + len(self.left) + len(self.right) + len(self.coordinates) + len(self.scalars)
+
 
 def weight() -> int:
     """A verifier's multiplier: 128 random bits, never zero."""

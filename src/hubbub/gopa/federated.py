@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from hubbub.gopa.averaging import among, published
 from hubbub.gopa.calibrate import Plan
 from hubbub.gopa.certificate import Certificate
-from hubbub.gopa.quantities import Gradient, Measure
+from hubbub.gopa.gradients import Gradient
+from hubbub.gopa.measures import Measure
 from hubbub.gopa.repeats import delta_over, plan_over
 from hubbub.gopa.subjects import Subjects, Unit
 from hubbub.terms import ApproximateStep, EmptyInput, Neighbours, WrongShape, positive, whole

@@ -25,14 +25,11 @@ from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.board import Post, Shut
 from hubbub.gopa.certificate import Certificate
 from hubbub.gopa.flower_client import RECORD, installed, mod
+from hubbub.gopa.gradients import Gradient
 from hubbub.gopa.identities import Identity, Member
-from hubbub.gopa.quantities import Gradient
 from hubbub.gopa.repeats import plan_over
-from hubbub.gopa.wire import REPAIRS
 
 __all__ = ["Workflow", "mod"]
-
-_LAST = f"repair-{REPAIRS}"
 
 
 @dataclass
@@ -93,7 +90,7 @@ class Workflow:
         log, state = boards.opened(agreed, self.identity), public.start(agreed)
         fresh: Sequence[bytes] = ()
         records: Mapping[int, Any] = fits
-        while not state.over and state.phase != _LAST:
+        while not state.over:
             asked = {"stage": state.phase, "lines": list(fresh)}
             if state.phase == "join":
                 asked["agreement"] = agreed.text()

@@ -16,10 +16,10 @@ from hubbub.gopa import public
 from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.certificate import chapters
 from hubbub.gopa.charges import charging
+from hubbub.gopa.gradients import Gradient
 from hubbub.gopa.identities import Identity
 from hubbub.gopa.party import Party
 from hubbub.gopa.public import Public
-from hubbub.gopa.quantities import Gradient
 from hubbub.terms import MissingExtra, OutOfRange, fraction_of, positive
 
 RECORD = "hubbub.gopa"  # the name of our records in Flower's messages

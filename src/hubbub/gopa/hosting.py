@@ -19,6 +19,7 @@ from hubbub.gopa.faults import Fault
 from hubbub.gopa.link import Link
 from hubbub.gopa.party import Party
 from hubbub.gopa.public import Inputs, Public
+from hubbub.gopa.wire import limit
 from hubbub.terms import OutOfRange, SourceUnavailable
 from hubbub.terms.errors import BudgetError, LedgerError
 
@@ -72,7 +73,7 @@ class Host:
         self._diary, self._crowd, self._link = diary, list(crowd), link
         self._charge, self._watch = charge, watch
         self._public = publics.start(diary.agreement, earlier=earlier)
-        self._height, self._chapter = 0, list[bytes]()
+        self._height, self._chapter, self._size = 0, list[bytes](), 0
         self._refusals: list[Reply] = []
         self._unpaid: dict[str, Exception] = {}
 
@@ -102,16 +103,23 @@ class Host:
         self._height += len(lines)
         for line in lines:
             self._chapter.append(line)
+            self._size += len(line)
             if line.startswith(_CLOSE):
-                chapter, self._chapter = self._chapter, []
+                chapter, self._chapter, self._size = self._chapter, [], 0
                 self._public = await asyncio.to_thread(publics.step, self._public, chapter)
-        if len(self._chapter) > 4 * len(self._diary.agreement.roster) + 64:
-            raise SourceUnavailable(
-                "the board gives more lines for a phase than its parties could have sent.",
-                why="A log without end is no log.",
-                fix="Stop here, and ask who runs the board.",
-            )
+            elif self._too_much():
+                raise SourceUnavailable(
+                    "the board gives more for a phase than its parties could have sent.",
+                    why="A log without end is no log.",
+                    fix="Stop here, and ask who runs the board.",
+                )
         return bool(lines)
+
+    def _too_much(self) -> bool:
+        """Whether the open phase has more lines or bytes than a board takes: two messages of each party."""
+        agreed = self._diary.agreement
+        most = 2 * len(agreed.roster)
+        return len(self._chapter) > most or self._size > most * limit(agreed, self._public.phase)
 
     # ------------------------------------------------ speaking
 

@@ -69,14 +69,14 @@ class Keeper:
         watch: Watch = lambda _: None,
     ) -> None:
         self.agreement, self.clock = agreement, clock or Clock()
-        boards.opened(agreement, identity)  # refuses another key before the file is touched
+        self.public = publics.start(agreement, earlier=earlier)
+        boards.opened(agreement, identity)  # both refuse before the file is touched
         self._journal = Journal(path, mode=0o644)
         try:
             self._board = _restored(agreement, identity, self._journal)
         except BaseException:
             self._journal.close()
             raise
-        self.public = publics.start(agreement, earlier=earlier)
         self._watch = watch
         self._closed = [line for chapter in self._board.chapters for line in chapter]
         self._jobs: list[_Job] = []

@@ -7,9 +7,11 @@ shares: its edges then tell what they left in the others' reveals. EITHER the on
 The exception are proven liars: a member of R whose public seed does not give the self mask it committed to, or two
 parties that posted, or let stand, an edge commitment which their keys do not give (an honest one would have
 complained). Anybody can see it; a liar of R is taken out of the sum and its mask key asked for too. So a lie costs a
-round and its author, never the result.
+round and its author, never the result: liars with wrong edges along a path of the graph are found one after the other,
+and a run has more rounds than it may have liars (``wire.last``).
 
-Rounds go on until the sum is known. A round that brings nothing new, when something is missing, ends the run.
+Rounds go on until the sum is known. A round that brings nothing new, when something is missing, ends the run, and so
+does the last.
 """
 
 from __future__ import annotations
@@ -117,7 +119,8 @@ def _recovered(shares: Shares, threshold: int) -> dict[int, int]:
 def _finished(state: Public, mended: Mended) -> Public:
     """The state with what is known now: with the sum, if nothing is missing; at its end, if nobody helps."""
     liars = _bad_seeds(state, mended) | _bad_edges(state, mended)
-    named = tuple(Named(party, Fault.MASK_MISMATCH, state.phase) for party in sorted(liars))
+    known = {one.party for one in state.named if one.fault is Fault.MASK_MISMATCH}
+    named = tuple(Named(party, Fault.MASK_MISMATCH, state.phase) for party in sorted(liars - known))
     cheats = mended.cheats | (liars & state.counted)
     now = replace(state, mended=replace(mended, cheats=cheats), named=(*state.named, *named))
     if not now.wanted:

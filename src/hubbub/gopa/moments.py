@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hubbub.gopa.binomial import ULP, masses
+from hubbub.gopa.binomial import ULP, Floats, masses
 
 _Total = Callable[[float], float]
 _REACH = 9.5  # standard deviations: beyond it lies less than 3e-21 of the noise
@@ -29,21 +29,51 @@ def delta_of_many(trials: int, moves: Mapping[int, int], epsilon: float) -> floa
     squared = sum(count * shift * shift for shift, count in moves.items())
     revealed = sum(count * _revealed(trials, shift) for shift, count in moves.items())
     return _least(
-        trials, squared, epsilon, revealed, lambda a: sum(c * _moment(trials, s, a) for s, c in moves.items())
+        trials, squared, epsilon, revealed, lambda a: sum(c * _moment(trials, s, a, s) for s, c in moves.items())
     )
 
 
 def delta_of_norm(trials: int, squared: int, coordinates: int, epsilon: float) -> float:
     """At least the delta if whole numbers move whose squares add up to at most ``squared``.
 
-    The sum of Lambda(s_j) is at most ``squared`` times the largest Lambda(s) / s^2 of all shifts s that fit.
+    The sum of Lambda(s_j) is at most ``squared`` times the largest Lambda(s) / s^2 of all shifts s that fit. The same
+    places are left out for all of them.
     """
     largest = math.isqrt(squared)
     revealed = min(coordinates, squared) * _revealed(trials, largest)
-    shifts = range(1, largest + 1)
-    return _least(
-        trials, squared, epsilon, revealed, lambda a: squared * max(_moment(trials, s, a) / s**2 for s in shifts)
-    )
+
+    def total(order: float) -> float:
+        return squared * steepest(lambda shift: _moment(trials, shift, order, largest), largest)
+
+    return _least(trials, squared, epsilon, revealed, total)
+
+
+def steepest(curve: Callable[[int], float], largest: int) -> float:
+    """At least the largest curve(s) / s^2 over 1 <= s <= largest, for a curve that is convex on these s.
+
+    Looks at all s up to 16, and beyond at some that are an eighth apart; between two of them the curve lies below its
+    chord, (c + b s) with the slope b, and the largest of (c + b s) / s^2 is at an end or at s = -2c / b.
+
+    Error: above the largest by less than 0.4 % for curves like s^2, and by an eighth at most for any that begins at 0.
+
+    >>> 1 < steepest(lambda s: s**2, 4096) < 1.004
+    True
+    """
+    at, here = 1, curve(1)
+    found = here
+    while at < largest:
+        further = min(largest, at + max(1, at // 8))
+        there = curve(further)
+        slope = (there - here) / (further - at)
+        found = max(found, there / further**2, _top(here - slope * at, slope, at, further))
+        at, here = further, there
+    return found * (1 + 16 * ULP) if found > 0 else found
+
+
+def _top(start: float, slope: float, first: int, last: int) -> float:
+    """The largest (start + slope s) / s^2 strictly between two places, or nothing if it is at one of them."""
+    inner = start < 0 < slope and first < -2 * start / slope < last
+    return slope**2 / (-4 * start) if inner and last > first + 1 else -math.inf
 
 
 def _least(trials: int, squared: int, epsilon: float, revealed: float, total: _Total) -> float:
@@ -65,13 +95,20 @@ def _revealed(trials: int, shift: int) -> float:
 
 
 @lru_cache(maxsize=65536)
-def _moment(trials: int, shift: int, order: float) -> float:
-    """At least Lambda(shift) over the places that are kept."""
-    known = masses(trials, _REACH)
-    if shift >= len(known.values):
+def _moment(trials: int, shift: int, order: float, left_out: int) -> float:
+    """At least Lambda(shift) over the places that are kept: all but the first ``left_out``, of which shift is no more.
+
+    Over the same places it is convex in the shift, since each logarithm of a mass is concave.
+    """
+    known, logs = masses(trials, _REACH), _logs(trials)
+    if left_out >= len(logs):
         return math.inf
-    logs = np.log(known.values)
-    terms = order * logs[shift:] - (order - 1) * logs[: len(logs) - shift]
+    terms = order * logs[left_out:] - (order - 1) * logs[left_out - shift : len(logs) - shift]
     largest = float(np.max(terms))
     error = 2 * order * (known.error + 4 * ULP * -float(logs[0])) + (len(logs) + 8) * ULP
     return largest + math.log(float(np.sum(np.exp(terms - largest)))) + error
+
+
+@lru_cache(maxsize=16)
+def _logs(trials: int) -> Floats:
+    return np.log(masses(trials, _REACH).values)

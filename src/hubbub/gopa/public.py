@@ -21,24 +21,36 @@ from hubbub.gopa.bodies import Join, Shared
 from hubbub.gopa.calibrate import Achieved, Plan
 from hubbub.gopa.faults import Abort, Fault, Named, Refused
 from hubbub.gopa.group import framed
+from hubbub.gopa.identities import Member
 from hubbub.gopa.masks import Opening, View
 from hubbub.gopa.net import Net
 from hubbub.gopa.wire import (
-    ORDER,
     Close,
     Message,
     after,
     authentic,
     before,
     chained,
+    last,
     origin,
     parse,
     parse_close,
     vouched,
 )
+from hubbub.terms import MissingParameter, OutOfRange
 
-Inputs = Mapping[str, tuple[bytes, ...]]
 FIRST = "repair-1"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The commitments to all inputs of a run, by its members: what a later run compares its own with.
+
+    A member is a name with its key: the same name under another key is somebody else, and had no input then.
+    """
+
+    run: bytes
+    points: Mapping[Member, tuple[bytes, ...]]
 
 
 @dataclass(frozen=True)
@@ -121,9 +133,14 @@ class Public:
         return self.agreement.quantity.coordinates
 
     @property
+    def holders(self) -> int:
+        """How many parties hold shares of one dealer."""
+        return min(self.agreement.plan.neighbours, len(self.net.joined) - 1)
+
+    @property
     def threshold(self) -> int:
         """How many shares give a secret back."""
-        return self.agreement.plan.threshold(min(self.agreement.plan.neighbours, len(self.net.joined) - 1))
+        return self.agreement.plan.threshold(self.holders)
 
     @property
     def achieved(self) -> Achieved:
@@ -188,7 +205,20 @@ def _achieved(plan: Plan, survivors: int, joined: int) -> Achieved:
 
 
 def start(agreement: Agreement, *, earlier: Inputs | None = None) -> Public:
-    """The state before anything was said; ``earlier`` are the inputs of the agreement's previous run, by name."""
+    """The state before anything was said; ``earlier`` are the inputs of the agreement's previous run, and no others."""
+    if agreement.previous is not None and earlier is None:
+        raise MissingParameter(
+            f"the agreement rests on the inputs of run {agreement.previous.hex()[:16]}, and they were not given.",
+            why="Every party proves that its input is the one it had then.",
+            fix="Verify the log of that run, and give the inputs of its certificate as earlier=.",
+        )
+    if earlier is not None and earlier.run != agreement.previous:
+        named = "none" if agreement.previous is None else f"run {agreement.previous.hex()[:16]}"
+        raise OutOfRange(
+            f"inputs of run {earlier.run.hex()[:16]} were given, and the agreement rests on those of {named}.",
+            why="What was agreed on is the same input as in that very run.",
+            fix="Give the log of the run that the agreement names, and none if it names none.",
+        )
     return Public(agreement, earlier, origin(agreement))
 
 
@@ -221,7 +251,7 @@ def step(state: Public, lines: Sequence[bytes]) -> Public:
     folded = FOLDS.get(state.phase, fold_repair)(
         replace(seen, chain=close.hash, closes=(*state.closes, close)), messages
     )
-    if folded.over or ORDER[state.phase] == len(ORDER) - 1:
+    if folded.over or state.phase == last(state.agreement):
         return folded if folded.over else ended(folded, Fault.STUCK)
     return replace(folded, phase=after(state.phase))
 

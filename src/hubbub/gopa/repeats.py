@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hubbub.gopa import moments
 from hubbub.gopa.calibrate import Plan
-from hubbub.gopa.quantities import Measure
+from hubbub.gopa.measures import Measure
 from hubbub.terms import fraction_of, positive, whole
 
 _ROUNDS = 12

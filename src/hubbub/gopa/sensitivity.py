@@ -24,7 +24,10 @@ class Sensitivity:
       that protects itself has share 1; a hospital that averages over m patients and protects each of them 1/m.
     - ``one-hot``: a histogram to which the unit adds its ``share`` in one cell: two cells move, one up and one down.
     - ``norm``: a vector in a ball: it moves by at most ``share`` of the diameter in L2, which has ``steps`` steps.
-      This is about the integers: round towards the centre, or round what each unit adds before adding it up.
+      This is about the integers, after rounding. With share 1 the ball itself bounds it: rounding towards the centre
+      stays inside, and two vectors in a ball are no further apart than its diameter. With a smaller share no rounding
+      of the sum keeps it by itself: a twentieth of a step in each of 100 coordinates may become one step in each. Then
+      count the rounding in, as ``Subjects`` does, or round what each unit adds before adding it up.
 
     All numbers of a vector are accounted together: one unit moves them all at once.
 

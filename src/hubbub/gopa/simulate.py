@@ -10,6 +10,7 @@ import math
 import secrets
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from statistics import NormalDist
 from typing import Literal
 
@@ -220,7 +221,13 @@ def _classic(
     return Simulation(
         mean=ran.mean,
         variance=ran.variance,
-        achieved=Achieved(cost, setting.delta, float(cost), setting.honest, enough=Fraction(setting.delta) <= slack),
+        achieved=Achieved(
+            cost,
+            setting.delta,
+            setting.honest,
+            enough=Fraction(setting.delta) <= slack,
+            least=partial(float, cost),
+        ),
         profile="classic",
         parameters=setting,
         bounds=(0.0, 1.0),

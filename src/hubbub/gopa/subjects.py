@@ -13,7 +13,9 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from hubbub.gopa.agreement import Quantity
-from hubbub.gopa.quantities import LEAST, Fractions, Gradient, Histogram, Measure, Reading, Vector, quotient, spread
+from hubbub.gopa.gradients import Gradient
+from hubbub.gopa.measures import LEAST, Fractions, Measure, Reading, quotient, spread
+from hubbub.gopa.quantities import Histogram, Vector
 from hubbub.gopa.sensitivity import Sensitivity
 from hubbub.terms import MissingParameter, OutOfRange, WrongShape, whole
 

@@ -23,7 +23,7 @@ from hubbub.gopa.certificate import Certificate
 from hubbub.gopa.identities import Identity
 from hubbub.gopa.party import Party
 from hubbub.gopa.public import Inputs, Public
-from hubbub.gopa.wire import ORDER, REPAIRS
+from hubbub.gopa.wire import ORDER
 
 Cheat = Callable[[Party, Public, tuple[bytes, ...]], Sequence[bytes]]
 
@@ -94,7 +94,7 @@ def run(
         for identity, value, old in zip(who.identities, values, given, strict=True)
     ]
     stage = _Stage(board, public, crowd, drops or {}, cheats or {})
-    while not stage.public.over and stage.public.phase != f"repair-{REPAIRS}":
+    while not stage.public.over:
         stage.phase()
     return Told(stage.board, stage.public, tuple(stage.crowd), tuple(stage.refusals), tuple(stage.states))
 

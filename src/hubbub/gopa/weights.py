@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.gopa.agreement import Quantity
-from hubbub.gopa.quantities import LEAST, Fractions, Measure, Number, Reading, listed, quotient, spread
+from hubbub.gopa.measures import LEAST, Fractions, Measure, Reading, listed, quotient, spread
+from hubbub.gopa.quantities import Number
 from hubbub.gopa.sensitivity import Sensitivity
 from hubbub.terms import exact, positive
 

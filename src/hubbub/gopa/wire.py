@@ -27,7 +27,8 @@ from hubbub.gopa.faults import Fault, Refused
 from hubbub.gopa.identities import SIGNATURE, Identity, Member
 
 PHASES = ("join", "nonce", "share", "complain", "cut", "reveal", "confirm")
-REPAIRS = 64  # more rounds of repair than cheats could drag out
+REPAIRS = 1 << 14  # names of rounds of repair; how many of them a run has, follows from its plan (``last``)
+SPARE = 8  # rounds beyond one for each corrupted party: two for silence, the others for holders who come back late
 ORDER = {name: place for place, name in enumerate((*PHASES, *(f"repair-{r}" for r in range(1, REPAIRS + 1))))}
 _NAMES = tuple(ORDER)
 _FIELDS = {"body", "head", "party", "phase", "run", "sig"}
@@ -64,14 +65,28 @@ class Close:
 # ---------------------------------------------------------------- phases
 
 
+def last(agreement: Agreement) -> str:
+    """The last phase that a run may have.
+
+    The first round of repair brings what those who are there know, the second what the silent ones' holders know. Each
+    further one is there because the one before found a new liar, whose mask key is wanted: see ``mending``.
+    """
+    return f"repair-{min(agreement.plan.corrupted + SPARE, REPAIRS - 1)}"
+
+
 def after(phase: str) -> str:
-    """The phase that follows."""
+    """The phase that follows; after the last one of a run it is one that nobody has a message for."""
     return _NAMES[ORDER[phase] + 1]
 
 
 def before(phase: str) -> str | None:
     """The phase whose close a message of this phase has seen; none for the first."""
     return _NAMES[ORDER[phase] - 1] if ORDER[phase] else None
+
+
+def _has(agreement: Agreement, phase: object) -> bool:
+    """Whether a run has a phase of this name."""
+    return isinstance(phase, str) and ORDER.get(phase, len(ORDER)) <= ORDER[last(agreement)]
 
 
 def limit(agreement: Agreement, phase: str) -> int:
@@ -120,7 +135,7 @@ def parse(agreement: Agreement, line: object) -> Message:
     document = _document(line, max(limit(agreement, "share"), limit(agreement, "repair-1")), _FIELDS)
     assert isinstance(line, bytes)
     party, phase, body = document["party"], document["phase"], document["body"]
-    if type(party) is not int or not isinstance(phase, str) or phase not in ORDER or not isinstance(body, dict):
+    if type(party) is not int or not _has(agreement, phase) or not isinstance(body, dict):
         raise Refused(Fault.MALFORMED)
     if not 0 <= party < len(agreement.roster):
         raise Refused(Fault.UNKNOWN_PARTY)
@@ -180,7 +195,7 @@ def parse_close(agreement: Agreement, line: object) -> Close:
     """The close that a line is, if the board signed it for this run."""
     document = _document(line, 1024, {"close", "hash", "run", "sig"})
     phase, value, mark = document["close"], unpack(document["hash"], 32), unpack(document["sig"], SIGNATURE)
-    if not isinstance(phase, str) or phase not in ORDER:
+    if not _has(agreement, phase):
         raise Refused(Fault.MALFORMED)
     if unpack(document["run"], 32) != agreement.run:
         raise Refused(Fault.OTHER_RUN)

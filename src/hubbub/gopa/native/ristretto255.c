@@ -1,8 +1,10 @@
 /* Sums of many multiples of ristretto255 points (RFC 9496), for PUBLIC data only: the time depends on everything.
 
-   Numbers modulo p = 2^255 - 19 are five limbs of 51 bits. A product takes limbs below 2^54.5 and gives limbs below
-   2^51 + 2^14 ("tight"); a sum of two tight numbers stays below 2^53, and a difference below 2^54, so that sums and
-   differences of products can go into products without a carry. Points are in extended coordinates (X : Y : Z : T) on
+   Numbers modulo p = 2^255 - 19 are five limbs of 51 bits. A product gives limbs below 2^51 + 2^14 ("tight"). It takes
+   limbs below A and B with A B < 2^108.7: a limb of it is at most 77 A B before the carry, and that over 2^51 must fit
+   64 bits. So not both factors may be near 2^54.5. A sum of two tight numbers stays below 2^52.1, a difference below
+   2^53.4, a difference that such a one goes into below 2^54.2; the largest factors that meet are one of 2^54.2 and one of
+   2^53.4 (f and g of a point doubled), so sums and differences go into products without a carry. Points are in extended coordinates (X : Y : Z : T) on
    -x^2 + y^2 = 1 + d x^2 y^2, where one formula adds any two points. Sums over generators alone use tables of their odd
    multiples (Straus, non-adjacent forms); other sums use buckets (Pippenger, signed digits). */
 
