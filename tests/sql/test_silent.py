@@ -367,3 +367,22 @@ def test_previews_and_explanations_touch_no_engine_and_cost_nothing(
         assert str(connection.preview("SELECT COUNT(*) AS n FROM t", within=20))
         assert str(connection.describe()) and connection.budget
         assert ledger.glance(dataset.population) == before
+
+
+ODD_LINES = {
+    "a quoted line break": '9,"a\nb",1\n',
+    "a quote that never ends": '9,"a,1\n',
+    "too few cells": "9\n",
+    "too many cells": "9,n,1,2,3\n",
+    "no letters": "\x00\x01,\x02,\x03\n",
+}
+
+
+@pytest.mark.parametrize("odd", ODD_LINES.values(), ids=list(ODD_LINES))
+def test_no_line_of_a_csv_file_makes_a_question_fail(odd: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("p,ward,cost\n" + "".join(f"{i},n,{i % 10}\n" for i in range(100)) + odd + "7\n")
+    with connect(
+        tmp_path / "t.csv", unit="p", max_rows_per_unit=1, bounds={"cost": (0, 9)}, budget=Budget(1e6)
+    ) as connection:
+        answer = connection.sql("SELECT COUNT(*) AS n, SUM(cost) AS s FROM t", epsilon=100)
+        assert answer["n"].values[0] == pytest.approx(100, abs=2)

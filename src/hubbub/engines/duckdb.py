@@ -148,7 +148,8 @@ class DuckDB:
         columns = ", ".join("'" + column.replace("'", "''") + "': 'VARCHAR'" for column in names)
         return (
             f"SELECT * FROM read_csv({quoted_list(files)}, columns={{{columns}}}, header=true, auto_detect=false, "
-            f"delim='{mark}', quote='\"', escape='\"', strict_mode=false, null_padding=true, ignore_errors=true)"
+            f"delim='{mark}', quote='\"', escape='\"', strict_mode=false, null_padding=true, ignore_errors=true, "
+            "parallel=false)"  # in parallel, short rows together with a quoted line break make the whole query fail
         )
 
     def _in_database(self, source: InDatabase) -> str:
