@@ -13,9 +13,8 @@ import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from hubbub.cli.publishing.domain import read_domain
-from hubbub.cli.publishing.rows import read
-from hubbub.publish import Categorical, Date, Key, Numeric, check
+from hubbub.publish import Categorical, Date, Key, Numeric, check, read_domain, unread
+from hubbub.publish.unread import unread_of
 from hubbub.terms import BadDescriptor
 
 from ._shell import Said, Shell
@@ -131,7 +130,128 @@ def test_reconstruction_reads_exact_counts_of_few_people_and_not_noisy_ones(shel
     assert right["the same counts without noise"] > 0.85 > right["tables"]
 
 
+# ---------------------------------------------------------------- places and days
+
+
+@pytest.fixture
+def towns(shell: Shell) -> Shell:
+    chance = np.random.default_rng(8)
+    with (shell.folder / "visits.csv").open("w", newline="") as file:
+        lines = [("person", "town", "age", "when")]
+        for i in range(3000):
+            day = f"2026-01-{int(chance.integers(5, 9)):02d}"
+            town = chance.choice(["aston", "barrow", "corby", "nowhere"], p=[0.4, 0.3, 0.2, 0.1])
+            lines.append((f"p{i // 3}", town, int(chance.integers(18, 91)), day))
+        csv.writer(file).writerows(lines)
+    (shell.folder / "places.csv").write_text("region,town\nnorth,aston\nnorth,barrow\nsouth,corby\n")
+    (shell.folder / "domain.toml").write_text("age = { lower = 18, upper = 90, bins = 3 }\n")
+    return shell
+
+
+PLACES = "--epsilon 2 --delta 1e-6 --places places.csv"
+SERIES = f"--method daily {PLACES} --unit person --day when --first 2026-01-05 --days 4"
+
+
+def test_every_place_of_a_tree_is_counted_and_adds_up(towns: Shell) -> None:
+    said = towns(f"publish visits.csv --method top-down {PLACES} --by age --domain domain.toml --out tree")
+    assert said.code == 0, said.err
+    regions, below = (arrow_csv.read_csv(towns.folder / "tree" / f"{name}.csv") for name in ("region", "town"))
+    assert regions.column_names == ["region", "age", "count", "noisy", "margin"]
+    assert below.column_names == ["region", "town", "age", "count", "noisy", "margin"]
+    assert below.num_rows == 4 * 3  # and elsewhere, by three ages
+    told = {name: sum(table["count"].to_pylist()) for name, table in (("regions", regions), ("towns", below))}
+    assert told["regions"] == told["towns"] == pytest.approx(3000, abs=60)
+    assert json.loads((towns.folder / "tree" / "methods.json").read_text())["guarantee"]
+    assert "Differential privacy" in re.sub(r"\s+", " ", said.out) and "--holdout" not in said.out
+
+
+def test_counts_in_a_folder_may_be_parquet(towns: Shell) -> None:
+    line = f"publish visits.csv --method top-down {PLACES} --unit person --max-rows 3 --format parquet --out tree"
+    assert towns(line).code == 0
+    assert sorted(path.name for path in (towns.folder / "tree").iterdir()) == [
+        "methods.html", "methods.json", "region.parquet", "town.parquet",
+    ]  # fmt: skip
+    assert parquet.read_table(towns.folder / "tree" / "town.parquet").num_rows == 4
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_all_days_of_a_series_are_one_release(towns: Shell, most: int) -> None:
+    towns.open(budget="--epsilon 3 --delta 1e-4 --plans 2.5,5e-5")
+    said = towns(f"publish visits.csv {SERIES} --max-places {most} --ledger hubbub.db --dataset v1 --out days --json")
+    assert said.code == 0, said.err
+    made = arrow_csv.read_csv(towns.folder / "days" / "daily.csv")
+    assert made.column_names == ["day", "place", "count", "noisy", "margin"] and made.num_rows == 4 * 3
+    assert f"at no more than {most} of the places" in said.json["tables"][0]["promise"]
+    assert charges(towns) == ["daily counts"]
+    assert towns(f"publish visits.csv {SERIES} --max-places {most} --ledger hubbub.db --dataset v1 --out d2").code == 0
+    assert (towns.folder / "d2" / "daily.csv").read_text() == (towns.folder / "days" / "daily.csv").read_text()
+
+
+PLACE_REFUSALS = [
+    ("--method top-down --epsilon 2 --delta 1e-6", "top-down needs --places"),
+    ("--method daily --epsilon 2 --delta 1e-6", "daily needs --places"),
+    (f"--method daily {PLACES} --unit person --first 2026-01-05 --days 4", "daily needs --unit, --day"),
+    (SERIES.replace("--day when", "--day tag"), "no column 'tag'"),
+    (SERIES.replace("2026-01-05", "soon"), "'soon' is no day"),
+    (f"--method top-down {PLACES} --by age", "1 columns have no domain: age"),
+    (f"--method top-down {PLACES} --by shoe", "no column 'shoe'"),
+    (f"--method top-down {PLACES} --holdout visits.csv", "no table that could be compared"),
+    (f"--method top-down {PLACES} --unit person", "--unit needs --max-rows"),
+    ("--method top-down --epsilon 2 --delta 1e-6 --places gaps.csv", "lists no places"),
+    ("--method top-down --epsilon 2 --delta 1e-6 --places other.csv", "no column 'city'"),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), PLACE_REFUSALS, ids=[words for _, words in PLACE_REFUSALS])
+def test_bad_places_are_refused_before_a_charge_and_before_a_row_is_read(
+    towns: Shell, line: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    towns.open(budget="--epsilon 30 --delta 1e-4")
+    (towns.folder / "gaps.csv").write_text("region,town\nnorth,\n")
+    (towns.folder / "other.csv").write_text("region,city\nnorth,aston\n")
+    forbid_reading(monkeypatch, "visits.csv", but="--holdout" in line)
+    said = towns(f"publish visits.csv {line} --ledger hubbub.db --out out")
+    assert said.code == 2, said.err
+    assert words in said.err and charges(towns) == []
+
+
+def forbid_reading(monkeypatch: pytest.MonkeyPatch, name: str, *, but: bool = False) -> None:
+    """Let nobody read the rows of a file; its first line is public."""
+    really = unread._csv
+
+    def guarded(path: str, *more: object) -> pyarrow.Table:
+        assert but or Path(path).name != name, "the rows were read"
+        return really(path, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(unread, "_csv", guarded)
+
+
 # ---------------------------------------------------------------- what it costs
+
+
+def test_the_charge_stands_in_the_ledger_when_the_file_is_read(clinic: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    clinic.open(budget="--epsilon 30 --delta 1e-4")
+    really, seen = unread._csv, []
+
+    def watched(*given: object) -> pyarrow.Table:
+        seen.append(charges(clinic))
+        return really(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(unread, "_csv", watched)
+    assert clinic(f"publish people.csv --method tables {PRICE} --ledger hubbub.db --no-attacks --out out").code == 0
+    assert seen == [["tables of counts"]]  # read once, after the charge
+
+
+def test_what_stands_in_the_rows_decides_nothing_that_is_said_before_the_charge(clinic: Shell) -> None:
+    said = []
+    for last in ("p600,44,north,1.5,2025-01-03,flu", "p600,old,9,many,soon,\x00", "p600", '"p600'):
+        with (clinic.folder / "people.csv").open("a") as file:
+            file.write(last + "\n")
+        line = f"publish people.csv --method mst,tables {PRICE} --of age,shoe --no-attacks --out out"
+        said.append(clinic(line).err)
+        made = clinic(f"publish people.csv --method marginals {PRICE} --rows 9 --no-attacks --out out.csv --json")
+        assert made.code == 0, made.err
+    assert len(set(said)) == 1 and "no column 'shoe'" in said[0]
 
 
 def test_every_method_and_the_comparison_are_charged(clinic: Shell) -> None:
@@ -170,6 +290,7 @@ REFUSALS = [
     ("--method mst --epsilon 1 --delta 1e-6 --domain private", 2, "6 columns have no domain"),
     ("--method mst --domain domain.toml", 2, "--epsilon and --delta are missing"),
     ("--method mst --epsilon 0.0001 --delta 1e-9 --domain domain.toml --about-rows 600", 2, "It fits with"),
+    ("--method tables,marginals --epsilon 0.01 --delta 1e-9 --domain domain.toml --about-rows 600", 2, "It fits with"),
     (f"--method mst,mondrian {PRICE} --k 601 {KNOWN}", 2, "more than the table's 600 rows"),
     (f"--method mst,full-domain {PRICE} --k 5 {KNOWN} --hierarchies steps.toml", 2, "misses 1 of the"),
     (f"--method mst,full-domain {PRICE} --k 5 {KNOWN} --suppression 1", 2, "suppression must be"),
@@ -190,7 +311,11 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("line", "code", "words"), REFUSALS, ids=[words for *_, words in REFUSALS])
-def test_bad_input_is_refused_before_a_charge(clinic: Shell, line: str, code: int, words: str) -> None:
+def test_bad_input_is_refused_before_a_charge(
+    clinic: Shell, line: str, code: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = any(name in line for name in ("mondrian", "full-domain"))
+    forbid_reading(monkeypatch, "people.csv", but=partition)  # a partition is made of rows, and comes first
     clinic.open(budget="--epsilon 30 --delta 1e-4")
     (clinic.folder / "steps.toml").write_text('[ward.tree]\nup = ["north"]\n')
     (clinic.folder / "odd.toml").write_text("age = { lower = 1, upper = 2, low = 3 }\n")
@@ -215,6 +340,17 @@ def test_places_that_cannot_be_written_are_refused_first(clinic: Shell, place: s
     assert (clinic.folder / "people.csv").read_text() == before
 
 
+def test_the_price_of_counts_that_would_fit_does(clinic: Shell) -> None:
+    line = (
+        "publish people.csv --method tables --delta 1e-6 --domain domain.toml --about-rows 600 --no-attacks --out out"
+    )
+    said = clinic(f"{line} --epsilon 0.01")
+    assert said.code == 2 and "too small for the cells" in said.err
+    enough = re.search(r"--epsilon ([\d.]+)", said.err)
+    assert enough and clinic(f"{line} --epsilon {enough[1]}").code == 0
+    assert clinic(f"{line} --epsilon {float(enough[1]) / 2}").code == 2
+
+
 # ---------------------------------------------------------------- the domain file
 
 
@@ -232,7 +368,7 @@ def test_the_domain_file_says_types(tmp_path: Path) -> None:
         Categorical,
     ]
     (tmp_path / "t.csv").write_text("age,cost,seen,ill\n30,1.5,2025-01-03,flu\nold,,soon,\n1e99,nan,2025-01-04,x\n")
-    rows = read(str(tmp_path / "t.csv"), found)
+    rows = unread_of(tmp_path / "t.csv", found).read()
     assert rows["age"].to_pylist()[:2] == [30, None] and rows["cost"].to_pylist() == [1.5, None, None]
     assert [str(day) for day in rows["seen"].to_pylist()] == ["2025-01-03", "None", "2025-01-04"]
     assert rows["ill"].to_pylist() == ["flu", None, "x"]

@@ -21,13 +21,13 @@ from hubbub.publish import (
     read_hierarchies,
     synthesize,
 )
+from hubbub.publish.coding import coding_of
+from hubbub.publish.measure import Rows
 from hubbub.publish.metrics import models
 from hubbub.publish.metrics.candidates import CountTables, RowTable
 from hubbub.publish.metrics.cells import Cells
 from hubbub.publish.metrics.generalised import shares, spread
 from hubbub.publish.metrics.scores import INDEPENDENT, REAL
-from hubbub.publish.synthetic.coding import coding_of
-from hubbub.publish.synthetic.measure import Rows
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
 
 from ._synthetic import DOMAIN, distance, people

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.publish.synthetic.belief import Model, calibrated, spread
-from hubbub.publish.synthetic.compress import groups_for, to_total
-from hubbub.publish.synthetic.fitting import Zeros, fitted
+from hubbub.publish.graphical.belief import Model, calibrated, spread
+from hubbub.publish.graphical.fitting import Zeros, fitted
+from hubbub.publish.graphical.junction import JunctionTree, junction_tree, tree_cells
+from hubbub.publish.graphical.totals import to_total
+from hubbub.publish.measure import Columns, Floats, Measurement
+from hubbub.publish.synthetic.compress import groups_for
 from hubbub.publish.synthetic.generate import draw_cells, draw_codes
-from hubbub.publish.synthetic.junction import JunctionTree, junction_tree, tree_cells
 from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi
-from hubbub.publish.synthetic.measure import Columns, Floats, Measurement
 
 PAIRS = list(itertools.combinations(range(5), 2))
 cliques = st.lists(st.sampled_from([*PAIRS, (0, 1, 2), (1, 3, 4)]), max_size=7)

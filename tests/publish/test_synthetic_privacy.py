@@ -17,14 +17,15 @@ from hubbub.accounting import epsilon as cost_of
 from hubbub.accounting.costs import concentrated
 from hubbub.audit import Audit, examine
 from hubbub.ledger import Ledger
-from hubbub.publish import Categorical, Key, Numeric, synthesize
-from hubbub.publish.synthetic import aim, measure, synthesis
+from hubbub.publish import Categorical, Key, Numeric, measure, synthesize
+from hubbub.publish.measure import Meter, Rows, Whom
+from hubbub.publish.stored import read_text
+from hubbub.publish.synthetic import aim, synthesis
 from hubbub.publish.synthetic.aim import AimPlan
-from hubbub.publish.synthetic.measure import Meter, Rows, Whom
 from hubbub.publish.synthetic.mst import TreePlan
 from hubbub.publish.synthetic.plans import plan_for
-from hubbub.publish.synthetic.stored import read_text
-from hubbub.publish.synthetic.units import chosen_rows, people_of
+from hubbub.publish.units import chosen_rows, people_of
+from hubbub.publish.unread import Unread
 from hubbub.terms import (
     Budget,
     BudgetExceeded,
@@ -171,14 +172,9 @@ def test_rounds_get_less_noise_when_little_is_left_to_find(monkeypatch: pytest.M
 # ---------------------------------------------------------------- charged first, stored, and the same again
 
 
-class Untouchable:
+def untouchable(table: pyarrow.Table) -> Unread:
     """A table whose rows may not be looked at."""
-
-    def __init__(self, table: pyarrow.Table) -> None:
-        self.schema = table.schema
-
-    def __getattr__(self, name: str) -> Any:
-        pytest.fail(f"the rows were touched: {name}")
+    return Unread(table.schema, lambda: pytest.fail("the rows were touched"))
 
 
 @pytest.mark.parametrize(
@@ -206,12 +202,11 @@ class Untouchable:
     ],
 )
 def test_bad_input_is_refused_before_a_row_is_read_and_before_a_charge(
-    wrong: dict[str, Any], error: type[HubbubError], monkeypatch: pytest.MonkeyPatch
+    wrong: dict[str, Any], error: type[HubbubError]
 ) -> None:
-    monkeypatch.setattr(synthesis, "arrow_of", Untouchable)
     given = {"epsilon": 1, "delta": 1e-6, "domain": DOMAIN, "account": "never looked at", **wrong}
     with pytest.raises(error):
-        synthesize(people(10), **given)
+        synthesize(untouchable(people(10)), **given)
 
 
 def test_a_budget_too_small_says_what_would_fit() -> None:
@@ -243,10 +238,9 @@ def test_it_is_charged_once_and_the_same_request_gives_the_same_rows(ledger: Led
     assert first.receipt.event == first.event
 
 
-def test_what_does_not_fit_the_budget_reads_no_row(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synthesis, "arrow_of", Untouchable)
+def test_what_does_not_fit_the_budget_reads_no_row(ledger: Ledger) -> None:
     with pytest.raises(BudgetExceeded):
-        synthesize(people(500), epsilon=9, delta=1e-6, domain=DOMAIN, account=ledger)
+        synthesize(untouchable(people(500)), epsilon=9, delta=1e-6, domain=DOMAIN, account=ledger)
 
 
 def test_without_an_account_the_guarantee_says_so() -> None:

@@ -7,6 +7,7 @@ import importlib
 import json
 import math
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -20,6 +21,7 @@ from hubbub.audit import lower_bound
 from hubbub.ledger import Account, Ledger
 from hubbub.publish import Categorical, DailySeries, Key, Numeric, marginals, top_down
 from hubbub.publish.tables.consistency import combined, downwards, to_totals
+from hubbub.publish.tables.visits import Visits
 from hubbub.terms import Budget, EmptyInput, MissingParameter, OutOfRange, TooLarge, WrongShape
 
 SEX, SMOKES = Categorical(["f", "m"], other="f"), Categorical(["no", "yes"], other="no")
@@ -272,9 +274,9 @@ def test_a_day_is_measured_once() -> None:
 def test_a_person_is_at_so_many_places_a_day() -> None:
     day = datetime.date(2026, 1, 6)
     runner = pyarrow.table({"person": [7] * 4000, "place": ["park", "shop"] * 2000, "day": [day] * 4000})
-    counts = series(epsilon=50)._counts(runner, day)
-    assert counts.sum() == 1  # one place, once
-    assert series(max_places=2)._counts(runner, day).tolist() == [1, 1]
+    seen = Visits.of(runner, ("person", "place", "day"), ["park", "shop"])
+    assert seen.counts(day, most=1).sum() == 1  # one place, once
+    assert seen.counts(day, most=2).tolist() == [1, 1]
 
 
 def test_a_person_is_one_person_however_the_names_are_stored() -> None:
@@ -289,7 +291,8 @@ def test_a_person_is_one_person_however_the_names_are_stored() -> None:
             "day": [day] * 4,
         }
     )
-    assert series(max_places=2)._counts(visits, day).tolist() == [2, 0]
+    seen = Visits.of(visits, ("person", "place", "day"), ["park", "shop"])
+    assert seen.counts(day, most=2).tolist() == [2, 0]
 
 
 def test_the_whole_series_costs_what_was_asked() -> None:
@@ -318,3 +321,30 @@ def test_changes_need_published_days_of_the_same_weekday() -> None:
     made.publish(visits(day, park=500, shop=500), "2026-01-07")
     with pytest.raises(OutOfRange, match="same day of the week"):
         made.changes("2026-01-07", baseline=[day])
+
+
+def test_all_days_at_once_cost_what_the_series_costs_and_are_compared_like_single_ones(tmp_path: Path) -> None:
+    """One charge of the whole price; day by day each would be charged, and in a pool for plans they would add up."""
+    days = [datetime.date(2026, 1, 5) + datetime.timedelta(days=i) for i in range(8)]
+    count = 400
+    visits = pyarrow.table(
+        {
+            "person": np.tile(np.arange(count), 8),
+            "place": np.tile(np.where(np.arange(count) < 300, "park", "shop"), 8),
+            "day": np.repeat(np.array(days, dtype="datetime64[D]"), count),
+        }
+    )
+    with Ledger(tmp_path / "ledger.db", state=tmp_path / "state") as ledger:
+        ledger.open_population("people", Budget(9, 1e-4), by="board", why="a test")
+        series = DailySeries(places=["park", "shop"], first=days[0], days=8, epsilon=4, delta=1e-6, account=ledger)
+        made = series.publish_all(visits)
+        assert sum(entry.fields()["kind"] == "charge" for entry in ledger.log()) == 1
+    assert made.receipt is not None and made.receipt.event == series.event == made.event
+    assert epsilon_of([made.event], delta=1e-6) <= 4
+    told = made.tables["daily"]
+    assert told["day"].to_pylist() == [day for day in days for _ in range(2)]
+    truth = np.tile([300, 100], 8)
+    assert (np.abs(np.array(told["noisy"]) - truth) <= 3 * series.margin).all()
+    assert series.publish(visits, days[3]).equals(told.slice(6, 2))  # measured already
+    assert series.receipt(days[3]) == made.receipt
+    assert series.changes(days[7], baseline=days[:7]).num_rows == 2

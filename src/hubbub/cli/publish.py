@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,16 +15,23 @@ from hubbub.cli.declared import Compared, MaxRows
 from hubbub.cli.ledgers import LEDGER, AsJson
 
 if TYPE_CHECKING:
-    import pyarrow
-
     from hubbub.cli.publishing.methods import Made
     from hubbub.cli.publishing.order import Order
     from hubbub.cli.publishing.report import Publication
     from hubbub.cli.publishing.yardstick import Yardstick
     from hubbub.ledger import Account
+    from hubbub.publish.unread import Unread
 
-METHODS = ("aim", "mst", "marginals", "tables", "mondrian", "full-domain")
+WHOLE = ("aim", "mst", "marginals", "tables", "mondrian", "full-domain")  # of any table
+METHODS = (*WHOLE, "top-down", "daily")
 _ALL = "all"
+
+
+class Format(StrEnum):
+    """How tables are written."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
 
 
 def publish(
@@ -51,6 +59,20 @@ def publish(
         list[str] | None,
         typer.Option("--of", help="A table of counts by these columns; repeat it.", metavar="A,B,..."),
     ] = None,
+    places: Annotated[
+        Path | None, typer.Option("--places", help="The public places to count (CSV, a column per level).")
+    ] = None,
+    by: Annotated[str, typer.Option("--by", help="Count places by these columns, too.", metavar="A,B,...")] = "",
+    day: Annotated[str | None, typer.Option("--day", help="The column that says the day.", metavar="COLUMN")] = None,
+    first: Annotated[
+        str | None, typer.Option("--first", help="The first day of the series.", metavar="YYYY-MM-DD")
+    ] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", help="How many days the series has.", metavar="N", min=1)
+    ] = None,
+    max_places: Annotated[
+        int, typer.Option("--max-places", help="Places at which a person counts on a day, at most.", metavar="N", min=1)
+    ] = 1,
     k: Annotated[int | None, typer.Option("--k", help="Rows that look alike, at least.", metavar="K")] = None,
     l: Annotated[  # noqa: E741  (the name of the notion)
         int | None, typer.Option("--l", help="Different sensitive values in each class, at least.", metavar="L")
@@ -106,6 +128,7 @@ def publish(
         Path | None,
         typer.Option("--out", help="Write the table (.csv, .parquet), or a folder of them.", metavar="PLACE"),
     ] = None,
+    form: Annotated[Format, typer.Option("--format", help="Of the tables in a folder.")] = Format.CSV,
     report: Annotated[
         Path | None, typer.Option("--report", help="Write the report: .html, .json or .txt.", metavar="FILE")
     ] = None,
@@ -114,16 +137,19 @@ def publish(
     """Publish a table: anonymised, as noisy counts, or as made-up rows; and tell what each is worth.
 
     With several methods the same table is published in each way, and they stand side by side. Methods that are
-    differentially private are charged, each by itself, before anything is counted. Prints the report.
+    differentially private are charged, each by itself, before a row is read for them. Prints the report.
     """
     from hubbub.cli.publishing import files
-    from hubbub.cli.publishing.order import Method, Order, checked
+    from hubbub.cli.publishing.checking import checked
+    from hubbub.cli.publishing.order import Method, Order
     from hubbub.cli.publishing.paying import account_for, check_affordable
+    from hubbub.cli.publishing.places import read_places
+    from hubbub.cli.publishing.rows import private_rows, public_rows
     from hubbub.cli.publishing.yardstick import Yardstick
     from hubbub.publish import read_hierarchies
 
     chosen = [Method(name) for name in _methods(method)]
-    several = len(chosen) > 1 or Method.TABLES in chosen
+    several = len(chosen) > 1 or chosen[0].is_counts
     if out is None and len(chosen) == 1:
         raise typer.BadParameter("say where the table goes.", param_hint="--out")
     if holdout is not None and measure is not None:
@@ -144,6 +170,12 @@ def publish(
         domain=_domain(domain),
         domain_file=domain,
         of=[_list(columns) for columns in of or ()],
+        places=None if places is None else read_places(places),
+        by=_list(by),
+        day=day,
+        first=first,
+        days=days,
+        max_places=max_places,
         rows=rows,
         about=about_rows,
         unit=unit,
@@ -151,13 +183,13 @@ def publish(
         neighbours="add-remove" if neighbours is None else neighbours.value,
         dataset=dataset,
     )
-    private = _read(source, order, _list(columns))
-    order = order.about_columns(private.column_names) if columns else order
-    yardstick = Yardstick(_holdout(holdout, order), _number(measure, "--measure"), target or sensitive)
+    private = private_rows(source, order, _list(columns))
+    order = order.about_columns(private.schema.names) if columns else order
+    yardstick = Yardstick(public_rows(holdout, order), _number(measure, "--measure"), target or sensitive)
     with account_for(order, measure, at, population, project, analyst) as account:
         check_affordable([*checked(order, private.schema), *yardstick.checked(order, private.schema)], account, order)
         _told_price(order)
-        told = _published(source, private, order, yardstick, account, out=out, attack=attack)
+        told = _published(source, private, order, yardstick, account, out=out, form=form, attack=attack)
     _tell(told, report, as_json=as_json)
 
 
@@ -167,7 +199,7 @@ def publish(
 def _methods(given: Sequence[str]) -> list[str]:
     names = [name for each in given for name in _list(each)]
     if _ALL in names:
-        names = list(METHODS)
+        names = [*WHOLE, *(name for name in names if name != _ALL)]
     for name in names:
         if name not in METHODS:
             raise typer.BadParameter(f"'{name}' is none of {', '.join((*METHODS, _ALL))}.", param_hint="--method")
@@ -183,28 +215,10 @@ def _number(text: str | None, name: str) -> Any:
 
 
 def _domain(given: str | None) -> Any:
-    from hubbub.cli.publishing.domain import PRIVATE, read_domain
+    from hubbub.publish import read_domain
+    from hubbub.publish.domains import PRIVATE
 
-    return given if given in (None, PRIVATE) else read_domain(Path(given))
-
-
-def _read(source: str, order: Order, columns: Sequence[str]) -> pyarrow.Table:
-    from hubbub.cli.publishing.rows import chosen, read
-
-    guess = order.domain is None and not any(method.is_private for method in order.methods)
-    table = read(source, None if guess else order.domain if isinstance(order.domain, dict) else {})
-    wanted = list(dict.fromkeys([*columns, *([order.unit] if order.unit and columns else [])]))
-    table = chosen(table, wanted)
-    chosen(table, [*order.known, *filter(None, (order.sensitive, order.unit))])
-    return table
-
-
-def _holdout(place: Path | None, order: Order) -> pyarrow.Table | None:
-    from hubbub.cli.publishing.rows import read
-
-    if place is None:
-        return None
-    return read(str(place), order.domain if isinstance(order.domain, dict) else {})
+    return given if given is None or given == PRIVATE else read_domain(given)
 
 
 # ---------------------------------------------------------------- doing it
@@ -212,12 +226,13 @@ def _holdout(place: Path | None, order: Order) -> pyarrow.Table | None:
 
 def _published(
     source: str,
-    private: pyarrow.Table,
+    private: Unread,
     order: Order,
     yardstick: Yardstick,
     account: Account | None,
     *,
     out: Path | None,
+    form: Format,
     attack: bool,
 ) -> Publication:
     """Publish in each way and write at once what was paid for; then compare and attack."""
@@ -236,11 +251,11 @@ def _published(
             watch(done)
             made.append(make(method, private, order, account))
             if out is not None:
-                files.write(made[-1], out / made[-1].name if len(order.methods) > 1 else out)
+                files.write(made[-1], out / made[-1].name if len(order.methods) > 1 else out, format=form.value)
         watch(len(made))
         compared = yardstick.compared(made, private, order, account)
         watch(len(made) + 1)
-        attempts = tuple(all_attempts(made, private, order, yardstick.public)) if attack else ()
+        attempts = tuple(all_attempts(made, private.read(), order, yardstick.public)) if attack else ()
     return Publication(Path(source).name, tuple(made), compared, attempts)
 
 

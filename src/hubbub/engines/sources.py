@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import numpy as np
 
 from hubbub.terms import SourceUnavailable
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 DATABASE = (".duckdb", ".ddb", ".db")
+_MISSING = ("NaT", "NaN", "sNaN")  # a date and decimals that are none
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +66,9 @@ def format_of(file: str) -> str:
 
 def header_of(file: str) -> tuple[list[str], str]:
     """The column names of a CSV file, which are public, and what separates them."""
-    import gzip
-
     mark = "\t" if ".tsv" in Path(file).name.lower() else ","
-    opened = gzip.open if file.lower().endswith(".gz") else open
     try:
-        with opened(file, "rt", encoding="utf-8", errors="replace", newline="") as lines:
+        with text_lines(file) as lines:
             names = next(csv.reader(lines, delimiter=mark), [])
     except (OSError, csv.Error, EOFError):
         raise unavailable(file, "it cannot be read") from None
@@ -75,8 +77,21 @@ def header_of(file: str) -> tuple[list[str], str]:
     return names, mark
 
 
-def arrow_of(frame: Any) -> pyarrow.Table:
-    """A pandas, Polars or Arrow table, as Arrow."""
+def text_lines(file: str) -> TextIO:
+    """A CSV file, opened as text: what is no UTF-8 is replaced, so that no byte makes reading fail."""
+    import gzip
+
+    opened = gzip.open if file.lower().endswith(".gz") else open
+    return cast("TextIO", opened(file, "rt", encoding="utf-8-sig", errors="replace", newline=""))
+
+
+def arrow_of(frame: Any, *, objects_as_text: bool = False) -> pyarrow.Table:
+    """A pandas, Polars or Arrow table, as Arrow.
+
+    A pandas column of Python objects has no type of its own: it gets the one that its rows have, and is refused if they
+    have several. For private rows write ``objects_as_text=True``: each value becomes text by itself, as a CSV file
+    would hold it, and what is no plain value is missing. Then neither a type nor a refusal depends on a row.
+    """
     import pyarrow
 
     if isinstance(frame, pyarrow.Table):
@@ -85,12 +100,51 @@ def arrow_of(frame: Any) -> pyarrow.Table:
         if hasattr(frame, "to_arrow"):
             return frame.to_arrow()
         if type(frame).__module__.split(".")[0] == "pandas":
-            return pyarrow.Table.from_pandas(frame, preserve_index=False)
+            return pyarrow.Table.from_pandas(_texts(frame) if objects_as_text else frame, preserve_index=False)
         if hasattr(frame, "__arrow_c_stream__"):
             return pyarrow.table(frame)
     except (pyarrow.ArrowException, TypeError, ValueError):
         raise unavailable("the table in memory", "a column holds values of several types") from None
     raise unavailable(f"a {type(frame).__name__}", "it is no path and no pandas, Polars or Arrow table")
+
+
+def object_columns(frame: Any) -> list[Any]:
+    """The columns of a pandas table that hold Python objects, also as the values of a category."""
+    if type(frame).__module__.split(".")[0] != "pandas":
+        return []
+    kinds = [getattr(getattr(kind, "categories", None), "dtype", kind) for kind in frame.dtypes]
+    return [name for name, kind in zip(frame.columns, kinds, strict=True) if str(kind) == "object"]
+
+
+def _texts(frame: Any) -> Any:
+    """A pandas table with its objects as text."""
+    made = frame.copy(deep=False)
+    for name in object_columns(frame):
+        made[name] = _strings([_text(value) for value in frame[name]])
+    return made
+
+
+def _strings(texts: list[str | None]) -> Any:
+    """Text for a pandas table, in a form whose Arrow type is known beforehand."""
+    import pandas
+    import pyarrow
+
+    return pandas.array(texts, dtype=pandas.ArrowDtype(pyarrow.string()))
+
+
+def _text(value: object) -> str | None:
+    """A value as a CSV file would hold it; None for what is missing or no plain value. Nothing makes it fail."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    try:
+        if isinstance(value, float | np.floating):
+            return None if np.isnan(value) else str(value).removesuffix(".0")
+        text = str(value) if isinstance(value, int | np.integer | Decimal | datetime.date) else None
+        return None if text in _MISSING else text
+    except (ArithmeticError, ValueError):  # a whole number of very many digits
+        return None
 
 
 def unavailable(name: str, why: str) -> SourceUnavailable:

@@ -13,7 +13,7 @@ Synthetic data with differential privacy: made-up rows that agree with noisy mar
 
 - ``synthesize(table, epsilon=1, delta=1e-9, domain={...})``   by AIM or MST, or column by column
 - ``synthesize_linked(tables, parent=..., key=..., links=[Link(...)], ...)``   people and what belongs to them
-- ``Numeric``, ``Categorical``, ``Date``, ``Key``   what may stand in a column
+- ``Numeric``, ``Categorical``, ``Date``, ``Key``   what may stand in a column; ``read_domain(file)``
 
 Tables of counts with differential privacy: noisy, and made to add up.
 
@@ -25,12 +25,19 @@ What a table is worth:
 
 - ``compare(tables, holdout=public_rows, domain={...})``   distances, errors of counts, models; beside two baselines
 - ``compare(tables, private=rows, epsilon=..., delta=...)``   the same about private rows, with noise and charged
+
+What is private is charged before a row is read; a table may be given as the path of a CSV or Parquet file.
+Inside: ``unread`` (columns now, rows later), ``domains`` and ``coding`` (values to cells and back), ``units`` (rows per
+person), ``measure`` (counts and choices with noise), ``charges`` and ``stored`` (what is charged and
+kept), ``graphical`` (one distribution that fits noisy marginals): all that ``synthetic`` and ``tables`` share.
 """
 
 from hubbub.publish.anonymised import Anonymised
 from hubbub.publish.beliefs import Beliefs, beliefs
 from hubbub.publish.checks import Checked, Measure, check
 from hubbub.publish.classes import Classes
+from hubbub.publish.domain_files import read_domain
+from hubbub.publish.domains import Categorical, Date, Key, Numeric
 from hubbub.publish.full_domain import full_domain
 from hubbub.publish.hierarchies import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
 from hubbub.publish.losses import Metrics
@@ -38,17 +45,7 @@ from hubbub.publish.manifest import Column, Manifest
 from hubbub.publish.metrics import Comparison, Score, Scores, compare
 from hubbub.publish.models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
 from hubbub.publish.mondrian import mondrian
-from hubbub.publish.synthetic import (
-    Categorical,
-    Date,
-    Key,
-    Link,
-    LinkedSynthetic,
-    Numeric,
-    Synthetic,
-    synthesize,
-    synthesize_linked,
-)
+from hubbub.publish.synthetic import Link, LinkedSynthetic, Synthetic, synthesize, synthesize_linked
 from hubbub.publish.tables import DailySeries, Published, marginals, top_down
 
 __all__ = [
@@ -89,6 +86,7 @@ __all__ = [
     "full_domain",
     "marginals",
     "mondrian",
+    "read_domain",
     "read_hierarchies",
     "synthesize",
     "synthesize_linked",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.synthetic.coding import plain
+from hubbub.publish.coding import plain
 from hubbub.terms import EmptyInput, OutOfRange, SourceUnavailable
 
 if TYPE_CHECKING:

@@ -1,9 +1,12 @@
 """What ``hubbub publish`` is made of: it brings ``publish`` and ``attacks`` together.
 
-- ``domain``    the public file that says what may stand in each column
-- ``rows``      reading the table, and the public rows to compare with
-- ``order``     what was asked for, checked before anything is charged
+- ``order``     what was asked for
+- ``rows``      the table, whose columns are known and whose rows are read after the charge; public rows
+- ``places``    the public file of places
+- ``checking``  what was asked for, checked before anything is charged
+- ``domain``    the refusal of columns without a domain, with the lines to add
 - ``paying``    whose budget it is, and whether all of it can be paid
+- ``counts``    tables of counts
 - ``methods``   each way to publish: its privacy model, its mechanism, and the table that it makes
 - ``yardstick`` the real rows that the tables are compared with
 - ``attacked``  the attacks that match

@@ -14,11 +14,11 @@ import numpy as np
 
 from hubbub import attacks
 from hubbub.cli.publishing.methods import Made
-from hubbub.cli.publishing.order import Order
+from hubbub.cli.publishing.order import Method, Order
 from hubbub.publish import Anonymised, Published, Synthetic
+from hubbub.publish.measure import Rows
 from hubbub.publish.metrics.candidates import Candidate, RowTable, candidate_of
 from hubbub.publish.metrics.cells import Cells, declared_cells
-from hubbub.publish.synthetic.measure import Rows
 from hubbub.terms import HubbubError, Unsuitable
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def all_attempts(
     for each in made:
         yield from _on(each, people, order)
     if holdout is not None and order.declared is not None:
-        yield from _traced({RAW: people, **{each.name: each.result for each in made}}, people, holdout, order)
+        faces = {each.name: each.result for each in made if not each.method.has_places}
+        yield from _traced({RAW: people, **faces}, people, holdout, order)
 
 
 def _on(made: Made, people: pyarrow.Table, order: Order) -> Iterator[Attempt]:
@@ -77,7 +78,7 @@ def _on(made: Made, people: pyarrow.Table, order: Order) -> Iterator[Attempt]:
     elif isinstance(result, Synthetic) and order.known:
         nobody = np.full(result.table.num_rows, -1)  # no row is anybody's
         yield _linked(made.name, result.table, people, nobody, order, generalised=False)
-    elif isinstance(result, Published):
+    elif made.method is Method.TABLES:
         yield from _counted(made, people, order)
 
 

@@ -35,13 +35,15 @@ def check_places(source: str, out: Path | None, report: Path | None, *, several:
             raise typer.BadParameter(f"cannot write {place}: no such folder, or it is closed.")
 
 
-def write(made: Made, place: Path) -> None:
-    """One file for a table of rows, with the manifest of a partition beside it; a folder for tables of counts."""
+def write(made: Made, place: Path, *, format: str) -> None:
+    """One file for a table of rows, with the manifest of a partition beside it; a folder for tables of counts.
+
+    ``format`` is that of files whose names do not say it."""
     try:
         if isinstance(made.result, Published):
-            written = made.result.write(place)
+            written = made.result.write(place, format=format)
         else:
-            written = _rows(made, place if place.suffix else place.with_suffix(".csv"))
+            written = _rows(made, place if place.suffix else place.with_suffix(f".{format}"))
     except OSError as error:
         raise typer.BadParameter(f"cannot write {place}: {error.strerror}") from None
     for path in written:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hubbub.cli.publishing.counts import counts
 from hubbub.cli.publishing.order import Method, Order
 from hubbub.explain.words import short
-from hubbub.publish import Anonymised, Published, Synthetic, full_domain, marginals, mondrian, synthesize
+from hubbub.publish import Anonymised, Published, Synthetic, full_domain, mondrian, synthesize
 from hubbub.publish.anonymised import NO_GUARANTEE
+from hubbub.publish.unread import Unread
 from hubbub.terms import Receipt, exact
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ _MECHANISMS = {
     Method.MST: "made-up rows: noisy counts of columns and of a tree of pairs",
     Method.MARGINALS: "made-up rows: noisy counts of each column alone",
     Method.TABLES: "noisy counts, made to add up",
+    Method.TOP_DOWN: "noisy counts of every place of a tree, made to add up",
+    Method.DAILY: "noisy counts of people by place and day",
     Method.MONDRIAN: "rows made alike by cutting",
     Method.FULL_DOMAIN: "each column at one level",
 }
@@ -67,15 +71,15 @@ class Made:
         return self.result.guarantee.words()
 
 
-def make(method: Method, table: pyarrow.Table, order: Order, account: object) -> Made:
-    """Publish the table in one way; what is private is charged first."""
+def make(method: Method, table: Unread, order: Order, account: object) -> Made:
+    """Publish the table in one way; what is private is charged before a row is read."""
     if not method.is_private:
-        return _anonymised(method, table, order)
+        return _anonymised(method, table.read(), order)
     price = [short(exact(each, name=name)) for name, each in (("epsilon", order.epsilon), ("delta", order.delta))]
     told = f"DP: epsilon = {price[0]}, delta = {price[1]}, each {order.unit or 'row'}"
     made: Any
-    if method is Method.TABLES:
-        made = marginals(table, of=order.tables(), domain=order.declared or {}, account=account, **order.shared())
+    if method.is_counts:
+        made = counts(method, table, order, account)
     else:
         domain = None if isinstance(order.domain, str) else order.domain
         made = synthesize(

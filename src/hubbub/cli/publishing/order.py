@@ -1,22 +1,15 @@
-"""What was asked for, checked from public facts before anything is charged."""
+"""What was asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hubbub.cli.publishing.domain import PRIVATE, Column, missing
-from hubbub.publish import DistinctL, Hierarchy, KAnonymity, Key, Model, TCloseness, marginals
-from hubbub.publish.synthetic.discover import is_private
-from hubbub.publish.synthetic.domains import domain_for
-from hubbub.publish.synthetic.plans import plan_for
-from hubbub.publish.synthetic.synthesis import whom_of
-from hubbub.terms import Event, MissingParameter, OutOfRange
-
-if TYPE_CHECKING:
-    import pyarrow
+from hubbub.cli.publishing.places import Places
+from hubbub.publish import DistinctL, Hierarchy, KAnonymity, Key, Model, TCloseness
+from hubbub.publish.domains import Column, is_private
 
 
 class Method(StrEnum):
@@ -26,6 +19,8 @@ class Method(StrEnum):
     MST = "mst"
     MARGINALS = "marginals"
     TABLES = "tables"
+    TOP_DOWN = "top-down"
+    DAILY = "daily"
     MONDRIAN = "mondrian"
     FULL_DOMAIN = "full-domain"
 
@@ -38,6 +33,16 @@ class Method(StrEnum):
     def is_synthetic(self) -> bool:
         """Whether rows are made up."""
         return self in (Method.AIM, Method.MST, Method.MARGINALS)
+
+    @property
+    def is_counts(self) -> bool:
+        """Whether tables of counts are made, each in a file of its own."""
+        return self.is_private and not self.is_synthetic
+
+    @property
+    def has_places(self) -> bool:
+        """Whether places are counted, and not all columns of the table."""
+        return self in (Method.TOP_DOWN, Method.DAILY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,12 @@ class Order:
     domain: Mapping[str, Column] | str | None = None
     domain_file: str | None = None
     of: Sequence[Sequence[str]] = ()
+    places: Places | None = None
+    by: Sequence[str] = ()
+    day: str | None = None
+    first: str | None = None
+    days: int | None = None
+    max_places: int = 1
     rows: int | None = None
     about: int | None = None
     unit: str | None = None
@@ -108,90 +119,13 @@ class Order:
             "dataset": self.dataset,
         }
 
+    def of_columns(self, names: Sequence[str]) -> dict[str, Column]:
+        """The domain of some columns, as far as it was declared."""
+        given = self.domain if isinstance(self.domain, Mapping) else {}
+        return {name: given[name] for name in names if name in given}
+
     def about_columns(self, names: Sequence[str]) -> Order:
         """The same about some of the columns."""
         if not isinstance(self.domain, Mapping):
             return self
-        return replace(self, domain={name: column for name, column in self.domain.items() if name in names})
-
-
-def checked(order: Order, schema: pyarrow.Schema) -> list[Event]:
-    """What the private methods will be charged for; refuses what cannot be, before a row is looked at."""
-    if any(method.is_private for method in order.methods):
-        _need_price(order)
-        _need_domain(order, schema)
-    if not all(method.is_private for method in order.methods):
-        _need_models(order, schema)
-    return [_event(method, order, schema) for method in order.methods if method.is_private]
-
-
-def _need_price(order: Order) -> None:
-    if order.epsilon is None or order.delta is None:
-        raise MissingParameter(
-            "--epsilon and --delta are missing.",
-            why="Private methods have no default cost.",
-            fix="Write --epsilon 1 --delta 1e-6; each method that is asked for costs as much.",
-        )
-    if order.unit is not None and order.max_rows is None:
-        raise MissingParameter(
-            "--unit needs --max-rows.",
-            why="A person with any number of rows could move a count without limit.",
-            fix="Write --max-rows N: the most rows of one person that count.",
-        )
-
-
-def _need_domain(order: Order, schema: pyarrow.Schema) -> None:
-    import pyarrow
-
-    if order.domain == PRIVATE:
-        if all(pyarrow.types.is_string(each.type) for each in schema):
-            raise missing(schema, schema.names, file=None)  # a CSV file says no types
-        return
-    given = order.domain if isinstance(order.domain, Mapping) else {}
-    absent = [name for name in schema.names if name not in given and name != order.unit]
-    if absent:
-        raise missing(schema, absent, file=order.domain_file)
-
-
-def _need_models(order: Order, schema: pyarrow.Schema) -> None:
-    if not order.known:
-        raise MissingParameter(
-            "--quasi-identifiers are missing.",
-            why="They are the columns that somebody outside may know of a person.",
-            fix=f"Name some of {', '.join(schema.names)}: --quasi-identifiers A,B.",
-        )
-    if (order.l is not None or order.t is not None) and order.sensitive is None:
-        raise MissingParameter(
-            "--l and --t need --sensitive.",
-            why="They say how the values of that column lie in each class.",
-            fix="Write --sensitive COLUMN.",
-        )
-    if not order.models:
-        raise MissingParameter(
-            "there is no model.", why="Without one every row may stay as it is.", fix="Write --k 10, or --l, or --t."
-        )
-
-
-def _event(method: Method, order: Order, schema: pyarrow.Schema) -> Event:
-    if method is Method.TABLES:
-        if order.declared is None:
-            raise OutOfRange(
-                "tables of counts need a public domain.",
-                why="The cells of a published table are known before a row is read.",
-                fix="Declare bounds and values in the file that --domain names.",
-            )
-        return _rehearsed(order, schema)
-    whom = whom_of(order.unit, order.max_rows, order.neighbours)
-    shown = schema if order.unit is None else schema.remove(schema.get_field_index(order.unit))
-    given = order.domain
-    if isinstance(given, Mapping):
-        given = {name: column for name, column in given.items() if name != order.unit}
-    columns = {name: each for name, each in domain_for(shown, given).items() if not isinstance(each, Key)}
-    return plan_for(
-        columns, whom=whom, epsilon=order.epsilon, delta=order.delta, method=method.value, rows=order.about
-    ).event
-
-
-def _rehearsed(order: Order, schema: pyarrow.Schema) -> Event:
-    """The event of the tables, from the same call with no rows at all."""
-    return marginals(schema.empty_table(), of=order.tables(), domain=order.declared or {}, **order.shared()).event
+        return replace(self, domain=self.of_columns([name for name in self.domain if name in names]))

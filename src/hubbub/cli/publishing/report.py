@@ -63,7 +63,8 @@ class Publication(Leaflet):
 
     def _side_by_side(self) -> Section:
         words = _shared((made.name, made.promise) for made in self.made)
-        words += [] if self.comparison else [UNMEASURED]
+        comparable = any(not made.method.has_places for made in self.made)
+        words += [UNMEASURED] if comparable and not self.comparison else []
         words += [OWNER] if self.attempts else []
         rows = tuple((made.name, made.model, made.mechanism) for made in self.made)
         return Section("Side by side", tuple(words), Table(("table", "privacy model", "mechanism"), rows))

@@ -1,77 +1,52 @@
-"""Reading tables: every cell of a CSV file as text first, and then as its column was declared. No value can fail."""
+"""The private table: its columns now, its rows later; and public rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from hubbub.cli.publishing.domain import Column, is_whole
+from hubbub.cli.publishing.order import Order
 from hubbub.engines.sources import files_of, format_of, header_of, unavailable
-from hubbub.publish import Date, Numeric
-from hubbub.publish.synthetic.coding import numbers_of
-from hubbub.terms import OutOfRange
+from hubbub.publish.unread import Unread, unread_of
 
 if TYPE_CHECKING:
     import pyarrow
 
-_EXACT = float(1 << 53)  # up to here doubles hold every whole number
 
+def private_rows(source: str, order: Order, columns: Sequence[str]) -> Unread:
+    """The table to publish, which nobody reads yet; some of its columns, if they are named.
 
-def read(source: str, domain: Mapping[str, Column] | None) -> pyarrow.Table:
-    """A CSV or Parquet file. Columns of a CSV file have the type that was declared; without a domain, a guessed one."""
-    import pyarrow
-    from pyarrow import csv, parquet
-
-    files = files_of(source)
-    path = files[0]
-    if len(files) > 1 or format_of(path) == "duckdb":
-        raise unavailable(source, "one CSV or Parquet file is published at a time")
-    try:
-        if format_of(path) == "parquet":
-            return parquet.read_table(path)
-        names, mark = header_of(path)
-        types = None if domain is None else dict.fromkeys(names, pyarrow.string())
-        kept = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
-        table = csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=mark), convert_options=kept)
-    except (OSError, pyarrow.ArrowException):
-        raise unavailable(
-            Path(path).name, "it is not what its name says, or its rows have different numbers of cells"
-        ) from None
-    return table if domain is None else _typed(table, domain)
-
-
-def chosen(table: pyarrow.Table, names: Sequence[str]) -> pyarrow.Table:
-    """Some of the columns; all if none are named."""
-    unknown = [name for name in names if name not in table.column_names]
-    if unknown:
-        raise OutOfRange(
-            f"the table has no column {unknown[0]!r}.",
-            why="Only columns of the table can be published.",
-            fix=f"The columns are {', '.join(table.column_names)}.",
-        )
-    return table.select(list(names)) if names else table
-
-
-def _typed(table: pyarrow.Table, domain: Mapping[str, Column]) -> pyarrow.Table:
-    for place, name in enumerate(table.column_names):
-        column = domain.get(name)
-        if isinstance(column, Numeric | Date):
-            table = table.set_column(place, name, _numbers(table[name], column))
+    Columns of a CSV file have the type that was declared. If nothing is declared and nothing private is asked for,
+    types are guessed from the rows: their owner looks at them anyway.
+    """
+    guess = order.domain is None and not any(method.is_private for method in order.methods)
+    table = _guessed(source) if guess else unread_of(source, order.domain)
+    kept = list(dict.fromkeys([*columns, *([order.unit] if order.unit and columns else [])]))
+    table = table.select(kept or table.schema.names)
+    table.select([*order.known, *filter(None, (order.sensitive, order.unit))])  # refuses what is not there
     return table
 
 
-def _numbers(column: pyarrow.ChunkedArray, declared: Numeric | Date) -> pyarrow.Array:
-    import pyarrow
+def public_rows(place: Path | None, order: Order) -> pyarrow.Table | None:
+    """The public rows to compare with, if there are any."""
+    return None if place is None else unread_of(str(place), order.domain).read()
 
-    days = isinstance(declared, Date)
-    values = numbers_of(column, dates=days)
-    absent = ~np.isfinite(values)
-    if not days and not is_whole(declared):
-        return pyarrow.array(values, mask=absent)
-    whole = np.clip(np.where(absent, 0.0, np.floor(values)), -_EXACT, _EXACT).astype(np.int64)
-    if not days:
-        return pyarrow.array(whole, mask=absent)
-    return pyarrow.array(np.clip(whole, -700_000, 2_900_000).astype(np.int32), mask=absent).cast(pyarrow.date32())
+
+def _guessed(source: str) -> Unread:
+    from pyarrow import ArrowException, csv
+
+    path = files_of(source)[0]
+    if format_of(path) != "csv":
+        return unread_of(source)
+    names, mark = header_of(path)
+    read = csv.ReadOptions(column_names=names, skip_rows=1)
+    kept = csv.ConvertOptions(strings_can_be_null=True, null_values=[""])
+    parsed = csv.ParseOptions(delimiter=mark, newlines_in_values=True)
+    try:
+        table = csv.read_csv(path, read_options=read, parse_options=parsed, convert_options=kept)
+    except (OSError, ArrowException):
+        raise unavailable(
+            Path(path).name, "it is not what its name says, or its rows have different numbers of cells"
+        ) from None
+    return Unread(table.schema, lambda: table)

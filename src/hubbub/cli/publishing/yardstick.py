@@ -10,6 +10,7 @@ from hubbub.cli.publishing.methods import Made
 from hubbub.cli.publishing.order import Order
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.publish import Categorical, Comparison, compare
+from hubbub.publish.unread import Unread
 from hubbub.terms import Event, MissingParameter, OutOfRange
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ class Yardstick:
         """What comparing will be charged for, nearly; refuses what could not be compared."""
         if self.public is None and self.epsilon is None:
             return []
+        if all(method.has_places for method in order.methods):
+            raise MissingParameter(
+                "there is no table that could be compared.",
+                why="Counts of places have their margins beside them; other tables are compared with rows.",
+                fix="Leave --holdout and --measure out.",
+            )
         synthetic = any(method.is_synthetic for method in order.methods)
         if order.declared is None and not synthetic:
             raise MissingParameter(
@@ -44,11 +51,9 @@ class Yardstick:
             )
         return [DiscreteGaussian(sensitivity=1, epsilon=self.epsilon, delta=order.delta).event]
 
-    def compared(
-        self, made: Sequence[Made], private: pyarrow.Table, order: Order, account: object
-    ) -> Comparison | None:
+    def compared(self, made: Sequence[Made], private: Unread, order: Order, account: object) -> Comparison | None:
         """Every table beside the two baselines."""
-        tables = {each.name: each.result for each in made}
+        tables = {each.name: each.result for each in made if not each.method.has_places}
         asked: dict[str, Any] = {"domain": order.declared, "hierarchies": order.hierarchies}
         if self.public is not None:
             return compare(tables, holdout=self.public, target=self._predicted(order), unit=order.unit, **asked)

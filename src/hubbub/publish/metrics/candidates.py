@@ -12,11 +12,11 @@ import numpy as np
 
 from hubbub.engines.sources import arrow_of
 from hubbub.publish.anonymised import Anonymised
+from hubbub.publish.coding import Codes
 from hubbub.publish.hierarchies import Hierarchy
+from hubbub.publish.measure import Columns, Rows
 from hubbub.publish.metrics.cells import Cells, is_rows
 from hubbub.publish.metrics.generalised import Floats, shares, spread
-from hubbub.publish.synthetic.coding import Codes
-from hubbub.publish.synthetic.measure import Columns, Rows
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.published import Published
 from hubbub.terms import NotANumber, OutOfRange
@@ -139,7 +139,7 @@ def candidate_of(given: Any, cells: Cells, *, name: str, hierarchies: Mapping[st
             fix="Give such a result, or a pandas, Polars or Arrow table.",
         )
     table = arrow_of(given)
-    cells.check(table, called=repr(name))
+    cells.check(table.schema, called=repr(name))
     return RowTable(Rows(_codes(table, cells, coarse, hierarchies), cells.sizes))
 
 

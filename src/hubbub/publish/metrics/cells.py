@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.synthetic.coding import Codes, Coding
-from hubbub.publish.synthetic.discover import is_private
-from hubbub.publish.synthetic.domains import Key
-from hubbub.publish.synthetic.measure import Columns
+from hubbub.publish.coding import Codes, Coding
+from hubbub.publish.domains import Key, is_private
+from hubbub.publish.measure import Columns
 from hubbub.publish.tables.counting import public_cells
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
 
@@ -57,9 +56,9 @@ class Cells:
         columns = [group[coding.encode(table[name])] for (name, coding), group in self._parts()]
         return np.stack(columns, axis=1)
 
-    def check(self, table: pyarrow.Table, *, called: str) -> None:
+    def check(self, schema: pyarrow.Schema, *, called: str) -> None:
         """Refuse a table without the compared columns."""
-        missing = [name for name in self.names if name not in table.column_names]
+        missing = [name for name in self.names if name not in schema.names]
         if missing:
             raise OutOfRange(
                 f"{called} has no column {missing[0]!r}.",

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from hubbub.mechanisms import DiscreteGaussian
+from hubbub.publish.charges import charged
+from hubbub.publish.measure import Columns, Whom
 from hubbub.publish.metrics.candidates import Candidate, Numbers, RowTable
 from hubbub.publish.metrics.scores import ABSOLUTE, RELATIVE, Score, max_of, mean_of
 from hubbub.publish.metrics.workload import Question
-from hubbub.publish.synthetic.charges import charged
-from hubbub.publish.synthetic.measure import Columns, Whom
 from hubbub.publish.tables.consistency import to_totals
 from hubbub.publish.tables.counting import Budget
 from hubbub.terms import Event, OutOfRange, Receipt, exact, root_of

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
 from hubbub.publish.anonymised import Anonymised
+from hubbub.publish.coding import Coding, Labels
 from hubbub.publish.hierarchies import Hierarchy
+from hubbub.publish.measure import Rows
 from hubbub.publish.metrics import charged
 from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
 from hubbub.publish.metrics.cells import Cells, declared_cells
@@ -17,12 +18,11 @@ from hubbub.publish.metrics.free import View, freely
 from hubbub.publish.metrics.report import Comparison
 from hubbub.publish.metrics.scores import INDEPENDENT, REAL, Scores
 from hubbub.publish.metrics.workload import given_questions, random_questions
-from hubbub.publish.synthetic.coding import Coding, Labels
-from hubbub.publish.synthetic.measure import Rows
 from hubbub.publish.synthetic.release import Synthetic
-from hubbub.publish.synthetic.units import people_of
 from hubbub.publish.tables.counting import bounded, budget_of
 from hubbub.publish.tables.published import Published
+from hubbub.publish.units import people_of
+from hubbub.publish.unread import unread_of
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, whole
 
 if TYPE_CHECKING:
@@ -84,9 +84,10 @@ def compare(
     (True, ['real against real', 'independent columns'])
     """
     given = dict(candidates) if isinstance(candidates, Mapping) else {"table": candidates}
-    real = _real(holdout, private, epsilon, delta)
-    cells = Cells.of(_codings(given, real, domain, unit), bins=whole(bins, name="bins", least=2))
-    cells.check(real, called="the table of real rows")
+    _check_priced(holdout, private, epsilon, delta)
+    real = unread_of(holdout if private is None else private, domain)
+    cells = Cells.of(_codings(given, real.schema, domain, unit), bins=whole(bins, name="bins", least=2))
+    cells.check(real.schema, called="the table of real rows")
     view = _view(cells, widths, workload)
     place = _target(target, cells, public=private is None)
     made = {
@@ -94,8 +95,9 @@ def compare(
         for name, each in given.items()
     }
     if private is None:
-        found = freely(made, real, view, float(charged.sanity_share(sanity)), place)
-        return Comparison(_named(found, given), target, real.num_rows)
+        public = _enough(real.read())
+        found = freely(made, public, view, float(charged.sanity_share(sanity)), place)
+        return Comparison(_named(found, given), target, public.num_rows)
     budget = budget_of(real.schema, epsilon, delta, unit, max_rows_per_unit, neighbours)
     rows = about_rows or max(round(max(each.total for each in made.values())), 1)
     task = charged.Task(view.marginals, view.questions, rows, charged.sanity_rows(sanity, rows), budget.whom)
@@ -104,7 +106,7 @@ def compare(
         [charged.Public.of(each, task) for each in every.values()],
         task,
         budget,
-        lambda: _halved(bounded(real, budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
+        lambda: _halved(bounded(real.read(), budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
         account=account,
         dataset=dataset,
         parts={"candidates": list(made), "domain": repr(domain), "bins": bins, "workload": repr(workload)},
@@ -117,7 +119,7 @@ def compare(
 # ---------------------------------------------------------------- what was asked for
 
 
-def _real(holdout: Any, private: Any, epsilon: object, delta: object) -> pyarrow.Table:
+def _check_priced(holdout: Any, private: Any, epsilon: object, delta: object) -> None:
     if (holdout is None) == (private is None):
         raise MissingParameter(
             "comparing needs real rows: holdout= or private=, one of them.",
@@ -130,8 +132,10 @@ def _real(holdout: Any, private: Any, epsilon: object, delta: object) -> pyarrow
             why="Every number about private rows gets noise and is paid for; there is no other way to see one.",
             fix="Write private=rows, epsilon=0.2, delta=1e-6; or holdout=public_rows.",
         )
-    rows = arrow_of(holdout if private is None else private)
-    if private is None and rows.num_rows < _LEAST_ROWS:
+
+
+def _enough(rows: pyarrow.Table) -> pyarrow.Table:
+    if rows.num_rows < _LEAST_ROWS:
         raise EmptyInput(
             f"the holdout has {rows.num_rows} rows, and {_LEAST_ROWS} are the fewest.",
             why="One half of it is compared with the other.",
@@ -166,7 +170,7 @@ def _widths(widths: Sequence[int]) -> list[int]:
 
 
 def _codings(
-    given: Mapping[Any, Any], real: pyarrow.Table, domain: Mapping[str, Any] | None, unit: str | None
+    given: Mapping[Any, Any], real: pyarrow.Schema, domain: Mapping[str, Any] | None, unit: str | None
 ) -> Mapping[str, Coding]:
     """Declared cells, or those that a synthetic table was made in: found privately, and paid for."""
     if not given:
@@ -175,7 +179,7 @@ def _codings(
         for each in given.values():
             if isinstance(each, Synthetic):
                 return each.source.codings
-    return declared_cells(real.schema, domain, unit=unit)
+    return declared_cells(real, domain, unit=unit)
 
 
 def _target(target: str | None, cells: Cells, *, public: bool) -> int | None:

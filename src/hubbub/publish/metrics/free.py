@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.publish.measure import Columns, Rows
 from hubbub.publish.metrics import models
 from hubbub.publish.metrics.candidates import Candidate, Independent, RowTable
 from hubbub.publish.metrics.cells import Cells, tables_of
@@ -27,7 +28,6 @@ from hubbub.publish.metrics.scores import (
     question_errors,
 )
 from hubbub.publish.metrics.workload import Question
-from hubbub.publish.synthetic.measure import Columns, Rows
 
 if TYPE_CHECKING:
     import pyarrow

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.publish._columns import ANY, MISSING
+from hubbub.publish.coding import Codes, Coding, Labels, Scale, plain
 from hubbub.publish.hierarchies import Categories, Hierarchy
-from hubbub.publish.synthetic.coding import Codes, Coding, Labels, Scale, plain
 
 if TYPE_CHECKING:
     import pyarrow

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.publish.coding import Codes
 from hubbub.publish.metrics.generalised import Floats
-from hubbub.publish.synthetic.coding import Codes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -10,10 +10,10 @@ import numpy as np
 from hubbub.explain.leaflet import Json
 from hubbub.explain.words import percent, short
 from hubbub.publish.losses import Metrics
+from hubbub.publish.measure import Columns
 from hubbub.publish.metrics.candidates import Candidate
 from hubbub.publish.metrics.generalised import Floats
 from hubbub.publish.metrics.workload import Question, relative_errors
-from hubbub.publish.synthetic.measure import Columns
 
 ABSOLUTE, RELATIVE, PMSE, RATIO, AUC = "absolute", "relative", "pmse", "pmse_ratio", "auc"
 REAL, INDEPENDENT = "real against real", "independent columns"

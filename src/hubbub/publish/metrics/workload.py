@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.publish.coding import Coding, Labels
+from hubbub.publish.measure import Columns
 from hubbub.publish.metrics.candidates import Numbers
 from hubbub.publish.metrics.cells import Cells
 from hubbub.publish.metrics.generalised import Floats, shares
-from hubbub.publish.synthetic.coding import Coding, Labels
-from hubbub.publish.synthetic.measure import Columns
 from hubbub.publish.tables.counting import labels_of
 from hubbub.terms import OutOfRange
 

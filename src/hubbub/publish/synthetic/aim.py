@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from hubbub.publish.synthetic.belief import Model
-from hubbub.publish.synthetic.fitting import Zeros, cliques_of, fitted
-from hubbub.publish.synthetic.junction import tree_cells
-from hubbub.publish.synthetic.measure import (
+from hubbub.publish.graphical.belief import Model
+from hubbub.publish.graphical.fitting import Zeros, cliques_of, fitted
+from hubbub.publish.graphical.junction import tree_cells
+from hubbub.publish.measure import (
     Columns,
     Measurement,
     Meter,

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from hubbub.publish.synthetic.coding import Codes
-from hubbub.publish.synthetic.measure import Floats, Measurement
+from hubbub.publish.coding import Codes
+from hubbub.publish.measure import Floats
 
 _SIGMAS = 3.0  # a cell stands for itself from so many standard deviations on [MMS21]
 _PARTS = 60  # into at most so many nearly equal parts goes a column of ordered cells
 _FINENESS = 1.5  # more parts, in units of the root of rows per noise: pairs of parts should hold more than noise
 MOST_GROUPS = 2 * _PARTS + 2  # of any column; known beforehand, as is the size of what is stored
-
-
-def total_of(singles: Sequence[Measurement]) -> float:
-    """How many rows there are, nearly: the one-way totals, each by how well it is known."""
-    weights = np.array([1 / single.variance.sum() for single in singles])
-    return max(1.0, float(np.average([single.values.sum() for single in singles], weights=weights)))
-
-
-def to_total(values: Floats, total: float) -> Floats:
-    """The nearest counts that are not negative and add up to ``total``."""
-    falling = -np.sort(-values.ravel())
-    excess = (np.cumsum(falling) - total) / np.arange(1, values.size + 1)
-    last = int(np.flatnonzero(falling > excess)[-1]) if np.any(falling > excess) else 0
-    return np.asarray(np.maximum(values - excess[last], 0.0))
 
 
 def unseen(counts: Floats, sigma: float) -> bool:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hubbub.mechanisms import FindRange, ThresholdKeys
-from hubbub.publish.synthetic.coding import Codes, Coding, Labels, Scale, coding_of, numbers_of, plain
-from hubbub.publish.synthetic.domains import MOST_FOUND, Categorical, Date, Numeric, equal_edges
-from hubbub.publish.synthetic.measure import Whom, epsilon_for
+from hubbub.publish.coding import Codes, Coding, Labels, Scale, coding_of, numbers_of, plain
+from hubbub.publish.domains import MOST_FOUND, Categorical, Date, Found, Numeric, equal_edges
+from hubbub.publish.measure import Whom, epsilon_for
 from hubbub.terms import Event
 
 if TYPE_CHECKING:
     import pyarrow
 
-Found: TypeAlias = list[Any]  # two bounds, or a list of values: as it is stored
 _LONGEST = 64  # signs of a value that may be found; a longer one counts as other
 
 
@@ -74,13 +73,6 @@ class Finder:
             neighbours=whom.neighbours,
             unit=whom.unit,
         )
-
-
-def is_private(column: object) -> bool:
-    """Whether the column's domain is to be found."""
-    return (isinstance(column, Numeric) and column.bounds is not None) or (
-        isinstance(column, Categorical) and column.is_private
-    )
 
 
 def coding_with(column: Numeric | Categorical | Date, kind: pyarrow.DataType, found: Found | None) -> Coding:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.synthetic.coding import plain, plain_table
-from hubbub.publish.synthetic.discover import is_private
-from hubbub.publish.synthetic.domains import Column, Domain, Key, Numeric, domain_for
-from hubbub.publish.synthetic.measure import Whom
+from hubbub.publish.coding import plain, plain_table
+from hubbub.publish.domains import Column, Domain, Key, Numeric, domain_for, is_private
+from hubbub.publish.measure import Whom
+from hubbub.publish.stored import Measured
 from hubbub.publish.synthetic.plans import Plan, plan_for
-from hubbub.publish.synthetic.stored import Measured
 from hubbub.publish.synthetic.synthesis import Task, bounded, measured_table, told_of
-from hubbub.publish.synthetic.units import people_of
+from hubbub.publish.units import people_of
 from hubbub.terms import MissingParameter, Neighbours, OutOfRange, Unit, whole
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Family:
 
 
 def family_of(
-    arrows: Mapping[str, pyarrow.Table],
+    schemas: Mapping[str, pyarrow.Schema],
     parent: str,
     key: str,
     links: tuple[Link, ...],
@@ -65,24 +64,24 @@ def family_of(
     neighbours: Neighbours,
 ) -> Family:
     """What was asked for, checked from the schemas and declarations alone."""
-    _check_names(arrows, parent, key, links, domain)
+    _check_names(schemas, parent, key, links, domain)
     unit = Unit(f"{parent}.{key}")
-    own = domain_for(arrows[parent].schema, {key: Key(key), **domain[parent]})
+    own = domain_for(schemas[parent], {key: Key(key), **domain[parent]})
     names = tuple(name for name, column in own.items() if not isinstance(column, Key))
     for link in links:
         whole(link.max_rows, name="max_rows")
     counters: dict[str, Column] = {counter_of(link): Numeric(lower=0, upper=link.max_rows) for link in links}
     tasks = [Task({**own, **counters}, Whom(unit, neighbours), unit=key)]
-    schemas = [_with_counters(arrows[parent].schema, links)]
+    coded = [_with_counters(schemas[parent], links)]
     for link in links:
-        told = domain_for(arrows[link.table].schema, {link.column: Key(key), **domain[link.table]})
+        told = domain_for(schemas[link.table], {link.column: Key(key), **domain[link.table]})
         given = {f"{parent}.{name}": own[name] for name in names}
         whom = Whom(unit, neighbours, link.max_rows)
         tasks.append(Task({**given, **told}, whom, unit=link.column))
-        schemas.append(_joined_schema(arrows[parent].schema, arrows[link.table].schema, parent, names))
+        coded.append(_joined_schema(schemas[parent], schemas[link.table], parent, names))
     for task in tasks:
         _check_public(task)
-    return Family(parent, key, links, names, tuple(tasks), tuple(schemas))
+    return Family(parent, key, links, names, tuple(tasks), tuple(coded))
 
 
 def plans_of(family: Family, epsilon: object, delta: object, method: str, people: int | None) -> list[Plan]:
@@ -159,14 +158,14 @@ def _joined_schema(people: pyarrow.Schema, rows: pyarrow.Schema, parent: str, na
 
 
 def _check_names(
-    arrows: Mapping[str, pyarrow.Table],
+    schemas: Mapping[str, pyarrow.Schema],
     parent: str,
     key: str,
     links: Sequence[Link],
     domain: Mapping[str, Domain],
 ) -> None:
     wanted = {parent: key, **{link.table: link.column for link in links}}
-    if not links or len(wanted) != len(links) + 1 or set(wanted) != set(arrows) or set(domain) != set(arrows):
+    if not links or len(wanted) != len(links) + 1 or set(wanted) != set(schemas) or set(domain) != set(schemas):
         raise MissingParameter(
             "each table is the parent or has one link to it, and each has a domain.",
             why="Everything about a person must be known to be theirs.",
@@ -174,13 +173,13 @@ def _check_names(
             'domain={"people": {...}, "visits": {...}}.',
         )
     for table, column in wanted.items():
-        if column not in arrows[table].column_names:
+        if column not in schemas[table].names:
             raise OutOfRange(
                 f"table {table!r} has no column {column!r}.",
                 why="Keys tell whose rows are whose.",
-                fix=f"Its columns are {', '.join(arrows[table].column_names)}.",
+                fix=f"Its columns are {', '.join(schemas[table].names)}.",
             )
-        if arrows[table].schema.field(column).type != arrows[parent].schema.field(key).type:
+        if schemas[table].field(column).type != schemas[parent].field(key).type:
             raise OutOfRange(
                 f"{table}.{column} and {parent}.{key} have different types.",
                 why="A key of another type points to nobody.",

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
-from hubbub.publish.synthetic.charges import charged
-from hubbub.publish.synthetic.coding import Codes
-from hubbub.publish.synthetic.domains import Domain
+from hubbub.publish.charges import charged
+from hubbub.publish.coding import Codes
+from hubbub.publish.domains import Domain
+from hubbub.publish.measure import Whom
+from hubbub.publish.stored import read_text, text_of
 from hubbub.publish.synthetic.families import (
     Family,
     Link,
@@ -26,10 +27,9 @@ from hubbub.publish.synthetic.families import (
     measured_family,
     plans_of,
 )
-from hubbub.publish.synthetic.measure import Whom
 from hubbub.publish.synthetic.release import CHUNK, Source
-from hubbub.publish.synthetic.stored import read_text, text_of
 from hubbub.publish.synthetic.synthesis import guarantee_of, source_of
+from hubbub.publish.unread import unread_of
 from hubbub.terms import (
     Compose,
     Event,
@@ -71,14 +71,15 @@ def synthesize_linked(
     Not covered: running time. Two visits of one person are made independently, given that person's columns; rows that
     point to nobody are left out.
     """
-    arrows = {name: arrow_of(table) for name, table in tables.items()}
-    family = family_of(arrows, parent, key, tuple(links), domain, Neighbours.parse(neighbours))
+    private = {name: unread_of(table, domain.get(name)) for name, table in tables.items()}
+    schemas = {name: table.schema for name, table in private.items()}
+    family = family_of(schemas, parent, key, tuple(links), domain, Neighbours.parse(neighbours))
     plans = plans_of(family, epsilon, delta, method, people)
     event = Compose(tuple(event for plan in plans for event in plan.events))
     text, receipt = charged(
         account,
         event,
-        lambda: text_of(measured_family(arrows, family, plans)),
+        lambda: text_of(measured_family({name: each.read() for name, each in private.items()}, family, plans)),
         size=sum(plan.size for plan in plans),
         delta=fraction_of(delta, name="delta"),
         title=f"linked synthetic data ({method})",

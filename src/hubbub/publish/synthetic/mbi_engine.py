@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.publish.synthetic.belief import Model, calibrated, spread
-from hubbub.publish.synthetic.compress import total_of
-from hubbub.publish.synthetic.fitting import Zeros, add_walls, cliques_of
-from hubbub.publish.synthetic.junction import junction_tree
-from hubbub.publish.synthetic.measure import Floats, Measurement
+from hubbub.publish.graphical.belief import Model, calibrated, spread
+from hubbub.publish.graphical.fitting import Zeros, add_walls, cliques_of
+from hubbub.publish.graphical.junction import junction_tree
+from hubbub.publish.graphical.totals import total_of
+from hubbub.publish.measure import Floats, Measurement
 from hubbub.terms import MissingExtra
 
 

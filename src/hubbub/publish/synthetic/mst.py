@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from hubbub.publish.synthetic.coding import Codes
-from hubbub.publish.synthetic.compress import to_total, total_of
-from hubbub.publish.synthetic.measure import (
+from hubbub.publish.coding import Codes
+from hubbub.publish.graphical.totals import to_total, total_of
+from hubbub.publish.measure import (
     Columns,
     Floats,
     Measurement,

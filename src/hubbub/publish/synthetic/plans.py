@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from hubbub.accounting.conversions import rho_epsilon, rho_for
+from hubbub.publish.domains import Categorical, Date, Numeric, is_private
+from hubbub.publish.measure import Columns, Measurement, Meter, Whom, gaussian, sigma_for
 from hubbub.publish.synthetic.aim import AimPlan, all_pairs
 from hubbub.publish.synthetic.compress import MOST_GROUPS
-from hubbub.publish.synthetic.discover import Finder, is_private
-from hubbub.publish.synthetic.domains import Categorical, Date, Numeric
-from hubbub.publish.synthetic.measure import Columns, Measurement, Meter, Whom, gaussian, sigma_for
+from hubbub.publish.synthetic.discover import Finder
 from hubbub.publish.synthetic.mst import TreePlan, noise_alone
 from hubbub.terms import Compose, EmptyInput, Event, OutOfRange, Repeat, TooLarge, Unreachable, fraction_of, positive
 

@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
+from hubbub.publish.charges import charged, columns_told
+from hubbub.publish.coding import Codes, Coding, plain_table
+from hubbub.publish.domains import Column, Domain, Found, Key, check_names, check_type, domain_for, is_private
+from hubbub.publish.graphical.belief import Model
+from hubbub.publish.graphical.fitting import Zeros, fitted
+from hubbub.publish.graphical.totals import to_total, total_of
+from hubbub.publish.measure import Measurement, Meter, Rows, Whom
+from hubbub.publish.stored import Measured, read_text, text_of
 from hubbub.publish.synthetic import zeros as structural
 from hubbub.publish.synthetic.aim import AimPlan
-from hubbub.publish.synthetic.belief import Model
-from hubbub.publish.synthetic.charges import charged, columns_told
-from hubbub.publish.synthetic.coding import Codes, Coding, plain_table
-from hubbub.publish.synthetic.compress import groups_for, to_total, total_of
-from hubbub.publish.synthetic.discover import Found, coding_with, is_private
-from hubbub.publish.synthetic.domains import Column, Domain, Key, check_names, check_type, domain_for
-from hubbub.publish.synthetic.fitting import Zeros, fitted
+from hubbub.publish.synthetic.compress import groups_for
+from hubbub.publish.synthetic.discover import coding_with
 from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, packages
-from hubbub.publish.synthetic.measure import Measurement, Meter, Rows, Whom
 from hubbub.publish.synthetic.plans import Modelled, Plan, plan_for
 from hubbub.publish.synthetic.release import Source, Synthetic
-from hubbub.publish.synthetic.stored import Measured, read_text, text_of
-from hubbub.publish.synthetic.units import chosen_rows, people_of
 from hubbub.publish.synthetic.zeros import Impossible
+from hubbub.publish.units import chosen_rows, people_of
+from hubbub.publish.unread import unread_of
 from hubbub.terms import (
     ApproximateDP,
     Guarantee,
@@ -67,6 +68,7 @@ def synthesize(
 ) -> Synthetic:
     """A table of made-up rows with nearly the same marginals as the private one.
 
+    ``table`` is a pandas, Polars or Arrow table, or the path of a CSV or Parquet file, read after the charge.
     ``domain`` says what may stand in each column (``Numeric``, ``Categorical``, ``Date``, ``Key``); without it all
     domains are found privately, from the same budget. ``unit`` names the column that tells people apart, and then
     ``max_rows_per_unit`` of each person's rows count; without it each row is protected by itself. ``rows`` is how
@@ -91,7 +93,7 @@ def synthesize(
     >>> made.table.num_rows, made.table.column_names
     (1000, ['age', 'smokes'])
     """
-    private = arrow_of(table)
+    private = unread_of(table, domain)
     task = _task(private.schema, domain, unit, max_rows_per_unit, neighbours, engine, rows, about_rows, impossible)
     plan = plan_for(
         task.columns, whom=task.whom, epsilon=epsilon, delta=delta, method=method, rows=about_rows, workload=workload,
@@ -100,7 +102,7 @@ def synthesize(
     text, receipt = charged(
         account,
         plan.event,
-        lambda: text_of([measured_table(private, task, plan)]),
+        lambda: text_of([measured_table(private.read(), task, plan)]),
         size=plan.size,
         delta=fraction_of(delta, name="delta"),
         title=f"synthetic data ({method})",

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.synthetic.coding import Codes, Coding, Labels
-from hubbub.publish.synthetic.domains import Categorical
-from hubbub.publish.synthetic.fitting import Zeros
+from hubbub.publish.coding import Codes, Coding, Labels
+from hubbub.publish.domains import Categorical
+from hubbub.publish.graphical.fitting import Zeros
 from hubbub.terms import OutOfRange
 
 Impossible: TypeAlias = Mapping[str, Any]  # column -> values, or (lower, upper) of numbers and dates

@@ -13,13 +13,12 @@ import numpy as np
 
 from hubbub.accounting import noise_for
 from hubbub.accounting.gaussian import mu_for
-from hubbub.publish.synthetic.charges import charged
-from hubbub.publish.synthetic.coding import Codes, Coding, Labels, Scale, coding_of, plain_table
-from hubbub.publish.synthetic.discover import is_private
-from hubbub.publish.synthetic.domains import Key, check_names, check_type, domain_for
-from hubbub.publish.synthetic.measure import Columns, Measurement, Meter, Rows, Whom, gaussian
-from hubbub.publish.synthetic.stored import Measured, read_text, text_of
-from hubbub.publish.synthetic.units import chosen_rows, people_of
+from hubbub.publish.charges import charged
+from hubbub.publish.coding import Codes, Coding, Labels, Scale, coding_of, plain_table
+from hubbub.publish.domains import Key, check_names, check_type, domain_for, is_private
+from hubbub.publish.measure import Columns, Measurement, Meter, Rows, Whom, gaussian
+from hubbub.publish.stored import Measured, read_text, text_of
+from hubbub.publish.units import chosen_rows, people_of
 from hubbub.terms import (
     ApproximateDP,
     Compose,

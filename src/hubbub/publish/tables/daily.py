@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.publish.synthetic.charges import charged
-from hubbub.publish.synthetic.coding import Codes, Labels, numbers_of, plain_table
-from hubbub.publish.synthetic.units import chosen_rows, people_of
+from hubbub.publish.charges import charged
+from hubbub.publish.coding import Codes
 from hubbub.publish.tables.counting import check_columns, least_noise
+from hubbub.publish.tables.published import Published
+from hubbub.publish.tables.visits import Visits
+from hubbub.publish.unread import Unread, unread_of
 from hubbub.terms import (
     ApproximateDP,
     EmptyInput,
@@ -37,15 +38,19 @@ from hubbub.terms import (
 if TYPE_CHECKING:
     import pyarrow
 
-_FIRST = datetime.date(1970, 1, 1)
 _ENOUGH = 3  # a baseline of fewer margins than that says nothing about changes
+_METHOD = (
+    "On each day the different people at each place were counted, and each count got discrete Gaussian noise. The "
+    "published counts are those, or zero where they are negative."
+)
 
 
 class DailySeries:
     """How many different people were at each place on each day, one day after the other.
 
     A person counts at no more than ``max_places`` places a day, once at each. The whole series of ``days`` days from
-    ``first`` on has one budget; each day takes its part, and a day is measured once.
+    ``first`` on has one budget; each day takes its part, and a day is measured once. ``publish`` makes one day and is
+    charged for it; ``publish_all`` makes all days of a series that is over, for one charge.
 
     Guarantee: all days together are (epsilon, delta)-DP for everything about one person (``unit``) in all of them.
     Because: on one day a person moves the vector of counts by at most the root of ``max_places`` in L2 (of twice that
@@ -123,13 +128,12 @@ class DailySeries:
     def publish(self, table: Any, day: datetime.date | str) -> pyarrow.Table:
         """One day's counts. The same day again gives the same counts, for free."""
         when = self._checked(day)
-        private = arrow_of(table)
-        check_columns(private.schema, self._columns)
+        private = self._private(table)
         if when not in self._measured:
             text, receipt = charged(
                 self._account,
                 self.mechanism.event,
-                lambda: json.dumps(np.asarray(self.mechanism.release(self._counts(private, when))).tolist()),
+                lambda: json.dumps(self._noisy(self._visits(private), when)),
                 size=64 + 24 * len(self.places),
                 delta=self.price.delta / self.days,
                 title=f"daily counts of {when.isoformat()}",
@@ -140,11 +144,49 @@ class DailySeries:
             self._receipts[when] = receipt
         return self._table(when)
 
-    def _told(self, when: datetime.date) -> dict[str, Any]:
-        """What makes this day's request different from all others, besides its event."""
+    def publish_all(self, table: Any) -> Published:
+        """Every day of the series at once, for one charge; ``changes`` may then be asked about any of them."""
+        import pyarrow
+
+        private = self._private(table)
+        every = [self.first + datetime.timedelta(days=i) for i in range(self.days)]
+
+        def run() -> str:
+            visits = self._visits(private)
+            return json.dumps([self._noisy(visits, when) for when in every])
+
+        text, receipt = charged(
+            self._account,
+            self.event,
+            run,
+            size=64 + self.days * (8 + 24 * len(self.places)),
+            delta=self.price.delta,
+            title="daily counts",
+            dataset=self._dataset,
+            parts=self._told(),
+        )
+        for when, counts in zip(every, json.loads(text), strict=True):
+            self._measured[when], self._receipts[when] = np.array(counts, dtype=np.int64), receipt
+        days = pyarrow.concat_tables([self._table(when) for when in every])
+        return Published({"daily": days}, self.guarantee, receipt, self.event, {"daily": self.margin}, _METHOD)
+
+    def _private(self, table: Any) -> Unread:
+        private = unread_of(table)
+        check_columns(private.schema, self._columns)
+        return private
+
+    def _visits(self, private: Unread) -> Visits:
+        return Visits.of(private.read(), self._columns, self.places)
+
+    def _noisy(self, visits: Visits, when: datetime.date) -> list[int]:
+        found: list[int] = np.asarray(self.mechanism.release(visits.counts(when, most=self.max_places))).tolist()
+        return found
+
+    def _told(self, when: datetime.date | None = None) -> dict[str, Any]:
+        """What makes the request for a day, or for all, different from all others, besides its event."""
         unit, place, day = self._columns
         return {
-            "day": when.isoformat(),
+            **({} if when is None else {"day": when.isoformat()}),
             "columns": {"unit": unit, "place": place, "day": day},
             "places": list(map(repr, self.places)),
             "max_places": self.max_places,
@@ -182,17 +224,6 @@ class DailySeries:
         usuals = pyarrow.array(np.round(usual).astype(np.int64), mask=~clear)
         days = [when] * len(self.places)
         return pyarrow.table({"day": days, "place": list(self.places), "usual": usuals, **shown})
-
-    def _counts(self, private: pyarrow.Table, when: datetime.date) -> Codes:
-        """Different people at each place on the day; of each person at most ``max_places`` places count."""
-        unit, place, day = self._columns
-        people, places = people_of(private[unit]), Labels(self.places).encode(private[place])
-        today = numbers_of(private[day], dates=True) == (when - _FIRST).days
-        there = np.flatnonzero(today & (places < len(self.places)))
-        _, once = np.unique(people[there] * len(self.places) + places[there], return_index=True)
-        seen = there[once]  # one row of each person at each place
-        kept = seen[chosen_rows(people[seen], plain_table(private, [unit, place]).take(seen), self.max_places)]
-        return np.bincount(places[kept], minlength=len(self.places))
 
     def _table(self, when: datetime.date) -> pyarrow.Table:
         import pyarrow

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
-from hubbub.publish.synthetic.charges import columns_told
-from hubbub.publish.synthetic.coding import Coding
-from hubbub.publish.synthetic.fitting import fitted
-from hubbub.publish.synthetic.junction import tree_cells
-from hubbub.publish.synthetic.measure import Columns, Floats, Measurement
+from hubbub.publish.charges import columns_told
+from hubbub.publish.coding import Coding
+from hubbub.publish.graphical.fitting import fitted
+from hubbub.publish.graphical.junction import tree_cells
+from hubbub.publish.measure import Columns, Floats, Measurement
 from hubbub.publish.tables.counting import (
     bounded,
     budget_of,
@@ -24,6 +23,7 @@ from hubbub.publish.tables.counting import (
     public_cells,
 )
 from hubbub.publish.tables.published import Published
+from hubbub.publish.unread import unread_of
 from hubbub.terms import EmptyInput, Neighbours, OutOfRange, TooLarge
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def marginals(
     >>> made.tables["sex-smokes"].column_names
     ['sex', 'smokes', 'count', 'noisy', 'margin']
     """
-    private = arrow_of(table)
+    private = unread_of(table, domain)
     wanted = _wanted(of)
     names = list(dict.fromkeys(name for columns in wanted for name in columns))
     codings = public_cells(private.schema, names, domain)
@@ -80,7 +80,7 @@ def marginals(
     noisy, receipt = measured(
         account,
         event,
-        lambda: coded(bounded(private, budget, names), codings),
+        lambda: coded(bounded(private.read(), budget, names), codings),
         list(zip(places, sigmas, strict=True)),
         sizes=sizes,
         budget=budget,

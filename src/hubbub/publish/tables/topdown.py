@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
-from hubbub.publish.synthetic.charges import columns_told
-from hubbub.publish.synthetic.coding import Codes, Coding, Labels
-from hubbub.publish.synthetic.measure import Columns, Measurement
+from hubbub.publish.charges import columns_told
+from hubbub.publish.coding import Codes, Coding, Labels
+from hubbub.publish.measure import Columns, Measurement
 from hubbub.publish.tables.consistency import Integers, combined, downwards
 from hubbub.publish.tables.counting import (
     bounded,
@@ -26,6 +25,7 @@ from hubbub.publish.tables.counting import (
     public_cells,
 )
 from hubbub.publish.tables.published import Published
+from hubbub.publish.unread import unread_of
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, WrongShape
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def top_down(
     >>> sum(regions["count"].to_pylist()) == sum(towns["count"].to_pylist())
     True
     """
-    private = arrow_of(table)
+    private = unread_of(table, domain)
     tree = Tree.of(levels, places)
     lowest = levels[-1]
     check_columns(private.schema, [lowest])
@@ -139,7 +139,7 @@ def top_down(
     sigmas, event = budget.sigmas(_ratios(shares, len(levels)))
 
     def rows() -> Codes:
-        kept = bounded(private, budget, [lowest, *by])
+        kept = bounded(private.read(), budget, [lowest, *by])
         where = np.stack(tree.codes(kept[lowest]), axis=1)
         return np.concatenate([where, coded(kept, codings)], axis=1) if codings else where
 

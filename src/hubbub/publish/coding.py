@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.synthetic.domains import Categorical, Date, Numeric
+from hubbub.publish.domains import Categorical, Date, Numeric
 
 if TYPE_CHECKING:
     import pyarrow
@@ -170,6 +170,6 @@ def _number(text: str | None) -> float:
 
 def _day(text: str | None) -> float:
     try:
-        return float(datetime.date.fromisoformat(text).toordinal() - 719_163) if text is not None else float("nan")
+        return float("nan") if text is None else float(datetime.datetime.fromisoformat(text).toordinal() - 719_163)
     except ValueError:
         return float("nan")

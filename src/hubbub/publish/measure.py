@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.mechanisms import DiscreteGaussian, Exponential
-from hubbub.publish.synthetic.coding import Codes
+from hubbub.publish.coding import Codes
 from hubbub.terms import Event, Neighbours, Unit, root_of
 
 Columns: TypeAlias = tuple[int, ...]

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.publish.synthetic.coding import Codes
-from hubbub.publish.synthetic.discover import Found
-from hubbub.publish.synthetic.measure import Measurement
+from hubbub.publish.coding import Codes
+from hubbub.publish.domains import Found
+from hubbub.publish.measure import Measurement
 from hubbub.terms import Unreadable
 
 

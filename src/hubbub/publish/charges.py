@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hubbub.ledger import Pool, fingerprint
 from hubbub.ledger.accounts import Account
-from hubbub.publish.synthetic.coding import kind_of
+from hubbub.publish.coding import kind_of
 from hubbub.terms import Event, Receipt, to_json
 
 if TYPE_CHECKING:

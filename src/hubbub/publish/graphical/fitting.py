@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.synthetic.belief import Model, calibrated, onto, spread
-from hubbub.publish.synthetic.compress import to_total, total_of
-from hubbub.publish.synthetic.junction import JunctionTree, junction_tree, tree_cells
-from hubbub.publish.synthetic.measure import Columns, Floats, Measurement
+from hubbub.publish.graphical.belief import Model, calibrated, onto, spread
+from hubbub.publish.graphical.junction import JunctionTree, junction_tree, tree_cells
+from hubbub.publish.graphical.totals import to_total, total_of
+from hubbub.publish.measure import Columns, Floats, Measurement
 
 _MOST_CELLS = 1 << 20
 

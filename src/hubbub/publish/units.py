@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.synthetic.coding import Codes, plain
+from hubbub.publish.coding import Codes, plain
 
 if TYPE_CHECKING:
     import pyarrow

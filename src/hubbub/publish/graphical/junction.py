@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hubbub.publish.synthetic.measure import Columns
+from hubbub.publish.measure import Columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubbub.publish.synthetic.junction import JunctionTree, meet
-from hubbub.publish.synthetic.measure import Columns, Floats
+from hubbub.publish.graphical.junction import JunctionTree, meet
+from hubbub.publish.measure import Columns, Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,14 @@ class Key:
 
 Column: TypeAlias = Numeric | Categorical | Date | Key
 Domain: TypeAlias = Mapping[str, Column]
+Found: TypeAlias = list[Any]  # two bounds, or a list of values: as it is stored
+
+
+def is_private(column: object) -> bool:
+    """Whether the column's domain is to be found."""
+    return (isinstance(column, Numeric) and column.bounds is not None) or (
+        isinstance(column, Categorical) and column.is_private
+    )
 
 
 def equal_edges(lower: Fraction, upper: Fraction, bins: int | None, *, whole: bool) -> list[Fraction]:

@@ -1,0 +1,191 @@
+"""A private table that nobody has looked at yet: its columns, which are public, and how its rows are read.
+
+A request is checked and charged with the columns alone; the rows are read after that. What has no type of its own (a
+cell of a CSV file, a Python object) is text, and is then read as its column was declared. No value can make it fail.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.engines.sources import (
+    arrow_of,
+    files_of,
+    format_of,
+    header_of,
+    object_columns,
+    text_lines,
+    unavailable,
+)
+from hubbub.publish.coding import numbers_of
+from hubbub.publish.domains import Date, Numeric
+from hubbub.terms import OutOfRange, SourceUnavailable
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_EXACT = float(1 << 53)  # up to here doubles hold every whole number
+_CHUNK = 1 << 16  # rows of a CSV file that are read at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unread:
+    """The columns of a private table, and a function that reads its rows."""
+
+    schema: pyarrow.Schema
+    read: Callable[[], pyarrow.Table]
+
+    def select(self, names: Sequence[str]) -> Unread:
+        """Some of the columns, in this order; refuses what is not there."""
+        import pyarrow
+
+        for name in names:
+            if name not in self.schema.names:
+                raise OutOfRange(
+                    f"the table has no column {name!r}.",
+                    why="Only columns of the table can be published.",
+                    fix=f"The columns are {', '.join(self.schema.names)}.",
+                )
+        kept = pyarrow.schema([self.schema.field(name) for name in names])
+        return Unread(kept, lambda: self.read().select(list(names)))
+
+
+def unread_of(table: object, domain: object = None) -> Unread:
+    """A CSV or Parquet file by its path, or a pandas, Polars or Arrow table; ``domain`` says what text stands for."""
+    if isinstance(table, Unread):
+        return table
+    declared = domain if isinstance(domain, Mapping) else {}
+    if isinstance(table, str | Path):
+        return _file(str(table), declared)
+    untyped = [str(name) for name in object_columns(table)]
+    rows = _typed(arrow_of(table, objects_as_text=True), {name: declared.get(name) for name in untyped})
+    return Unread(rows.schema, lambda: rows)
+
+
+def _file(given: str, declared: Mapping[str, object]) -> Unread:
+    files = files_of(given)
+    path = files[0]
+    if len(files) > 1 or format_of(path) == "duckdb":
+        raise unavailable(given, "one CSV or Parquet file is published at a time")
+    if format_of(path) == "parquet":
+        return Unread(_parquet_schema(path), cache(lambda: _parquet(path)))
+    names, mark = header_of(path)
+    return Unread(_csv_schema(names, declared), cache(lambda: _typed(_csv(path, names, mark), declared)))
+
+
+# ---------------------------------------------------------------- Parquet
+
+
+def _parquet_schema(path: str) -> pyarrow.Schema:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return parquet.read_schema(path)
+    except (OSError, pyarrow.ArrowException):
+        raise unavailable(Path(path).name, "it is not what its name says") from None
+
+
+def _parquet(path: str) -> pyarrow.Table:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            return file.read()
+    except (OSError, pyarrow.ArrowException):
+        raise _unread() from None
+
+
+# ---------------------------------------------------------------- CSV
+
+
+def _csv_schema(names: Sequence[str], declared: Mapping[str, object]) -> pyarrow.Schema:
+    import pyarrow
+
+    return _typed(pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in names}), declared).schema
+
+
+def _csv(path: str, names: Sequence[str], mark: str) -> pyarrow.Table:
+    """Every cell as text. Lines with more or fewer cells than the first are left out: each by itself."""
+    import pyarrow
+
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
+    try:
+        with text_lines(path) as lines:
+            batches = [_batch(rows, schema) for rows in _chunks(lines, mark, len(names))]
+    except (OSError, EOFError):
+        raise _unread() from None
+    return pyarrow.Table.from_batches(batches, schema)
+
+
+def _chunks(lines: Iterable[str], mark: str, width: int) -> Iterator[list[list[str]]]:
+    """The rows after the first, so many at a time."""
+    rows = (row for row in _rows(csv.reader(lines, delimiter=mark)) if len(row) == width)
+    next(rows, None)  # the names
+    while chunk := list(islice(rows, _CHUNK)):
+        yield chunk
+
+
+def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """What can be read: a line with an endless cell is left out like one with too many."""
+    while True:
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            continue
+
+
+def _batch(rows: list[list[str]], schema: pyarrow.Schema) -> pyarrow.RecordBatch:
+    import pyarrow
+
+    columns = [pyarrow.array([cell or None for cell in cells], pyarrow.string()) for cells in zip(*rows, strict=True)]
+    return pyarrow.record_batch(columns, schema=schema)
+
+
+def _unread() -> SourceUnavailable:
+    return SourceUnavailable(
+        "the rows could not be read.",
+        why="What exactly went wrong might tell about them, and is not said.",
+        fix="Check that the file is whole, and what its name says.",
+    )
+
+
+# ---------------------------------------------------------------- text as declared
+
+
+def _typed(table: pyarrow.Table, declared: Mapping[str, object]) -> pyarrow.Table:
+    for place, name in enumerate(table.column_names):
+        column = declared.get(name)
+        if isinstance(column, Numeric | Date):
+            table = table.set_column(place, name, _numbers(table[name], column))
+    return table
+
+
+def _numbers(column: pyarrow.ChunkedArray, declared: Numeric | Date) -> pyarrow.Array:
+    import pyarrow
+
+    days = isinstance(declared, Date)
+    values = numbers_of(column, dates=days)
+    absent = ~np.isfinite(values)
+    if not days and not is_whole(declared):
+        return pyarrow.array(values, mask=absent)
+    whole = np.clip(np.where(absent, 0.0, np.floor(values)), -_EXACT, _EXACT).astype(np.int64)
+    if not days:
+        return pyarrow.array(whole, mask=absent)
+    return pyarrow.array(np.clip(whole, -700_000, 2_900_000).astype(np.int32), mask=absent).cast(pyarrow.date32())
+
+
+def is_whole(column: Any) -> bool:
+    """Whether a column holds whole numbers: its bounds are written without a point."""
+    return isinstance(column, Numeric) and isinstance(column.lower, int) and isinstance(column.upper, int)
