@@ -77,8 +77,8 @@ def test_every_bulk_request_takes_a_fresh_key(monkeypatch: pytest.MonkeyPatch) -
     assert len(set(long)) == len(long)
 
 
-def test_large_requests_span_several_keys_and_are_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_source, "_CHUNK", 8_000)
+def test_large_requests_are_answered_piece_by_piece_and_completely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_source, "_ZEROS", memoryview(bytes(8_000)))
     words = SECURE.words(2_500)
     assert words.size == 2_500
     assert np.unique(words).size == 2_500

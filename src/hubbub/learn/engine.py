@@ -81,7 +81,7 @@ def noisy(total: Floats, drawn: NDArray[np.int64], step: GaussianNoise) -> Float
     grid = float(step.grid)  # a power of two
     steps = total / grid
     np.rint(steps, out=steps)
-    if not (np.abs(steps) < _SAFE).all():
+    if not (steps.min() > -_SAFE and steps.max() < _SAFE):
         steps = np.where(np.isfinite(total), np.clip(steps, -_SAFE, _SAFE), 0.0)
     integers = steps.astype(np.int64)
     integers += drawn

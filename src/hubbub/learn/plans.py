@@ -119,6 +119,7 @@ def most_rows(sampling: Sampling, rows: int, steps: int, delta: Fraction) -> int
     return min(rows, math.ceil(expected + bits / 3 + math.sqrt(bits**2 / 9 + 2 * bits * expected)) + 1)
 
 
+@lru_cache(maxsize=256)
 def cost(run: Repeat, *, delta: Fraction, neighbours: Neighbours) -> float:
     """What a run costs at ``delta``: the least bound that holds."""
     return float(cost_of(run, delta=delta, neighbours=neighbours))

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from hubbub.accounting import epsilon as cost_of
 from hubbub.accounting.gaussian import epsilon_of, mu_for
 from hubbub.learn.charges import Made
 from hubbub.learn.estimators import Estimator
 from hubbub.learn.fits import PrivateEstimator, Watch, nobody
 from hubbub.learn.network import Floats
+from hubbub.learn.plans import cost
 from hubbub.ledger import Account
 from hubbub.terms import Neighbours, NotANumber, OutOfRange, Receipt, Repeat, Unreachable
 
@@ -88,7 +88,7 @@ def affordable(
     budget, delta = mu_for(float(price[0]), float(price[1])), delta_left(price[1], fits=fits)
     for _ in range(_TRIES):
         found = planned(budget)
-        if cost_of(found.run, delta=delta, neighbours=relation) <= price[0]:
+        if cost(found.run, delta=delta, neighbours=relation) <= price[0]:
             return found
         budget *= _SHRINK
     raise unreachable()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Words = NDArray[np.uint64]
 
 _DIRECT = 4096  # bytes; beyond, setting up a cipher is cheaper than the system call
-_CHUNK = 1 << 24  # bytes under one key, far below ChaCha20's limit of 2^38
+_ZEROS = memoryview(bytes(1 << 20))  # what is encrypted, piece by piece: the key stream alone comes out
 
 
 class Source(Protocol):
@@ -42,8 +42,7 @@ class SecureSource:
         size = 8 * count
         if size <= _DIRECT:
             return np.frombuffer(os.urandom(size), dtype=np.uint64)
-        parts = [_stretch(min(_CHUNK, size - start)) for start in range(0, size, _CHUNK)]
-        return np.frombuffer(parts[0] if len(parts) == 1 else b"".join(parts), dtype=np.uint64)
+        return _stretch(size).view(np.uint64)
 
     def bits(self, count: int) -> int:
         """One uniform integer of ``count`` bits."""
@@ -51,13 +50,17 @@ class SecureSource:
         return int.from_bytes(os.urandom(size), "little") >> (8 * size - count)
 
 
-def _stretch(size: int) -> bytes:
-    """``size`` bytes of ChaCha20 key stream under a fresh key."""
+def _stretch(size: int) -> NDArray[np.uint8]:
+    """``size`` bytes of ChaCha20 key stream under a fresh key: far less than its limit of 2^38."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 
-    cipher = Cipher(ChaCha20(os.urandom(32), bytes(16)), mode=None)
-    return cipher.encryptor().update(bytes(size))
+    stream = Cipher(ChaCha20(os.urandom(32), bytes(16)), mode=None).encryptor()
+    out = np.empty(size, dtype=np.uint8)
+    for start in range(0, size, len(_ZEROS)):
+        piece = out.data[start : start + len(_ZEROS)]
+        stream.update_into(_ZEROS[: len(piece)], piece)
+    return out
 
 
 SECURE = SecureSource()
