@@ -132,6 +132,7 @@ def test_many_fair_coins_are_counted_in_pieces() -> None:
 @pytest.mark.parametrize("p", [Fraction(0), Fraction(1), Fraction(1, 3), Fraction(1, 10**6)])
 def test_bernoulli_has_exactly_its_probability(p: Fraction) -> None:
     draws = noise.bernoulli(p, size=400_000, rng=seeded(9))
+    assert np.array_equal(noise.coins(p, 400_000, rng=seeded(9)), draws.astype(bool))
     assert stats.binomtest(int(draws.sum()), draws.size, float(p)).pvalue > FALSE_ALARM
 
 

@@ -143,7 +143,7 @@ def _coins(rate: Fraction, rows: int, times: int, rng: noise.Source | None) -> I
     """Rows whose coins show 1, for each step; coins of several steps are drawn at once, which is quicker."""
     ahead = max(1, _BLOCK // max(1, rows))
     for done in range(0, times, ahead):
-        for coins in noise.bernoulli(rate, (min(ahead, times - done), rows), rng=rng):
+        for coins in noise.coins(rate, (min(ahead, times - done), rows), rng=rng):
             yield np.flatnonzero(coins)
 
 

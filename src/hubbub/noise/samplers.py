@@ -83,6 +83,11 @@ def bernoulli(probability: object, size: Size | None = None, *, rng: Source | No
     return _flip(rational(fraction_of(probability, name="probability", zero=True, one=True)), size, rng)
 
 
+def coins(probability: object, size: Size, *, rng: Source | None = None) -> NDArray[np.bool_]:
+    """``bernoulli`` as true and false: where many choose what is taken, and nobody adds them up."""
+    return _coins(rational(fraction_of(probability, name="probability", zero=True, one=True)), size, rng or SECURE)
+
+
 @overload
 def bernoulli_exp(x: object, size: None = None, *, rng: Source | None = None) -> int: ...
 @overload
@@ -224,12 +229,16 @@ def _flip(real: Real, size: Size | None, rng: Source | None) -> int | Integers:
     source = rng or SECURE
     if size is None:
         return int(LazyUniform(source.bits(64), 64, source).less_than(real))
+    return _coins(real, size, source).astype(np.int64)
+
+
+def _coins(real: Real, size: Size, source: Source) -> NDArray[np.bool_]:
     threshold = floor_of(real, _COIN_BITS)
     if threshold >= 1 << _COIN_BITS:
-        return np.ones(size, dtype=np.int64)
+        return np.ones(size, dtype=np.bool_)
     count = _count(size)
     pieces = source.words(-(-count * _COIN_BITS // 64)).view(np.uint16)[:count]
-    flips = (pieces < threshold).astype(np.int64)
+    flips: NDArray[np.bool_] = pieces < threshold
     for i in np.flatnonzero(pieces == threshold):
         flips[i] = LazyUniform(threshold, _COIN_BITS, source).less_than(real)
     return flips.reshape(size)
