@@ -20,7 +20,8 @@ from hubbub.learn.solvers import Ball, Loss, projected_sgd
 
 PICTURE = Path(__file__).parents[1] / "results" / "learn-utility.svg"
 LINEAR = Loss("linear", lambda m: 1 - m, lambda m: -np.ones_like(m), np.zeros_like, lipschitz=1, smooth=0)
-EPSILON, DELTA, COLUMNS, LENGTHS, RUNS = 1.0, 1e-3, 2, (8, 32, 128), 2
+EPSILON, DELTA, COLUMNS, RUNS = 1.0, 1e-3, 1, 5
+SHORT, LONG = (4, 8, 16, 32), (64, 128, 192)  # lengths about which accounted noise, or the lecture's, is unsure
 BALL = Ball(1.0)
 Solver = Callable[[Floats, Floats], Floats]
 Curve = tuple[tuple[float, float], ...]
@@ -28,10 +29,10 @@ Curve = tuple[tuple[float, float], ...]
 
 def rows(quick: bool) -> list[Row]:
     """The slope of every solver's gap over n, and the picture."""
-    sizes = (50, 100, 200) if quick else (100, 200, 400)
+    few, many = ((50, 100), (200, 280)) if quick else ((100, 200, 400), (400, 560, 800))
     curves = {
-        "projected SGD, n² steps, accounted noise": _curve(_sgd("tight"), sizes),
-        "projected SGD, n² steps, the lecture's noise": _curve(_sgd("lecture"), sizes),
+        "projected SGD, n² steps, accounted noise": _curve(_sgd("tight"), few, SHORT),
+        "projected SGD, n² steps, the lecture's noise": _curve(_sgd("lecture"), many, LONG),
     }
     if not quick:
         PICTURE.write_text(picture(curves))
@@ -46,8 +47,8 @@ def _sgd(noise: str) -> Solver:
     return lambda inputs, labels: projected_sgd(inputs, labels, **asked).weights
 
 
-def _curve(solver: Solver, sizes: Sequence[int]) -> Curve:
-    return tuple((float(n), max(_gap(solver, n, length) for length in LENGTHS if 2 * length < n)) for n in sizes)
+def _curve(solver: Solver, sizes: Sequence[int], lengths: Sequence[int]) -> Curve:
+    return tuple((float(n), max(_gap(solver, n, length) for length in lengths if 2 * length < n)) for n in sizes)
 
 
 def _gap(solver: Solver, n: int, length: int) -> float:
@@ -77,7 +78,7 @@ def _told(curve: Curve) -> str:
 
 def picture(curves: dict[str, Curve]) -> str:
     """Both axes by powers of ten; a line that falls like 1/n beside them."""
-    ends = [n for n, _ in next(iter(curves.values()))]
+    ends = sorted({n for curve in curves.values() for n, _ in curve})
     theory = tuple((n, math.sqrt(COLUMNS * math.log(1 / DELTA)) / (n * EPSILON)) for n in (min(ends), max(ends)))
     shown = {**curves, "√(d ln(1/δ)) / (n ε)": theory}
     series = tuple(

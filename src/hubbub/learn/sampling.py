@@ -133,8 +133,7 @@ def batches(run: Repeat, rows: int, *, rng: noise.Source | None = None) -> Itera
                 why="A sample of fixed size is accounted for a population of that very size.",
                 fix="Plan with the number of rows that there are.",
             )
-        for _ in range(times):
-            yield _subset(rows, step.sample, rng)
+        yield from _subsets(rows, step.sample, times, rng)
     else:
         yield from [None] * times
 
@@ -145,6 +144,15 @@ def _coins(rate: Fraction, rows: int, times: int, rng: noise.Source | None) -> I
     for done in range(0, times, ahead):
         for coins in noise.coins(rate, (min(ahead, times - done), rows), rng=rng):
             yield np.flatnonzero(coins)
+
+
+def _subsets(rows: int, size: int, times: int, rng: noise.Source | None) -> Iterator[Rows]:
+    """A uniform subset for each step; of one row, those of many steps are drawn at once, which is quicker."""
+    if size != 1:
+        yield from (_subset(rows, size, rng) for _ in range(times))
+        return
+    for done in range(0, times, _BLOCK):
+        yield from noise.uniform(rows, (min(_BLOCK, times - done), 1), rng=rng)
 
 
 def _subset(rows: int, size: int, rng: noise.Source | None) -> Rows:
