@@ -4,6 +4,7 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 AREA    ?=
+PART    ?=
 QUICK   ?=
 
 .DEFAULT_GOAL := help
@@ -25,8 +26,8 @@ check: $(VENV)/.dev  ## format, lint, types, documentation
 	$(BIN)/mypy
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
-bench: $(VENV)/.bench  ## speed and accuracy beside peers: make bench [AREA=noise] [QUICK=1]
-	@$(BIN)/python -m bench $(if $(AREA),--area $(AREA)) $(if $(QUICK),--quick)
+bench: $(VENV)/.bench  ## speed and accuracy beside peers: make bench [AREA=noise [PART=...]] [QUICK=1]
+	@$(BIN)/python -m bench $(if $(AREA),--area $(AREA)) $(if $(PART),--part $(PART)) $(if $(QUICK),--quick)
 
 soak: $(VENV)/.dev  ## the long statistical and fault runs in full (`make test` runs a tenth)
 	@bash tools/components.sh

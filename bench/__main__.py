@@ -1,4 +1,4 @@
-"""``python -m bench [--area noise] [--quick]``: print the tables and keep them as JSON."""
+"""``python -m bench [--area noise [--part NAME]] [--quick]``: print the tables and keep them as JSON."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ def main() -> None:
     """Run the areas asked for."""
     parser = argparse.ArgumentParser(prog="make bench")
     parser.add_argument("--area", choices=AREAS)
+    parser.add_argument("--part", default="", help="one file of a large area; its rows replace those that were kept")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look; not kept")
     asked = parser.parse_args()
+    if asked.part and not asked.area:
+        parser.error("--part is a part of an --area")
     for area in [asked.area] if asked.area else AREAS:
-        run(area, asked.quick)
+        run(area, asked.quick, asked.part)
 
 
-def run(area: str, quick: bool) -> None:
+def run(area: str, quick: bool, part: str = "") -> None:
     """Measure one area, print its table, and keep it unless it was a quick look."""
-    found = importlib.import_module(f"bench.{area}").rows(quick)
+    found = importlib.import_module(f"bench.{area}.{part}" if part else f"bench.{area}").rows(quick)
     table = Table("figure", "measured", "target", "", "note", title=f"{area}{' (quick)' if quick else ''}")
     for row in found:
         sign = "<=" if row.better == "lower" else ">="
@@ -39,8 +42,17 @@ def run(area: str, quick: bool) -> None:
         names = ("hubbub", "numpy", "scipy", "numba", "dp-accounting", "SQLAlchemy", "duckdb", "sqlglot", "pyarrow")
         packages = {name: version(name) for name in names}
         about = {"python": platform.python_version(), "machine": platform.machine(), **packages}
-        kept = {"area": area, "about": about, "rows": [row.to_json() for row in found]}
-        (RESULTS / f"{area}.json").write_text(json.dumps(kept, indent=1) + "\n")
+        path = RESULTS / f"{area}.json"
+        others = _others(path, {row.name for row in found}) if part else []
+        kept = {"area": area, "about": about, "rows": [*others, *(row.to_json() for row in found)]}
+        path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def _others(path: Path, names: set[str]) -> list[dict[str, object]]:
+    """The rows that were kept before and are not among these."""
+    if not path.exists():
+        return []
+    return [row for row in json.loads(path.read_text())["rows"] if row["name"] not in names]
 
 
 if __name__ == "__main__":
