@@ -106,7 +106,9 @@ class TestGeometric(Contract):
 
 def test_noise_that_would_be_none_is_refused() -> None:
     with pytest.raises(Underflow):
-        Geometric(sensitivity=1, epsilon=10_000).release(1, rng=NoSource())
+        Geometric(sensitivity=1, epsilon=10_000)
+    with pytest.raises(Underflow):
+        DiscreteGaussian(sensitivity=1, sigma=0.0001)
 
 
 def test_noise_beyond_the_integers_is_refused() -> None:

@@ -16,7 +16,7 @@ from hubbub.ledger import Ledger
 from hubbub.sql import Connection, connect
 from hubbub.sql.ask import plan_text
 from hubbub.sql.schema import Column, Dataset, Kind, Link, Table
-from hubbub.terms import HubbubError, QueryError
+from hubbub.terms import HubbubError, QueryError, Underflow
 from tests.sql._exact import read_exactly
 
 TABLE = """
@@ -386,3 +386,11 @@ def test_no_line_of_a_csv_file_makes_a_question_fail(odd: str, tmp_path: Path) -
     ) as connection:
         answer = connection.sql("SELECT COUNT(*) AS n, SUM(cost) AS s FROM t", epsilon=100)
         assert answer["n"].values[0] == pytest.approx(100, abs=2)
+
+
+def test_noise_that_would_be_none_is_refused_before_a_charge(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("p\n1\n2\n")
+    with connect(tmp_path / "t.csv", unit="p", max_rows_per_unit=1, budget=Budget(1e6)) as connection:
+        with pytest.raises(Underflow):
+            connection.sql("SELECT COUNT(*) AS n FROM t", epsilon=10_000)
+        assert [account["epsilon_spent"] for account in connection.budget.to_json()["accounts"]] == [0]

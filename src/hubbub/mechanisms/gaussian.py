@@ -8,6 +8,7 @@ from hubbub.accounting.gaussian import sigma_for
 from hubbub.mechanisms._additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms._calibration import one_of
 from hubbub.mechanisms._values import MANY, grid_for
+from hubbub.noise import check_scale
 from hubbub.terms import (
     GaussianNoise,
     MissingParameter,
@@ -101,7 +102,7 @@ class DiscreteGaussian(IntegerMechanism):
         count = whole(dimension, name="dimension")
         way = one_of(epsilon=epsilon, sigma=sigma, rho=rho)
         self.event: GaussianNoise = GaussianNoise(
-            sigma=_sigma(way, delta, declared, Fraction(1), count),
+            sigma=check_scale(_sigma(way, delta, declared, Fraction(1), count), name="sigma"),
             sensitivity=declared,
             grid=Fraction(1),
             dimension=count,

@@ -7,6 +7,7 @@ from fractions import Fraction
 from hubbub.mechanisms._additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms._calibration import one_of
 from hubbub.mechanisms._values import MANY, grid_for
+from hubbub.noise import check_scale
 from hubbub.terms import LaplaceNoise, Neighbours, Unit, exact, sensitivity_of, whole
 
 
@@ -87,7 +88,7 @@ class Geometric(IntegerMechanism):
         declared = Fraction(whole(sensitivity, name="sensitivity"))
         way, value = one_of(epsilon=epsilon, scale=scale)
         self.event: LaplaceNoise = LaplaceNoise(
-            scale=value if way == "scale" else declared / value,
+            scale=check_scale(value if way == "scale" else declared / value),
             sensitivity=declared,
             grid=Fraction(1),
             dimension=whole(dimension, name="dimension"),

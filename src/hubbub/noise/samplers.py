@@ -188,7 +188,8 @@ def _draw(law: _laws.Law, size: Size | None, rng: Source | None) -> int | Intege
     return draw_many(law, _count(size), source).reshape(size)
 
 
-def _scale(value: object, single: bool, name: str) -> Fraction:
+def check_scale(value: object, *, name: str = "scale") -> Fraction:
+    """The scale in grid steps, refused if noise of that scale would be none; for who must know before drawing."""
     scale = positive(value, name=name)
     if scale < SMALLEST_SCALE:
         raise Underflow(
@@ -196,6 +197,11 @@ def _scale(value: object, single: bool, name: str) -> Fraction:
             why="Noise that small is zero for all that anybody will ever see: it would protect nobody.",
             fix="Use a finer grid or a smaller epsilon.",
         )
+    return scale
+
+
+def _scale(value: object, single: bool, name: str) -> Fraction:
+    scale = check_scale(value, name=name)
     limit = LARGEST_SCALE if single else LARGEST_SCALE_IN_ARRAYS
     if scale > limit:
         raise _too_large(name, f"2^{limit.bit_length() - 1}")
