@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import stat
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from fractions import Fraction
 from pathlib import Path
 
@@ -298,6 +300,33 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "a").read_bytes() == b"one\nthree\n"
     with pytest.raises(SourceUnavailable):
         Journal(tmp_path / "no folder" / "a")
+
+
+def test_a_journal_is_closed_when_the_last_line_is_written_and_not_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that another thread still syncs stays locked: whoever opened it then would be turned away."""
+    syncing, go, really = threading.Event(), threading.Event(), os.fsync
+
+    def slow(file: int) -> None:
+        syncing.set()
+        go.wait(30)
+        really(file)
+
+    journal = Journal(tmp_path / "a")
+    monkeypatch.setattr(os, "fsync", slow)
+    with ThreadPoolExecutor(2) as pool:
+        writing = pool.submit(journal.append, [b"one"])
+        assert syncing.wait(30)
+        closing = pool.submit(journal.close)
+        assert not wait([closing], timeout=0.2).done
+        go.set()
+        writing.result(30)
+        closing.result(30)
+    with pytest.raises(SourceUnavailable):
+        journal.append([b"two"])
+    with Journal(tmp_path / "a") as again:
+        assert again.lines == [b"one"]
 
 
 # ---------------------------------------------------------------- the diary

@@ -7,8 +7,10 @@ same log, or speak for the same party, could say two different things.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -18,14 +20,14 @@ from hubbub.terms import SourceUnavailable
 
 
 class Journal:
-    """An append-only file of lines, with one writer.
+    """An append-only file of lines, with one writer; the thread that closes it waits for one that still writes.
 
     Guarantee: a line whose ``append`` returned is in the file after a crash, whole and in its place.
     Because: it is written and synced before; the name of a new file too (POSIX fsync on the file and its folder).
     """
 
     def __init__(self, path: Path | str, *, mode: int = 0o600) -> None:
-        self.path = Path(path)
+        self.path, self._turn = Path(path), threading.Lock()
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, mode)
         except OSError as error:
@@ -45,20 +47,24 @@ class Journal:
         data = b"".join(line + b"\n" for line in lines)
         if not data:
             return
-        try:
-            self._write(data)
-            os.fsync(self._file)
-        except OSError as error:
-            os.ftruncate(self._file, self._size)
-            raise self._failed(error) from None
-        self._size += len(data)
-        self.lines += lines
+        with self._turn:
+            if self._file < 0:
+                raise self._failed(OSError(errno.EBADF, "closed"))
+            try:
+                self._write(data)
+                os.fsync(self._file)
+            except OSError as error:
+                os.ftruncate(self._file, self._size)
+                raise self._failed(error) from None
+            self._size += len(data)
+            self.lines += lines
 
     def close(self) -> None:
         """Let others have it."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        with self._turn:
+            if self._file >= 0:
+                os.close(self._file)
+                self._file = -1
 
     def __enter__(self) -> Self:
         return self
