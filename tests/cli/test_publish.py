@@ -72,7 +72,11 @@ def test_made_up_rows_are_written_as_declared(clinic: Shell) -> None:
 
 
 def test_a_partition_has_its_classes_and_a_manifest_and_needs_no_domain(clinic: Shell) -> None:
-    said = clinic(f"publish people.csv --method mondrian --k 5 {KNOWN} --out alike.parquet")
+    asked = f"publish people.csv --method mondrian --k 5 {KNOWN} --out alike.parquet"
+    refused = clinic(asked)
+    assert refused.code == 2 and "id, cost: the values differ from row to row" in refused.err
+    assert "--keep id,cost" in refused.err and not (clinic.folder / "alike.parquet").exists()
+    said = clinic(f"{asked} --columns age,ward,seen,ill,cost --keep cost")
     assert said.code == 0, said.err
     made = parquet.read_table(clinic.folder / "alike.parquet")
     assert check(made, quasi_identifiers=["age", "ward", "seen"]).k >= 5
@@ -83,8 +87,8 @@ def test_a_partition_has_its_classes_and_a_manifest_and_needs_no_domain(clinic: 
 
 def test_all_methods_stand_side_by_side_with_utility_and_attacks(clinic: Shell) -> None:
     said = clinic(
-        f"publish people.csv --method all {PRICE} --k 5 {KNOWN} --holdout public.csv --out tables --report report.html "
-        "--json"
+        f"publish people.csv --method all {PRICE} --k 5 {KNOWN} --keep cost --holdout public.csv --out tables "
+        "--report report.html --json"
     )
     assert said.code == 0, said.err
     told = said.json
@@ -107,7 +111,10 @@ def test_all_methods_stand_side_by_side_with_utility_and_attacks(clinic: Shell) 
 
 
 def test_names_are_never_published(clinic: Shell) -> None:
-    assert clinic(f"publish people.csv --method mondrian,marginals {PRICE} --k 5 {KNOWN} --out tables").code == 0
+    assert (
+        clinic(f"publish people.csv --method mondrian,marginals {PRICE} --k 5 {KNOWN} --keep cost --out tables").code
+        == 0
+    )
     for name in ("mondrian", "marginals"):
         text = (clinic.folder / "tables" / f"{name}.csv").read_text()
         assert not re.search(r"\bp\d+\b", text)

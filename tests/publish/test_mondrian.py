@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,7 +98,7 @@ def test_relaxed_costs_no_more() -> None:
 def test_what_is_published_contains_what_was_there_and_the_rest_is_untouched() -> None:
     table = people(300)
     for relaxed in (False, True):
-        made = mondrian(table, quasi_identifiers=["age"], k=10, relaxed=relaxed)
+        made = mondrian(table, quasi_identifiers=["age"], k=10, relaxed=relaxed, keep=["zip"])
         before = table.take(pa.array(made.kept))
         for age, told in zip(before["age"].to_pylist(), made.table["age"].to_pylist(), strict=True):
             low, _, high = told.partition(" to ")
@@ -180,8 +181,8 @@ def test_not_a_number_is_missing() -> None:
 
 def test_words_are_published_as_sets_and_numbers_as_ranges() -> None:
     table = pa.table({"word": ["b", "a", "c", "c"], "n": [1, 1, 2, 3]})
-    assert set(mondrian(table, quasi_identifiers=["word"], k=4).table["word"].to_pylist()) == {"{a, b, c}"}
-    assert set(mondrian(table, quasi_identifiers=["n"], k=4).table["n"].to_pylist()) == {"1 to 3"}
+    made = [mondrian(table.select([name]), quasi_identifiers=[name], k=4) for name in ("word", "n")]
+    assert [set(each.table.column(0).to_pylist()) for each in made] == [{"{a, b, c}"}, {"1 to 3"}]
     many = pa.table({"word": [f"w{i:03d}" for i in range(100)]})
     assert set(mondrian(many, quasi_identifiers=["word"], k=100).table["word"].to_pylist()) == {"w000 to w099"}
 
@@ -196,7 +197,8 @@ def test_a_tree_is_cut_along_its_branches() -> None:
 
 def test_what_a_tree_publishes_is_above_what_was_there() -> None:
     table = people(800)
-    made = mondrian(table, quasi_identifiers=["age", "job"], k=6, hierarchies={"job": JOBS, "age": Intervals([5, 10])})
+    trees = {"job": JOBS, "age": Intervals([5, 10])}
+    made = mondrian(table, quasi_identifiers=["age", "job"], k=6, hierarchies=trees, keep=["zip"])
     before = table.take(pa.array(made.kept))
     for job, told in zip(before["job"].to_pylist(), made.table["job"].to_pylist(), strict=True):
         assert told in (job, *JOBS.paths[job], "*")
@@ -294,15 +296,53 @@ def test_models_combine() -> None:
     assert made.sensitive == ("ill", "job")
 
 
+# --- columns that name people
+
+IDENTIFYING = {
+    "a name each": lambda n: [f"person {i}" for i in range(n)],
+    "a number each": lambda n: list(range(n)),
+    "a name that few share": lambda n: [f"person {i % (n - n // 50)}" for i in range(n)],
+    "a person with several rows": lambda n: [f"person {i // 4}" for i in range(n)],
+    "money to the cent": lambda n: [round(i * 1.37, 2) for i in range(n)],
+    "a text of some": lambda n: [f"called on day {i}" if i % 10 == 0 else None for i in range(n)],
+    "a list each": lambda n: [[i, 1] for i in range(n)],
+}
+
+
+@pytest.mark.parametrize("make", [mondrian, full_domain])
+@pytest.mark.parametrize("kind", list(IDENTIFYING))
+def test_a_column_that_tells_rows_apart_is_published_on_purpose_or_not_at_all(kind: str, make: Any) -> None:
+    table = people(400).append_column("who", pa.array(IDENTIFYING[kind](400)))
+    with pytest.raises(OutOfRange, match="who: the values differ from row to row") as caught:
+        make(table, quasi_identifiers=QI, k=10)
+    assert "keep=['who']" in str(caught.value)
+    assert "person 7" not in str(caught.value)
+    assert "who" in make(table, quasi_identifiers=QI, k=10, keep=["who"]).table.column_names
+    assert "Kept on purpose" in make(table, quasi_identifiers=QI, k=10, keep=["who"]).text(width=1000)
+    if kind != "a list each":
+        assert make(table, quasi_identifiers=[*QI, "who"], k=10).k >= 10
+        assert make(table, quasi_identifiers=QI, models=[KAnonymity(2), DistinctL(2, "who")]).k >= 2
+
+
+@pytest.mark.parametrize("make", [mondrian, full_domain])
+def test_a_column_that_many_rows_share_is_published(make: Any) -> None:
+    table = people(400).append_column("none", pa.nulls(400)).append_column("all", pa.array([1] * 400))
+    assert {"job", "ill", "none", "all"} <= set(make(table, quasi_identifiers=QI, k=10).table.column_names)
+    few = pa.table({"age": [21, 24, 25, 60, 61, 65], "sex": ["f", "f", "m", "f", "m", "m"]})
+    assert make(few, quasi_identifiers=["age"], k=3).table["sex"].to_pylist().count("f") == 3
+    with pytest.raises(OutOfRange, match="no column 'shoe'"):
+        make(few, quasi_identifiers=["age"], k=3, keep=["shoe"])
+
+
 # --- reports and refusals
 
 
 def test_the_report_says_what_is_not_protected() -> None:
     table = people(200).append_column("id", pa.array(range(200)))
-    made = mondrian(table, quasi_identifiers=QI, models=[KAnonymity(5), DistinctL(2, "ill")])
+    made = mondrian(table, quasi_identifiers=QI, models=[KAnonymity(5), DistinctL(2, "ill")], keep=["id"])
     told = made.text(width=1000)
     assert "homogeneity" in told and "background knowledge" in told and "None of this is differential privacy" in told
-    assert "id: different in every row, so it names people" in told
+    assert "id: the values differ from row to row, so they name people. Kept on purpose." in told
     assert "job" in told and "Published as they were" in told
     assert "flu" not in repr(made)
     assert made.to_json()["not_protected"] and "<svg" in made.html()
@@ -310,17 +350,15 @@ def test_the_report_says_what_is_not_protected() -> None:
 
 def test_the_manifest_says_what_was_done_and_holds_no_value() -> None:
     table = people(300)
-    made = mondrian(table, quasi_identifiers=["age", "job"], k=5, hierarchies={"job": JOBS})
+    asked = {"quasi_identifiers": ["age", "job"], "k": 5, "hierarchies": {"job": JOBS}, "keep": ["zip"]}
+    made = mondrian(table, **asked)  # type: ignore[arg-type]
     age, job = made.manifest.columns
     assert (age.how, job.how) == ("by its order", "by its tree")
     assert age.published == len(set(made.table["age"].to_pylist()))
     assert 0 < age.width < 1
     assert made.manifest.untouched == ("zip", "sex", "ill")
     assert not any(job in made.manifest.text() for job in JOBS.paths)
-    assert (
-        made.manifest.text()
-        == mondrian(table, quasi_identifiers=["age", "job"], k=5, hierarchies={"job": JOBS}).manifest.text()
-    )
+    assert made.manifest.text() == mondrian(table, **asked).manifest.text()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -347,7 +385,7 @@ def test_the_manifest_says_what_was_done_and_holds_no_value() -> None:
 )
 def test_what_cannot_be_done_is_refused(asked: dict[str, object], error: type[Exception], told: str) -> None:
     with pytest.raises(error, match=told):
-        mondrian(people(10), **asked)  # type: ignore[arg-type]
+        mondrian(people(10), keep=["age", "zip", "job", "ill"], **asked)  # type: ignore[arg-type]
 
 
 def test_a_refusal_quotes_no_value() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import importlib
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow
+import pyarrow.compute
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +25,7 @@ from hubbub.ledger import Account, Ledger
 from hubbub.publish import Categorical, DailySeries, Key, Numeric, marginals, top_down
 from hubbub.publish.tables.consistency import combined, downwards, to_totals
 from hubbub.publish.tables.visits import Visits
-from hubbub.terms import Budget, EmptyInput, MissingParameter, OutOfRange, TooLarge, WrongShape
+from hubbub.terms import Budget, EmptyInput, MissingParameter, OutOfRange, Repeat, TooLarge, WrongShape
 
 SEX, SMOKES = Categorical(["f", "m"], other="f"), Categorical(["no", "yes"], other="no")
 AGE = Numeric(lower=0, upper=89, bins=9)
@@ -269,6 +272,38 @@ def test_a_day_is_measured_once() -> None:
     day = datetime.date(2026, 1, 6)
     first = made.publish(visits(day, park=500, shop=500), day)
     assert made.publish(visits(day, park=1, shop=1), "2026-01-06").equals(first)
+
+
+def test_however_often_all_days_are_asked_for_each_is_measured_once(tmp_path: Path) -> None:
+    """Ten answers under one promise would average the noise away."""
+    day = datetime.date(2026, 1, 6)
+    table = visits(day, park=500, shop=500)
+    made = series()
+    alone = made.publish(table, day)
+    first = made.publish_all(table)
+    assert all(
+        made.publish_all(visits(day, park=1, shop=1)).tables["daily"].equals(first.tables["daily"]) for _ in "ab"
+    )
+    assert first.tables["daily"].filter(pyarrow.compute.equal(first.tables["daily"]["day"], day)).equals(alone)
+    with pytest.raises(TypeError):
+        copy.deepcopy(made)
+    with Ledger(tmp_path / "book.db", state=tmp_path / "state") as ledger:
+        ledger.open_population("people", Budget(9, 1e-5), by="owner", why="a start")
+        paying = series(account=Account(ledger=ledger, population="people"))
+        paying.publish(table, day)
+        receipts = [paying.publish_all(table).receipt for _ in range(3)]
+        events = [entry.fields()["event"] for entry in ledger.log() if entry.fields()["kind"] == "charge"]
+        assert len(events) == 2 and len(set(map(repr, receipts))) == 1
+        assert receipts[0] is not None and receipts[0].event == Repeat(paying.mechanism.event, 13)
+        assert paying.receipt(day) != receipts[0]
+
+
+def test_threads_that_ask_for_a_day_together_get_one_measurement() -> None:
+    day = datetime.date(2026, 1, 6)
+    table, made = visits(day, park=500, shop=500), series()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: made.publish_all(table).tables["daily"], range(8)))
+    assert all(each.equals(found[0]) for each in found)
 
 
 def test_a_person_is_at_so_many_places_a_day() -> None:

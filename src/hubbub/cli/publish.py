@@ -87,6 +87,10 @@ def publish(
     sensitive: Annotated[
         str | None, typer.Option("--sensitive", help="The column that they must not learn.", metavar="COLUMN")
     ] = None,
+    keep: Annotated[
+        str,
+        typer.Option("--keep", help="Publish these as they are, also if they tell rows apart.", metavar="A,B,..."),
+    ] = "",
     hierarchies: Annotated[
         Path | None, typer.Option("--hierarchies", help="How values are made coarser (TOML).", metavar="FILE")
     ] = None,
@@ -164,6 +168,7 @@ def publish(
         t=_number(t, "--t"),
         known=_list(known),
         sensitive=sensitive,
+        keep=_list(keep),
         hierarchies={} if hierarchies is None else read_hierarchies(hierarchies),
         suppression=values.number(suppression, "--suppression"),
         relaxed=relaxed,

@@ -13,7 +13,8 @@ from hubbub.explain.words import short
 from hubbub.publish._columns import Coded, coded, known, named, one_form
 from hubbub.publish.classes import Classes, Secret, secret_of
 from hubbub.publish.hierarchies import Hierarchy
-from hubbub.publish.models import KAnonymity, Model
+from hubbub.publish.identifiers import refuse_identifiers
+from hubbub.publish.models import KAnonymity, Model, least_size
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def asked(
     quasi_identifiers: Sequence[str],
     models: Sequence[Model],
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    keep: Sequence[str] = (),
 ) -> Asked:
     """Read and check a request. The table belongs to who asks, so its size and what it can reach may be told."""
     given = arrow_of(table)
@@ -64,10 +66,12 @@ def asked(
     )
     _check_models(models)
     sensitive = [known(model.sensitive, given, called="sensitive columns") for model in models if model.sensitive]
+    wanted = [known(name, given, called="keep=") for name in ((keep,) if isinstance(keep, str) else keep)]
     rows = _in_one_form(given)
     secrets = secrets_of(rows, names, sensitive)
     steps = _check_hierarchies(hierarchies or {}, names)
     _check_reachable(models, rows.num_rows, secrets)
+    refuse_identifiers(rows, [*names, *sensitive, *wanted], least_size(models))
     columns = tuple(coded(name, rows[name]) for name in names)
     return Asked(rows, columns, tuple(models), secrets, steps)
 

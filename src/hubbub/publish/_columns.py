@@ -80,6 +80,14 @@ def coded(name: str, column: Any) -> Coded:
     return Coded(name, codes, labels, places, numeric, types.is_integer(kind), dated, gaps)
 
 
+def ranks(column: Any) -> Codes:
+    """The place of each value among the different ones, in their order."""
+    try:
+        return coded("", column).codes
+    except SourceUnavailable:  # lists and the like have no order: by their text
+        return np.unique([repr(value) for value in column.to_pylist()], return_inverse=True)[1].astype(np.int64)
+
+
 def one_form(column: Any) -> pyarrow.Array:
     """A column in which equal values are stored alike: no dictionary, no NaN (that is missing), one zero.
 

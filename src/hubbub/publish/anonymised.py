@@ -12,11 +12,11 @@ from hubbub.explain._text import bars as text_bars
 from hubbub.explain.charts import Bar, bar_chart, percentage
 from hubbub.explain.leaflet import Json
 from hubbub.explain.words import percent, short
-from hubbub.publish._columns import Codes, coded
+from hubbub.publish._columns import Codes, ranks
+from hubbub.publish.identifiers import identifiers
 from hubbub.publish.losses import Metrics
 from hubbub.publish.manifest import Manifest
 from hubbub.publish.models import Model
-from hubbub.terms import SourceUnavailable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -101,20 +101,14 @@ class Anonymised(Leaflet):
         names = [name for name in self.manifest.untouched if name not in self.sensitive]
         if not names:
             return ()
-        unique = [name for name in names if self._names_people(name)]
         told = (
             f"Published as they were, and in no model: {', '.join(names)}. Whoever knows one of them of a person can "
             "use it like a quasi-identifier."
         )
-        if not unique:
+        kept = identifiers(self.table, [*self.quasi_identifiers, *self.sensitive], self.k)
+        if not kept:
             return (told,)
-        return (f"{', '.join(unique)}: different in every row, so it names people. Leave it out.", told)
-
-    def _names_people(self, name: str) -> bool:
-        import pyarrow.compute as pc
-
-        rows = self.table.num_rows
-        return bool(rows > self.k and pc.count_distinct(self.table[name]).as_py() == rows)
+        return (f"{', '.join(kept)}: the values differ from row to row, so they name people. Kept on purpose.", told)
 
     def _costs(self) -> Table:
         cost = self.metrics
@@ -144,11 +138,4 @@ class Anonymised(Leaflet):
 
 def by_values(rows: pyarrow.Table) -> Codes:
     """The places of the rows in an order that depends on what they say alone; rows that say the same are alike."""
-    return np.lexsort([_ranks(column) for column in reversed(rows.columns)])
-
-
-def _ranks(column: pyarrow.ChunkedArray) -> Codes:
-    try:
-        return coded("", column).codes
-    except SourceUnavailable:  # lists and the like have no order: by their text
-        return np.unique([repr(value) for value in column.to_pylist()], return_inverse=True)[1].astype(np.int64)
+    return np.lexsort([ranks(column) for column in reversed(rows.columns)])

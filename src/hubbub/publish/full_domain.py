@@ -33,6 +33,7 @@ def full_domain(
     suppression: float = 0,
     at_most: Mapping[str, int] | None = None,
     effort: int = 1000,
+    keep: Sequence[str] = (),
 ) -> Anonymised:
     """Find the levels at which every class fulfils the models with the smallest loss [Swe02, EDI09].
 
@@ -45,6 +46,9 @@ def full_domain(
     Small lattices are searched to the end, and the result is optimal. At most ``effort`` nodes are looked at; if that
     does not suffice, ``search`` says how far the optimum may be.
 
+    All other columns are published as they are. One whose values differ from row to row (``identifiers``) is refused,
+    unless a model names it as sensitive or it is in ``keep``.
+
     >>> import pyarrow
     >>> from hubbub.publish import Intervals
     >>> people = pyarrow.table({"age": [21, 24, 25, 31, 33, 35], "sex": ["f", "f", "f", "m", "f", "m"]})
@@ -53,7 +57,7 @@ def full_domain(
     ({'age': '20 to 29', 'sex': '*'}, 2)
     """
     wanted = [*models, *([KAnonymity(k)] if k is not None else [])]
-    task = asked(table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies)
+    task = asked(table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep)
     levels = [task.hierarchies.get(one.name, Flat()).on(one) for one in task.columns]
     top = _top(task, levels, at_most or {})
     most = _rows(suppression, task.table.num_rows)

@@ -30,6 +30,7 @@ def mondrian(
     models: Sequence[Model] = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
     relaxed: bool = False,
+    keep: Sequence[str] = (),
 ) -> Anonymised:
     """Generalise the quasi-identifiers until every class of equal rows fulfils the models [LDR06].
 
@@ -46,13 +47,16 @@ def mondrian(
     some miss it says ``*``, and never does a class of known values hide a missing one. So the table is k-anonymous for
     everybody who reads it literally. (Who thinks that ``(missing)`` fits any value has more rows to choose from.)
 
+    All other columns are published as they are. One whose values differ from row to row (``identifiers``) is refused,
+    unless a model names it as sensitive or it is in ``keep``.
+
     >>> import pyarrow
     >>> people = pyarrow.table({"age": [21, 24, 25, 60, 61, 65], "ill": ["flu", "flu", "flu", "flu", "hay", "hay"]})
     >>> mondrian(people, quasi_identifiers=["age"], k=3).table["age"].to_pylist()
     ['21 to 25', '21 to 25', '21 to 25', '60 to 65', '60 to 65', '60 to 65']
     """
     wanted = [*models, *([KAnonymity(k)] if k is not None else [])]
-    task = asked(table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies)
+    task = asked(table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep)
     axes = [axis_of(column, task.hierarchies.get(column.name)) for column in task.columns]
     classes = partition(axes, task, relaxed=relaxed)
     return _published(task, axes, classes, "relaxed Mondrian" if relaxed else "strict Mondrian")

@@ -10,6 +10,8 @@ from hubbub.cli.publishing.order import Method, Order
 from hubbub.explain.words import short
 from hubbub.publish import Anonymised, Published, Synthetic, full_domain, mondrian, synthesize
 from hubbub.publish.anonymised import NO_GUARANTEE
+from hubbub.publish.identifiers import refuse_identifiers
+from hubbub.publish.models import least_size
 from hubbub.publish.unread import Unread
 from hubbub.terms import Receipt, exact
 
@@ -98,10 +100,13 @@ def _anonymised(method: Method, table: pyarrow.Table, order: Order) -> Made:
     asked: dict[str, Any] = {"quasi_identifiers": list(order.known), "models": order.models}
     asked["hierarchies"] = order.hierarchies
     nameless = table.drop([name for name in order.names if name in table.column_names])
+    asked["keep"] = nameless.column_names  # what nobody named is refused below, in the terminal's own words
     if method is Method.MONDRIAN:
         made = mondrian(nameless, relaxed=order.relaxed, **asked)
     else:
         made = full_domain(nameless, suppression=order.suppression, **asked)
-    kept = {"k-anonymity, k": order.k, "l-diversity, l": order.l, "t-closeness, t": order.t}
-    model = "; ".join(f"{name} = {value}" for name, value in kept.items() if value is not None)
+    named = [*order.known, *order.keep, *filter(None, [order.sensitive])]
+    refuse_identifiers(nameless, named, least_size(order.models), argument="--keep {listed}")
+    models = {"k-anonymity, k": order.k, "l-diversity, l": order.l, "t-closeness, t": order.t}
+    model = "; ".join(f"{name} = {value}" for name, value in models.items() if value is not None)
     return Made(method, made, model, (*made.gaps, NO_GUARANTEE))

@@ -57,6 +57,7 @@ class Order:
     t: Any = None
     known: Sequence[str] = ()
     sensitive: str | None = None
+    keep: Sequence[str] = ()
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     suppression: Any = 0
     relaxed: bool = False

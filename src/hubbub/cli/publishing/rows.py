@@ -24,7 +24,7 @@ def private_rows(source: str, order: Order, columns: Sequence[str]) -> Unread:
     table = _guessed(source) if guess else unread_of(source, order.domain)
     kept = list(dict.fromkeys([*columns, *([order.unit] if order.unit and columns else [])]))
     table = table.select(kept or table.schema.names)
-    table.select([*order.known, *filter(None, (order.sensitive, order.unit))])  # refuses what is not there
+    table.select([*order.known, *order.keep, *filter(None, (order.sensitive, order.unit))])  # refuses what is not there
     return table
 
 

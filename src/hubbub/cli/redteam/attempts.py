@@ -83,7 +83,7 @@ def _privately(attack: Callable[[Target, Any], Attack], target: Target, opened: 
 
 def _grouped(target: Target, k: int) -> Anonymised | HubbubError:
     try:
-        return publish.mondrian(target.people, quasi_identifiers=target.known, k=k)
+        return publish.mondrian(target.people, quasi_identifiers=target.known, k=k, keep=target.people.column_names)
     except HubbubError as refusal:
         return refusal
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import threading
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -50,7 +51,8 @@ class DailySeries:
 
     A person counts at no more than ``max_places`` places a day, once at each. The whole series of ``days`` days from
     ``first`` on has one budget; each day takes its part, and a day is measured once. ``publish`` makes one day and is
-    charged for it; ``publish_all`` makes all days of a series that is over, for one charge.
+    charged for it; ``publish_all`` makes all days of a series that is over, for one charge. A series cannot be copied:
+    two would measure each day twice, under one promise.
 
     Guarantee: all days together are (epsilon, delta)-DP for everything about one person (``unit``) in all of them.
     Because: on one day a person moves the vector of counts by at most the root of ``max_places`` in L2 (of twice that
@@ -97,6 +99,7 @@ class DailySeries:
         self._account, self._dataset = account, dataset
         self._receipts: dict[datetime.date, Receipt | None] = {}
         self._measured: dict[datetime.date, Codes] = {}
+        self._turn = threading.Lock()  # of two threads that ask for one day, one measures
 
     @cached_property
     def mechanism(self) -> DiscreteGaussian:
@@ -128,47 +131,46 @@ class DailySeries:
     def publish(self, table: Any, day: datetime.date | str) -> pyarrow.Table:
         """One day's counts. The same day again gives the same counts, for free."""
         when = self._checked(day)
-        private = self._private(table)
-        if when not in self._measured:
-            text, receipt = charged(
-                self._account,
-                self.mechanism.event,
-                lambda: json.dumps(self._noisy(self._visits(private), when)),
-                size=64 + 24 * len(self.places),
-                delta=self.price.delta / self.days,
-                title=f"daily counts of {when.isoformat()}",
-                dataset=self._dataset,
-                parts=self._told(when),
-            )
-            self._measured[when] = np.array(json.loads(text), dtype=np.int64)
-            self._receipts[when] = receipt
+        self._measure(table, [when], title=f"daily counts of {when.isoformat()}", day=when)
         return self._table(when)
 
     def publish_all(self, table: Any) -> Published:
-        """Every day of the series at once, for one charge; ``changes`` may then be asked about any of them."""
+        """Every day of the series at once, for one charge; ``changes`` may then be asked about any of them.
+
+        Days that were published before keep their counts, and are neither measured nor charged again.
+        """
         import pyarrow
 
-        private = self._private(table)
         every = [self.first + datetime.timedelta(days=i) for i in range(self.days)]
-
-        def run() -> str:
-            visits = self._visits(private)
-            return json.dumps([self._noisy(visits, when) for when in every])
-
-        text, receipt = charged(
-            self._account,
-            self.event,
-            run,
-            size=64 + self.days * (8 + 24 * len(self.places)),
-            delta=self.price.delta,
-            title="daily counts",
-            dataset=self._dataset,
-            parts=self._told(),
-        )
-        for when, counts in zip(every, json.loads(text), strict=True):
-            self._measured[when], self._receipts[when] = np.array(counts, dtype=np.int64), receipt
+        self._measure(table, every, title="daily counts")
         days = pyarrow.concat_tables([self._table(when) for when in every])
+        receipt = self._receipts[every[-1]]
         return Published({"daily": days}, self.guarantee, receipt, self.event, {"daily": self.margin}, _METHOD)
+
+    def _measure(
+        self, table: Any, days: Sequence[datetime.date], *, title: str, day: datetime.date | None = None
+    ) -> None:
+        """Measure those of the days that have not been: each day once, whoever asks and how often."""
+        private = self._private(table)
+        with self._turn:
+            left = [when for when in days if when not in self._measured]
+            if not left:
+                return
+            some = {} if len(left) == len(days) else {"days": [when.isoformat() for when in left]}
+            text, receipt = charged(
+                self._account,
+                Repeat(self.mechanism.event, len(left)) if day is None else self.mechanism.event,
+                lambda: json.dumps(self._noisy_days(private, left)),
+                size=64 + len(left) * (8 + 24 * len(self.places)),
+                delta=self.price.delta * len(left) / self.days,
+                title=title,
+                dataset=self._dataset,
+                parts={**self._told(day), **some},
+            )
+            for when, counts in zip(
+                left, np.array(json.loads(text), dtype=np.int64).reshape(len(left), -1), strict=True
+            ):
+                self._measured[when], self._receipts[when] = counts, receipt
 
     def _private(self, table: Any) -> Unread:
         private = unread_of(table)
@@ -177,6 +179,10 @@ class DailySeries:
 
     def _visits(self, private: Unread) -> Visits:
         return Visits.of(private.read(), self._columns, self.places)
+
+    def _noisy_days(self, private: Unread, days: Sequence[datetime.date]) -> list[list[int]]:
+        visits = self._visits(private)
+        return [self._noisy(visits, when) for when in days]
 
     def _noisy(self, visits: Visits, when: datetime.date) -> list[int]:
         found: list[int] = np.asarray(self.mechanism.release(visits.counts(when, most=self.max_places))).tolist()

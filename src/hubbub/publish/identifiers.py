@@ -1,0 +1,46 @@
+"""Columns that tell people apart by themselves: they are published only if somebody names them.
+
+A partition makes rows alike in the quasi-identifiers. A name, a number, an address or a free text beside them undoes
+that, whatever k is. So a column that is neither a quasi-identifier nor sensitive is looked at first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hubbub.publish._columns import one_form, ranks
+from hubbub.terms import OutOfRange
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_FEWEST = 5  # rows that share a value, on average, in a column that divides people into groups
+
+
+def identifiers(rows: pyarrow.Table, named: Sequence[str], k: int) -> list[str]:
+    """The columns, but for those named, whose values tell rows apart more finely than classes of k rows may.
+
+    These are columns whose values occur in fewer than k rows on average (and in fewer than 5, if k is less), and that
+    have more different values than the root of the number of rows: in few rows every column has few rows per value.
+    Rows without a value do not count.
+    """
+    return [name for name in rows.column_names if name not in named and _divides(rows[name], max(k, _FEWEST))]
+
+
+def _divides(column: pyarrow.ChunkedArray, k: int) -> bool:
+    present = one_form(column).drop_null()
+    different = len(set(ranks(present).tolist()))
+    return different * k > len(present) and different**2 > len(present)
+
+
+def refuse_identifiers(rows: pyarrow.Table, named: Sequence[str], k: int, *, argument: str = "keep={names!r}") -> None:
+    """Refuse what nobody named; ``argument`` says how it is named."""
+    names = identifiers(rows, named, k)
+    if names:
+        raise OutOfRange(
+            f"{', '.join(names)}: the values differ from row to row, and would be published as they are.",
+            why="They name people, whatever is done to the quasi-identifiers.",
+            fix="Leave them out of the table, or keep them on purpose: "
+            f"{argument.format(names=names, listed=','.join(names))}.",
+        )
