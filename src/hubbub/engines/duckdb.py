@@ -8,7 +8,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hubbub.engines.sources import InDatabase, arrow_of, files_of, format_of, header_of, quoted_list, unavailable
+from hubbub.engines.records import UNREADABLE, Csv
+from hubbub.engines.sources import (
+    Headless,
+    InDatabase,
+    arrow_of,
+    files_of,
+    format_of,
+    header_of,
+    quoted_list,
+    unavailable,
+)
 
 DEFAULT_SECONDS = 300.0
 _KINDS = {
@@ -103,8 +113,9 @@ class DuckDB:
         import duckdb
 
         cursor = self._connection.cursor()
-        for place, frame in enumerate(self._frames.values(), start=1):
-            cursor.register(f"_frame_{place}", frame)  # what is registered is seen by one cursor alone
+        for place, (name, frame) in enumerate(self._frames.items(), start=1):
+            if name.replace('"', '""') in sql:  # a table that is not named is not read
+                cursor.register(f"_frame_{place}", _rows_of(frame))  # what is registered is seen by one cursor alone
         watch = _Watch(cursor, seconds)
         try:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
@@ -125,12 +136,12 @@ class DuckDB:
         quoted = '"' + name.replace('"', '""') + '"'
         if isinstance(source, InDatabase):
             body = self._in_database(source)
+        elif isinstance(source, Headless):
+            body = self._frame_body(name, Csv(tuple(files_of(source.path)), source.names, header=False))
         elif isinstance(source, str | Path):
             body = self._files_body(name, files_of(source))
         else:
-            self._frames[name] = arrow_of(source)
-            self._connection.register(f"_frame_{len(self._frames)}", self._frames[name])
-            body = f"SELECT * FROM _frame_{len(self._frames)}"
+            body = self._frame_body(name, arrow_of(source))
         self._connection.execute(f"CREATE VIEW {quoted} AS {body}")
         told = self._connection.execute(f"DESCRIBE {quoted}").fetchall()
         self._columns[name] = [(str(row[0]), kind_of(str(row[1]))) for row in told]
@@ -141,16 +152,17 @@ class DuckDB:
             return self._in_database(InDatabase(files[0], name))
         if len(formats) > 1:
             raise unavailable(name, "its files are of several kinds")
+        if formats == {"csv"}:
+            return self._frame_body(name, Csv(tuple(files), tuple(header_of(*files))))
         self._files += files
-        if formats == {"parquet"}:
-            return f"SELECT * FROM read_parquet({quoted_list(files)})"
-        names, mark = header_of(files[0])
-        columns = ", ".join("'" + column.replace("'", "''") + "': 'VARCHAR'" for column in names)
-        return (
-            f"SELECT * FROM read_csv({quoted_list(files)}, columns={{{columns}}}, header=true, auto_detect=false, "
-            f"delim='{mark}', quote='\"', escape='\"', strict_mode=false, null_padding=true, ignore_errors=true, "
-            "parallel=false)"  # in parallel, short rows together with a quoted line break make the whole query fail
-        )
+        return f"SELECT * FROM read_parquet({quoted_list(files)})"
+
+    def _frame_body(self, name: str, frame: Any) -> str:
+        """A table in memory, or one that will be when it is first asked for."""
+        self._frames[name] = frame
+        place = f"_frame_{len(self._frames)}"
+        self._connection.register(place, frame.empty() if isinstance(frame, Csv) else frame)
+        return f"SELECT * FROM {place}"
 
     def _in_database(self, source: InDatabase) -> str:
         [path] = files_of(source.path)
@@ -179,6 +191,14 @@ class DuckDB:
         settings.append(f"SET temp_directory = '{folder}'")  # nothing of the data is written outside a folder given
         for setting in (*settings, "SET enable_external_access = false", "SET lock_configuration = true"):
             self._connection.execute(setting)
+
+
+def _rows_of(frame: Any) -> Any:
+    """What a cursor reads."""
+    try:
+        return frame.read() if isinstance(frame, Csv) else frame
+    except UNREADABLE:
+        raise EngineFailed from None
 
 
 def tables_in(path: str) -> list[str]:

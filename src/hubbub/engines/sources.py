@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.engines.records import UNREADABLE, first_line
 from hubbub.terms import SourceUnavailable
 
 if TYPE_CHECKING:
@@ -21,6 +21,14 @@ PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 DATABASE = (".duckdb", ".ddb", ".db")
 _MISSING = ("NaT", "NaN", "sNaN")  # a date and decimals that are none
+
+
+@dataclass(frozen=True, slots=True)
+class Headless:
+    """CSV files without a header: their columns, as the owner names them."""
+
+    path: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +72,34 @@ def format_of(file: str) -> str:
     raise unavailable(file, "its ending is none of .parquet, .csv, .tsv, .duckdb")
 
 
-def header_of(file: str) -> tuple[list[str], str]:
-    """The column names of a CSV file, which are public, and what separates them."""
-    mark = "\t" if ".tsv" in Path(file).name.lower() else ","
+def header_of(*files: str) -> list[str]:
+    """The column names of CSV files: the cells of their first lines, which must be alike.
+
+    What stands there is never told by a refusal: where a header is missing, it is a person's record.
+    """
     try:
-        with text_lines(file) as lines:
-            names = next(csv.reader(lines, delimiter=mark), [])
-    except (OSError, csv.Error, EOFError):
-        raise unavailable(file, "it cannot be read") from None
-    if not names or len({name.lower() for name in names}) != len(names) or not all(name.strip() for name in names):
-        raise unavailable(file, "its first line is no list of different column names")
-    return names, mark
+        first, *others = (first_line(file) for file in files)
+    except UNREADABLE:
+        raise unavailable(Path(files[0]).name, "it cannot be read") from None
+    if not first or not _are_names(first) or any(other != first for other in others):
+        raise no_header(Path(files[0]).name)
+    return first
 
 
-def text_lines(file: str) -> TextIO:
-    """A CSV file, opened as text: what is no UTF-8 is replaced, so that no byte makes reading fail."""
-    import gzip
+def _are_names(cells: list[str]) -> bool:
+    readable = all(name.strip() and name.isprintable() and "\N{REPLACEMENT CHARACTER}" not in name for name in cells)
+    return readable and len({name.lower() for name in cells}) == len(cells)
 
-    opened = gzip.open if file.lower().endswith(".gz") else open
-    return cast("TextIO", opened(file, "rt", encoding="utf-8-sig", errors="replace", newline=""))
+
+def no_header(name: str, missing: Sequence[str] = ()) -> SourceUnavailable:
+    """The refusal of a CSV file by its first line; ``missing`` are names that its owner declared."""
+    wanted = ", ".join(map(repr, missing)) or "its columns"
+    return SourceUnavailable(
+        f"the first line of {name} does not name {wanted}.",
+        why="The columns of a CSV file are named by its first line, or by its owner. What stands there is not told: "
+        "without a header it is a person's record.",
+        fix='Check names and separator; or name all columns of a file without a header: header=["patient", "cost"].',
+    )
 
 
 def arrow_of(frame: Any, *, objects_as_text: bool = False) -> pyarrow.Table:

@@ -6,25 +6,16 @@ cell of a CSV file, a Python object) is text, and is then read as its column was
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import (
-    arrow_of,
-    files_of,
-    format_of,
-    header_of,
-    object_columns,
-    text_lines,
-    unavailable,
-)
+from hubbub.engines.records import UNREADABLE, Csv
+from hubbub.engines.sources import arrow_of, files_of, format_of, header_of, object_columns, unavailable
 from hubbub.publish.coding import numbers_of
 from hubbub.publish.domains import Date, Numeric
 from hubbub.terms import OutOfRange, SourceUnavailable
@@ -33,7 +24,6 @@ if TYPE_CHECKING:
     import pyarrow
 
 _EXACT = float(1 << 53)  # up to here doubles hold every whole number
-_CHUNK = 1 << 16  # rows of a CSV file that are read at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +67,8 @@ def _file(given: str, declared: Mapping[str, object]) -> Unread:
         raise unavailable(given, "one CSV or Parquet file is published at a time")
     if format_of(path) == "parquet":
         return Unread(_parquet_schema(path), cache(lambda: _parquet(path)))
-    names, mark = header_of(path)
-    return Unread(_csv_schema(names, declared), cache(lambda: _typed(_csv(path, names, mark), declared)))
+    names = header_of(path)
+    return Unread(_csv_schema(names, declared), cache(lambda: _typed(_csv(path, names), declared)))
 
 
 # ---------------------------------------------------------------- Parquet
@@ -114,43 +104,12 @@ def _csv_schema(names: Sequence[str], declared: Mapping[str, object]) -> pyarrow
     return _typed(pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in names}), declared).schema
 
 
-def _csv(path: str, names: Sequence[str], mark: str) -> pyarrow.Table:
-    """Every cell as text. Lines with more or fewer cells than the first are left out: each by itself."""
-    import pyarrow
-
-    schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
+def _csv(path: str, names: Sequence[str]) -> pyarrow.Table:
+    """Every cell as text; a line that is no record is left out, it alone."""
     try:
-        with text_lines(path) as lines:
-            batches = [_batch(rows, schema) for rows in _chunks(lines, mark, len(names))]
-    except (OSError, EOFError):
+        return Csv((path,), tuple(names)).read()
+    except UNREADABLE:
         raise _unread() from None
-    return pyarrow.Table.from_batches(batches, schema)
-
-
-def _chunks(lines: Iterable[str], mark: str, width: int) -> Iterator[list[list[str]]]:
-    """The rows after the first, so many at a time."""
-    rows = (row for row in _rows(csv.reader(lines, delimiter=mark)) if len(row) == width)
-    next(rows, None)  # the names
-    while chunk := list(islice(rows, _CHUNK)):
-        yield chunk
-
-
-def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """What can be read: a line with an endless cell is left out like one with too many."""
-    while True:
-        try:
-            yield next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            continue
-
-
-def _batch(rows: list[list[str]], schema: pyarrow.Schema) -> pyarrow.RecordBatch:
-    import pyarrow
-
-    columns = [pyarrow.array([cell or None for cell in cells], pyarrow.string()) for cells in zip(*rows, strict=True)]
-    return pyarrow.record_batch(columns, schema=schema)
 
 
 def _unread() -> SourceUnavailable:

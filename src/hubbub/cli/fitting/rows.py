@@ -10,6 +10,7 @@ import numpy as np
 
 from hubbub.engines import DuckDB
 from hubbub.engines.duckdb import EngineFailed
+from hubbub.engines.records import UNREADABLE, Csv
 from hubbub.engines.sources import files_of, format_of, header_of, unavailable
 from hubbub.sql.schema import Dataset, Table
 from hubbub.terms import NotProved, SourceUnavailable, UnknownName
@@ -52,17 +53,15 @@ def public_cells(file: Path, names: Sequence[str]) -> Cells:
 
 def _public(file: str) -> pyarrow.Table:
     import pyarrow
-    from pyarrow import csv, parquet
+    from pyarrow import parquet
 
     [path] = files_of(file)
     try:
         if format_of(path) == "parquet":
             return parquet.read_table(path)
-        names, mark = header_of(path)
-        text = csv.ConvertOptions(column_types=dict.fromkeys(names, pyarrow.string()))
-        return csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=mark), convert_options=text)
-    except (OSError, pyarrow.ArrowException):
-        raise unavailable(file, "it is not what its name says, or its rows have different numbers of cells") from None
+        return Csv((path,), tuple(header_of(path))).read()
+    except (*UNREADABLE, pyarrow.ArrowException):
+        raise unavailable(file, "it is not what its name says") from None
 
 
 def _person(dataset: Dataset, table: Table) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hubbub.cli.publishing.order import Order
+from hubbub.engines.records import UNREADABLE, Csv
 from hubbub.engines.sources import files_of, format_of, header_of, unavailable
 from hubbub.publish.unread import Unread, unread_of
 
@@ -34,19 +35,13 @@ def public_rows(place: Path | None, order: Order) -> pyarrow.Table | None:
 
 
 def _guessed(source: str) -> Unread:
-    from pyarrow import ArrowException, csv
+    from pyarrow import ArrowException
 
     path = files_of(source)[0]
     if format_of(path) != "csv":
         return unread_of(source)
-    names, mark = header_of(path)
-    read = csv.ReadOptions(column_names=names, skip_rows=1)
-    kept = csv.ConvertOptions(strings_can_be_null=True, null_values=[""])
-    parsed = csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     try:
-        table = csv.read_csv(path, read_options=read, parse_options=parsed, convert_options=kept)
-    except (OSError, ArrowException):
-        raise unavailable(
-            Path(path).name, "it is not what its name says, or its rows have different numbers of cells"
-        ) from None
+        table = Csv((path,), tuple(header_of(path))).guessed()
+    except (*UNREADABLE, ArrowException):
+        raise unavailable(Path(path).name, "it is not what its name says") from None
     return Unread(table.schema, lambda: table)
