@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from hubbub import noise
 from hubbub.noise import _kernels, _laws
 from hubbub.noise._draw import _fill, draw_one
 from hubbub.noise.testing import seeded
+from hubbub.terms import Underflow
 from tests.noise.laws import FALSE_ALARM, fit, fit_continuous, gaussian_mass, geometric_mass, laplace_mass
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(10), Fraction(37, 3), Fraction(100)]
@@ -190,3 +192,16 @@ def test_rejected_places_are_filled_by_later_rounds() -> None:
     _fill(out, _laws.laplace(Fraction(1, 2)), seeded(16), _kernels.numpy_kernel)
     assert np.abs(out).max() < 50
     assert all(abs(draw_one(_laws.laplace(Fraction(1, 2)), seeded(i))) < 50 for i in range(200))
+
+
+@pytest.mark.parametrize("sigma", ["0.001", "0.0099", "1e-300", "1e-4000"])
+def test_a_sigma_that_would_be_no_noise_is_refused_and_not_worked_out(sigma: str) -> None:
+    with pytest.raises(Underflow):
+        noise.discrete_gaussian(Decimal(sigma))
+
+
+def test_exponents_as_far_apart_as_integers_go_do_not_wrap() -> None:
+    far = np.array([2**63 - 1, -(2**63), 0])
+    assert {noise.choose_exp(far, rate=Fraction(1, 2**60), rng=seeded(i)) for i in range(20)} == {1}
+    assert noise.choose_exp(np.array([2**64 - 1, 0], dtype=np.uint64)) == 1
+    assert noise.choose_exp(np.array([1, 0]), rate=10**400) == 1

@@ -9,8 +9,8 @@ from hubbub.ledger import statements
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.core import Core
 from hubbub.ledger.policy import Policy, Population, Window, minus, plus, same_kind, within, write_budget
-from hubbub.ledger.requests import Pool, name_of, plain_text
-from hubbub.terms import Budget, BudgetConflict, EmptyInput, MissingParameter, Neighbours, OutOfRange
+from hubbub.ledger.requests import Pool, name_of
+from hubbub.terms import Budget, BudgetConflict, EmptyInput, MissingParameter, Neighbours, OutOfRange, plain_text
 
 SHARES = ("optional", "required")
 
@@ -228,8 +228,8 @@ def _signed(by: str, why: str) -> dict[str, str]:
             why="Years later somebody will ask.",
             fix="Give by=... and why=...",
         )
-    for words in (by, why):
-        plain_text(words)
+    plain_text(by, name="by")
+    plain_text(why, name="why")
     return {"by": by, "why": why}
 
 

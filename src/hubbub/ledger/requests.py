@@ -11,7 +11,7 @@ from typing import Any
 
 from hubbub.accounting.limits import Amount, Currency
 from hubbub.ledger.chain import canonical, clock, digest
-from hubbub.terms import Event, MissingParameter, OutOfRange, Receipt, WrongShape, fraction_of, whole
+from hubbub.terms import Event, MissingParameter, OutOfRange, Receipt, WrongShape, fraction_of, plain_text, whole
 
 _NAME = re.compile(r"\w[\w .@+:-]{0,99}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
@@ -35,17 +35,6 @@ def name_of(value: object, *, what: str) -> str:
             fix=f"Choose a plain name of up to 100 signs for the {what}.",
         )
     return value
-
-
-def plain_text(words: str) -> str:
-    """Words for people, without the control signs that could rewrite a terminal."""
-    if not all(sign.isprintable() for sign in words):
-        raise OutOfRange(
-            "text in the ledger is one line of signs that can be printed.",
-            why="It is shown in logs and terminals for ever.",
-            fix="Leave out line breaks and control signs.",
-        )
-    return words
 
 
 def fingerprint(**parts: Any) -> str:
@@ -94,7 +83,7 @@ class Request:
         put(self, "pool", Pool(self.pool))
         name_of(self.project, what="project")
         name_of(self.analyst, what="analyst")
-        plain_text(self.title)
+        plain_text(self.title, name="title")
         if not isinstance(self.event, Event):
             raise WrongShape(
                 "a request needs an event.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import overload
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.mechanisms._errors import gaussian_error, laplace_error
 from hubbub.mechanisms._mechanism import Mechanism
-from hubbub.mechanisms._values import Number, Numbers, Steps, integers_of, plus, scaled, shape_of, steps_of
+from hubbub.mechanisms._values import Number, Numbers, Steps, integers_of, packed, plus, scaled, shape_of, steps_of
 from hubbub.terms import GaussianNoise, LaplaceNoise
 
 AdditiveNoise = LaplaceNoise | GaussianNoise
@@ -27,9 +28,12 @@ def drawn(
 ) -> int | NDArray[np.int64]: ...
 def drawn(event: AdditiveNoise, shape: tuple[int, ...] | None, *, rng: noise.Source | None) -> int | NDArray[np.int64]:
     """The noise that the event speaks of, in grid steps."""
-    if isinstance(event, LaplaceNoise):
-        return noise.discrete_laplace(event.scale / event.grid, shape, rng=rng)
-    return noise.discrete_gaussian(event.sigma / event.grid, shape, rng=rng)
+    laplace = isinstance(event, LaplaceNoise)
+    draw = noise.discrete_laplace if laplace else noise.discrete_gaussian
+    scale = (event.scale if isinstance(event, LaplaceNoise) else event.sigma) / event.grid
+    if shape is None or scale <= noise.LARGEST_SCALE_IN_ARRAYS:
+        return draw(scale, shape, rng=rng)
+    return packed([draw(scale, rng=rng) for _ in range(math.prod(shape))], shape)  # beyond 64-bit integers
 
 
 def spread(event: AdditiveNoise, confidence: object) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.mechanisms._values import is_number, rational_of
-from hubbub.terms import NotANumber, WrongShape
+from hubbub.terms import NotANumber, WrongShape, plain_array, refuse_masked
 
 Column: TypeAlias = Iterable[object] | NDArray[Any]
 Value: TypeAlias = int | float | Fraction
@@ -21,8 +21,9 @@ def column_of(values: Column) -> NDArray[Any] | list[Value]:
 
     A list is never refused for what is in it: whether it is would tell something about a row.
     """
+    refuse_masked(values)
     if isinstance(values, np.ndarray):
-        return _array(values)
+        return _array(plain_array(values))
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise _not_numbers()
     return [number for value in values if (number := _number(value)) is not None]
@@ -35,10 +36,10 @@ def _array(values: NDArray[Any]) -> NDArray[Any] | list[Value]:
             why="Each entry is one value.",
             fix="Give one column at a time.",
         )
-    if values.dtype.kind in "fiub":
+    if values.dtype.kind in "iub" or (values.dtype.kind == "f" and values.dtype.itemsize <= 8):
         return values
-    if values.dtype.kind == "O":
-        return column_of(values.tolist())
+    if values.dtype.kind in "Of":  # a longer float overflows on the way to a double, with a warning that tells of it
+        return column_of(values.tolist() if values.dtype.kind == "O" else list(values))
     raise _not_numbers()
 
 

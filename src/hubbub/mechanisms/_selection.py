@@ -18,6 +18,8 @@ from hubbub.terms import (
     WrongShape,
     exact,
     fraction_of,
+    plain_array,
+    refuse_masked,
     sensitivity_of,
     whole,
 )
@@ -66,7 +68,8 @@ class ScoreReader:
 
 
 def _flat(scores: Scores) -> list[object]:
-    array = scores if isinstance(scores, np.ndarray) else None
+    refuse_masked(scores, name="scores")
+    array = plain_array(scores) if isinstance(scores, np.ndarray) else None
     if (array is not None and array.ndim != 1) or isinstance(scores, str | bytes):
         raise WrongShape(
             "scores must be one list of numbers.",

@@ -12,6 +12,7 @@ Arrays are int64 while everything fits and Python integers beyond, so nothing ev
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -20,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.terms import NotANumber, WrongShape
+from hubbub.terms import NotANumber, TooLarge, Underflow, WrongShape, plain_array
 
 Number: TypeAlias = int | float | Fraction | Decimal
 Numbers: TypeAlias = Number | Sequence[Number] | NDArray[Any]
@@ -28,6 +29,7 @@ Steps: TypeAlias = NDArray[Any]  # int64, or Python integers where those are too
 
 MANY = 1 << 20  # how many values may be released together if nothing else is said
 _MOST_DIGITS = 5000
+_FARTHEST = Fraction(2) ** 900  # of a scale: results of it, many times as large, are still finite doubles
 _SAFE = 1 << 61  # two int64 below this add up without wrapping
 
 
@@ -37,16 +39,34 @@ def grid_for(scale: Fraction, dimension: int = 1) -> Fraction:
     return Fraction(2) ** (scale.numerator.bit_length() - scale.denominator.bit_length() - fineness)
 
 
+def finite_scale(scale: Fraction) -> Fraction:
+    """The noise scale of a mechanism for reals, refused if its results could not be told apart as doubles."""
+    if 1 / _FARTHEST <= scale <= _FARTHEST:
+        return scale
+    problem = TooLarge if scale > 1 else Underflow
+    raise problem(
+        "the noise scale lies outside 2^-900 to 2^900.",
+        why="What is released are doubles, and these would be infinite or zero.",
+        fix="Measure the values in a larger or smaller unit.",
+    )
+
+
 def steps_of(x: Numbers, *, grid: Fraction, missing: Fraction, dimension: int) -> int | Steps:
     """``x`` in grid steps, rounded to the nearest; NaN and infinities count as ``missing``."""
     if isinstance(x, Number | np.number):
         _check_dimension(1, dimension)
         return _round(x, grid, missing)
-    array = _array(x)
+    array = plain_array(x)
     _check_dimension(array.size, dimension)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats would be rounded on the way
-        return _round_floats(array.astype(np.float64), grid, missing)
+        return _round_floats(doubles_of(array), grid, missing)
     return packed([_round(value, grid, missing) for value in array.ravel().tolist()], array.shape)
+
+
+def doubles_of(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers as doubles, without a word: a warning (of a NaN that signals, say) would tell of a value."""
+    with np.errstate(all="ignore"):
+        return array.astype(np.float64)
 
 
 def integers_of(x: Numbers, *, dimension: int) -> int | Steps:
@@ -61,10 +81,10 @@ def integers_of(x: Numbers, *, dimension: int) -> int | Steps:
 
 def integer_array(x: Numbers) -> Steps:
     """An array of integers of any size; anything else is refused by its type, not by its value."""
-    array = _array(x)
-    values = array.ravel().tolist()
+    array = plain_array(x)
     if array.dtype.kind in "iub" and array.dtype != np.uint64:
         return array.astype(np.int64)
+    values = array.ravel().tolist()
     if array.dtype.kind in "uO" and all(isinstance(value, int | np.integer) for value in values):
         return packed([int(value) for value in values], array.shape)
     raise NotANumber(
@@ -79,13 +99,13 @@ def plus(steps: int | Steps, drawn: int | NDArray[np.int64]) -> int | Steps:
     if isinstance(steps, int):
         return steps + int(drawn)
     assert isinstance(drawn, np.ndarray)
-    if steps.dtype == np.int64 and _small(steps) and _small(drawn):
+    if steps.dtype == drawn.dtype == np.int64 and _small(steps) and _small(drawn):
         return steps + drawn
     return packed((steps.astype(object) + drawn.astype(object)).ravel().tolist(), steps.shape)
 
 
 def scaled(steps: int | Steps, grid: Fraction) -> float | NDArray[np.float64]:
-    """Grid steps as the nearest doubles (post-processing); beyond the doubles, infinite."""
+    """Grid steps as the nearest doubles (post-processing); beyond the doubles, the largest one."""
     if isinstance(steps, int):
         return _to_float(steps, grid)
     if steps.dtype == np.int64:
@@ -96,20 +116,6 @@ def scaled(steps: int | Steps, grid: Fraction) -> float | NDArray[np.float64]:
 def shape_of(steps: int | Steps) -> tuple[int, ...] | None:
     """The shape of the noise that goes with ``steps``: None for a single number."""
     return None if isinstance(steps, int) else steps.shape
-
-
-def _array(x: Numbers) -> NDArray[Any]:
-    """``x`` as an array whose entries are what came: numpy alone would turn some lists of integers into doubles."""
-    if isinstance(x, np.ndarray):
-        return x
-    try:
-        return np.array(x, dtype=object)
-    except ValueError:
-        raise WrongShape(
-            "the values do not form one array.",
-            why="Rows of different lengths have no common shape.",
-            fix="Give one number, a flat list, or an array.",
-        ) from None
 
 
 def is_number(value: object) -> bool:
@@ -183,7 +189,7 @@ def _to_float(steps: int, grid: Fraction) -> float:
     try:
         return float(steps * grid)
     except OverflowError:
-        return math.inf if steps > 0 else -math.inf
+        return math.copysign(sys.float_info.max, steps)
 
 
 def _check_dimension(count: int, dimension: int) -> None:

@@ -15,6 +15,7 @@ from hubbub.mechanisms._columns import Column, Value, column_of
 from hubbub.mechanisms._integers import integer_noise
 from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._thresholds import laplace_threshold
+from hubbub.mechanisms._values import doubles_of
 from hubbub.terms import (
     Neighbours,
     OutOfRange,
@@ -106,7 +107,7 @@ class FindRange(Mechanism):
             sizes = np.array([self._size(value) for value in kept], dtype=np.int64)
             below = np.array([value < 0 for value in kept], dtype=bool)
         else:
-            floats = column.astype(np.float64)
+            floats = doubles_of(column)
             floats = floats[~np.isnan(floats)]
             sizes = np.searchsorted(np.array(self._edges, dtype=np.float64), np.abs(floats)).astype(np.int64)
             below = floats < 0

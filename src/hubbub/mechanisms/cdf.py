@@ -134,9 +134,7 @@ def _size(cells: int, keys: int) -> tuple[int, int]:
 
 def _counts(counts: Numbers) -> Integers:
     """Counts as int64 within bounds for which no sum of them overflows; each by itself, so no two move apart."""
-    small = isinstance(counts, np.ndarray) and counts.dtype.kind in "iu" and counts.dtype != np.uint64
-    array: NDArray[Any] = np.asarray(counts) if small else integer_array(counts)
-    return np.asarray(np.clip(array, 0, _LARGEST_COUNT).astype(np.int64))
+    return np.asarray(np.clip(integer_array(counts), 0, _LARGEST_COUNT).astype(np.int64))
 
 
 def _dense(columns: list[NDArray[Any]], shape: tuple[int, int]) -> Integers:

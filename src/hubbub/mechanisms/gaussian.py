@@ -7,8 +7,8 @@ from fractions import Fraction
 from hubbub.accounting.gaussian import sigma_for
 from hubbub.mechanisms._additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms._calibration import one_of
-from hubbub.mechanisms._values import MANY, grid_for
-from hubbub.noise import check_scale
+from hubbub.mechanisms._values import MANY, finite_scale, grid_for
+from hubbub.noise import check_sigma
 from hubbub.terms import (
     GaussianNoise,
     MissingParameter,
@@ -58,7 +58,7 @@ class Gaussian(RealMechanism):
         rounded = declared + root_of(count) * grid
         self._missing = exact(missing, name="missing")
         self.event: GaussianNoise = GaussianNoise(
-            sigma=_sigma(way, delta, rounded, grid, count),
+            sigma=finite_scale(_sigma(way, delta, rounded, grid, count)),
             sensitivity=rounded,
             grid=grid,
             dimension=count,
@@ -102,7 +102,7 @@ class DiscreteGaussian(IntegerMechanism):
         count = whole(dimension, name="dimension")
         way = one_of(epsilon=epsilon, sigma=sigma, rho=rho)
         self.event: GaussianNoise = GaussianNoise(
-            sigma=check_scale(_sigma(way, delta, declared, Fraction(1), count), name="sigma"),
+            sigma=check_sigma(_sigma(way, delta, declared, Fraction(1), count)),
             sensitivity=declared,
             grid=Fraction(1),
             dimension=count,

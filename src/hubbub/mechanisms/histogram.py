@@ -20,6 +20,7 @@ from hubbub.terms import (
     Unit,
     WrongShape,
     fraction_of,
+    refuse_masked,
     whole,
 )
 
@@ -118,6 +119,7 @@ def _places(categories: Sequence[Hashable] | NDArray[Any]) -> dict[Hashable, int
 
 def _tally(values: Iterable[object], places: Mapping[Hashable, int]) -> dict[int, int]:
     """How many values fall into each place; whatever is not in the list falls into none, without a word."""
+    refuse_masked(values)
     if isinstance(values, str | bytes) or np.ndim(values if isinstance(values, np.ndarray) else ()) != 1:
         raise WrongShape(
             "values must be one list.",

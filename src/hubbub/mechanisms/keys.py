@@ -25,6 +25,7 @@ from hubbub.terms import (
     OutOfRange,
     TooLarge,
     Unit,
+    WrongShape,
     fraction_of,
     positive,
     root_of,
@@ -199,6 +200,12 @@ def _moved(max_keys_per_unit: object, neighbours: Neighbours) -> int:
 
 def _people(counts: Mapping[K, int]) -> dict[K, int]:
     """Counts of at least one: a key of nobody is not there, whatever the caller listed."""
+    if not isinstance(counts, Mapping):
+        raise WrongShape(
+            "counts must map each key to a number of people.",
+            why="Keys are chosen by how many units have them.",
+            fix="Give a dict: {key: people}.",
+        )
     if not all(isinstance(count, int | np.integer) for count in counts.values()):
         raise NotANumber(
             "counts of people were expected and something else came.",

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from hubbub.mechanisms._additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms._calibration import one_of
-from hubbub.mechanisms._values import MANY, grid_for
+from hubbub.mechanisms._values import MANY, finite_scale, grid_for
 from hubbub.noise import check_scale
 from hubbub.terms import LaplaceNoise, Neighbours, Unit, exact, sensitivity_of, whole
 
@@ -48,7 +48,7 @@ class Laplace(RealMechanism):
         rounded = declared + count * grid
         self._missing = exact(missing, name="missing")
         self.event: LaplaceNoise = LaplaceNoise(
-            scale=value if way == "scale" else rounded / value,
+            scale=finite_scale(value if way == "scale" else rounded / value),
             sensitivity=rounded,
             grid=grid,
             dimension=count,

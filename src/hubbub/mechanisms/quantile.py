@@ -14,6 +14,7 @@ from hubbub.mechanisms._bounds import interval
 from hubbub.mechanisms._columns import Column, column_of
 from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._selection import least_gap
+from hubbub.mechanisms._values import doubles_of
 from hubbub.terms import (
     ExponentialChoice,
     Neighbours,
@@ -95,8 +96,8 @@ class Quantile(Mechanism):
         last = self.candidates - 1
         if isinstance(column, list):
             return np.array([p for v in column if (p := self._place(v)) is not None], dtype=np.int64)
-        floats = column.astype(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
+        floats = doubles_of(column)
+        with np.errstate(all="ignore"):
             steps = np.rint((floats[~np.isnan(floats)] - float(self._lower)) / float(self._step))
         return np.clip(steps, 0, last).astype(np.int64)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +18,7 @@ from hubbub.mechanisms._bounds import interval
 from hubbub.mechanisms._errors import laplace_error
 from hubbub.mechanisms._mechanism import Mechanism
 from hubbub.mechanisms._values import grid_for, is_number, rational_of
-from hubbub.terms import LaplaceNoise, Neighbours, NotANumber, Unit, positive, whole
+from hubbub.terms import LaplaceNoise, Neighbours, NotANumber, Unit, positive, refuse_masked, whole
 
 Rows = Sequence[Any] | NDArray[Any]
 
@@ -74,6 +77,7 @@ class SampleAggregate(Mechanism):
 
     def release(self, rows: Rows, *, rng: noise.Source | None = None) -> float:
         """The noisy mean of the function over the blocks."""
+        refuse_masked(rows, name="rows")
         places = noise.uniform(self.blocks, len(rows), rng=rng)
         total = sum(self._result(_take(rows, mine)) for mine in _blocks(places, self.blocks))
         drawn = noise.discrete_laplace(self.event.scale / self.event.grid, rng=rng)
@@ -85,14 +89,31 @@ class SampleAggregate(Mechanism):
 
     def _result(self, block: Rows) -> int:
         """The function of one block in grid steps, clamped; a public value where there is none."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a warning would tell about the rows
-                value = _finite(self._function(block))
-        except Exception:  # the function may fail in any way, and nobody may learn that it did
-            value = None
+        with _interrupts_after():
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # a warning would tell about the rows
+                    value = _finite(self._function(block))
+            except BaseException:  # also sys.exit(): the function may fail in any way, and nobody may learn that it did
+                value = None
         middle = (self._low + self._high) // 2
         return middle if value is None else max(self._low, min(self._high, round(value / self._grid)))
+
+
+@contextmanager
+def _interrupts_after() -> Iterator[None]:
+    """Ctrl-C takes effect when the block is done: inside, a KeyboardInterrupt is the function's own, and no news."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _finite(result: object) -> Fraction | None:

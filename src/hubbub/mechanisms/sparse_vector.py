@@ -22,6 +22,7 @@ from hubbub.terms import (
     WrongShape,
     exact,
     positive,
+    refuse_masked,
     sensitivity_of,
     whole,
 )
@@ -98,6 +99,7 @@ class AboveThreshold(Secret, Mechanism):
 
     def release(self, values: Sequence[Number], *, rng: noise.Source | None = None) -> list[bool]:
         """The answers for ``values`` in turn; the list ends with the last yes that was left."""
+        refuse_masked(values)
         answers: list[bool] = []
         for value in values:
             answers.append(self.ask(value, rng=rng))

@@ -6,11 +6,13 @@ These functions take a noise scale and trust the caller. To release something ab
 
 from hubbub.noise._source import Source
 from hubbub.noise.samplers import (
+    LARGEST_SCALE_IN_ARRAYS,
     bernoulli,
     bernoulli_exp,
     bernoulli_logistic,
     binomial,
     check_scale,
+    check_sigma,
     choose_exp,
     coins,
     discrete_gaussian,
@@ -20,12 +22,14 @@ from hubbub.noise.samplers import (
 )
 
 __all__ = [
+    "LARGEST_SCALE_IN_ARRAYS",
     "Source",
     "bernoulli",
     "bernoulli_exp",
     "bernoulli_logistic",
     "binomial",
     "check_scale",
+    "check_sigma",
     "choose_exp",
     "coins",
     "discrete_gaussian",

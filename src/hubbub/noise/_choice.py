@@ -35,7 +35,9 @@ def choose(exponents: Exponents, weights: Weights, rate: Fraction, source: Sourc
 
 def _gaps(exponents: Exponents) -> Exponents:
     if isinstance(exponents, np.ndarray):
-        return np.asarray(exponents - exponents.min(), dtype=np.int64)
+        if int(exponents.max()) - int(exponents.min()) < 1 << 63:  # else the difference would wrap around
+            return np.asarray(exponents - exponents.min(), dtype=np.int64)
+        exponents = exponents.tolist()
     least = min(exponents)
     return [x - least for x in exponents]
 
@@ -54,7 +56,8 @@ def _quickly(gaps: Exponents, weights: Weights, rate: Fraction, word: int, word_
 
 def _scaled(gaps: Exponents, rate: Fraction) -> NDArray[np.float64]:
     if isinstance(gaps, np.ndarray):
-        return np.asarray(np.minimum(gaps * float(rate), float(_FARTHEST)), dtype=np.float64)
+        steepest = float(min(rate, _FARTHEST))  # a gap is a whole number: beyond, 1 is as far as anything
+        return np.asarray(np.minimum(gaps * steepest, float(_FARTHEST)), dtype=np.float64)
     return np.array([float(min(rate * gap, _FARTHEST)) for gap in gaps])
 
 

@@ -34,6 +34,7 @@ Size = int | tuple[int, ...]
 Integers = NDArray[np.int64]
 
 SMALLEST_SCALE = Fraction(1, 1000)
+SMALLEST_SIGMA = Fraction(1, 100)  # exp(-1/(2 sigma^2)) is e^-5000: its digits are worked out
 LARGEST_SCALE = 1 << 512
 LARGEST_SCALE_IN_ARRAYS = 1 << 52
 _COIN_BITS = 16  # of a coin in an array; one in 65,536 needs more, and draws them
@@ -151,7 +152,8 @@ def choose_exp(
             fix="Give the public list of candidates.",
         )
     equal = np.ones(len(exponents), dtype=np.int64)
-    return choose(exponents, equal if weights is None else weights, positive(rate, name="rate"), rng or SECURE)
+    heights = _rationals(exponents)
+    return choose(heights, equal if weights is None else weights, positive(rate, name="rate"), rng or SECURE)
 
 
 # Reading a parameter takes longer than drawing with it, hence the caches on what the caller wrote. They are
@@ -168,17 +170,17 @@ def _law(build: Callable[[object, bool], _laws.Law], value: object, single: bool
 
 @lru_cache(maxsize=1024, typed=True)
 def _laplace(scale: object, single: bool) -> _laws.Law:
-    return _laws.laplace(_scale(scale, single, "scale"))
+    return _laws.laplace(_fits(check_scale(scale), single, "scale"))
 
 
 @lru_cache(maxsize=1024, typed=True)
 def _gaussian(sigma: object, single: bool) -> _laws.Law:
-    return _laws.gaussian(_scale(sigma, single, "sigma"))
+    return _laws.gaussian(_fits(check_sigma(sigma), single, "sigma"))
 
 
 @lru_cache(maxsize=1024, typed=True)
 def _geometric(scale: object, single: bool) -> _laws.Law:
-    return _laws.laplace(_scale(scale, single, "scale"), signed=False)
+    return _laws.laplace(_fits(check_scale(scale), single, "scale"), signed=False)
 
 
 def _draw(law: _laws.Law, size: Size | None, rng: Source | None) -> int | Integers:
@@ -189,19 +191,31 @@ def _draw(law: _laws.Law, size: Size | None, rng: Source | None) -> int | Intege
 
 
 def check_scale(value: object, *, name: str = "scale") -> Fraction:
-    """The scale in grid steps, refused if noise of that scale would be none; for who must know before drawing."""
+    """The scale of Laplace noise in grid steps, refused if nothing could be drawn; for who must know before drawing."""
+    return _check(value, SMALLEST_SCALE, name)
+
+
+def check_sigma(value: object, *, name: str = "sigma") -> Fraction:
+    """The same for Gaussian noise, which vanishes much sooner."""
+    return _check(value, SMALLEST_SIGMA, name)
+
+
+def _check(value: object, smallest: Fraction, name: str) -> Fraction:
     scale = positive(value, name=name)
-    if scale < SMALLEST_SCALE:
+    if scale < smallest:
         raise Underflow(
-            f"{name} is {float(scale):g} grid steps and must be at least {float(SMALLEST_SCALE):g}.",
+            f"{name} is {_shown(scale)} grid steps and must be at least {float(smallest):g}.",
             why="Noise that small is zero for all that anybody will ever see: it would protect nobody.",
             fix="Use a finer grid or a smaller epsilon.",
         )
-    return scale
+    return _fits(scale, True, name)
 
 
-def _scale(value: object, single: bool, name: str) -> Fraction:
-    scale = check_scale(value, name=name)
+def _shown(scale: Fraction) -> str:
+    return f"{float(scale):g}" if scale > Fraction(1, 10**300) else "nearly 0"
+
+
+def _fits(scale: Fraction, single: bool, name: str) -> Fraction:
     limit = LARGEST_SCALE if single else LARGEST_SCALE_IN_ARRAYS
     if scale > limit:
         raise _too_large(name, f"2^{limit.bit_length() - 1}")
@@ -225,6 +239,13 @@ def _not_negative(x: object) -> Fraction:
             fix="Give x of at least 0.",
         )
     return number
+
+
+def _rationals(exponents: Exponents) -> Exponents:
+    """Exponents whose differences are exact: int64 as it is, of any other type one rational each."""
+    if isinstance(exponents, np.ndarray) and exponents.dtype != np.int64:
+        return [exact(x, name="exponent") for x in exponents.tolist()]
+    return exponents
 
 
 def _count(size: Size) -> int:

@@ -4,6 +4,7 @@ This room imports nothing of ours. What is decided here is decided once: the oth
 on disk and every receipt ever handed out rely on these values keeping their meaning.
 """
 
+from hubbub.terms.arrays import plain_array, refuse_masked
 from hubbub.terms.budgets import Budget, Receipt
 from hubbub.terms.errors import (
     BadCollection,
@@ -25,6 +26,7 @@ from hubbub.terms.errors import (
     MissingExtra,
     MissingKey,
     MissingParameter,
+    MixedUnits,
     MixesPeople,
     NewerFormat,
     NoAnswer,
@@ -78,6 +80,7 @@ from hubbub.terms.guarantees import (
     ZeroConcentratedDP,
 )
 from hubbub.terms.json import from_json, schema, to_json
+from hubbub.terms.names import plain_text
 from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, whole
 from hubbub.terms.units import Neighbours, Unit
 
@@ -113,6 +116,7 @@ __all__ = [
     "MissingExtra",
     "MissingKey",
     "MissingParameter",
+    "MixedUnits",
     "MixesPeople",
     "Neighbours",
     "NewerFormat",
@@ -155,7 +159,10 @@ __all__ = [
     "exact",
     "fraction_of",
     "from_json",
+    "plain_array",
+    "plain_text",
     "positive",
+    "refuse_masked",
     "root_of",
     "round_up",
     "schema",

@@ -14,7 +14,8 @@
     ├── AccountingError
     │   ├── NoBound           P201  no finite bound holds for these events
     │   ├── WrongNeighbours   P202  a guarantee for one neighbour relation asked for under another
-    │   └── Unreachable       P203  no noise in the allowed range meets the target
+    │   ├── Unreachable       P203  no noise in the allowed range meets the target
+    │   └── MixedUnits        P204  events that protect different units, asked for one cost
     ├── FormatError
     │   ├── Unreadable        P301  JSON that is not one of our terms
     │   └── NewerFormat       P302  written by a newer version
@@ -164,6 +165,12 @@ class Unreachable(AccountingError):
     """No noise in the allowed range meets the target."""
 
     code = "P203"
+
+
+class MixedUnits(AccountingError):
+    """Events that protect different units were asked for one cost."""
+
+    code = "P204"
 
 
 class FormatError(HubbubError):
