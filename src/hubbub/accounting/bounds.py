@@ -11,7 +11,19 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from hubbub.accounting import classes, composition, conversions, costs, gaussian, lower, pld, rdp
-from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, NoBound, WrongShape, exact, fraction_of, positive
+from hubbub.terms import (
+    Compose,
+    Event,
+    GaussianNoise,
+    MixedUnits,
+    Neighbours,
+    NoBound,
+    Unit,
+    WrongShape,
+    exact,
+    fraction_of,
+    positive,
+)
 
 Events = Event | Iterable[Event]
 
@@ -59,7 +71,7 @@ def epsilon(events: Events, *, delta: object, neighbours: Neighbours | str = Nei
     >>> epsilon(Repeat(Gaussian(sensitivity=1, sigma=20).event, 1000), delta=1e-5)
     7.51128 (delta=1e-05, add-remove, by gaussian)
     """
-    whole, relation = _together(events), Neighbours.parse(neighbours)
+    whole, relation = together(events), Neighbours.parse(neighbours)
     target = fraction_of(delta, name="delta", zero=True)
     bounds = _epsilon_bounds(whole, target, relation)
     method = min(bounds, key=lambda name: bounds[name], default="none")
@@ -69,6 +81,19 @@ def epsilon(events: Events, *, delta: object, neighbours: Neighbours | str = Nei
     answer.delta, answer.neighbours, answer.method, answer.bounds = float(target), relation, method, bounds
     answer.events = whole
     return answer
+
+
+def rough_epsilon(events: Events, *, delta: Fraction, neighbours: Neighbours) -> float:
+    """An epsilon that holds at ``delta``, by formulas and Renyi divergences: no loss distributions, never long.
+
+    Guarantee: the events are (epsilon, delta)-DP for the given neighbours, if their parameters were fixed in advance.
+    Because: [DMNS06], [BS16], [DRS22] and [Mir17]; the least of valid bounds is valid.
+    """
+    whole = together(events)
+    bounds = composition.bounds(whole, delta, neighbours) | _closed_forms(whole, delta, neighbours)
+    if delta:
+        bounds |= _renyi(classes.simplified(whole), float(delta), neighbours)
+    return min(bounds.values(), default=math.inf)
 
 
 def quick_epsilon(event: Event, *, delta: Fraction, neighbours: Neighbours) -> float:
@@ -89,7 +114,7 @@ def delta(events: Events, *, epsilon: object, neighbours: Neighbours | str = Nei
     fixed in advance.
     Because: the same theorems as for ``epsilon``, solved for delta [ZDW22, Thm. 10].
     """
-    whole, relation = _together(events), Neighbours.parse(neighbours)
+    whole, relation = together(events), Neighbours.parse(neighbours)
     target = float(positive(epsilon, name="epsilon"))
     bounds = _delta_bounds(whole, target, relation)
     if not bounds:
@@ -100,7 +125,25 @@ def delta(events: Events, *, epsilon: object, neighbours: Neighbours | str = Nei
     return answer
 
 
-def _together(events: Events) -> Event:
+def together(events: Events) -> Event:
+    """One event for all of them, refused if they protect different units: their costs have no common meaning."""
+    whole = _composed(events)
+    units = {step.unit for step in whole.steps()}
+    if len(units) > 1:
+        raise mixed_units(units)
+    return whole
+
+
+def mixed_units(units: Iterable[Unit]) -> MixedUnits:
+    """The refusal to add up costs for different units."""
+    return MixedUnits(
+        f"these events protect different units: {', '.join(sorted(unit.words() for unit in units))}.",
+        why="A cost for one row and a cost for one person do not add up to a cost for either.",
+        fix="Account for each unit by itself, or give every mechanism the same unit=.",
+    )
+
+
+def _composed(events: Events) -> Event:
     if isinstance(events, Event):
         return events
     listed = tuple(events) if isinstance(events, Iterable) else ()
@@ -134,11 +177,15 @@ def _epsilon_bounds(whole: Event, delta: Fraction, relation: Neighbours) -> dict
     if "gaussian" in bounds and not summed:
         return bounds  # exact: nothing can be better
     simpler = classes.simplified(whole)
-    if (curve := rdp.curve(simpler, relation)) is not None:
-        bounds["renyi"] = conversions.curve_epsilon(curve, target)
+    bounds |= _renyi(simpler, target, relation)
     if (losses := pld.compose(simpler, relation)) is not None:
         bounds["loss distribution"] = losses.epsilon(target)
     return bounds
+
+
+def _renyi(whole: Event, delta: float, relation: Neighbours) -> dict[str, float]:
+    curve = rdp.curve(whole, relation)
+    return {} if curve is None else {"renyi": conversions.curve_epsilon(curve, delta)}
 
 
 def _closed_forms(whole: Event, delta: Fraction, relation: Neighbours) -> dict[str, float]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hubbub.accounting.costs import flatten
-from hubbub.accounting.gaussian import mu_of
+from hubbub.accounting.gaussian import FINE, mu_of
 from hubbub.terms import (
     ApproximateStep,
     Compose,
@@ -79,10 +79,17 @@ def _standard_laplace(epsilon: Fraction, neighbours: Neighbours) -> LaplaceNoise
 
 def _gaussian_class(event: GaussianNoise) -> GaussianNoise:
     found = mu_of(event)
-    if found is None:
+    if found is None or event.sigma < FINE * event.grid:  # on a coarse grid the class's smaller slack would not do
         return event
     sigma = 1 / _up(Fraction(found[0]))
-    return GaussianNoise(sigma=sigma, sensitivity=Fraction(1), grid=sigma / (1 << 40), neighbours=event.neighbours)
+    return GaussianNoise(
+        sigma=sigma,
+        sensitivity=Fraction(1),
+        grid=sigma / (1 << 40),
+        dimension=event.dimension,  # as many coordinates, so that the slack is the event's own
+        neighbours=event.neighbours,
+        unit=event.unit,
+    )
 
 
 def _up(value: Fraction) -> Fraction:

@@ -18,6 +18,8 @@ from fractions import Fraction
 from hubbub.accounting.costs import approximate, flatten
 from hubbub.terms import ApproximateDP, Event, Neighbours, fraction_of, positive, whole
 
+_FEW = 64  # steps whose deltas are multiplied exactly
+
 
 def simple(parts: Iterable[tuple[object, object]]) -> ApproximateDP:
     """Simple composition of (epsilon, delta) pairs.
@@ -46,7 +48,7 @@ def bounds(event: Event, delta: Fraction, neighbours: Neighbours) -> dict[str, f
     """Simple and advanced composition of the events at ``delta``, where every part has its own (epsilon, delta)."""
     parts = [(approximate(part, neighbours), times) for part, times in flatten(event)]
     known = [(cost, times) for cost, times in parts if cost is not None]
-    used = sum((times * cost[1] for cost, times in known), Fraction(0))
+    used = _joint_delta([(cost[1], times) for cost, times in known])
     if len(known) < len(parts) or used > delta:
         return {}
     total = sum((times * cost[0] for cost, times in known), Fraction(0))
@@ -55,6 +57,13 @@ def bounds(event: Event, delta: Fraction, neighbours: Neighbours) -> dict[str, f
     if left > 0:
         found["advanced"] = _advanced([(float(cost[0]), times) for cost, times in known], left)
     return found
+
+
+def _joint_delta(deltas: list[tuple[Fraction, int]]) -> Fraction:
+    """1 - prod (1 - delta), the chance that any of the steps fails [KOV15, Thm. 3.5]; for many, their sum."""
+    if sum(times for _, times in deltas) > _FEW:
+        return sum((times * delta for delta, times in deltas), Fraction(0))
+    return 1 - math.prod(((1 - delta) ** times for delta, times in deltas), start=Fraction(1))
 
 
 def _advanced(parts: list[tuple[float, int]], slack: float) -> float:

@@ -122,9 +122,13 @@ def to_renyi(measure: PureDP | ZeroConcentratedDP | GaussianDP, orders: tuple[fl
 
 def pure_divergence(order: float, epsilon: float) -> float:
     """The largest Renyi divergence of an epsilon-DP mechanism: that of randomized response [BS16]."""
-    # ln[(e^(a e) + e^((1-a) e)) / (1 + e^e)] / (a - 1)
-    top = order * epsilon + math.log1p(math.exp((1 - 2 * order) * epsilon))
-    return min(epsilon, (top - epsilon - math.log1p(math.exp(-epsilon))) / (order - 1) * (1 + _TINY))
+    # ln[(e^(a e) + e^((1-a) e)) / (1 + e^e)] / (a - 1), the fraction being cosh((a-1/2) e) / cosh(e/2)
+    if order * epsilon > 100:
+        top = order * epsilon + math.log1p(math.exp((1 - 2 * order) * epsilon))
+        return min(epsilon, (top - epsilon - math.log1p(math.exp(-epsilon))) / (order - 1) * (1 + _TINY))
+    # the same as 1 plus what is above 1, by a product: a difference of logarithms would cancel to zero for small steps
+    above = 2 * math.sinh(order * epsilon / 2) * math.sinh((order - 1) * epsilon / 2) / math.cosh(epsilon / 2)
+    return min(epsilon, math.log1p(above) / (order - 1) * (1 + _TINY))
 
 
 def _least(function: Callable[[float], float]) -> float:

@@ -21,6 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from hubbub.accounting import costs, rdp
+from hubbub.accounting.bounds import mixed_units, together
 from hubbub.accounting.limits import Amount, Currency, Limit, cost_in, needed
 from hubbub.terms import (
     ApproximateDP,
@@ -31,12 +32,25 @@ from hubbub.terms import (
     Neighbours,
     OutOfRange,
     PureDP,
+    Unit,
     fraction_of,
     positive,
 )
 
 
-class PureFilter:
+class _OneUnit:
+    """Counts for one unit, that of the first event: costs for a row and for a person do not add up."""
+
+    _unit: Unit | None = None
+
+    def _same_unit(self, event: Event) -> Unit:
+        unit = next(together(event).steps()).unit
+        if self._unit not in (None, unit):
+            raise mixed_units({unit, self._unit or unit})
+        return unit
+
+
+class PureFilter(_OneUnit):
     """Lets steps through while their epsilons add up to at most ``epsilon``.
 
     Guarantee: everything let through is together epsilon-DP, for steps chosen adaptively in every way.
@@ -60,13 +74,15 @@ class PureFilter:
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
+        unit = self._same_unit(event)
         cost = needed(costs.pure(event, self._neighbours), "pure")
         if self._spent + cost > self._limit:
             raise exceeded(f"epsilon = {float(cost):g}", f"epsilon = {float(self.left):g}")
         self._spent += cost
+        self._unit = unit
 
 
-class PureOdometer:
+class PureOdometer(_OneUnit):
     """The running sum of epsilons.
 
     Guarantee: at every time, also one chosen after looking, everything so far is ``epsilon``-DP.
@@ -84,10 +100,12 @@ class PureOdometer:
 
     def append(self, event: Event) -> None:
         """Count ``event``."""
+        unit = self._same_unit(event)
         self._spent += needed(costs.pure(event, self._neighbours), "pure")
+        self._unit = unit
 
 
-class ConcentratedFilter:
+class ConcentratedFilter(_OneUnit):
     """Lets steps through while their rho and delta add up to what (epsilon, delta), or rho, allows.
 
     Of an (epsilon, delta) budget a quarter of delta is for the deltas of steps, the rest converts their rho; see
@@ -129,15 +147,17 @@ class ConcentratedFilter:
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
+        unit = self._same_unit(event)
         cost = cost_in(Currency.CONCENTRATED, event, self._neighbours)
         total = self._spent + cost
         if not self._limit.fits(total):
             rho, delta = map(float, cost.parts())
             raise exceeded(f"rho = {rho:g} and delta = {delta:g}", f"rho = {float(self.left):g}")
         self._spent = total
+        self._unit = unit
 
 
-class AdvancedFilter:
+class AdvancedFilter(_OneUnit):
     """Lets (epsilon, delta) steps through under advanced composition with the constants of the theorem.
 
     Guarantee: everything let through is together (epsilon, delta)-DP, for steps chosen adaptively in every way;
@@ -172,6 +192,7 @@ class AdvancedFilter:
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
+        unit = self._same_unit(event)
         epsilon, delta = needed(costs.approximate(event, self._neighbours), "(epsilon, delta)")
         squares = self._squares + float(epsilon) ** 2 * (1 + 1e-12)
         deltas = self._deltas + delta
@@ -179,12 +200,13 @@ class AdvancedFilter:
             left = max(0.0, self._epsilon - self._together(self._squares))
             raise exceeded(f"epsilon = {float(epsilon):g} and delta = {float(delta):g}", f"epsilon = {left:g}")
         self._squares, self._deltas = squares, deltas
+        self._unit = unit
 
     def _together(self, squares: float) -> float:
         return (math.sqrt(2 * math.log(1 / float(self._slack)) * squares) + squares / 2) * (1 + 1e-12)
 
 
-class RenyiFilter:
+class RenyiFilter(_OneUnit):
     """Lets steps through while their Renyi divergences at one order add up to at most what the budget allows.
 
     Guarantee: everything let through is together (epsilon, delta)-DP, for steps chosen adaptively in every way; the
@@ -220,15 +242,17 @@ class RenyiFilter:
 
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
+        unit = self._same_unit(event)
         cost = float(needed(rdp.divergences(event, self._neighbours, self._orders), "Renyi")[0])
         total = (self._spent + cost) * (1 + 1e-15)
         if total > self._limit:
             left = self._limit - self._spent
             raise exceeded(f"a divergence of {cost:g}", f"{left:g} at order {self._order:g}")
         self._spent = total
+        self._unit = unit
 
 
-class ConcentratedOdometer:
+class ConcentratedOdometer(_OneUnit):
     """A running (epsilon, delta) that is valid at every time at once, also one chosen after looking.
 
     Guarantee: at every time, everything so far is (``epsilon``, delta + the deltas of the steps)-DP.
@@ -255,9 +279,11 @@ class ConcentratedOdometer:
 
     def append(self, event: Event) -> None:
         """Count ``event``."""
+        unit = self._same_unit(event)
         rho, delta = needed(costs.concentrated(event, self._neighbours), "zCDP")
         self._rho = (self._rho + float(rho)) * (1 + 1e-15)
         self._deltas += delta
+        self._unit = unit
 
 
 def exceeded(cost: str, left: str) -> BudgetExceeded:

@@ -1,20 +1,29 @@
 """Lower bounds on epsilon, so that tightness is visible: what additive noise surely costs.
 
-They come from the worst pair of data sets that a declared sensitivity allows: an attacker who watches only the
-Laplace and Gaussian answers of a composition gains at least this. dp-accounting rounds the losses of these pairs
-*down*. Where nothing of the kind is known about an event it counts as free, so the bound may be zero.
+They come from a pair of data sets that a declared sensitivity allows: an attacker who watches only the Laplace and
+Gaussian answers of a composition gains at least this. Values lie on the grid, so data move by whole steps: a
+sensitivity of 1.5 steps allows one step, and one below a step allows nothing. dp-accounting rounds the losses of these
+pairs *down*. Where nothing of the kind is known about an event it counts as free, so the bound may be zero.
+
+    fine grids (2^20 steps per scale)   the continuous law, which is the discrete one to a millionth
+    Gaussians of sigma >= 16 steps      a Gaussian of variance sigma^2 + 3, which is the discrete one with a Gaussian of
+                                        variance 3 added (post-processing), up to a factor of e^(10^-12)
+    other coarse grids                  the discrete law itself
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 from hubbub.accounting import gaussian
 from hubbub.accounting.costs import Count, distance, flatten
 from hubbub.terms import Event, GaussianNoise, LaplaceNoise, Neighbours, Poisson
 
-_SURE = 1 - 1e-6  # our discrete noise differs from the continuous by far less
+_SURE = 1 - 1e-6
+_FINE = 1 << 20  # grid steps per scale
+_ADDED = 3  # variance, in squared grid steps
 
 
 def epsilon(event: Event, delta: float, neighbours: Neighbours) -> float:
@@ -22,12 +31,13 @@ def epsilon(event: Event, delta: float, neighbours: Neighbours) -> float:
     parts = flatten(event)
     if delta == 0:
         laplace = [(part, times) for part, times in parts if isinstance(part, LaplaceNoise)]
-        return float(sum(times * part.epsilon * distance(part, neighbours) for part, times in laplace)) * _SURE
-    known = [(part, times) for part, times in parts if _noise(part, neighbours) is not None]
+        return float(sum(times * _loss(part, neighbours) for part, times in laplace)) * _SURE
+    known = [(part, times) for part, times in parts if _moves(part, neighbours)]
     if not known:
         return 0.0
-    if all(isinstance(part, GaussianNoise) for part, _ in known):
-        return gaussian.epsilon_of(delta, _mu(known, neighbours)) * _SURE
+    if all(isinstance(part, GaussianNoise) and _is_wide(part) for part, _ in known):
+        slack = 1e-12 * sum(times for _, times in known)
+        return max(0.0, gaussian.epsilon_of(min(1.0, delta * (1 + slack)), _mu(known, neighbours)) - slack) * _SURE
     return _composed(known, neighbours, delta) * _SURE
 
 
@@ -41,11 +51,31 @@ def _noise(part: Event, neighbours: Neighbours) -> tuple[LaplaceNoise | Gaussian
     return None
 
 
+def _moves(part: Event, neighbours: Neighbours) -> bool:
+    found = _noise(part, neighbours)
+    return found is not None and found[0].sensitivity >= found[0].grid
+
+
+def _steps(noise: LaplaceNoise | GaussianNoise) -> int:
+    """How many grid steps one coordinate can surely move."""
+    return math.floor(noise.sensitivity / noise.grid)
+
+
+def _loss(noise: LaplaceNoise, neighbours: Neighbours) -> Fraction:
+    return _steps(noise) * noise.grid / noise.scale * distance(noise, neighbours)
+
+
+def _is_wide(noise: GaussianNoise) -> bool:
+    return noise.sigma >= 16 * noise.grid  # else the added variance would tell too little
+
+
 def _mu(parts: list[Count], neighbours: Neighbours) -> float:
     square = 0.0
     for part, times in parts:
         assert isinstance(part, GaussianNoise)
-        square += times * (float(part.sensitivity / part.sigma) * distance(part, neighbours)) ** 2
+        ones = min(part.dimension, math.floor((part.sensitivity / part.grid) ** 2))  # coordinates, one step each
+        moved = max(_steps(part) ** 2, ones) * distance(part, neighbours) ** 2
+        square += times * float(moved / ((part.sigma / part.grid) ** 2 + _ADDED))
     return math.sqrt(square)
 
 
@@ -62,8 +92,11 @@ def _composed(parts: list[Count], neighbours: Neighbours, delta: float) -> float
 def _optimistic(noise: LaplaceNoise | GaussianNoise, rate: float, apart: int) -> Any:
     from dp_accounting.pld import privacy_loss_distribution as dp
 
+    ways = {"pessimistic_estimate": False, "sampling_prob": rate, "use_connect_dots": False}
     if isinstance(noise, LaplaceNoise):
-        scale = float(noise.scale / noise.sensitivity) / apart
-        return dp.from_laplace_mechanism(scale, pessimistic_estimate=False, sampling_prob=rate, use_connect_dots=False)
-    sigma = float(noise.sigma / noise.sensitivity) / apart
-    return dp.from_gaussian_mechanism(sigma, pessimistic_estimate=False, sampling_prob=rate, use_connect_dots=False)
+        if noise.scale >= _FINE * noise.grid:
+            return dp.from_laplace_mechanism(float(noise.scale / noise.sensitivity) / apart, **ways)
+        return dp.from_discrete_laplace_mechanism(float(noise.grid / noise.scale), apart * _steps(noise), **ways)
+    if noise.sigma >= _FINE * noise.grid:
+        return dp.from_gaussian_mechanism(float(noise.sigma / noise.sensitivity) / apart, **ways)
+    return dp.from_discrete_gaussian_mechanism(float(noise.sigma / noise.grid), apart * _steps(noise), **ways)

@@ -2,7 +2,7 @@
 
 Each event's profile is sampled on a common grid and joined by chords in e^epsilon, which lie above it
 ("connect the dots", [DGKKM22]); dp-accounting convolves. The result is an upper bound up to the rounding of
-its Fourier transforms, for which ``noise_floor`` is taken off delta.
+its Fourier transforms and of as many steps as were composed, for which ``noise_floor`` is taken off delta.
 
 It holds for parameters fixed in advance. While an analyst chooses parameters adaptively, stopping at a
 composed curve is no valid filter: use ``hubbub.accounting.filters``.
@@ -24,6 +24,10 @@ from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, Poisson, Rep
 
 _LARGEST_STEP = 2.0**-13
 _MOST_NODES = 2.0**20
+_MOST_STEPS = 10**9  # beyond, rounding would take all of a sensible delta
+_AT_ONCE = 1 << 14  # copies whose sum dp-accounting bounds well: its search for tails starts at one over the support
+_LARGEST_SUPPORT = 1 << 24  # nodes of a sum that still fit into memory beside their transforms
+_LEAST_VARIATION = 1e-8  # of a step whose profile doubles still resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +54,18 @@ def compose(event: Event, neighbours: Neighbours) -> LossDistribution | None:
     """The loss distribution of an event, or None where a part of it has no profile or losses are beyond the grid."""
     found = [(_profile(part, neighbours), times) for part, times in _merged(flatten(event))]
     terms = [(curve, times) for curve, times in found if curve is not None]
-    if len(terms) < len(found):
+    steps = sum(times for _, times in terms)
+    if len(terms) < len(found) or steps > _MOST_STEPS:
+        return None
+    if min(_total_variation(curve) for curve, _ in terms) < _LEAST_VARIATION:
         return None
     step, nodes = _grid(terms)
     try:
         built = _tree([_power(_distribution(curve, step), times) for curve, times in terms])
-    except IndexError:  # so little noise that dp-accounting's grid has no mass left inside
+    except (IndexError, _TooWide):  # so little noise that dp-accounting's grid has no mass inside, or no end
         return None
     slack = sum(times * curve.slack for curve, times in terms)
-    return LossDistribution(built, nodes * 1e-16, slack)
+    return LossDistribution(built, (nodes + steps) * 1e-16, slack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +148,43 @@ def _dots(curve: Curve, reach: float, step: float) -> Any:
     return pld_pmf.create_pmf_pessimistic_connect_dots(step, nodes, deltas)
 
 
+class _TooWide(Exception):
+    """A sum with more nodes than fit into memory: so many copies of so little noise."""
+
+
 def _power(distribution: Any, times: int) -> Any:
-    """The distribution composed with itself; for few times by squaring, which is quicker than the general way."""
+    """The distribution composed with itself, by the digits of ``times`` to the base of what is done at once."""
+    parts = []
+    while times:
+        times, digit = divmod(times, _AT_ONCE)
+        parts += [_small_power(distribution, digit)] if digit else []
+        distribution = _small_power(distribution, _AT_ONCE) if times else distribution
+    return _tree(parts)
+
+
+def _small_power(distribution: Any, times: int) -> Any:
+    """The same for few copies; for very few by squaring, which is quicker than the general way."""
     if times > 512:
+        _check_support(distribution, times)
         with np.errstate(over="ignore"):  # of tilts that its search for a cut gives up
             return distribution.self_compose(times)
     squares = [distribution]
     while len(squares) < times.bit_length():
         squares.append(squares[-1].compose(squares[-1]))
     return _tree([square for bit, square in enumerate(squares) if times >> bit & 1])
+
+
+def _check_support(distribution: Any, times: int) -> None:
+    """Refuse a sum whose support dp-accounting cannot bound well: it would ask for gigabytes."""
+    from dp_accounting.pld import common
+
+    for pmf in (distribution._pmf_remove, distribution._pmf_add):
+        masses = pmf.to_dense_pmf()._probs
+        tilts = [tilt / len(masses) for tilt in (-20, -4, -1, 1, 4, 20)]  # some of those that it will try itself
+        with np.errstate(all="ignore"):
+            low, high = common.compute_self_convolve_bounds(masses, times, 1e-15, tilts)
+        if high - low > _LARGEST_SUPPORT:
+            raise _TooWide
 
 
 def _tree(distributions: list[Any]) -> Any:
