@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from hubbub.engines import parquet
+from hubbub.engines.frames import readable_table
+from hubbub.engines.readable import Read, column, parquet_column
 from hubbub.engines.records import UNREADABLE, Csv
 from hubbub.engines.sources import (
     Headless,
@@ -76,6 +80,7 @@ class DuckDB:
         self, sources: Mapping[str, object], *, memory: str = "", threads: int | None = None, spill: str | Path = ""
     ) -> None:
         import duckdb
+        import pyarrow
 
         self._connection = duckdb.connect(":memory:")
         self._columns: dict[str, list[tuple[str, str]]] = {}
@@ -86,7 +91,7 @@ class DuckDB:
             for name, source in sources.items():
                 self._open(name, source)
             self._lock(memory, threads, spill)
-        except duckdb.Error:
+        except (duckdb.Error, pyarrow.ArrowException):
             raise unavailable("a source", "it cannot be opened as what its name says") from None
 
     def columns(self, table: str) -> list[tuple[str, str]]:
@@ -121,9 +126,9 @@ class DuckDB:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             cursor.execute(sql)
             yield cursor
-        except (duckdb.Error, RuntimeError, MemoryError) as error:
-            if not watch.late and "interrupted" in str(error).lower():
-                raise KeyboardInterrupt from None  # nobody's time was up: a person stopped it
+        except Exception as error:  # its class is looked at, never its words: they may quote a row
+            if not watch.late and _is_stopped(error):
+                raise KeyboardInterrupt from None
             raise EngineFailed from None
         finally:
             watch.stop()
@@ -133,29 +138,40 @@ class DuckDB:
     # ------------------------------------------------------------ sources
 
     def _open(self, name: str, source: object) -> None:
-        quoted = '"' + name.replace('"', '""') + '"'
         if isinstance(source, InDatabase):
-            body = self._in_database(source)
+            self._view(name, self._in_database(source), column)
         elif isinstance(source, Headless):
-            body = self._frame_body(name, Csv(tuple(files_of(source.path)), source.names, header=False))
+            csv = Csv(tuple(files_of(source.path)), source.names, header=False)
+            self._view(name, self._frame_body(name, csv), column)
         elif isinstance(source, str | Path):
-            body = self._files_body(name, files_of(source))
+            self._view(name, *self._files_body(name, files_of(source)))
         else:
-            body = self._frame_body(name, arrow_of(source))
-        self._connection.execute(f"CREATE VIEW {quoted} AS {body}")
-        told = self._connection.execute(f"DESCRIBE {quoted}").fetchall()
-        self._columns[name] = [(str(row[0]), kind_of(str(row[1]))) for row in told]
+            self._view(name, self._frame_body(name, readable_table(arrow_of(source))), column)
 
-    def _files_body(self, name: str, files: list[str]) -> str:
-        formats = {format_of(file) for file in files}
-        if formats == {"duckdb"}:
-            return self._in_database(InDatabase(files[0], name))
-        if len(formats) > 1:
-            raise unavailable(name, "its files are of several kinds")
-        if formats == {"csv"}:
-            return self._frame_body(name, Csv(tuple(files), tuple(header_of(*files))))
-        self._files += files
-        return f"SELECT * FROM read_parquet({quoted_list(files)})"
+    def _view(self, name: str, body: str, read: Read) -> None:
+        """The table as questions see it: each column by an expression that does not fail."""
+        quoted = _quoted(name)
+        raw = self._connection.execute(f"DESCRIBE {body}").fetchall()
+        natives = {str(row[0]): str(row[1]) for row in raw}
+        natives |= self._collations(body, [each for each, native in natives.items() if native == "VARCHAR"])
+        forms = {each: read(_quoted(each), native) for each, native in natives.items()}
+        shown = ", ".join(f"{form} AS {_quoted(each)}" for each, form in forms.items() if form is not None)
+        if not shown:
+            raise unavailable(name, "no column of it can be read")
+        self._connection.execute(f"CREATE VIEW {quoted} AS SELECT {shown} FROM ({body})")
+        described = self._connection.execute(f"DESCRIBE {quoted}").fetchall()
+        self._columns[name] = [(str(row[0]), kind_of(str(row[1]))) for row in described]
+
+    def _collations(self, body: str, texts: list[str]) -> dict[str, str]:
+        """The types of text columns that have a collation: only the definition of a table tells it."""
+        if not texts:
+            return {}
+        named = ", ".join(f"{_quoted(each)} AS c{place}" for place, each in enumerate(texts))
+        self._connection.execute(f"CREATE TEMP TABLE _empty AS SELECT {named} FROM ({body}) LIMIT 0")
+        [[text]] = self._connection.execute("SELECT sql FROM duckdb_tables() WHERE table_name = '_empty'").fetchall()
+        self._connection.execute("DROP TABLE _empty")
+        collated = re.findall(r"\bc(\d+) VARCHAR COLLATE ([\w.]+)", text)
+        return {texts[int(place)]: f"VARCHAR COLLATE {rule}" for place, rule in collated}
 
     def _frame_body(self, name: str, frame: Any) -> str:
         """A table in memory, or one that will be when it is first asked for."""
@@ -163,6 +179,24 @@ class DuckDB:
         place = f"_frame_{len(self._frames)}"
         self._connection.register(place, frame.empty() if isinstance(frame, Csv) else frame)
         return f"SELECT * FROM {place}"
+
+    def _parquet_body(self, name: str, files: list[str]) -> tuple[str, Read]:
+        fields = parquet.fields_of(self._connection, files, name)
+        if not any(parquet.in_milliseconds(field) for field in fields.values()):
+            return parquet.scan_of(files), parquet_column
+        dataset, read = parquet.by_arrow(files)
+        return self._frame_body(name, dataset), read
+
+    def _files_body(self, name: str, files: list[str]) -> tuple[str, Read]:
+        formats = {format_of(file) for file in files}
+        if formats == {"duckdb"}:
+            return self._in_database(InDatabase(files[0], name)), column
+        if len(formats) > 1:
+            raise unavailable(name, "its files are of several kinds")
+        if formats == {"csv"}:
+            return self._frame_body(name, Csv(tuple(files), tuple(header_of(*files)))), column
+        self._files += files
+        return self._parquet_body(name, files)
 
     def _in_database(self, source: InDatabase) -> str:
         [path] = files_of(source.path)
@@ -212,6 +246,18 @@ def tables_in(path: str) -> list[str]:
             return [str(row[0]) for row in told.fetchall()]
     except duckdb.Error:
         raise unavailable(path, "it cannot be opened as a DuckDB file") from None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _is_stopped(error: Exception) -> bool:
+    """Whether a person stopped the engine: it then raises this class, or a bare RuntimeError in the main thread."""
+    import duckdb
+
+    main = threading.current_thread() is threading.main_thread()
+    return isinstance(error, duckdb.InterruptException) or (main and type(error) is RuntimeError)
 
 
 def kind_of(native: str) -> str:

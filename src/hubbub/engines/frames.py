@@ -1,0 +1,207 @@
+"""Tables in memory, made readable once: each column in an Arrow form that the engine reads whatever its values are.
+
+A value that the form cannot hold is missing (a moment outside of the years 1 to 9999) or mended (text that is no
+UTF-8). A column of a type without such a form is left out. Which of these holds follows from the type alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, in seconds since 1970
+_DAY = 86_400
+_KEPT_EXTENSIONS = ("arrow.uuid", "arrow.bool8")
+
+
+def readable_table(table: pyarrow.Table) -> pyarrow.Table:
+    """The table with each column in its readable form, without those that have none."""
+    import pyarrow
+
+    forms = {place: _readable(table.column(place)) for place in range(table.num_columns)}
+    kept = {place: array for place, array in forms.items() if array is not None}
+    names = [table.column_names[place] for place in kept]
+    return pyarrow.Table.from_arrays(list(kept.values()), names=names) if kept else table.select([])
+
+
+def _readable(array: Any) -> Any | None:
+    """A column in its readable form; None if it has none."""
+    import pyarrow
+    from pyarrow import types
+
+    kind = array.type
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        stored = kind.extension_name not in _KEPT_EXTENSIONS
+        return _readable(_mapped(array, kind.storage_type, lambda piece: piece.storage)) if stored else array
+    if types.is_dictionary(kind):
+        return _dictionary(array)
+    if types.is_nested(kind):
+        return array if _is_nested_numbers(kind) else None
+    for fits, read in _FORMS:
+        if getattr(types, fits)(kind):
+            return read(array)
+    return None
+
+
+def _mapped(array: Any, kind: Any, function: Callable[[Any], Any]) -> Any:
+    """A column with a function applied to each of its pieces."""
+    import pyarrow
+
+    return pyarrow.chunked_array([function(piece) for piece in array.chunks], type=kind)
+
+
+def _as_it_is(array: Any) -> Any:
+    return array
+
+
+def _is_nested_numbers(kind: Any) -> bool:
+    """Lists and structs in which nothing can be invalid."""
+    from pyarrow import types
+
+    if types.is_union(kind):
+        return False
+    inner = [kind.field(place).type for place in range(kind.num_fields)]
+    plain = (types.is_boolean, types.is_integer, types.is_float32, types.is_float64)
+    return all(
+        _is_nested_numbers(part) if types.is_nested(part) else any(fits(part) for fits in plain) for part in inner
+    )
+
+
+# ---------------------------------------------------------------- text
+
+
+def _text(array: Any) -> Any:
+    """Text, in which bytes that are no UTF-8 are replaced, each by itself."""
+    import pyarrow
+
+    try:
+        array.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        return _mapped(array, pyarrow.large_string(), _mended)
+    return array
+
+
+def _mended(piece: Any) -> Any:
+    import pyarrow
+
+    stored = piece.cast(pyarrow.large_binary()) if not _is_large(piece.type) else piece.view(pyarrow.large_binary())
+    texts = [None if value is None else value.decode("utf-8", "replace") for value in stored.to_pylist()]
+    return pyarrow.array(texts, pyarrow.large_string())
+
+
+def _is_large(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_large_string(kind))
+
+
+def _dictionary(array: Any) -> Any | None:
+    """Categories: their values in readable form; those that are no text are written out."""
+    import pyarrow
+    from pyarrow import types
+
+    inside = array.type.value_type
+    if not (types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside)):
+        return _readable(_mapped(array, inside, lambda piece: piece.dictionary_decode()))
+
+    def mended(piece: Any) -> Any:
+        texts = _text(pyarrow.chunked_array([piece.dictionary])).combine_chunks()
+        return pyarrow.DictionaryArray.from_arrays(piece.indices, texts.cast(pyarrow.large_string()))
+
+    pieces = [mended(piece) for piece in array.chunks]
+    kind = pyarrow.dictionary(array.type.index_type, pyarrow.large_string())
+    return pyarrow.chunked_array(pieces, type=kind)
+
+
+def _bytes(array: Any) -> Any:
+    import pyarrow
+
+    return array.cast(pyarrow.large_binary())
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def _float(array: Any) -> Any:
+    import pyarrow
+
+    return array.cast(pyarrow.float32())
+
+
+def _decimal(array: Any) -> Any:
+    """A decimal; as a double where it is wider than the engine's."""
+    import pyarrow
+
+    wide = array.type.precision > 38 or array.type.scale < 0 or array.type.scale > array.type.precision
+    return array.cast(pyarrow.float64(), safe=False) if wide else array
+
+
+# ---------------------------------------------------------------- time
+
+
+def _within(piece: Any, first: int, last: int) -> Any:
+    """The integers behind a piece, without those outside of an interval."""
+    import pyarrow
+    from pyarrow import compute
+
+    ticks = piece.view(pyarrow.int32() if piece.type.bit_width == 32 else pyarrow.int64())
+    inside = compute.and_(compute.greater_equal(ticks, first), compute.less_equal(ticks, last))
+    return compute.if_else(inside, ticks, pyarrow.scalar(None, ticks.type))
+
+
+def _microseconds(piece: Any, first: int, last: int) -> Any:
+    """Ticks of any unit as microseconds, rounded down; first and last are seconds."""
+    from pyarrow import compute
+
+    per = _PER_SECOND[piece.type.unit]
+    ticks = _within(piece, max(first * per, -(2**63)), min((last + 1) * per - 1, 2**63 - 1))
+    if per <= 1_000_000:
+        return compute.multiply(ticks, 1_000_000 // per)
+    whole = compute.divide(ticks, per // 1_000_000)
+    below = compute.less(ticks, compute.multiply(whole, per // 1_000_000))
+    return compute.if_else(below, compute.subtract(whole, 1), whole)
+
+
+def _moment(array: Any) -> Any:
+    """A moment in microseconds of UTC."""
+    import pyarrow
+
+    kind = pyarrow.timestamp("us")
+    return _mapped(array, kind, lambda piece: _microseconds(piece, _FIRST, _LAST).view(kind))
+
+
+def _duration(array: Any) -> Any:
+    import pyarrow
+
+    kind = pyarrow.duration("us")
+    return _mapped(array, kind, lambda piece: _microseconds(piece, -_LAST, _LAST).view(kind))
+
+
+def _time(array: Any) -> Any:
+    """A time of day, without those that are in no day."""
+    last = _DAY * _PER_SECOND[array.type.unit] - 1
+    return _mapped(array, array.type, lambda piece: _within(piece, 0, last).view(piece.type))
+
+
+def _runs(array: Any) -> Any | None:
+    from pyarrow import compute
+
+    return _readable(_mapped(array, array.type.value_type, compute.run_end_decode))
+
+
+_FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    *((f"is_{kind}", _text) for kind in ("string", "large_string", "string_view")),
+    *((f"is_{kind}", _as_it_is) for kind in ("boolean", "integer", "float32", "float64", "date", "null")),
+    *((f"is_{kind}", _as_it_is) for kind in ("binary", "large_binary", "fixed_size_binary")),
+    ("is_binary_view", _bytes),
+    ("is_float16", _float),
+    ("is_decimal", _decimal),
+    ("is_timestamp", _moment),
+    ("is_duration", _duration),
+    ("is_time", _time),
+    ("is_run_end_encoded", _runs),
+)
