@@ -9,11 +9,12 @@ from itertools import combinations
 
 from sqlglot import exp
 
+from hubbub.sql import limits
 from hubbub.sql.expressions import Expr, Facts
 from hubbub.sql.names import Names, Scope, bare, number_in
 from hubbub.sql.people import aggregate_facts
 from hubbub.sql.queries import Aggregated, Field
-from hubbub.sql.scalars import Scalars, Special
+from hubbub.sql.scalars import Scalars, Special, number_of
 from hubbub.sql.schema import Kind
 from hubbub.terms import NotAllowed, UnknownName, WrongType
 
@@ -88,8 +89,8 @@ class Aggregates(Names):
 
     def _level(self, node: exp.Expr | None, descending: bool) -> Fraction:
         if isinstance(node, exp.Literal) and not node.is_string:
-            level = Fraction(str(node.this))
-            if 0 < level < 1:
+            level = number_of(str(node.this))
+            if level is not None and 0 < level < 1:
                 return 1 - level if descending else level
         raise self._refused(WrongType, node, "a quantile is a literal number between 0 and 1.")
 
@@ -112,7 +113,14 @@ class Aggregates(Names):
 
         levels: list[tuple[int, ...]] = [()]
         for node in group.expressions:
-            levels = [(*level, *more) for level in levels for more in _sets(node, index)]
+            sets = _sets(node, index)
+            if len(levels) * len(sets) > limits.LEVELS:
+                raise limits.over(
+                    f"ROLLUP, CUBE and GROUPING SETS make more than {limits.LEVELS} levels of totals.",
+                    "Each is a part of the answer by itself.",
+                    "Name the levels that you need in GROUPING SETS.",
+                )
+            levels = [(*level, *more) for level in levels for more in sets]
         several = any(isinstance(node, _SETS) for node in group.expressions)
         unique = tuple(dict.fromkeys(tuple(sorted(set(level))) for level in levels))
         return tuple(keys), unique if several else ()
@@ -224,6 +232,8 @@ def _sets(node: exp.Expr, index: Callable[[exp.Expr], int]) -> list[tuple[int, .
     parts = [_members(part, index) for part in node.expressions]
     if isinstance(node, exp.GroupingSets):
         return parts
+    if isinstance(node, exp.Cube) and 1 << len(parts) > limits.LEVELS:
+        return [()] * (limits.LEVELS + 1)  # too many to be worked out, and refused for that
     sizes = range(len(parts), -1, -1)
     chosen = (
         [parts[:n] for n in sizes]

@@ -10,12 +10,10 @@ import re
 
 from sqlglot import exp
 
+from hubbub.sql import limits
 from hubbub.sql.functions import FUNCTIONS
 from hubbub.sql.places import Text
 from hubbub.terms import NotAllowed, QueryError
-
-DEEPEST = 120  # levels of the tree
-MOST = 20_000  # nodes
 
 _STRUCTURE = frozenset(
     (
@@ -79,10 +77,8 @@ def check(tree: exp.Expr, text: Text) -> exp.Expr:
     if not isinstance(tree, exp.Select | exp.Union | exp.Subquery):
         raise _refusal(tree, text)
     for count, node in enumerate(tree.walk()):
-        if count > MOST or node.depth > DEEPEST:
-            raise text.refusal(
-                NotAllowed, None, "the question is too large.", why="It nests too deep or is too long.", fix="Split it."
-            )
+        if count > limits.NODES or node.depth > limits.DEPTH:
+            raise limits.too_large()
         _check_node(node, text)
     return tree
 

@@ -10,6 +10,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import ClassVar
 
+from hubbub.sql import limits
 from hubbub.sql.expressions import Expr
 from hubbub.sql.schema import Kind, Value
 
@@ -64,6 +65,14 @@ class Dialect:
     def stored(self, text: str, kind: Kind) -> str:
         """A column of a table, as the type that its kind stands for."""
         return self.try_cast(text, kind)
+
+    def cut(self, text: str) -> str:
+        """The first characters of a text, as many as are kept of any."""
+        return f"left({text}, {limits.TEXT})"
+
+    def short(self, text: str) -> str:
+        """The same for a text that is read: counting bytes takes no time, and few texts are long."""
+        return f"CASE WHEN strlen({text}) <= {limits.TEXT} THEN {text} ELSE {self.cut(text)} END"
 
     def is_nan(self, text: str) -> str:
         """Whether a double is no number."""
@@ -219,6 +228,9 @@ class PostgresDialect(Dialect):
         if kind is Kind.INTEGER:
             return f"(CASE WHEN {text} BETWEEN -9e18 AND 9e18 THEN CAST({text} AS bigint) END)"
         return f"CAST({text} AS {self.types[kind]})"
+
+    def short(self, text: str) -> str:
+        return self.cut(text)
 
     def is_nan(self, text: str) -> str:
         return f"({text} = 'NaN'::double precision)"

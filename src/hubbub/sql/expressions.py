@@ -12,6 +12,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
+from hubbub.sql import limits
 from hubbub.sql.schema import Column, Kind, Value
 
 
@@ -43,6 +44,13 @@ class Expr:
     args: tuple[Expr, ...] = ()
     param: Any = None
     facts: Facts = field(default=Facts(kind=Kind.OPAQUE), compare=False)
+    size: int = field(init=False, compare=False, repr=False)  # operations, each as often as it is named
+
+    def __post_init__(self) -> None:
+        size = 1 + sum(part.size for part in self.args)
+        if size > limits.PARTS:  # names that stand for expressions of names double it with each step
+            raise limits.too_large()
+        object.__setattr__(self, "size", size)
 
     @property
     def kind(self) -> Kind:

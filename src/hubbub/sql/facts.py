@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
+from hubbub.sql import limits
 from hubbub.sql.expressions import Expr, Facts, place_of
 from hubbub.sql.schema import Kind, Value
 
@@ -54,7 +55,9 @@ def _common_step(parts: Sequence[Expr]) -> Fraction | None:
 
 
 def _number(parts: Sequence[Expr], interval: Interval, step: Fraction | None) -> Facts:
-    lower, upper = interval
+    lower, upper = (None if end is None or abs(end) > limits.LARGEST else end for end in interval)
+    if step is not None and max(step.numerator, step.denominator) > limits.LARGEST:
+        step = None  # no double holds it
     if step is None or step.denominator != 1:
         return Facts(kind=Kind.NUMBER, lower=lower, upper=upper, step=step)
     return Facts(kind=Kind.INTEGER, lower=lower, upper=upper, step=step, values=_grid_values(lower, upper, int(step)))
@@ -84,8 +87,7 @@ def _div(parts: Sequence[Expr], _: object) -> Facts:
     below = parts[1].facts
     if not below.bounded or (below.lower <= 0 <= below.upper):  # type: ignore[operator]
         return Facts(kind=Kind.NUMBER)
-    lower, upper = _corners(parts, lambda x, y: x / y)
-    return Facts(kind=Kind.NUMBER, lower=lower, upper=upper)
+    return _number(parts, _corners(parts, lambda x, y: x / y), None)
 
 
 def _mod(parts: Sequence[Expr], _: object) -> Facts:
@@ -145,7 +147,7 @@ def _rising(function: Callable[[float], float], *, least: Fraction | None) -> Ca
         except (OverflowError, ValueError):
             return Facts(kind=Kind.NUMBER)
         margin = Fraction(max(abs(low), abs(high), 1e-9)) / 10**9
-        return Facts(kind=Kind.NUMBER, lower=Fraction(low) - margin, upper=Fraction(high) + margin)
+        return _number(parts, (Fraction(low) - margin, Fraction(high) + margin), None)
 
     return rule
 

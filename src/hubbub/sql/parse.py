@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
+from hubbub.sql import limits
 from hubbub.sql.places import Place, Text
 from hubbub.terms import NotAllowed, Unparsable
 
-LONGEST = 100_000  # signs of one question
+_OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.INTERVAL)
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+PRIVATE\b", re.IGNORECASE)
 
 
 def parse(text: str) -> tuple[exp.Expr, Text]:
     """The tree of the one statement in the text."""
-    where = Text(text)
     _check_text(text)
+    where = Text(text)
     try:
         with _silence():
+            _check_tokens(sqlglot.tokenize(text, read="duckdb"))
             trees = sqlglot.parse(text, read="duckdb")
     except (SqlglotError, RecursionError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise _unparsable(text, error) from None
@@ -55,12 +59,41 @@ def explained(text: str) -> str | None:
 
 
 def _check_text(text: object) -> None:
-    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST or "\x00" in text:
+    if not isinstance(text, str) or not text.strip() or len(text) > limits.SIGNS or not _is_plain(text):
         raise Unparsable(
-            f"a question is a text of 1 to {LONGEST:,} signs.",
-            why="There is nothing to answer, or more than anybody could check.",
+            f"a question is a text of 1 to {limits.SIGNS:,} signs.",
+            why="There is nothing to answer, or more than anybody could check, or a sign that no text has.",
             fix="Send one SELECT statement.",
         )
+
+
+def _is_plain(text: str) -> bool:
+    """No NUL, which ends texts elsewhere, and no half of a pair (a lone surrogate), which is no character."""
+    return not any(sign == "\x00" or "\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _check_tokens(tokens: Sequence[Token]) -> None:
+    """The parser calls itself for brackets and prefixes, and tries JOINs without ON in two ways each."""
+    brackets = cases = deepest = run = longest = 0
+    for token in tokens:
+        kind = token.token_type
+        brackets = max(0, brackets + (kind in _OPEN) - (kind in _CLOSE))
+        cases = max(0, cases + (kind is TokenType.CASE) - (kind is TokenType.END))
+        run = run + 1 if kind in _PREFIXES else 0
+        deepest, longest = max(deepest, brackets + cases), max(longest, run)
+    joins = sum(token.token_type is TokenType.JOIN for token in tokens)
+    for number, most, words in (
+        (len(tokens), limits.TOKENS, "words and signs"),
+        (deepest, limits.NESTING, "levels of brackets and CASE"),
+        (longest, limits.PREFIXES, "prefixes in a row"),
+        (joins, limits.JOINS, "joins"),
+    ):
+        if number > most:
+            raise limits.over(
+                f"the question has more than {most:,} {words}.",
+                "It is more than anybody could check, and reading it could take very long.",
+                "Split it, or write it more simply.",
+            )
 
 
 def _unparsable(text: str, error: Exception) -> Unparsable:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from hubbub.sql import limits
 from hubbub.sql.bound import bound, number_of, with_people
 from hubbub.sql.expressions import Expr
 from hubbub.sql.people import conjuncts
@@ -13,6 +14,7 @@ from hubbub.sql.plans import Counted, How, Key, Measured, Output, Plan, Shape, c
 from hubbub.sql.queries import Ordering, Question, person
 from hubbub.sql.readings import Readings
 from hubbub.sql.schema import Dataset
+from hubbub.sql.work import check_row
 from hubbub.terms import NoKeys, NotAllowed, OutOfRange, TooLarge, UnknownName
 
 MOST_ROWS = 1_000_000  # rows of one answer
@@ -44,6 +46,9 @@ def plan(
     if many is None:
         measures = with_people(measures)
     _check_answer(question, outputs, order, many, gaussian, planner, measures)
+    used = [part for measure in measures for part in (measure.value, measure.condition)]
+    used += [part for curve in planner.curves for part in (curve.value, curve.condition)]
+    texts = check_row(question.source, [question.where, *(key.value for key in keys), *used])
     bounded = bound(
         dataset,
         keys,
@@ -79,7 +84,7 @@ def plan(
         limit=question.limit,
         offset=question.offset,
         levels=question.levels,
-        notes=_notes(keys),
+        notes=_notes(keys, texts),
         clamped=tuple(dict.fromkeys(planner.clamped)),
     )
 
@@ -89,14 +94,21 @@ def _key(name: str, value: Expr, where: Expr | None) -> Key:
     domain = value.facts.values
     for part in conjuncts(where):
         if domain is not None and part.op in ("eq", "in") and part.args[0] == value:
-            wanted = [option.param for option in part.args[1:] if option.op == "literal"]
-            if len(wanted) == len(part.args) - 1:
+            wanted = {option.param for option in part.args[1:] if option.op == "literal"}
+            if all(option.op == "literal" for option in part.args[1:]):
                 domain = tuple(each for each in domain if each in wanted)
     return Key(name, value, domain)
 
 
 def _check_keys(keys: tuple[Key, ...], unknown_keys: bool) -> int | None:
     many = number_of(keys)
+    if many == 0:
+        names = ", ".join(key.name for key in keys if key.domain == ())
+        raise NotAllowed(
+            f"the answer has no rows, whatever the data are: WHERE leaves none of the public values of {names}.",
+            why="Every row of the answer is a public key, and rows with other values are left out.",
+            fix=f"Compare {names} with declared values, which describe() lists.",
+        )
     if many is not None and many > MOST_ROWS:
         raise TooLarge(
             f"the answer would have {many:,} rows, and {MOST_ROWS:,} are the most.",
@@ -166,11 +178,13 @@ def _check_answer(
         )
 
 
-def _notes(keys: tuple[Key, ...]) -> tuple[str, ...]:
+def _notes(keys: tuple[Key, ...], texts: bool) -> tuple[str, ...]:
     public = [key.name for key in keys if key.domain is not None]
     notes = [f"Rows with no {' or '.join(public)}, or one outside the public values, are left out."] if public else []
     if len(public) < len(keys):
         notes.append("Groups of few people usually do not appear, and some others may be missing by chance.")
+    if texts:
+        notes.append(f"Of a text the first {limits.TEXT:,} characters are looked at.")
     return tuple(notes)
 
 

@@ -247,7 +247,8 @@ def _grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int)
     if low == high and step is None:
         step = Fraction(1)
     if step is None or (high - low) / step > most or max(abs(low), abs(high)) / step > _MOST_STEPS:
-        step = Fraction(10) ** math.floor(math.log10(float((high - low) / wanted)))
-        while (high - low) / step > most:
+        span = high - low or max(abs(low), abs(high))
+        step = Fraction(10) ** math.floor(math.log10(float(span / wanted)))
+        while (high - low) / step > most or max(abs(low), abs(high)) / step > _MOST_STEPS:
             step *= 10
     return step, math.floor(low / step), math.ceil(high / step)

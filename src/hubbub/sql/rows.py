@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from hubbub.sql import limits
 from hubbub.sql.dialects import Dialect
 from hubbub.sql.expressions import Expr
 from hubbub.sql.queries import Inside, Item, Rows, Scan, Windowed, person
 from hubbub.sql.schema import Dataset, Kind, Table
+from hubbub.sql.work import is_cut
 
 PERSON = "_hb_u"
 RANK, NUMBER = "_hb_rank", "_hb_rows"  # what `prepare` stores with each row
@@ -36,7 +38,13 @@ class RowsPrinter:
             return self._window(value, parts, ties)
         if value.op in ("aggregate", "aggregate_if"):
             return self._aggregate(value, parts)
-        return self.dialect.operation(value, parts)
+        return self._short(value, self.dialect.operation(value, parts))
+
+    def _short(self, value: Expr, text: str) -> str:
+        """What a function makes, cut where it may be long. Templates name parts twice, and that must not double on."""
+        if len(text) > limits.STATEMENT:
+            raise limits.too_large()
+        return self.dialect.cut(text) if is_cut(value) else text
 
     def typed(self, value: Expr, ties: tuple[str, ...] = ()) -> str:
         """The expression in the engine's type of its kind: arithmetic is in doubles, and integers leave as such."""
@@ -179,11 +187,10 @@ class RowsPrinter:
         return f"CAST({text} AS {self.dialect.types[Kind.TEXT]})"
 
     def _stored(self, text: str, kind: Kind) -> str:
-        return (
-            f"CAST({text} AS {self.dialect.types[Kind.TEXT]})"
-            if kind is Kind.OPAQUE
-            else self.dialect.stored(text, kind)
-        )
+        if kind is Kind.OPAQUE:
+            return self.dialect.short(f"CAST({text} AS {self.dialect.types[Kind.TEXT]})")
+        stored = self.dialect.stored(text, kind)
+        return self.dialect.short(stored) if kind is Kind.TEXT else stored
 
     def _owner(self, table: Table, source: str) -> tuple[str, str]:
         """The person of a row, and the source with what is needed to find out.

@@ -9,12 +9,14 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from hubbub.sql import limits
 from hubbub.sql.expressions import Expr, kind_of, literal
 from hubbub.sql.facts import build, shifted
 from hubbub.sql.functions import FUNCTIONS, SAME_PART, TIME_PARTS, TIME_UNITS, TRUNCATIONS, Function
 from hubbub.sql.places import Text
 from hubbub.sql.schema import Kind, Value
-from hubbub.terms import NotAllowed, QueryError, WrongType
+from hubbub.sql.work import check_made
+from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
 Special = Callable[[exp.Expr], Expr | None]
 _CASTS = {
@@ -26,8 +28,10 @@ _CASTS = {
     **dict.fromkeys(("TIMESTAMP", "DATETIME", "TIMESTAMP_S", "TIMESTAMPNTZ"), Kind.TIMESTAMP),
 }
 _WORDS = {"n": "a number", "t": "a text", "d": "a date or timestamp", "b": "a condition"}
+_WORK = "How much work one row can cause is bounded beforehand."
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _DAYS = {"DAY": 1, "WEEK": 7}
+_DIGITS = 30  # of a number before or after the point
 
 
 class Scalars:
@@ -91,7 +95,9 @@ class Scalars:
         if op == "substring":
             return build(op, args, tuple(params) if len(params) == 2 else (params[0], None))
         param = tuple(params) if len(params) > 1 else params[0] if params else None
-        return build(op, args, part or param)
+        value = build(op, args, part or param)
+        check_made(value)
+        return value
 
     def _of_kind(self, node: exp.Expr, kind: str) -> Expr:
         value = self.build(node)
@@ -137,8 +143,10 @@ class Scalars:
             )
         if kind == "N" and not (isinstance(value.param, int) and abs(value.param) <= 10_000):
             raise self._refused(WrongType, node, "a whole number up to 10,000 is needed here.")
-        if kind == "T" and not isinstance(value.param, str):
-            raise self._refused(WrongType, node, "a text in quotes is needed here.")
+        if kind == "T":
+            if not isinstance(value.param, str):
+                raise self._refused(WrongType, node, "a text in quotes is needed here.")
+            return self._short(node, value.param, limits.PATTERN)
         return value.param  # type: ignore[no-any-return]
 
     def _time_unit(self, node: exp.Expr, op: str) -> str:
@@ -212,14 +220,18 @@ class Scalars:
 
     def _literal(self, node: exp.Literal) -> Expr:
         if node.is_string:
-            return literal(str(node.this))
-        try:
-            number = Fraction(Decimal(str(node.this)))
-        except (InvalidOperation, ValueError, OverflowError):
-            raise self._refused(WrongType, node, "this number cannot be read.") from None
-        if abs(number) > 10**30 or (number and abs(number) < Fraction(1, 10**30)):
-            raise self._refused(WrongType, node, "numbers lie between 10^-30 and 10^30 here.")
+            return literal(self._short(node, str(node.this), limits.LITERAL))
+        number = number_of(str(node.this))
+        if number is None:
+            raise self._refused(
+                WrongType, node, f"a number has at most {limits.DIGITS} digits and lies between 10^-30 and 10^30 here."
+            )
         return literal(int(number) if number.denominator == 1 else number)  # type: ignore[arg-type]
+
+    def _short(self, node: exp.Expr, text: str, most: int) -> str:
+        if len(text) > most:
+            raise self._refused(OverLimit, node, f"a text here has at most {most:,} characters.", _WORK, "Shorten it.")
+        return text
 
     def _boolean(self, node: exp.Boolean) -> Expr:
         return literal(bool(node.this))
@@ -238,6 +250,9 @@ class Scalars:
         raise self._refused(NotAllowed, node, "IS is followed by NULL, TRUE or FALSE.")
 
     def _in(self, node: exp.In) -> Expr:
+        if len(node.expressions) > limits.LISTED:
+            what = f"IN has at most {limits.LISTED:,} values."
+            raise self._refused(OverLimit, node, what, _WORK, "Ask for a range, or split the list.")
         options = [self.build(part) for part in node.expressions]
         if not options or any(option.op != "literal" for option in options):
             raise self._refused(
@@ -305,6 +320,22 @@ _HANDLERS: dict[type, Callable[[Scalars, exp.Expr], Expr]] = {
     exp.Cast: Scalars._cast,  # type: ignore[dict-item]
     exp.TryCast: Scalars._cast,  # type: ignore[dict-item]
 }
+
+
+def number_of(text: str) -> Fraction | None:
+    """The number that a literal shows, if it has few digits and is neither huge nor tiny."""
+    if len(text) > limits.DIGITS or not text.isascii():
+        return None
+    try:
+        decimal = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not decimal.is_finite() or not decimal:
+        return Fraction(0) if decimal.is_finite() else None
+    if abs(decimal.adjusted()) > _DIGITS:  # 1e99999999 is not worked out
+        return None
+    number = Fraction(decimal)
+    return number if Fraction(1, limits.LARGEST) <= abs(number) <= limits.LARGEST else None
 
 
 def _listed(part: object) -> list[exp.Expr]:

@@ -46,7 +46,8 @@
     │   ├── Unbounded         P805  a bound is missing, so one person could move the answer without limit
     │   ├── NoKeys            P806  groups whose names are not public, where they cannot be chosen privately
     │   ├── MixesPeople       P807  rows of several people would meet before noise is added
-    │   └── CannotPromise     P808  an accuracy that cannot be promised from public facts
+    │   ├── CannotPromise     P808  an accuracy that cannot be promised from public facts
+    │   └── OverLimit         P809  work that no public number bounds, or more of it than one question may cause
     ├── NotAuditable          P901  a mechanism that gives nothing an audit could count
     ├── Unsuitable            P911  data or answers on which an attack says nothing
     └── CollectionError
@@ -347,6 +348,12 @@ class CannotPromise(QueryError):
     """The accuracy asked for cannot be promised from public facts."""
 
     code = "P808"
+
+
+class OverLimit(QueryError):
+    """The work that the question could cause for one person's rows is beyond a public limit, or has none."""
+
+    code = "P809"
 
 
 class NotAuditable(HubbubError):

@@ -57,8 +57,8 @@ SELECT COUNT(*) FROM visits; /* x */ DROP TABLE visits
 -- name: blanks
 
 -- expected:
--- Unparsable [P801]: a question is a text of 1 to 100,000 signs.
---   There is nothing to answer, or more than anybody could check.
+-- Unparsable [P801]: a question is a text of 1 to 20,000 signs.
+--   There is nothing to answer, or more than anybody could check, or a sign that no text has.
 --   Send one SELECT statement.
 --   docs: errors/P801
 

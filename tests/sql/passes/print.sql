@@ -5,7 +5,7 @@ SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY war
 -- duckdb:
 -- SELECT *
 --   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(500000.0 AS DOUBLE) THEN CAST((t0."cost" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN 500000 END AS c0
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."urgent" AS BOOLEAN) AS "urgent", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
+--   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."urgent" AS BOOLEAN) AS "urgent", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0."urgent" AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."urgent" AS BOOLEAN) AS "urgent"
@@ -28,7 +28,7 @@ SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY war
 -- postgres:
 -- SELECT *
 --   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(500000.0 AS double precision) THEN CAST((t0."cost" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 500000 END AS c0
---   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."urgent" AS boolean) AS "urgent", CAST(s."ward" AS text) AS "ward"
+--   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."urgent" AS boolean) AS "urgent", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0."urgent" AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."urgent" AS boolean) AS "urgent"
@@ -54,7 +54,7 @@ SELECT COUNT(DISTINCT diagnosis) AS n, COUNT(*) AS m FROM visits
 -- expected:
 -- duckdb:
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS c0
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."diagnosis" AS VARCHAR) AS "diagnosis"
+--   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."diagnosis" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."diagnosis" AS VARCHAR) ELSE left(TRY_CAST(s."diagnosis" AS VARCHAR), 4096) END AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT _hb_u
 --   FROM scope
@@ -72,7 +72,7 @@ SELECT COUNT(DISTINCT diagnosis) AS n, COUNT(*) AS m FROM visits
 --   FROM kept
 -- postgres:
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS c0
---   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."diagnosis" AS text) AS "diagnosis"
+--   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."diagnosis" AS text), 4096) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT _hb_u
 --   FROM scope
@@ -96,7 +96,7 @@ SELECT COUNT(DISTINCT patient_id) AS n FROM visits WHERE diagnosis LIKE 'flu%'
 -- SELECT coalesce(sum(m0), 0) AS m0
 --   FROM (SELECT _hb_u, max(m0) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, 1 AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."diagnosis" AS VARCHAR) AS "diagnosis"
+--   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."diagnosis" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."diagnosis" AS VARCHAR) ELSE left(TRY_CAST(s."diagnosis" AS VARCHAR), 4096) END AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0."diagnosis" LIKE 'flu%') AND t0._hb_u IS NOT NULL) AS scope
 --   GROUP BY _hb_u) AS pairs
@@ -104,7 +104,7 @@ SELECT COUNT(DISTINCT patient_id) AS n FROM visits WHERE diagnosis LIKE 'flu%'
 -- SELECT coalesce(sum(m0), 0) AS m0
 --   FROM (SELECT _hb_u, max(m0) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, 1 AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."diagnosis" AS text) AS "diagnosis"
+--   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."diagnosis" AS text), 4096) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0."diagnosis" LIKE 'flu%' ESCAPE '') AND t0._hb_u IS NOT NULL) AS scope
 --   GROUP BY _hb_u) AS pairs
@@ -116,7 +116,7 @@ SELECT maker, COUNT(DISTINCT patient_id) AS n FROM drugs GROUP BY maker
 -- WITH
 --   pairs AS (SELECT _hb_u, k0, max(m0) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS k0, 1 AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."maker" AS VARCHAR) AS "maker"
+--   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."maker" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."maker" AS VARCHAR) ELSE left(TRY_CAST(s."maker" AS VARCHAR), 4096) END AS "maker"
 --   FROM "drugs" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL) AS scope
 --   GROUP BY _hb_u, k0), heavy AS MATERIALIZED (SELECT _hb_u
@@ -138,7 +138,7 @@ SELECT maker, COUNT(DISTINCT patient_id) AS n FROM drugs GROUP BY maker
 -- WITH
 --   pairs AS (SELECT _hb_u, k0, max(m0) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS k0, 1 AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."maker" AS text) AS "maker"
+--   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."maker" AS text), 4096) AS "maker"
 --   FROM "drugs" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL) AS scope
 --   GROUP BY _hb_u, k0), heavy AS MATERIALIZED (SELECT _hb_u
@@ -162,7 +162,7 @@ SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 -- expected:
 -- duckdb:
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS k0, CASE WHEN (t0."price" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(10000.0 AS DOUBLE) THEN CAST((t0."price" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."price" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."price" * CAST(100.0 AS DOUBLE))) THEN 10000 END AS c0
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."drug" AS VARCHAR) AS "drug", TRY_CAST(s."price" AS DOUBLE) AS "price"
+--   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."drug" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."drug" AS VARCHAR) ELSE left(TRY_CAST(s."drug" AS VARCHAR), 4096) END AS "drug", TRY_CAST(s."price" AS DOUBLE) AS "price"
 --   FROM "drugs" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."drug" IN ('aspirin', 'insulin')), heavy AS MATERIALIZED (SELECT _hb_u
 --   FROM (SELECT _hb_u, k0, count(*) AS n
@@ -186,7 +186,7 @@ SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 --   GROUP BY k0
 -- postgres:
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS k0, CASE WHEN (t0."price" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(10000.0 AS double precision) THEN CAST((t0."price" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."price" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."price" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 10000 END AS c0
---   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."drug" AS text) AS "drug", (CASE WHEN s."price" = 'NaN' THEN NULL WHEN s."price" > 1e30 THEN 1e30 WHEN s."price" < -1e30 THEN -1e30 ELSE CAST(s."price" AS double precision) END) AS "price"
+--   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."drug" AS text), 4096) AS "drug", (CASE WHEN s."price" = 'NaN' THEN NULL WHEN s."price" > 1e30 THEN 1e30 WHEN s."price" < -1e30 THEN -1e30 ELSE CAST(s."price" AS double precision) END) AS "price"
 --   FROM "drugs" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."drug" IN ('aspirin', 'insulin')), heavy AS MATERIALIZED (SELECT _hb_u
 --   FROM (SELECT _hb_u, k0, count(*) AS n
@@ -216,7 +216,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- duckdb:
 -- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS HUGEINT) * 1, -80000), 80000) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(500000.0 AS DOUBLE) THEN CAST((t0."cost" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN 500000 END AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
+--   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
 --   GROUP BY _hb_u, k0),
@@ -228,7 +228,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- postgres:
 -- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric) * 1, -80000), 80000) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(500000.0 AS double precision) THEN CAST((t0."cost" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 500000 END AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."ward" AS text) AS "ward"
+--   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
 --   GROUP BY _hb_u, k0),
@@ -245,7 +245,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- duckdb:
 -- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS HUGEINT) * 1, -80000), 80000) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(500000.0 AS DOUBLE) THEN CAST((t0."cost" * CAST(100.0 AS DOUBLE)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN 500000 END AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
+--   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
 --   GROUP BY _hb_u, k0),
@@ -257,7 +257,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- postgres:
 -- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric) * 1, -80000), 80000) AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN (t0."cost" * CAST(100.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(500000.0 AS double precision) THEN CAST((t0."cost" * CAST(100.0 AS double precision)) AS BIGINT) WHEN (t0."cost" * CAST(100.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN 500000 END AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."ward" AS text) AS "ward"
+--   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
 --   GROUP BY _hb_u, k0),
@@ -275,7 +275,7 @@ SELECT ward, COUNT(*) AS n, AVG(score) AS mean FROM answers GROUP BY ward
 -- SELECT *
 --   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - 50 * count(c0)) AS m1, count(c0) AS m2
 --   FROM (SELECT t0."ward" AS k0, CASE WHEN (t0."score" * CAST(10.0 AS DOUBLE)) BETWEEN CAST(0.0 AS DOUBLE) AND CAST(100.0 AS DOUBLE) THEN CAST((t0."score" * CAST(10.0 AS DOUBLE)) AS BIGINT) WHEN (t0."score" * CAST(10.0 AS DOUBLE)) < CAST(0.0 AS DOUBLE) THEN 0 WHEN NOT isnan((t0."score" * CAST(10.0 AS DOUBLE))) THEN 100 END AS c0
---   FROM (SELECT TRY_CAST(s."score" AS DOUBLE) AS "score", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
+--   FROM (SELECT TRY_CAST(s."score" AS DOUBLE) AS "score", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "answers" AS s) AS t0) AS scope
 --   GROUP BY k0) AS told
 --   WHERE k0 IN ('north', 'south', 'east')
@@ -283,7 +283,7 @@ SELECT ward, COUNT(*) AS n, AVG(score) AS mean FROM answers GROUP BY ward
 -- SELECT *
 --   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - 50 * count(c0)) AS m1, count(c0) AS m2
 --   FROM (SELECT t0."ward" AS k0, CASE WHEN (t0."score" * CAST(10.0 AS double precision)) BETWEEN CAST(0.0 AS double precision) AND CAST(100.0 AS double precision) THEN CAST((t0."score" * CAST(10.0 AS double precision)) AS BIGINT) WHEN (t0."score" * CAST(10.0 AS double precision)) < CAST(0.0 AS double precision) THEN 0 WHEN NOT ((t0."score" * CAST(10.0 AS double precision)) = 'NaN'::double precision) THEN 100 END AS c0
---   FROM (SELECT (CASE WHEN s."score" = 'NaN' THEN NULL WHEN s."score" > 1e30 THEN 1e30 WHEN s."score" < -1e30 THEN -1e30 ELSE CAST(s."score" AS double precision) END) AS "score", CAST(s."ward" AS text) AS "ward"
+--   FROM (SELECT (CASE WHEN s."score" = 'NaN' THEN NULL WHEN s."score" > 1e30 THEN 1e30 WHEN s."score" < -1e30 THEN -1e30 ELSE CAST(s."score" AS double precision) END) AS "score", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "answers" AS s) AS t0) AS scope
 --   GROUP BY k0) AS told
 --   WHERE k0 IN ('north', 'south', 'east')
@@ -295,17 +295,17 @@ SELECT w.floor, COUNT(*) AS n FROM answers a JOIN wards w ON a.ward = w.ward GRO
 -- duckdb:
 -- SELECT k0, count(*) AS m0
 --   FROM (SELECT t1."floor" AS k0
---   FROM (SELECT TRY_CAST(s."ward" AS VARCHAR) AS "ward"
---   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (TRY_CAST(s."ward" AS VARCHAR)) TRY_CAST(s."floor" AS BIGINT) AS "floor", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
---   FROM "wards" AS s ORDER BY TRY_CAST(s."ward" AS VARCHAR), TRY_CAST(s."floor" AS BIGINT), TRY_CAST(s."ward" AS VARCHAR)) AS t1 ON ((t0."ward" = t1."ward"))
+--   FROM (SELECT CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
+--   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END) TRY_CAST(s."floor" AS BIGINT) AS "floor", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
+--   FROM "wards" AS s ORDER BY CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END, TRY_CAST(s."floor" AS BIGINT), CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END) AS t1 ON ((t0."ward" = t1."ward"))
 --   WHERE t1."floor" BETWEEN 1 AND 2) AS scope
 --   GROUP BY k0
 -- postgres:
 -- SELECT k0, count(*) AS m0
 --   FROM (SELECT t1."floor" AS k0
---   FROM (SELECT CAST(s."ward" AS text) AS "ward"
---   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (CAST(s."ward" AS text)) CAST(s."floor" AS BIGINT) AS "floor", CAST(s."ward" AS text) AS "ward"
---   FROM "wards" AS s ORDER BY CAST(s."ward" AS text), CAST(s."floor" AS BIGINT), CAST(s."ward" AS text)) AS t1 ON ((t0."ward" = t1."ward"))
+--   FROM (SELECT left(CAST(s."ward" AS text), 4096) AS "ward"
+--   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (left(CAST(s."ward" AS text), 4096)) CAST(s."floor" AS BIGINT) AS "floor", left(CAST(s."ward" AS text), 4096) AS "ward"
+--   FROM "wards" AS s ORDER BY left(CAST(s."ward" AS text), 4096), CAST(s."floor" AS BIGINT), left(CAST(s."ward" AS text), 4096)) AS t1 ON ((t0."ward" = t1."ward"))
 --   WHERE t1."floor" BETWEEN 1 AND 2) AS scope
 --   GROUP BY k0
 
@@ -363,11 +363,11 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 -- duckdb:
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."sex" AS VARCHAR) AS "sex"
+--   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex"
 --   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."sex" AS VARCHAR) AS "sex"
+--   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex"
 --   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
@@ -383,11 +383,11 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 -- postgres:
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."sex" AS text) AS "sex"
+--   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", left(CAST(s."sex" AS text), 4096) AS "sex"
 --   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."sex" AS text) AS "sex"
+--   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", left(CAST(s."sex" AS text), 4096) AS "sex"
 --   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
@@ -408,7 +408,7 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 -- SELECT k0, cell, CAST(m0 AS BIGINT) AS m0
 --   FROM (SELECT *
 --   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS DOUBLE)) / CAST(0.08 AS DOUBLE) + CAST(1e-09 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(62500.0 AS DOUBLE)) + 0.5) AS BIGINT) AS cell, 1 AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."ward" AS VARCHAR) AS "ward"
+--   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0."cost" IS NOT NULL AND NOT isnan(t0."cost") AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost"
@@ -432,7 +432,7 @@ SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 -- SELECT k0, cell, CAST(m0 AS BIGINT) AS m0
 --   FROM (SELECT *
 --   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) AS BIGINT) AS cell, 1 AS m0
---   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."ward" AS text) AS "ward"
+--   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0."cost" IS NOT NULL AND NOT (t0."cost" = 'NaN'::double precision) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost"
@@ -700,10 +700,10 @@ SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE vis
 -- expected:
 -- duckdb:
 -- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."diagnosis" AS VARCHAR) AS "diagnosis"
+--   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."diagnosis" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."diagnosis" AS VARCHAR) ELSE left(TRY_CAST(s."diagnosis" AS VARCHAR), 4096) END AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
---   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."diagnosis" AS VARCHAR) AS "diagnosis"
+--   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."diagnosis" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."diagnosis" AS VARCHAR) ELSE left(TRY_CAST(s."diagnosis" AS VARCHAR), 4096) END AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
@@ -718,10 +718,10 @@ SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE vis
 --   FROM parts
 -- postgres:
 -- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
---   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."diagnosis" AS text) AS "diagnosis"
+--   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."diagnosis" AS text), 4096) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
---   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."diagnosis" AS text) AS "diagnosis"
+--   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."diagnosis" AS text), 4096) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
 --   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
