@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pandas
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 import pytest
 
@@ -123,7 +124,7 @@ def asked(source: Path, text: str, cap: int, folder: Path) -> object:
 def test_the_metadata_tells_for_whom_the_copy_was_made(tmp_path: Path) -> None:
     copied(people(), tmp_path)
     notes = pyarrow.parquet.read_metadata(tmp_path / "copy.parquet").metadata
-    assert (notes[b"hubbub.prepared"], notes[b"hubbub.unit"]) == (b"1", b"who")
+    assert (notes[b"hubbub.prepared"], notes[b"hubbub.unit"], notes[b"hubbub.person"]) == (b"2", b"who", b"BIGINT")
     assert check_prepared(tmp_path / "copy.parquet", "visits.WHO")
     with pytest.raises(SourceUnavailable, match="prepared for the unit 'who'"):
         check_prepared(tmp_path / "copy.parquet", "ward")
@@ -151,17 +152,141 @@ def test_a_copy_serves_the_unit_it_was_made_for_and_no_other(tmp_path: Path) -> 
             usable(link, kind)
 
 
-def test_people_whom_a_query_takes_for_one_are_ranked_together(tmp_path: Path) -> None:
-    """A decimal becomes a double in a query, and what is too large for 64 bits becomes nobody there."""
-    cents = [Decimal("0.10000000000000000001"), Decimal("0.10000000000000000002")]
-    close = pyarrow.table({"who": pyarrow.array(cents * 2, pyarrow.decimal128(30, 20))})
-    assert sorted(row["_hb_rank"] for row in copied(close, tmp_path)) == [1, 2, 3, 4]
-    large = pyarrow.table({"who": pyarrow.array([2**64 - 1, 2**64 - 1, 2**64 - 2], pyarrow.uint64())})
-    assert sorted((row["who"], row["_hb_rank"]) for row in copied(large, tmp_path, "large")) == [
-        (2**64 - 2, 1),
-        (2**64 - 1, 1),
-        (2**64 - 1, 2),
-    ]
+LARGE = 2**53
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pyarrow.array([Decimal(LARGE + i % 3) for i in range(18)], pyarrow.decimal128(38, 0)),
+        pyarrow.array([Decimal(f"0.{i % 3 + 1:020}") for i in range(18)], pyarrow.decimal128(30, 20)),
+        pyarrow.array([2**64 - 1 - i % 3 for i in range(18)], pyarrow.uint64()),
+        pyarrow.array([LARGE + i % 3 for i in range(18)], pyarrow.int64()),
+        pyarrow.array([[-0.0, 0.0, 1.5, 1e300][i % 4] for i in range(18)], pyarrow.float64()),
+        pyarrow.array([["a", "A", "", "a "][i % 4] for i in range(18)], pyarrow.string()),
+        pyarrow.array([[b"a", b"\xff", b""][i % 3] for i in range(18)], pyarrow.binary()),
+        pyarrow.array([["a", "A", None][i % 3] for i in range(18)], pyarrow.string()).dictionary_encode(),
+        pyarrow.array([i % 3 for i in range(18)], pyarrow.timestamp("us")),
+    ],
+    ids=lambda ids: str(ids.type),
+)
+@pytest.mark.usefixtures("silence")
+def test_every_person_of_a_query_has_each_rank_once(ids: pyarrow.Array, tmp_path: Path) -> None:
+    """What the copy says is what the table says, whatever the type of its ids, and so it is with one person less."""
+    told = []
+    for name, kept in (("all", ids), ("less", ids.filter(pyarrow.compute.not_equal(ids, ids[1])))):
+        table = pyarrow.table({"who": kept, "n": list(range(len(kept)))})
+        pyarrow.parquet.write_table(table, tmp_path / f"{name}.parquet")
+        prepare(table, unit="who", out=tmp_path / f"{name}_copy.parquet")
+        told.append([plain_count(tmp_path / f"{name}{copy}.parquet", tmp_path) for copy in ("", "_copy")])
+    assert all(plain == copy for plain, copy in told)
+    assert told[0][0] - told[1][0] == 2
+
+
+def plain_count(source: Path, folder: Path) -> Any:
+    ledger = folder / f"{source.stem}.db"
+    with connect(source, unit="who", max_rows_per_unit=2, budget=Budget(9, 1e-6), ledger=ledger) as db:
+        assert db.dataset.tables[0].prepared == source.stem.endswith("copy")
+        return db.sql(f"SELECT COUNT(*) FROM {source.stem}", epsilon=1).value
+
+
+def test_ids_of_128_bits_keep_their_digits(tmp_path: Path) -> None:
+    """A Parquet file would keep them as doubles, and people who were ranked apart would be one."""
+    file = str(tmp_path / "v.duckdb")
+    with duckdb.connect(file) as database:
+        database.execute("CREATE TABLE v AS SELECT (1::HUGEINT << 100) + i % 3 AS who, i AS n FROM range(9) t(i)")
+    rows = pyarrow.parquet.read_table(
+        prepare(InDatabase(file, "v"), unit="who", out=tmp_path / "c.parquet")
+    ).to_pylist()
+    assert len({row["who"] for row in rows}) == 3
+    assert Counter(row["_hb_rank"] for row in rows) == {1: 3, 2: 3, 3: 3}
+    assert check_prepared(tmp_path / "c.parquet", "who", "HUGEINT")
+
+
+@pytest.mark.parametrize("native", ["INTERVAL", "INTEGER[]", "VARCHAR COLLATE NOCASE"])
+def test_ids_that_a_copy_would_keep_otherwise_than_they_are_compared_are_refused(native: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "v.duckdb")
+    with duckdb.connect(file) as database:
+        database.execute(f"CREATE TABLE v (who {native}, n INTEGER)")
+    with pytest.raises(SourceUnavailable, match="cannot be told apart by 'who'"):
+        prepare(InDatabase(file, "v"), unit="who", out=tmp_path / "c.parquet")
+    assert [each.name for each in tmp_path.iterdir()] == ["v.duckdb"]
+
+
+def test_a_copy_made_in_one_form_is_not_read_in_another(tmp_path: Path) -> None:
+    """Two whole numbers that are ranked apart are one person beside a table with doubles."""
+    copied(people(), tmp_path)
+    assert check_prepared(tmp_path / "copy.parquet", "who", "BIGINT")
+    with pytest.raises(SourceUnavailable, match="compared as BIGINT, and here they are compared as DOUBLE"):
+        check_prepared(tmp_path / "copy.parquet", "who", "DOUBLE")
+
+
+def test_text_that_becomes_whole_numbers_is_not_rounded_to_another_person(tmp_path: Path) -> None:
+    pandas.DataFrame({"who": ["1.5", "2", "2.0", "x"]}).to_csv(tmp_path / "v.csv", index=False)
+    place = prepare(tmp_path / "v.csv", unit="who", types={"who": "integer"}, out=tmp_path / "c.parquet")
+    rows = pyarrow.parquet.read_table(place).to_pylist()
+    assert sorted((row["who"] or 0, row["_hb_rank"] or 0) for row in rows) == [(0, 0), (0, 0), (2, 1), (2, 2)]
+
+
+def changed(source: Path, change: str) -> None:
+    """The copy after what an owner may do to it, with its notes kept."""
+    table = pyarrow.parquet.read_table(source)
+    if change == "two copies as one":
+        table = pyarrow.concat_tables([table, table])
+    elif change == "rows deleted":
+        table = table.filter(pyarrow.compute.greater(table["_hb_rank"], 1))
+    elif change == "as many rows deleted as added":
+        table = pyarrow.concat_tables([table[5:], table[-5:]])
+    elif change == "a value changed":
+        table = table.set_column(0, "who", pyarrow.compute.fill_null(table["who"], 1))
+    elif change == "other rows in other order":
+        table = table.take(np.random.default_rng(1).permutation(table.num_rows))
+    elif change == "through pandas":
+        table = pyarrow.Table.from_pandas(table.to_pandas()).replace_schema_metadata(table.schema.metadata)
+    elif change == "a column renamed":
+        table = table.rename_columns(["who", "WARD", *table.column_names[2:]]).replace_schema_metadata(
+            table.schema.metadata
+        )
+    if change == "copied by the engine":
+        notes = pyarrow.parquet.read_metadata(source).metadata
+        told = ", ".join(f"'{k.decode()}': '{v.decode()}'" for k, v in notes.items() if k.startswith(b"hubbub"))
+        with duckdb.connect() as database:
+            database.execute(f"CREATE TABLE t AS SELECT * FROM read_parquet('{source}')")
+            database.execute(f"COPY (FROM t UNION ALL FROM t) TO '{source}' (FORMAT parquet, KV_METADATA {{{told}}})")
+    elif change == "rows appended as a group":
+        with pyarrow.parquet.ParquetWriter(source, table.schema) as writer:
+            writer.write_table(table)
+            writer.write_table(table)
+    else:
+        pyarrow.parquet.write_table(table, source)
+
+
+CHANGES = [
+    *("two copies as one", "rows deleted", "as many rows deleted as added", "a value changed", "through pandas"),
+    *("other rows in other order", "a column renamed", "copied by the engine", "rows appended as a group", "nothing"),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_is_no_longer_what_was_prepared_is_refused(change: str, tmp_path: Path) -> None:
+    copied(people(), tmp_path)
+    source = tmp_path / "copy.parquet"
+    assert check_prepared(source, "who")
+    changed(source, change)
+    assert b"hubbub.prepared" in pyarrow.parquet.read_metadata(source).metadata
+    with pytest.raises(SourceUnavailable, match="changed since it was made"):
+        check_prepared(source, "who")
+    with pytest.raises(SourceUnavailable, match="changed since it was made"):
+        connect(source, unit="who", max_rows_per_unit=3, budget=Budget(9, 1e-6), ledger=tmp_path / "ledger.db")
+
+
+def test_a_copy_of_an_earlier_version_is_made_again(tmp_path: Path) -> None:
+    table = pyarrow.table({"who": [1, 1], "_hb_rank": [1, 1], "_hb_rows": [1, 1]})
+    notes = {"hubbub.prepared": "1", "hubbub.unit": "who"}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(notes), tmp_path / "copy.parquet")
+    with pytest.raises(SourceUnavailable, match="of an earlier version"):
+        check_prepared(tmp_path / "copy.parquet", "who")
+    assert prepare(people(), unit="who", out=tmp_path / "copy.parquet").exists()  # and is written over
 
 
 def test_columns_of_the_same_names_do_not_make_a_table_a_prepared_one(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ class DuckDB:
 
         self._connection = duckdb.connect(":memory:")
         self._columns: dict[str, list[tuple[str, str]]] = {}
+        self._natives: dict[str, dict[str, str]] = {}
         self._frames: dict[str, Any] = {}
         self._files: list[str] = []
         self._databases: dict[str, str] = {}
@@ -97,6 +98,10 @@ class DuckDB:
     def columns(self, table: str) -> list[tuple[str, str]]:
         """(name, kind) of each column: read from the schema when the source was opened, never from rows."""
         return self._columns[table]
+
+    def natives(self, table: str) -> dict[str, str]:
+        """The engine's own type of each column, with its collation, as in ``VARCHAR COLLATE NOCASE``."""
+        return self._natives[table]
 
     def rows(self, sql: str, *, seconds: float = DEFAULT_SECONDS) -> list[tuple[Any, ...]]:
         """The result of one statement, with integers of any size."""
@@ -153,7 +158,8 @@ class DuckDB:
         quoted = _quoted(name)
         raw = self._connection.execute(f"DESCRIBE {body}").fetchall()
         natives = {str(row[0]): str(row[1]) for row in raw}
-        natives |= self._collations(body, [each for each, native in natives.items() if native == "VARCHAR"])
+        collated = self._collations(body, [each for each, native in natives.items() if native == "VARCHAR"])
+        natives |= collated
         forms = {each: read(_quoted(each), native) for each, native in natives.items()}
         shown = ", ".join(f"{form} AS {_quoted(each)}" for each, form in forms.items() if form is not None)
         if not shown:
@@ -161,6 +167,7 @@ class DuckDB:
         self._connection.execute(f"CREATE VIEW {quoted} AS SELECT {shown} FROM ({body})")
         described = self._connection.execute(f"DESCRIBE {quoted}").fetchall()
         self._columns[name] = [(str(row[0]), kind_of(str(row[1]))) for row in described]
+        self._natives[name] = {str(row[0]): collated.get(str(row[0]), str(row[1])) for row in described}
 
     def _collations(self, body: str, texts: list[str]) -> dict[str, str]:
         """The types of text columns that have a collation: only the definition of a table tells it."""

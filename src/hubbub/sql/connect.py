@@ -17,6 +17,7 @@ from hubbub.ledger import Ledger
 from hubbub.sql import descriptor
 from hubbub.sql.connection import SECONDS, Connection
 from hubbub.sql.expressions import kind_of, place_of
+from hubbub.sql.identity import check_ids
 from hubbub.sql.prepare import is_prepared
 from hubbub.sql.schema import Column, Dataset, Kind, Link, Table, Value
 from hubbub.terms import (
@@ -156,18 +157,28 @@ def _source(table: descriptor.DeclaredTable, folder: Path) -> object:
 
 
 def _marked(dataset: Dataset, engine: DuckDB, sources: Mapping[str, object]) -> Dataset:
-    tables = tuple(_told_by_source(table, dataset, engine, sources[table.name]) for table in dataset.tables)
-    return replace(dataset, tables=tables)
+    """The dataset with what the sources themselves tell; ids that would never meet are refused."""
+    dataset = replace(dataset, tables=tuple(_told_by_source(table, engine) for table in dataset.tables))
+    check_ids(dataset)
+    tables = (
+        replace(table, prepared=is_prepared(sources[table.name], table, dataset, engine.columns(table.name)))
+        for table in dataset.tables
+    )
+    return replace(dataset, tables=tuple(tables))
 
 
-def _told_by_source(table: Table, dataset: Dataset, engine: DuckDB, source: object) -> Table:
-    """The table with what the source itself tells: ranks that `prepare` stored, and columns that come as text."""
-    native = dict(engine.columns(table.name))
+def _told_by_source(table: Table, engine: DuckDB) -> Table:
+    """The table with the types of its source, and which columns come as text."""
+    kinds, natives = dict(engine.columns(table.name)), engine.natives(table.name)
     columns = tuple(
-        replace(column, from_text=native.get(column.name) == "text" and column.kind is not Kind.TEXT)
+        replace(
+            column,
+            from_text=kinds.get(column.name) == "text" and column.kind is not Kind.TEXT,
+            native=natives.get(column.name, ""),
+        )
         for column in table.columns
     )
-    return replace(table, columns=columns, prepared=is_prepared(source, table, dataset, engine.columns(table.name)))
+    return replace(table, columns=columns)
 
 
 def _visible(engine: DuckDB, name: str) -> list[tuple[str, Kind]]:

@@ -2,7 +2,7 @@
 
 The copy is a Parquet file with two columns more: ``_hb_rank``, the place of a row among its person's, and ``_hb_rows``,
 how many rows that person has. Ranks go by a keyed hash of the row's own content and then by the content itself, under a
-key that is drawn for the copy and forgotten.
+key that is drawn for the copy and forgotten. A seal (``_seal.py``) tells a copy from a file made of copies.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hubbub.engines import DuckDB, EngineFailed, InDatabase
 from hubbub.engines.duckdb import tables_in
 from hubbub.engines.sources import DATABASE, PARQUET, files_of
+from hubbub.sql._seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.sql.dialects import DIALECTS
-from hubbub.sql.rows import NUMBER, RANK
+from hubbub.sql.identity import form_of, id_from, is_direct, person_form
+from hubbub.sql.rows import NUMBER, PERSON, RANK
 from hubbub.sql.schema import Dataset, Kind, Table
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName
 
 SECONDS = 3600.0
-FORMAT = "1"
-_FORMAT, _UNIT = "hubbub.prepared", "hubbub.unit"
 _TABLE = "source"
 _DUCKDB = DIALECTS["duckdb"]
-_AS_THEY_ARE = ("BIGINT", "INTEGER", "SMALLINT", "VARCHAR", "UUID", "DOUBLE", "DATE", "BOOLEAN", "TIMESTAMP")
+_LOST_IN_PARQUET = {"HUGEINT": "DECIMAL(38,0)", "UHUGEINT": "DECIMAL(38,0)"}  # it would keep doubles
 
 
 class _Writer(DuckDB):
@@ -41,10 +42,6 @@ class _Writer(DuckDB):
     def _lock(self, memory: str, threads: int | None, spill: str | Path) -> None:
         self._files.append(self._out)
         super()._lock(memory, threads, spill)
-
-    def native(self, column: str) -> str:
-        """The engine's own type of a column, from the schema."""
-        return str(next(row[1] for row in self.rows(f"DESCRIBE {_TABLE}") if row[0] == column))
 
 
 def prepare(
@@ -74,11 +71,12 @@ def prepare(
     with _workplace(place) as file:
         engine = _Writer(table, file, memory=memory)
         try:
-            columns = _typed(engine.columns(_TABLE), types or {})
+            columns = _typed(engine.columns(_TABLE), engine.natives(_TABLE), types or {})
             whom = _unit(unit, columns)
-            person = _person(_DUCKDB.quoted(whom), columns[whom][1], engine.native(whom))
-            key = _key or secrets.token_hex(16)
-            engine.rows(_copy(columns, whom, person, file, key), seconds=seconds)
+            columns[whom] = _id_column(columns[whom], whom, engine.natives(_TABLE)[whom])
+            form = _form(whom, columns[whom])
+            notes = notes_for(whom, form)
+            engine.rows(_copy(columns, whom, form, file, _key or secrets.token_hex(16), notes), seconds=seconds)
         except EngineFailed:
             raise SourceUnavailable(
                 "the copy could not be made in the time and memory allowed.",
@@ -87,31 +85,47 @@ def prepare(
             ) from None
         finally:
             engine.close()
+        _check_kept(file, whom, form)
+        seal(file, word_of(notes))
         _publish(file, place, table)
     return place
 
 
-def check_prepared(source: object, unit: str) -> bool:
+def check_prepared(source: object, unit: str, form: str = "") -> bool:
     """Whether the source is a copy that ``prepare`` made for this unit: read from the file's metadata, never from rows.
 
-    A copy made for another unit is refused, and so are several copies read as one table: a rank then stands for several
-    rows of one person. Columns of the same names without the metadata do not make a table a prepared one.
+    A copy made for another unit is refused, and so are several copies read as one table and a file that other rows were
+    written to since: a rank then stands for several rows of one person. Columns of the same names without the metadata
+    do not make a table a prepared one.
     """
-    units = _units(source)
-    if not units:
+    files = _notes(source)
+    if not files:
         return False
-    if len(units) > 1:
+    if len(files) > 1:
         raise SourceUnavailable(
             "a prepared copy is one file, and here it is read together with others.",
             why="Ranks count one person's rows within one copy; two copies would let that person count twice.",
             fix="Prepare the whole table at once: prepare('visits/*.parquet', unit=..., out='visits.parquet').",
         )
-    [prepared_for] = units
-    if prepared_for is None or prepared_for.lower() != unit.rpartition(".")[2].lower():
+    [notes] = files
+    assert notes is not None
+    if notes.unit.lower() != unit.rpartition(".")[2].lower():
         raise SourceUnavailable(
-            f"the table was prepared for the unit {prepared_for!r}, and {unit!r} is protected here.",
+            f"the table was prepared for the unit {notes.unit!r}, and {unit!r} is protected here.",
             why="Its ranks count the rows of the one and say nothing of the other.",
             fix=f"Prepare it again, from the table that it was made of, with unit={unit!r}.",
+        )
+    if not notes.sealed:
+        raise SourceUnavailable(
+            "the prepared copy was changed since it was made, or is of an earlier version.",
+            why="Rows that were added, taken out or joined from other copies have ranks that count other rows.",
+            fix="Prepare it again, from the table that it was made of; change rows there and never in the copy.",
+        )
+    if form and notes.form != form:
+        raise SourceUnavailable(
+            f"the table was prepared with ids compared as {notes.form}, and here they are compared as {form}.",
+            why="Ids that are two in one of these types can be one in the other, and their ranks then count twice.",
+            fix=f"Give {unit!r} the same type in all tables, or use the table that the copy was made of.",
         )
     return True
 
@@ -122,52 +136,71 @@ def is_prepared(source: object, table: Table, dataset: Dataset, columns: Sequenc
     A copy whose ranks count other people's rows than the dataset protects is refused.
     """
     ranked = {RANK, NUMBER} <= {name for name, _ in columns}
-    if not ranked or not dataset.unit or table.link is None or not _units(source):
+    if not ranked or not dataset.unit or table.link is None or not _notes(source):
         return False
     link = table.link
-    direct = not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower()
     declared, stored = table.column(link.column), {name.lower(): kind for name, kind in columns}
-    if not direct or declared is None or stored.get(link.column.lower()) != declared.kind:
+    if not is_direct(table, dataset) or declared is None or stored.get(link.column.lower()) != declared.kind:
         raise SourceUnavailable(
             f"the copy that {table.name!r} is read from cannot be used here.",
             why=f"Its ranks count rows by the value of {link.column!r}, and people are told apart in another way: over "
             "another table, or by a column that is declared with another type.",
             fix=f"Use the table that the copy was made of, or prepare it with types={{{link.column!r}: ...}}.",
         )
-    return check_prepared(source, link.column)
+    return check_prepared(source, link.column, person_form(dataset))
 
 
 # ---------------------------------------------------------------- the statement
 
 
-def _copy(columns: Mapping[str, tuple[str, str]], unit: str, person: str, file: Path, key: str) -> str:
+def _copy(columns: Mapping[str, _Column], unit: str, form: str, file: Path, key: str, notes: Mapping[str, str]) -> str:
     """The copy as one statement; rows of nobody are kept, without a rank."""
     quoted, literal = _DUCKDB.quoted, _DUCKDB.literal
-    names = [quoted(name) for name in columns]
-    told = ", ".join(f"{text} AS {quoted(name)}" for name, (text, _) in columns.items())
-    content = [_content(quoted(name), kind) for name, (_, kind) in columns.items()]
+    names = ", ".join(quoted(name) for name in columns)
+    person = id_from(quoted(unit), columns[unit].native, form)
+    typed = ", ".join(f"{column.text} AS {quoted(name)}" for name, column in columns.items())
+    content = [_content(quoted(name), column.kind) for name, column in columns.items()]
     order = [_DUCKDB.keyed_hash(key, [parts[0] for parts in content]), *(part for parts in content for part in parts)]
     ranked = (
-        f"SELECT {', '.join(names)}, row_number() OVER (PARTITION BY {person} ORDER BY {', '.join(order)}) AS {RANK}, "
-        f"count(*) OVER (PARTITION BY {person}) AS {NUMBER} FROM typed WHERE {quoted(unit)} IS NOT NULL"
+        f"SELECT {names}, row_number() OVER (PARTITION BY {PERSON} ORDER BY {', '.join(order)}) AS {RANK}, "
+        f"count(*) OVER (PARTITION BY {PERSON}) AS {NUMBER} FROM whose WHERE {PERSON} IS NOT NULL"
     )
-    nobody = (
-        f"SELECT {', '.join(names)}, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT) FROM typed WHERE {quoted(unit)} IS NULL"
+    nobody = f"SELECT {names}, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT) FROM whose WHERE {PERSON} IS NULL"
+    parts = (
+        f"typed AS (SELECT {typed} FROM {quoted(_TABLE)}), whose AS (SELECT {names}, {person} AS {PERSON} FROM typed)"
     )
-    notes = f"{{{literal(_FORMAT)}: {literal(FORMAT)}, {literal(_UNIT)}: {literal(unit)}}}"
+    told = ", ".join(f"{literal(name)}: {literal(note)}" for name, note in notes.items())
     return (
-        f"COPY (WITH typed AS (SELECT {told} FROM {quoted(_TABLE)}) {ranked} UNION ALL {nobody}) "
-        f"TO {literal(str(file))} (FORMAT parquet, KV_METADATA {notes}, USE_TMP_FILE false)"
+        f"COPY (WITH {parts} {ranked} UNION ALL {nobody}) "
+        f"TO {literal(str(file))} (FORMAT parquet, KV_METADATA {{{told}}}, USE_TMP_FILE false)"
     )
 
 
-def _person(name: str, kind: str, native: str) -> str:
-    """Whose row it is, as a query sees it: by the type of its kind; by itself where that type cannot hold it."""
-    text = f"CAST({name} AS VARCHAR)"
-    if kind == "opaque" or native in _AS_THEY_ARE:
-        return text if kind == "opaque" else name
-    stored = _DUCKDB.stored(name, Kind(kind))
-    return f"{stored}, CASE WHEN {stored} IS NULL THEN {text} END"
+def _form(name: str, column: _Column) -> str:
+    """How people are told apart, which is how a query does it."""
+    form = form_of([column.native])
+    if form is None or " COLLATE " in form or (column.kind == "opaque" and form != "BLOB"):
+        raise _unkept(name, column.native)
+    return form
+
+
+def _check_kept(file: Path, name: str, form: str) -> None:
+    """Refuse ids that the file holds with fewer digits than they were ranked by."""
+    written = DuckDB({_TABLE: str(file)})
+    try:
+        native = written.natives(_TABLE)[name]
+    finally:
+        written.close()
+    if form_of([native]) != form:
+        raise _unkept(name, native)
+
+
+def _unkept(name: str, native: str) -> SourceUnavailable:
+    return SourceUnavailable(
+        f"people cannot be told apart by {name!r} in a prepared copy, as it is of type {native}.",
+        why="A Parquet file keeps values of this type in another way than they are compared here.",
+        fix="Use the table as it is, or give ids as whole numbers, as text, or as a UUID.",
+    )
 
 
 def _content(name: str, kind: str) -> list[str]:
@@ -177,8 +210,17 @@ def _content(name: str, kind: str) -> list[str]:
     return [f"CAST({name} AS VARCHAR)"] if kind == "opaque" else [name]
 
 
-def _typed(columns: list[tuple[str, str]], types: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Name -> (text, kind) of each column of the copy."""
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the copy: its text, its kind, and the engine's type of it."""
+
+    text: str
+    kind: str
+    native: str
+
+
+def _typed(columns: list[tuple[str, str]], natives: Mapping[str, str], types: Mapping[str, str]) -> dict[str, _Column]:
+    """The columns of the copy, by name."""
     known = {name.lower(): name for name, _ in columns}
     for name in types:
         if name.lower() not in known:
@@ -191,12 +233,22 @@ def _typed(columns: list[tuple[str, str]], types: Mapping[str, str]) -> dict[str
                 fix="Prepare the table that the copy was made of, or rename the column.",
             )
     wanted = {name.lower(): _kind(name, kind) for name, kind in types.items()}
-    return {name: _column(name, kind, wanted.get(name.lower())) for name, kind in columns}
+    return {name: _column(name, kind, natives[name], wanted.get(name.lower())) for name, kind in columns}
 
 
-def _column(name: str, kind: str, wanted: Kind | None) -> tuple[str, str]:
+def _column(name: str, kind: str, native: str, wanted: Kind | None) -> _Column:
     quoted = _DUCKDB.quoted(name)
-    return (quoted, kind) if wanted is None else (_DUCKDB.try_cast(quoted, wanted), wanted.value)
+    if wanted is not None:
+        return _Column(_DUCKDB.try_cast(quoted, wanted), wanted.value, _DUCKDB.types[wanted])
+    kept = _LOST_IN_PARQUET.get(native)
+    return _Column(quoted, kind, native) if kept is None else _Column(f"TRY_CAST({quoted} AS {kept})", kind, kept)
+
+
+def _id_column(column: _Column, name: str, native: str) -> _Column:
+    """The column that tells people apart: where it becomes whole numbers, 1.5 is nobody and not the person 2."""
+    if column.native != "BIGINT" or native == "BIGINT":
+        return column
+    return replace(column, text=id_from(_DUCKDB.quoted(name), native, "BIGINT"))
 
 
 def _kind(name: str, kind: str) -> Kind:
@@ -267,7 +319,7 @@ def _check_place(place: Path, source: object) -> None:
     if not place.exists():
         return
     own = any(place.samefile(file) for file in _read_from(source))
-    if own or not place.is_file() or not _units(place):
+    if own or not place.is_file() or not _notes(place):
         raise SourceUnavailable(
             f"{place.name} is there already and would be lost.",
             why="Only an earlier prepared copy is replaced, never the table itself.",
@@ -309,22 +361,9 @@ def _unwritable(place: Path) -> SourceUnavailable:
     )
 
 
-def _units(source: object) -> list[str | None]:
-    """For each file of a source, the unit it was prepared for (None: it was not); empty if none of them was."""
+def _notes(source: object) -> list[Notes | None]:
+    """For each file of a source, what it says of itself (None: it never was a copy); empty if none of them was."""
     if not isinstance(source, str | Path):
         return []
-    files = files_of(source)
-    units = [_unit_of(file) for file in files if file.lower().endswith(PARQUET)]
-    return units if any(unit is not None for unit in units) else []
-
-
-def _unit_of(file: str) -> str | None:
-    import duckdb
-
-    try:
-        with duckdb.connect() as connection:
-            told = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [file]).fetchall()
-    except duckdb.Error:
-        return None  # not a Parquet file: opening it will say so
-    notes = {bytes(key).decode(): bytes(value).decode() for key, value in told}
-    return notes.get(_UNIT, "") if _FORMAT in notes else None
+    notes = [notes_in(file) for file in files_of(source) if file.lower().endswith(PARQUET)]
+    return notes if any(notes) else []

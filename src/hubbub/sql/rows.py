@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from hubbub.sql import limits
 from hubbub.sql.dialects import Dialect
 from hubbub.sql.expressions import Expr
+from hubbub.sql.identity import column_named, id_in, is_direct, link_form, person_form
+from hubbub.sql.people import conjuncts
 from hubbub.sql.queries import Inside, Item, Rows, Scan, Windowed, person
 from hubbub.sql.schema import Dataset, Kind, Table
 from hubbub.sql.work import is_cut
@@ -21,7 +23,7 @@ class RowsPrinter:
 
     def __init__(self, dataset: Dataset, dialect: Dialect) -> None:
         self.dataset, self.dialect = dataset, dialect
-        self._whole_people = all(kind is Kind.INTEGER for kind in _unit_kinds(dataset))
+        self._people = person_form(dataset) if dataset.unit else ""
 
     # ------------------------------------------------------------ expressions
 
@@ -59,9 +61,10 @@ class RowsPrinter:
         return self.dialect.calendar(value, text) if value.kind in (Kind.DATE, Kind.TIMESTAMP) else text
 
     def _exists(self, inside: Inside) -> str:
-        conditions = [self.expr(inside.where)] if inside.where is not None else []
+        whom = person(inside.source)
+        conditions = [self.expr(part) for part in _beyond_person(inside.where, whom, inside.outer)]
         if inside.outer:
-            conditions.append(f"{person(inside.source)}.{PERSON} = {inside.outer}.{PERSON}")
+            conditions.append(f"{whom}.{PERSON} = {inside.outer}.{PERSON}")
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return f"EXISTS (SELECT 1 FROM {self.items(inside.source, [inside.where])}{where})"
 
@@ -138,8 +141,8 @@ class RowsPrinter:
         return " ".join(parts)
 
     def _on(self, item: Item, items: tuple[Item, ...]) -> str:
-        conditions = [self.expr(item.on)] if item.on is not None else []
         whom = person(items)
+        conditions = [self.expr(part) for part in _beyond_person(item.on, item.alias, whom)]
         if item.rows.private and whom != item.alias:
             conditions.append(f"{item.alias}.{PERSON} = {whom}.{PERSON}")
         return f"({' AND '.join(conditions) or 'TRUE'})"
@@ -171,21 +174,6 @@ class RowsPrinter:
             return f"SELECT DISTINCT ON ({key}) {told} FROM {source} ORDER BY {order}"
         return f"SELECT {told} FROM {source}"
 
-    def _person(self, text: str, table: Table, name: str) -> str:
-        """What tells people apart: integers as they are, everything else as text, so that comparing never fails."""
-        if self._whole_people:
-            return self._whole(text, table, name)
-        if _kind(table, name) is Kind.NUMBER:  # 0 and -0 are one person, and so are all that are no number
-            return f"(CASE WHEN {text} = 0 THEN '0' ELSE replace({self._text(text)}, '-nan', 'nan') END)"
-        return self._text(text)
-
-    def _whole(self, text: str, table: Table, name: str) -> str:
-        declared = table.column(name)
-        return self.dialect.stored(text, Kind.INTEGER) if declared is not None and declared.from_text else text
-
-    def _text(self, text: str) -> str:
-        return f"CAST({text} AS {self.dialect.types[Kind.TEXT]})"
-
     def _stored(self, text: str, kind: Kind) -> str:
         if kind is Kind.OPAQUE:
             return self.dialect.short(f"CAST({text} AS {self.dialect.types[Kind.TEXT]})")
@@ -199,17 +187,16 @@ class RowsPrinter:
         """
         link = table.link
         assert link is not None
-        column = f"s.{self.dialect.quoted(link.column)}"
-        if not link.table or f"{link.table}.{link.key}".lower() == self.dataset.unit.lower():
-            return self._person(column, table, link.column), source
+        column, declared = f"s.{self.dialect.quoted(link.column)}", column_named(table, link.column)
+        if is_direct(table, self.dataset):
+            return id_in(column, declared, self._people, self.dialect), source
         parent = self.dataset.table(link.table)
         assert parent is not None
         whom, inner = self._owner(parent, f"{self.dialect.quoted(parent.name)} AS s")
-        key = f"s.{self.dialect.quoted(link.key)}"
-        if {_kind(table, link.column), _kind(parent, link.key)} != {Kind.INTEGER}:
-            column, key = self._text(column), self._text(key)  # other types may not compare without failing
-        else:
-            column, key = self._whole(column, table, link.column), self._whole(key, parent, link.key)
+        pointed = column_named(parent, link.key)
+        form = link_form((table, declared), (parent, pointed))
+        column = id_in(column, declared, form, self.dialect)
+        key = id_in(f"s.{self.dialect.quoted(link.key)}", pointed, form, self.dialect)
         owners = f"(SELECT {key} AS k, min({whom}) AS {PERSON} FROM {inner} GROUP BY 1) AS o"
         return f"o.{PERSON}", f"{source} JOIN {owners} ON {column} = o.k"
 
@@ -239,19 +226,15 @@ class RowsPrinter:
         return text
 
 
-def _unit_kinds(dataset: Dataset) -> set[Kind | None]:
-    """The kinds of the columns that hold the person."""
-    linked = [(table, table.link) for table in dataset.tables if table.link is not None]
-    return {
-        _kind(table, link.column)
-        for table, link in linked
-        if not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower()
-    }
+def _beyond_person(condition: Expr | None, one: str, other: str) -> Iterator[Expr]:
+    """What a condition asks besides that two items are about the same person, which is compared by itself.
 
-
-def _kind(table: Table, name: str) -> Kind | None:
-    declared = table.column(name)
-    return None if declared is None else declared.kind
+    As plain values ids need not be equal: one column may hold a number that another's type rounds.
+    """
+    for part in conjuncts(condition):
+        units = part.op == "eq" and all(arg.op == "column" and arg.facts.unit for arg in part.args)
+        if not units or {arg.param[0] for arg in part.args} != {one, other}:
+            yield part
 
 
 def _columns(values: Iterable[Expr | None]) -> Iterator[tuple[str, str]]:

@@ -53,6 +53,7 @@ class Column:
     max_per_unit: int | None = None
     max_rows_per_unit: int | None = None
     from_text: bool = False  # the source has text there, which is read as the kind
+    native: str = field(default="", compare=False)  # the source's own type, where it is known
     why: str = ""
 
 

@@ -364,11 +364,11 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex"
---   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
+--   FROM "patients" AS s) AS t1 ON (t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex"
---   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
+--   FROM "patients" AS s) AS t1 ON (t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
@@ -384,11 +384,11 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", left(CAST(s."sex" AS text), 4096) AS "sex"
---   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
+--   FROM "patients" AS s) AS t1 ON (t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", left(CAST(s."sex" AS text), 4096) AS "sex"
---   FROM "patients" AS s) AS t1 ON ((t0."patient_id" = t1."patient_id") AND t1._hb_u = t0._hb_u)
+--   FROM "patients" AS s) AS t1 ON (t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
@@ -563,13 +563,13 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 --   WHERE EXISTS (SELECT 1
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t1
---   WHERE ((t1."patient_id" = t0."patient_id") AND (t1."cost" > 100)) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t1."cost" > 100) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "patients" AS s) AS t0
 --   WHERE EXISTS (SELECT 1
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t1
---   WHERE ((t1."patient_id" = t0."patient_id") AND (t1."cost" > 100)) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL
+--   WHERE (t1."cost" > 100) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 1),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
@@ -587,13 +587,13 @@ SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE 
 --   WHERE EXISTS (SELECT 1
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t1
---   WHERE ((t1."patient_id" = t0."patient_id") AND (t1."cost" > 100)) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t1."cost" > 100) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "patients" AS s) AS t0
 --   WHERE EXISTS (SELECT 1
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t1
---   WHERE ((t1."patient_id" = t0."patient_id") AND (t1."cost" > 100)) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL
+--   WHERE (t1."cost" > 100) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 1),
 --   parts AS (SELECT count(*) AS m0
 --   FROM scope
