@@ -151,7 +151,7 @@ def test_a_lifetime_that_pays_for_no_report_is_refused(randomizer: Any, price: i
 
 def test_text_that_cannot_be_written_is_refused() -> None:
     for wrong in ({"question": "\ud800"}, {"answers": ("\udfff", "no")}):
-        with pytest.raises(BadCollection, match="UTF-8"):
+        with pytest.raises(BadCollection, match="show what they are"):
             bread(**wrong)
     assert bread(question="\U0001f35e?").question == "\U0001f35e?"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +17,7 @@ import pytest
 
 from hubbub import local
 from hubbub.local._format import PROTOCOLS
+from hubbub.local.collection import canonical_text
 from hubbub.terms import BadCollection
 
 from . import _vectors
@@ -42,21 +42,6 @@ def test_the_vectors_are_what_this_version_makes() -> None:
 def test_the_vectors_know_every_protocol_that_has_a_fixed_number_of_words() -> None:
     known = {each["parameters"]["protocol"] for each in _vectors.stored()["randomizers"]}
     assert known == set(PROTOCOLS) - WITHOUT
-
-
-@pytest.fixture
-def node(component: Callable[[str], str]) -> Callable[[str], Any]:
-    """Runs a module and returns what it prints as JSON."""
-    path = component("node")
-
-    def run(script: str) -> Any:
-        told = subprocess.run(
-            [path, "--input-type=module", "--eval", script], capture_output=True, text=True, check=False, timeout=120
-        )
-        assert told.returncode == 0, told.stderr
-        return json.loads(told.stdout)
-
-    return run
 
 
 def script(module: str, vectors: str) -> str:
@@ -210,7 +195,7 @@ def test_fields_that_python_refuses_are_refused(node: Callable[[str], Any]) -> N
         *({"attribute": value} for value in ("", "A", None)),
         *({name: None} for name in ("id", "name", "answers")),
     ]
-    told = node(opened([signed(json.dumps(good | change)) for change in [{}, *changes]], KEY))
+    told = node(opened([signed(canonical_text(good | change)) for change in [{}, *changes]], KEY))
     assert told[0] == "opened"
     assert [each for each in told[1:] if not each.startswith("BadCollection")] == []
     for change in changes:

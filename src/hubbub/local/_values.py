@@ -17,7 +17,8 @@ Values = int | float | Sequence[Any] | NDArray[Any]
 
 LARGEST_EPSILON = 64
 SMALLEST_EPSILON = Fraction(1, 10**6)
-_LARGEST = 10**300  # of bounds: the distance of two such numbers is still a double
+LARGEST_BOUND = 10**300  # the distance of two such numbers is still a double
+SMALLEST_BOUND = Fraction(1, 10**300)  # below it doubles have fewer bits, and clients would round twice
 
 
 def epsilon_of(value: object, *, name: str = "epsilon") -> Fraction:
@@ -81,9 +82,9 @@ def known(values: Sequence[Any] | NDArray[Any], *, domain: int, missing: int) ->
 def bounds_of(lower: object, upper: object) -> tuple[Fraction, Fraction]:
     """Declared bounds, the lower one first."""
     low, high = exact(lower, name="lower"), exact(upper, name="upper")
-    if max(abs(low), abs(high)) > _LARGEST:
+    if max(abs(low), abs(high)) > LARGEST_BOUND or any(0 < abs(end) < SMALLEST_BOUND for end in (low, high)):
         raise OutOfRange(
-            "lower and upper must lie between -1e300 and 1e300.",
+            "lower and upper must lie between -1e300 and 1e300, and not within 1e-300 of 0 unless they are 0.",
             why="Values are rounded to a grid between them, in the floating point numbers of every client.",
             fix="Give bounds in larger units, from public knowledge.",
         )

@@ -18,7 +18,7 @@ from hubbub.local._randomizer import FrequencyRandomizer, Randomizer
 from hubbub.local._state import Memory, Record, Seen, State
 from hubbub.local._words import below
 from hubbub.local.binary import SignResponse
-from hubbub.local.collection import Collection, bad_collection, canonical_text
+from hubbub.local.collection import Collection, bad_collection, canonical_text, one_form
 from hubbub.local.lifetime import Caps, Lifetime, Spent, price_of
 from hubbub.local.signing import open_signed
 from hubbub.noise._source import SECURE
@@ -168,8 +168,8 @@ class _Maker:
 
 def _total(collection: Collection, value: Any) -> Any:
     """The value as the randomizer takes it. Whatever it does not know counts as missing: nothing here may fail."""
-    if isinstance(value, str) and value in collection.answers:
-        return collection.answers.index(value)
+    if isinstance(value, str) and one_form(value) in collection.answers:
+        return collection.answers.index(one_form(value))
     if not isinstance(value, int | float | np.integer | np.floating):
         return _missing(collection.randomizer)
     counts = isinstance(collection.randomizer, FrequencyRandomizer | SignResponse)

@@ -9,25 +9,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import secrets
+import unicodedata
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from hubbub.local._format import PROTOCOLS
+from hubbub.local._forms import misfit, without_doubles
 from hubbub.local._law import law_of, read_law
 from hubbub.local._randomizer import Randomizer
 from hubbub.local.lifetime import most_ever, price_of
 from hubbub.terms import BadCollection, HubbubError, positive, whole
 
 FORMAT = "collection/1"
-MOST_EPOCHS = (1 << 32) - 1
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-_ID = re.compile(r"[0-9a-f]{32}")
-_RATIONAL = re.compile(r"[0-9]{1,40}(/[0-9]{1,40})?")
-_LONGEST = 1000  # characters of a question
+_WORDS = {
+    "id": "its id must be 32 hexadecimal digits",
+    "name": "its name must be of small letters, digits and hyphens, 63 at most",
+    "attribute": "its attribute must be of small letters, digits and hyphens, 63 at most",
+    "question": "its question must be one line of 1 to 1000 signs, all of which show what they are",
+    "answers": "its answers must be different lines of 1 to 1000 signs, all of which show what they are",
+    "epochs": "it must have between 1 and 4294967295 epochs",
+    "randomizer": "a field of its randomizer's law is missing, unknown or of another kind",
+}
 canonical_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
@@ -66,29 +71,23 @@ class Collection:
         cap = most_ever(self.randomizer, self.epochs) if self.lifetime is None else self.lifetime
         object.__setattr__(self, "lifetime", positive(cap, name="lifetime"))
         object.__setattr__(self, "attribute", self.attribute or self.name)
-        object.__setattr__(self, "answers", tuple(self.answers))
+        object.__setattr__(self, "question", one_form(self.question))
+        object.__setattr__(self, "answers", tuple(map(one_form, self.answers)))
         if problem := self._problem():
             raise bad_collection(problem)
 
     def _problem(self) -> str | None:
         """What is wrong with the fields, in words, or None."""
-        named = _NAME.fullmatch(self.name) and _NAME.fullmatch(self.attribute)
         domain = getattr(self.randomizer, "domain", None)
-        worded = not self.answers or len(self.answers) == len(set(self.answers)) == domain
-        needed = [
-            (named, "its name and attribute must be of small letters, digits and hyphens, 63 at most"),
-            (0 < len(self.question) <= _LONGEST, f"its question must have 1 to {_LONGEST} characters"),
-            (_ID.fullmatch(self.id), "its id must be 32 hexadecimal digits"),
-            (self.epochs <= MOST_EPOCHS, f"it has more than {MOST_EPOCHS} epochs"),
-            (self.randomizer.protocol in PROTOCOLS, "reports of its randomizer have no form on the wire"),
-            (
-                self.cap >= price_of(self.randomizer),
-                "its lifetime does not pay for one report: nobody could tell anything",
-            ),
-            (_unicode(self.question, *self.answers), "its question and answers must be text that UTF-8 can write"),
-            (worded, "its answers must be different, and as many as the randomizer's domain has values"),
-        ]
-        return next((words for holds, words in needed if not holds), None)
+        if self.randomizer.protocol not in PROTOCOLS:
+            return "reports of its randomizer have no form on the wire"
+        if field := misfit("collection", self.to_json()):
+            return _misfits(field)
+        if self.cap < price_of(self.randomizer):
+            return "its lifetime does not pay for one report: nobody could tell anything"
+        if self.answers and len(self.answers) != domain:
+            return "its answers must be as many as the randomizer's domain has values"
+        return None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Collection) and self.canonical() == other.canonical()
@@ -121,20 +120,19 @@ class Collection:
         """
         if not isinstance(document, dict) or document.get("hubbub") != FORMAT:
             raise bad_collection(f'it does not start with "hubbub": "{FORMAT}"')
+        if misfitting := misfit("collection", document):
+            raise bad_collection(_misfits(misfitting))
         fields = {name: value for name, value in document.items() if name != "hubbub"}
-        if not isinstance(fields.get("randomizer"), dict):
-            raise bad_collection("it says nothing of its randomizer")
         try:
-            fields["randomizer"] = read_law(fields["randomizer"])
-            fields["lifetime"] = _rational(fields["lifetime"])
-            found = cls(**fields)
+            law, lifetime = read_law(fields.pop("randomizer")), Fraction(fields.pop("lifetime"))
+            collection = cls(randomizer=law, lifetime=lifetime, **fields)
         except BadCollection:
             raise
-        except (HubbubError, KeyError, TypeError, ValueError, ArithmeticError) as error:
-            raise bad_collection("a field is missing, unknown or of another kind") from error
-        if found.to_json() != document:
+        except HubbubError as error:
+            raise bad_collection("its numbers do not go together") from error
+        if collection.to_json() != document:
             raise bad_collection("a field, or a number of the randomizer's law, is not what this version makes of it")
-        return found
+        return collection
 
     def canonical(self) -> str:
         """The one text of this collection."""
@@ -155,28 +153,22 @@ class Collection:
 def read_canonical(text: str) -> Collection:
     """The collection of a canonical text; any other text of the same fields is refused."""
     try:
-        document = json.loads(text, parse_float=_no_float, parse_constant=_no_float)
+        document = json.loads(text, parse_float=_no_float, parse_constant=_no_float, object_pairs_hook=without_doubles)
     except (ValueError, RecursionError) as error:
         raise bad_collection("it is not JSON that can be read") from error
-    found = Collection.from_json(document)
-    if found.canonical() != text:
+    collection = Collection.from_json(document)
+    if collection.canonical() != text:
         raise bad_collection("it is not written in the canonical form")
-    return found
+    return collection
 
 
-def _unicode(*texts: str) -> bool:
-    """Whether all of it can be written: half of a surrogate pair cannot, and JSON lets it through."""
-    try:
-        "".join(texts).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _misfits(field: str) -> str:
+    return _WORDS.get(field, f'its field "{field}" is missing, unknown or of another kind')
 
 
-def _rational(text: str) -> Fraction:
-    if not _RATIONAL.fullmatch(text):
-        raise ValueError(text)
-    return Fraction(text)
+def one_form(text: Any) -> Any:
+    """Text in the one form that Unicode has for what is seen: two spellings that look alike are one answer."""
+    return unicodedata.normalize("NFC", text) if isinstance(text, str) else text
 
 
 def _no_float(text: str) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hubbub.local import cost, tokens, wire
 from hubbub.local._format import bad_report
+from hubbub.local._forms import without_doubles
 from hubbub.local._store_file import damaged
 from hubbub.local.signing import open_signed
 from hubbub.local.store import Fate, Store, Turn
@@ -281,7 +282,7 @@ def _or_raise(found: Taken | BadReport) -> Taken:
 
 def _document(data: bytes | str) -> object:
     try:
-        return json.loads(data)
+        return json.loads(data, object_pairs_hook=without_doubles)
     except (ValueError, RecursionError):
         raise bad_report("malformed") from None
 

@@ -13,6 +13,7 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from hubbub.local._forms import misfit, without_doubles
 from hubbub.local.collection import Collection, bad_collection, read_canonical
 
 FORMAT = "signed-collection/1"
@@ -65,28 +66,28 @@ def open_signed(text: str, public_key: str) -> Collection:
     An old signature stays valid for ever: ``Client`` remembers which version it has followed, and goes back to none.
     """
     document = _document(text)
-    said = document["collection"]
-    if not _holds(public_key, document["signature"], said):
+    pinned, said = public_key.strip().lower(), document["collection"]
+    if document["key"] != pinned or not _holds(pinned, document["signature"], said):
         raise bad_collection("its signature was not made with the key that this client was given")
     return read_canonical(said)
 
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        document = json.loads(text) if isinstance(text, str) and len(text) <= _LONGEST else None
+        short = isinstance(text, str) and len(text) <= _LONGEST
+        document = json.loads(text, object_pairs_hook=without_doubles) if short else None
     except (ValueError, RecursionError):
         document = None
-    wanted = {"hubbub", "collection", "key", "signature"}
-    if not isinstance(document, dict) or document.keys() != wanted or document["hubbub"] != FORMAT:
+    if not isinstance(document, dict) or document.get("hubbub") != FORMAT:
         raise bad_collection(f'it is not JSON of the form "hubbub": "{FORMAT}"')
-    if not all(isinstance(value, str) for value in document.values()):
-        raise bad_collection("its fields must be texts")
+    if field := misfit("signed", document):
+        raise bad_collection(f'its field "{field}" is missing, unknown or of another kind')
     return document
 
 
 def _holds(public_key: str, signature: str, said: str) -> bool:
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key.strip()))
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         key.verify(bytes.fromhex(signature), _CONTEXT + said.encode())
     except (InvalidSignature, ValueError):
         return False

@@ -16,7 +16,7 @@ const MASK = WORD - 1n;
 const FORMAT = 1;
 const HEADER = 64;
 const FRAME = 12;
-const SLACK = 1e-9; // of the check in doubles that thresholds keep epsilon
+const LONGEST = 1 << 20; // characters of a signed text
 
 /** A configuration that is unreadable, unsigned, or not the one that was meant. */
 export class BadCollection extends Error {}
@@ -33,9 +33,6 @@ const toBig = (number) => BigInt(number);
 const below = (word, k) => Number((word * toBig(k)) >> 64n);
 const bitLength = (number) => (number === 0 ? 0 : number.toString(2).length);
 const bytesFor = (symbols) => Math.max(1, Math.ceil(bitLength(symbols - 1) / 8));
-const chance = (threshold) => Number(threshold) / Number(WORD);
-const odds = (threshold) => Number(threshold) / Number(WORD - threshold);
-const logOdds = (threshold) => Math.abs(Math.log(odds(threshold))); // the loss of a coin, whichever way it leans
 const parity = (number) => {
   let odd = 0;
   for (let left = number; left > 0; left = Math.floor(left / 2)) odd ^= left % 2;
@@ -66,26 +63,79 @@ const isText = (pattern) => (value) => typeof value === "string" && pattern.test
 const isWhole = (number, least, most) => Number.isSafeInteger(number) && number >= least && number <= most;
 const must = (holds, words) => { if (!holds) throw new BadCollection(words); };
 
-/** Rational numbers "a" or "a/b" above 0, as pairs of BigInt. */
-const isRational = isText(/^0*[1-9][0-9]{0,39}(\/0*[1-9][0-9]{0,39})?$/);
-function rational(text) {
-  must(isRational(text), "a number is not a rational above 0");
+// Rational numbers: pairs of BigInt, the second above 0.
+
+const isRational = isText(/^[1-9][0-9]{0,39}(\/[1-9][0-9]{0,39})?$/);
+const parts = (text) => {
   const [top, bottom = "1"] = text.split("/");
   return [BigInt(top), BigInt(bottom)];
+};
+function rational(text) {
+  must(isRational(text), "a number is not a rational above 0");
+  return parts(text);
 }
 const plus = ([a, b], [c, d]) => [a * d + c * b, b * d];
 const minus = ([a, b], [c, d]) => [a * d - c * b, b * d];
 const times = (k, [a, b]) => [toBig(k) * a, b];
+const product = ([a, b], [c, d]) => [a * c, b * d];
+const quotient = ([a, b], [c, d]) => [a * d, b * c];
 const atMost = ([a, b], [c, d]) => a * d <= c * b;
 const lesser = (x, y) => (atMost(x, y) ? x : y);
 const wholeParts = ([a, b], [c, d]) => (a < 0n ? 0 : Number((a * d) / (b * c)));
-const toNumber = ([a, b]) => Number(a) / Number(b);
-/** A signed rational as the nearest double; exact as long as both parts are below 2^53. */
-function double(text) {
-  const [top, bottom = "1"] = text.split("/").map(Number);
-  const parts = [top, Number(bottom)];
-  if (!parts.every(Number.isSafeInteger)) throw new BadCollection("a bound is too long");
-  return parts[0] / parts[1];
+const gcd = (a, b) => (b === 0n ? a : gcd(b, a % b));
+/** The one text of a rational: in lowest terms. */
+function lowest([a, b]) {
+  const common = gcd(a < 0n ? -a : a, b);
+  return b === common ? `${a / common}` : `${a / common}/${b / common}`;
+}
+const bits = (number) => number.toString(2).length;
+
+/** The double nearest to a rational (0, or within 2^-1021 and 2^1023): 64 bits, the last one saying if more follow. */
+function toNumber([a, b]) {
+  if (a < 0n) return -toNumber([-a, b]);
+  if (a === 0n) return 0;
+  const shift = 64 + bits(b) - bits(a);
+  const [top, bottom] = shift > 0 ? [a << BigInt(shift), b] : [a, b << BigInt(-shift)];
+  const word = (top / bottom) | (top % bottom ? 1n : 0n);
+  const half = Math.trunc(-shift / 2); // 2 to all of it may be too small for a double by itself
+  return Number(word) * 2 ** half * 2 ** (-shift - half);
+}
+
+// e^epsilon, enclosed in integers as the Python client encloses it: to the last bit, so that thresholds can be compared.
+
+const BITS = 256n;
+
+/** The two integers around 2^256 e^-x. */
+function expNeg([top, bottom]) {
+  const halvings = (top < bottom ? 0 : bits(top / bottom)) + 8;
+  const precision = BITS + BigInt(2 * halvings + 16);
+  const y = (top << precision) / (bottom << BigInt(halvings));
+  let [value, term, terms] = [1n << precision, 1n << precision, 0n];
+  while (term > 0n) {
+    terms += 1n;
+    term = ((term * y) >> precision) / terms;
+    value += terms % 2n ? -term : term;
+  }
+  let error = 2n * terms + 4n;
+  for (let turn = 0; turn < halvings; turn++) [value, error] = [(value * value) >> precision, 2n * error + 2n];
+  const drop = precision - BITS;
+  return [(value - error) >> drop, ((value + error) >> drop) + 1n];
+}
+const expLow = (x) => [1n << BITS, expNeg(x)[1]];
+const expHigh = (x) => [1n << BITS, expNeg(x)[0]];
+const halfOf = ([a, b]) => [a, 2n * b];
+
+/** The largest threshold of a coin that is never likelier than these odds. */
+const threshold = ([a, b]) => (WORD * a) / (a + b);
+/** How many words, at least and at most, stand for one integer below k. */
+const fewest = (k) => WORD / toBig(k);
+const most = (k) => (WORD + toBig(k) - 1n) / toBig(k);
+
+/** The logarithm of a ratio above 1, in millionths, rounded up. */
+function millionthsAbove(ratio) {
+  let millionths = Math.max(1, Math.ceil(Math.log(toNumber(ratio)) * 1e6));
+  while (!atMost(ratio, expLow([toBig(millionths), 1000000n]))) millionths++;
+  return toBig(millionths);
 }
 
 // Hashing into buckets
@@ -104,14 +154,14 @@ function bucket(seed, code, buckets) {
 
 // Randomizers. Each is made from its signed parameters and has:
 //   code(value): the public, total map to integers; words: how many a report takes; size: bytes of a payload;
-//   loss: the largest log ratio of its thresholds, in doubles; report(code, words): the payload
+//   report(code, words): the payload
 // Those that remember have part, kind, memo, step instead of report (see the client).
 
 const numeric = (value) => (typeof value === "bigint" || typeof value === "boolean" ? Number(value) : value);
 
 const frequency = (p, domain = p.domain) => {
   const known = (number) => isWhole(number, 0, domain - 1);
-  must(isWhole(domain, 2, 2 ** 24) && known(p.missing), "its domain is none, or what counts as missing is not in it");
+  must(known(p.missing), "what counts as missing is not in its domain");
   return { domain, missing: p.missing, code: (value) => (known(numeric(value)) ? numeric(value) : p.missing) };
 };
 
@@ -121,30 +171,26 @@ const keepOr = (value, k, keep, coin, word) => {
   return other + (other >= value ? 1 : 0);
 };
 
-/** The loss of keeping one of k values, or else taking one of the others. */
-const keptLoss = (keep, k) => Math.abs(Math.log(odds(keep) * (k - 1)));
-
 function binary(p, [keep]) {
   const report = (code, [coin]) => toBytes(coin < keep ? code : 1 - code, 1);
-  return { ...frequency(p, 2), words: 1, size: 1, loss: logOdds(keep), report };
+  return { ...frequency(p, 2), words: 1, size: 1, report };
 }
 
 function sign(p, [keep]) {
   const code = (value) => ([1, -1].includes(numeric(value)) ? numeric(value) : p.missing) === 1 ? 1 : 0;
   const report = (number, [coin]) => toBytes(coin < keep ? number : 1 - number, 1);
-  return { missing: p.missing, code, words: 1, size: 1, loss: logOdds(keep), report };
+  return { missing: p.missing, code, words: 1, size: 1, report };
 }
 
 function kary(p, [keep]) {
   const size = bytesFor(p.domain);
   const report = (code, [coin, word]) => toBytes(keepOr(code, p.domain, keep, coin, word), size);
-  return { ...frequency(p), words: 2, size, loss: keptLoss(keep, p.domain), report };
+  return { ...frequency(p), words: 2, size, report };
 }
 
 function unary(p, [own, other]) {
   const report = (code, words) => packBits(words.map((word, i) => word < (i === code ? own : other)));
-  const loss = Math.abs(Math.log(odds(own) / odds(other)));
-  return { ...frequency(p), words: p.domain, size: Math.ceil(p.domain / 8), loss, report };
+  return { ...frequency(p), words: p.domain, size: Math.ceil(p.domain / 8), report };
 }
 
 function hashing(p, [keep]) {
@@ -153,7 +199,7 @@ function hashing(p, [keep]) {
     const seed = Number(first >> 32n);
     return toBytes(seed + 2 ** 32 * keepOr(bucket(seed, code, p.buckets), p.buckets, keep, coin, word), size);
   };
-  return { ...frequency(p), words: 3, size, loss: keptLoss(keep, p.buckets), report };
+  return { ...frequency(p), words: 3, size, report };
 }
 
 function hadamard(p, [keep]) {
@@ -165,7 +211,7 @@ function hadamard(p, [keep]) {
     const even = parity(row & column) === 0;
     return toBytes(even === coin < keep ? column : column ^ (row & -row), size);
   };
-  return { ...frequency(p), words: 2, size, loss: logOdds(keep), report };
+  return { ...frequency(p), words: 2, size, report };
 }
 
 function onebit(p, [keep]) {
@@ -175,7 +221,7 @@ function onebit(p, [keep]) {
     const column = Number(word >> toBig(64 - bits));
     return toBytes(2 * column + (parity(code & column) ^ (coin < keep ? 0 : 1)), size);
   };
-  return { ...frequency(p), words: 2, size, loss: logOdds(keep), report };
+  return { ...frequency(p), words: 2, size, report };
 }
 
 function subset(p, [inside]) {
@@ -191,12 +237,10 @@ function subset(p, [inside]) {
     chosen[code] = own;
     return packBits(chosen);
   };
-  const loss = Math.abs(Math.log((odds(inside) * (p.domain - p.size)) / p.size));
-  return { ...frequency(p), words: 1 + p.size, size: Math.ceil(p.domain / 8), loss, report };
+  return { ...frequency(p), words: 1 + p.size, size: Math.ceil(p.domain / 8), report };
 }
 
 function projective(p, [inside]) {
-  must(isPrime(p.order), "the order of its space is not a prime");
   const space = points(p.order, p.domain);
   const size = bytesFor(space.count);
   const report = (code, [coin, word]) => {
@@ -204,20 +248,19 @@ function projective(p, [inside]) {
     const free = near ? space.vector(below(word, space.plane)) : below(word, space.outside);
     return toBytes(space.meet(code, free, near ? 0 : 1), size);
   };
-  const loss = Math.abs(Math.log((odds(inside) * space.outside) / space.plane));
-  return { ...frequency(p), words: 2, size, loss, report };
+  return { ...frequency(p), words: 2, size, report };
 }
 
-function isPrime(number) {
-  if (!isWhole(number, 2, 2 ** 24)) return false;
-  for (let factor = 2; factor * factor <= number; factor++) if (number % factor === 0) return false;
-  return true;
-}
-
-/** The points of the projective space over the integers modulo `order` that has room for `domain` points. */
-function points(order, domain) {
+/** The fewest coordinates (at least two) of a space modulo `order` with room for `domain` points. */
+function dimensionFor(order, domain) {
   let dimension = 2;
   while ((order ** dimension - 1) / (order - 1) < domain) dimension++;
+  return dimension;
+}
+
+/** The points of that space. */
+function points(order, domain) {
+  const dimension = dimensionFor(order, domain);
   const powers = Array.from({ length: dimension + 1 }, (_, m) => order ** m);
   const starts = powers.map((power) => (power - 1) / (order - 1));
   const place = (table, number) => table.findLastIndex((start) => start <= number);
@@ -242,15 +285,10 @@ function points(order, domain) {
 function loloha(p, [memoKeep, keep]) {
   const g = p.buckets;
   const size = 4 + bytesFor(g);
-  const [a, b] = [memoKeep, keep].map(chance);
-  const [c, d] = [memoKeep, keep].map((threshold) => chance(WORD - threshold) / (g - 1));
   return {
     ...frequency(p),
     size,
-    loss: Math.abs(Math.log((a * b + (g - 1) * c * d) / (a * d + c * b + (g - 2) * c * d))),
     remembers: { forever: p.forever, again: p.again, kinds: g, partWords: 1, memoWords: 2, stepWords: 2 },
-    lossForever: keptLoss(memoKeep, g),
-    lossAgain: keptLoss(keep, g),
     part: ([word]) => toBig(below(word, p.functions)),
     kind: (part, code) => bucket(part, code, g),
     memo: (part, kind, [coin, word]) => toBig(keepOr(kind, g, memoKeep, coin, word)),
@@ -261,8 +299,7 @@ function loloha(p, [memoKeep, keep]) {
 // Means: bounds are doubles, and a value becomes a step of a grid before anything random happens.
 
 const onGrid = (p, steps) => {
-  const [lower, upper, missing] = [p.lower, p.upper, p.missing].map(double);
-  must(lower < upper, "its bounds leave no room between them");
+  const [lower, upper, missing] = [p.lower, p.upper, p.missing].map((text) => toNumber(parts(text)));
   const code = (value) => {
     const number = numeric(value);
     const known = typeof number === "number" && !Number.isNaN(number) ? number : missing;
@@ -276,7 +313,7 @@ const onTheLine = (top, code, steps) => WORD - top + ((2n * top - WORD) * toBig(
 
 function duchi(p, [top]) {
   const report = (code, [coin]) => toBytes(coin < onTheLine(top, code, STEPS) ? 1 : 0, 1);
-  return { ...onGrid(p, STEPS), words: 1, size: 1, loss: logOdds(top), report };
+  return { ...onGrid(p, STEPS), words: 1, size: 1, report };
 }
 
 function place(code, window, stay, coin, word) {
@@ -284,12 +321,11 @@ function place(code, window, stay, coin, word) {
   const outside = below(word, CELLS - window);
   return outside < code ? outside : outside + window;
 }
-const windowLoss = (window, stay) => Math.abs(Math.log((odds(stay) * (CELLS - window)) / window));
 
 function piecewise(p, [stay]) {
   const size = bytesFor(CELLS);
   const report = (code, [coin, word]) => toBytes(place(code, p.window, stay, coin, word), size);
-  return { ...onGrid(p, CELLS - p.window), words: 2, size, loss: windowLoss(p.window, stay), report };
+  return { ...onGrid(p, CELLS - p.window), words: 2, size, report };
 }
 
 function hybrid(p, [mixed, stay, top]) {
@@ -299,8 +335,7 @@ function hybrid(p, [mixed, stay, top]) {
     if (choice < mixed) return toBytes(2 + place(code, p.window, stay, coin, word), size);
     return toBytes(coin < onTheLine(top, code, steps) ? 1 : 0, size);
   };
-  const loss = Math.max(logOdds(top), windowLoss(p.window, stay));
-  return { ...onGrid(p, steps), words: 3, size, loss, report };
+  return { ...onGrid(p, steps), words: 3, size, report };
 }
 
 // Sketches
@@ -314,7 +349,7 @@ function cms(p, [keep]) {
     return Uint8Array.from([...toBytes(row, header), ...bits]);
   };
   const size = header + p.width / 8;
-  return { ...frequency(p), words: 1 + p.width, size, loss: 2 * logOdds(keep), report };
+  return { ...frequency(p), words: 1 + p.width, size, report };
 }
 
 function hcms(p, [keep]) {
@@ -326,23 +361,18 @@ function hcms(p, [keep]) {
     const place = bucket((p.seed * p.rows + row) % 2 ** 32, code, p.width);
     return toBytes(2 * (row * p.width + column) + (parity(place & column) ^ (coin < keep ? 0 : 1)), size);
   };
-  return { ...frequency(p), words: 3, size, loss: logOdds(keep), report };
+  return { ...frequency(p), words: 3, size, report };
 }
 
 /** Any finite randomizer, by its matrix in units of 2^-64. */
 function finite(p) {
   const masses = p.masses.map((row) => row.map(BigInt));
-  const isLaw = (row) => row.every((mass) => mass >= 0n) && row.reduce((a, b) => a + b) === WORD;
-  must(masses.every((row) => row.length === masses[0].length && isLaw(row)), "its matrix is no matrix of chances");
   const size = bytesFor(masses[0].length);
   const report = (code, [word]) => {
     let end = 0n;
     return toBytes(masses[code].findIndex((mass) => word < (end += mass)), size);
   };
-  const columns = masses[0].map((_, y) => masses.map((row) => Number(row[y])));
-  const possible = columns.filter((column) => Math.max(...column) > 0);
-  const loss = Math.max(...possible.map((column) => Math.log(Math.max(...column) / Math.min(...column))));
-  return { ...frequency(p, masses.length), words: 1, size, loss, report };
+  return { ...frequency(p, masses.length), words: 1, size, report };
 }
 
 // RAPPOR: cohort, bits flipped once and for all, bits flipped again for every report.
@@ -352,18 +382,13 @@ function rappor(p, [permanent, instant]) {
   const limit = (bits, i, keep) => ((bits >> toBig(i)) & 1n ? keep : WORD - keep);
   const flipped = (bits, words, keep) =>
     words.reduce((sum, word, i) => sum | (toBig(word < limit(bits, i, keep)) << toBig(i)), 0n);
-  const share = 2 * p.hashes; // bits in which two values differ, at most
-  const [a, b] = [permanent, instant].map(chance);
-  const [c, d] = [permanent, instant].map((threshold) => chance(WORD - threshold));
-  const millionths = Math.ceil(logOdds(instant) * 1e6) * p.bits;
+  const millionths = millionthsAbove([instant, WORD - instant]) * toBig(p.bits);
   return {
     ...frequency(p),
     size: header + Math.ceil(p.bits / 8),
-    loss: share * logOdds(permanent),
-    lossOnce: share * Math.abs(Math.log((a * b + c * d) / (a * d + c * b))),
     remembers: {
       forever: p.epsilon,
-      again: `${millionths}/1000000`,
+      again: lowest([millionths, 1000000n]),
       kinds: p.domain,
       partWords: 1,
       memoWords: p.bits,
@@ -403,7 +428,6 @@ function dbitflip(p, [keep]) {
   return {
     ...frequency(p),
     size: p.flips * width,
-    loss: 2 * logOdds(keep),
     remembers: {
       forever: p.epsilon,
       again: null,
@@ -454,37 +478,302 @@ const PROTOCOLS = {
   finite: [19, finite],
 };
 
-/** The randomizer with these parameters; refused if its thresholds do not keep its epsilon. */
+// The form of a configuration, field by field: the very text of forms.json, which the Python client reads.
+
+const FORMS = {
+  "signed": {
+    "hubbub": ["is", "signed-collection/1"],
+    "collection": "text",
+    "key": ["digits", 64],
+    "signature": ["digits", 128]
+  },
+  "collection": {
+    "hubbub": ["is", "collection/1"],
+    "id": ["digits", 32],
+    "name": "name",
+    "question": ["line", 1000],
+    "attribute": "name",
+    "answers": "lines",
+    "randomizer": "law",
+    "epochs": ["whole", 1, 4294967295],
+    "lifetime": "rational",
+    "minimum_batch": ["whole", 1, 9007199254740991],
+    "version": ["whole", 1, 9007199254740991]
+  },
+  "laws": {
+    "binary": {"epsilon": "epsilon", "missing": ["whole", 0, 1], "thresholds": ["coins", 1]},
+    "sign": {"epsilon": "epsilon", "missing": ["whole", -1, 1], "thresholds": ["coins", 1]},
+    "kary": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 16777216], "missing": ["whole", 0, 16777215], "thresholds": ["coins", 1]
+    },
+    "unary": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 16777216], "missing": ["whole", 0, 16777215], "thresholds": ["coins", 2],
+      "optimised": "truth"
+    },
+    "hashing": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 16777216], "missing": ["whole", 0, 16777215], "thresholds": ["coins", 1],
+      "buckets": ["whole", 2, 16777216]
+    },
+    "hadamard": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 16777216], "missing": ["whole", 0, 16777215], "thresholds": ["coins", 1]
+    },
+    "onebit": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 16777216], "missing": ["whole", 0, 16777215], "thresholds": ["coins", 1]
+    },
+    "subset": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 65536], "missing": ["whole", 0, 65535], "thresholds": ["coins", 1],
+      "size": ["whole", 1, 65535]
+    },
+    "projective": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 2097152], "missing": ["whole", 0, 2097151], "thresholds": ["coins", 1],
+      "order": ["whole", 2, 2896]
+    },
+    "rappor": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 4096], "missing": ["whole", 0, 4095], "thresholds": ["coins", 2],
+      "report_epsilon": "epsilon", "bits": ["whole", 2, 4096], "hashes": ["whole", 1, 4096], "cohorts": ["whole", 1, 1024]
+    },
+    "cms": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 16777216], "missing": ["whole", 0, 16777215], "thresholds": ["coins", 1],
+      "rows": ["whole", 1, 16384], "width": ["whole", 2, 65536], "seed": ["whole", 0, 65536]
+    },
+    "hcms": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 16777216], "missing": ["whole", 0, 16777215], "thresholds": ["coins", 1],
+      "rows": ["whole", 1, 16384], "width": ["whole", 2, 65536], "seed": ["whole", 0, 65536]
+    },
+    "onebitmean": {
+      "epsilon": "epsilon", "lower": "bound", "upper": "bound", "missing": "bound", "thresholds": ["coins", 1]
+    },
+    "dbitflip": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 65536], "missing": ["whole", 0, 65535], "thresholds": ["coins", 1],
+      "flips": ["whole", 1, 65536]
+    },
+    "duchi": {"epsilon": "epsilon", "lower": "bound", "upper": "bound", "missing": "bound", "thresholds": ["coins", 1]},
+    "piecewise": {
+      "epsilon": "epsilon", "lower": "bound", "upper": "bound", "missing": "bound", "thresholds": ["coins", 1],
+      "window": ["whole", 1, 65535]
+    },
+    "hybrid": {
+      "epsilon": "epsilon", "lower": "bound", "upper": "bound", "missing": "bound", "thresholds": ["coins", 3],
+      "window": ["whole", 1, 65535]
+    },
+    "loloha": {
+      "epsilon": "epsilon", "domain": ["whole", 2, 16777216], "missing": ["whole", 0, 16777215], "thresholds": ["coins", 2],
+      "forever": "epsilon", "again": "rational", "buckets": ["whole", 2, 256], "functions": ["whole", 1, 4294967296]
+    },
+    "finite": {"epsilon": "epsilon", "missing": ["whole", 0, 16777215], "masses": ["matrix", 4096]},
+    "laplace": {"epsilon": "epsilon", "lower": "bound", "upper": "bound", "missing": "bound", "thresholds": ["coins", 0]},
+    "gaussian": {
+      "epsilon": "epsilon", "lower": "bound", "upper": "bound", "missing": "bound", "thresholds": ["coins", 0], "delta": "rational"
+    }
+  }
+};
+
+const isPlain = (text) => !/[\p{C}\p{Z}]/u.test(text.replaceAll(" ", "")) && text.normalize("NFC") === text;
+const isLine = (value, longest) =>
+  typeof value === "string" && value !== "" && [...value].length <= longest && isPlain(value);
+const isLowest = (pattern) => (value) => isText(pattern)(value) && lowest(parts(value)) === value;
+const isFraction = isLowest(/^[1-9][0-9]{0,39}(\/[1-9][0-9]{0,39})?$/);
+const isBound = isLowest(/^(0|-?[1-9][0-9]{0,319}(\/[1-9][0-9]{0,319})?)$/);
+const within = (value, least, most) => atMost(least, value) && atMost(value, most);
+const FAR = 10n ** 300n;
+const size = ([a, b]) => [a < 0n ? -a : a, b];
+const isOfWord = (value) => isText(/^(0|[1-9][0-9]{0,19})$/)(value) && BigInt(value) <= WORD;
+const isListOf = (value, check) => Array.isArray(value) && value.every(check);
+const KINDS = {
+  is: (value, wanted) => value === wanted,
+  text: (value) => typeof value === "string",
+  digits: (value, length) => isText(/^[0-9a-f]*$/)(value) && value.length === length,
+  name: isText(/^[a-z0-9][a-z0-9-]{0,62}$/),
+  line: isLine,
+  lines: (value) => isListOf(value, (line) => isLine(line, 1000)) && new Set(value).size === value.length,
+  law: (value) => misfitOfLaw(value) === undefined,
+  whole: (value, least, most) => isWhole(value, least, most) && !Object.is(value, -0),
+  rational: isFraction,
+  epsilon: (value) => isFraction(value) && within(parts(value), [1n, 1000000n], [64n, 1n]),
+  bound: (value) => isBound(value) && (value === "0" || within(size(parts(value)), [1n, FAR], [FAR, 1n])),
+  truth: (value) => typeof value === "boolean",
+  coins: (value, count) => isListOf(value, isOfWord) && value.length === count,
+  matrix: (value, most) =>
+    isListOf(value, (row) => isListOf(row, isOfWord) && row.length === value[0].length) &&
+    value.length >= 2 &&
+    isWhole(value[0].length, 2, most),
+};
+
+/** The first field of a document that is not as its form says: missing, unknown, or of another kind. */
+function misfit(form, document) {
+  if (!isMap(document)) return "document";
+  if (Object.keys(document).some((name) => !Object.hasOwn(form, name))) return "unknown";
+  return Object.keys(form).find((name) => {
+    const [kind, ...limits] = [form[name]].flat();
+    return !(Object.hasOwn(document, name) && KINDS[kind](document[name], ...limits));
+  });
+}
+
+function misfitOfLaw(law) {
+  const known = isMap(law) && Object.hasOwn(law, "protocol") && Object.hasOwn(PROTOCOLS, law.protocol);
+  if (!known || typeof law.protocol !== "string") return "protocol";
+  return misfit({ protocol: ["is", law.protocol], ...FORMS.laws[law.protocol] }, law);
+}
+
+// What the numbers of a law must be together. Each client works its thresholds out from epsilon and trusts none.
+
+const inRange = (p) => {
+  const [lower, upper, missing] = [p.lower, p.upper, p.missing].map(parts);
+  return toNumber(lower) < toNumber(upper) && within(missing, lower, upper);
+};
+const isPrime = (number) => {
+  for (let factor = 2; factor * factor <= number; factor++) if (number % factor === 0) return false;
+  return true;
+};
+const isPower = (number) => 2 ** (bitLength(number) - 1) === number;
+const GO_TOGETHER = {
+  sign: (p) => p.missing !== 0,
+  subset: (p) => p.size < p.domain,
+  projective: (p) => isPrime(p.order) && p.order ** dimensionFor(p.order, p.domain) <= 2 ** 23,
+  rappor: (p) =>
+    p.hashes <= p.bits && p.bits * p.cohorts >= p.domain && !atMost(parts(p.epsilon), parts(p.report_epsilon)),
+  cms: (p) => isPower(p.width),
+  hcms: (p) => isPower(p.width),
+  dbitflip: (p) => p.flips <= p.domain,
+  onebitmean: inRange,
+  duchi: inRange,
+  piecewise: (p) => inRange(p) && p.window === windowFor(parts(p.epsilon)),
+  hybrid: (p) => inRange(p) && p.window === windowFor(parts(p.epsilon)),
+  loloha: (p) => !atMost(expLow(parts(p.forever)), expHigh(parts(p.epsilon))) && p.again === againFor(p),
+  finite: (p) => keepsEpsilon(p.masses.map((row) => row.map(BigInt)), parts(p.epsilon)),
+};
+
+/** round(2^16 / (e^(epsilon/2) + 1)), between 1 and 2^16 - 1. */
+function windowFor(epsilon) {
+  const [a, b] = expLow(halfOf(epsilon));
+  const nearest = Number((2n * toBig(CELLS) * b + a + b) / (2n * (a + b)));
+  return Math.min(CELLS - 1, Math.max(1, nearest));
+}
+
+/** Whether a matrix of chances has this epsilon: no less, and but for the rounding of a logarithm no more. */
+function keepsEpsilon(masses, epsilon) {
+  if (masses.some((row) => row.reduce((a, b) => a + b) !== WORD)) return false;
+  let ratio = [1n, 1n];
+  for (const column of masses[0].map((_, y) => masses.map((row) => row[y]))) {
+    const [least, most] = [column.reduce((a, b) => (a < b ? a : b)), column.reduce((a, b) => (a > b ? a : b))];
+    if (most > 0n && least === 0n) return false;
+    if (most > 0n && !atMost([most, least], ratio)) ratio = [most, least];
+  }
+  if (!independent(masses)) return false;
+  const smaller = product(epsilon, [(1n << 50n) - 1n, 1n << 50n]);
+  return atMost(ratio, expLow(epsilon)) && (atMost(epsilon, [1n, 1000000n]) || !atMost(ratio, expLow(smaller)));
+}
+
+/** Whether no row is made of the others (modulo a large prime): otherwise nobody could undo the matrix. */
+function independent(masses) {
+  const prime = (1n << 61n) - 1n;
+  const inverse = (number) => {
+    let result = 1n;
+    for (let left = prime - 2n, base = number; left > 0n; left >>= 1n, base = (base * base) % prime) {
+      if (left & 1n) result = (result * base) % prime;
+    }
+    return result;
+  };
+  const rows = masses.map((row) => row.map((mass) => mass % prime));
+  return rows.every((row, i) => {
+    const lead = row.findIndex((entry) => entry !== 0n);
+    if (lead < 0) return false;
+    const scale = inverse(row[lead]);
+    for (const later of rows.slice(i + 1)) {
+      const factor = (later[lead] * scale) % prime;
+      if (factor) row.forEach((entry, j) => (later[j] = (((later[j] - factor * entry) % prime) + prime) % prime));
+    }
+    return true;
+  });
+}
+
+const odds = (p) => expLow(parts(p.epsilon));
+const halfOdds = (p) => expLow(halfOf(parts(p.epsilon)));
+const ofOne = (p) => [threshold(odds(p))];
+const ofHalf = (p) => [threshold(halfOdds(p))];
+const ofOthers = (likely, others) => threshold(product(likely, [fewest(others), WORD]));
+const stayFor = (p) => threshold(product(odds(p), [fewest(CELLS - p.window), most(p.window)]));
+const COINS = {
+  binary: ofOne,
+  sign: ofOne,
+  kary: (p) => [ofOthers(odds(p), p.domain - 1)],
+  unary: (p) => {
+    const own = threshold(p.optimised ? odds(p) : halfOdds(p));
+    return [p.optimised ? WORD / 2n : own, WORD - own];
+  },
+  hashing: (p) => [ofOthers(odds(p), p.buckets - 1)],
+  hadamard: ofOne,
+  onebit: ofOne,
+  subset: (p) => {
+    const sure = [WORD - toBig(p.size) * toBig(p.domain), WORD];
+    const share = [toBig(p.size), toBig(p.domain - p.size)];
+    return [threshold([odds(p), share, sure, sure].reduce(product))];
+  },
+  projective: (p) => {
+    const { outside, plane } = points(p.order, p.domain);
+    return [threshold(product(odds(p), [fewest(outside), most(plane)]))];
+  },
+  rappor: (p) => {
+    const bit = ([a, b]) => expLow([a, b * toBig(2 * p.hashes)]);
+    const permanent = threshold(bit(parts(p.epsilon)));
+    const [a, b] = bit(parts(p.report_epsilon));
+    const instant = (WORD * (a * WORD - (WORD - permanent) * (a + b))) / ((a + b) * (2n * permanent - WORD));
+    return [permanent, instant < WORD ? instant : WORD - 1n];
+  },
+  cms: ofHalf,
+  hcms: ofOne,
+  onebitmean: ofOne,
+  dbitflip: ofHalf,
+  duchi: ofOne,
+  piecewise: (p) => [stayFor(p)],
+  hybrid: (p) => {
+    const [a, b] = halfOdds(p);
+    const mixed = atMost(parts(p.epsilon), [61n, 100n]) ? 0n : (WORD * (a - b)) / a;
+    return [mixed, stayFor(p), threshold(odds(p))];
+  },
+  loloha: (p) => {
+    const memo = ofOthers(expLow(parts(p.forever)), p.buckets - 1);
+    return [memo, stepFor(memo, odds(p), p.buckets)];
+  },
+};
+
+/** The largest threshold of a fresh coin with which memo and step together keep these odds: found by halving. */
+function stepFor(memo, likely, buckets) {
+  let [low, high] = [WORD / toBig(buckets) + 1n, WORD - 1n];
+  while (low < high) {
+    const middle = (low + high + 1n) / 2n;
+    if (atMost(bothCoins(memo, middle, buckets), likely)) low = middle;
+    else high = middle - 1n;
+  }
+  return low;
+}
+
+/** At most how many times likelier a report is for one bucket than for another, after both coins. */
+function bothCoins(memo, keep, buckets) {
+  const others = toBig(buckets - 1);
+  const few = [memo, keep].map((coin) => (WORD - coin) * fewest(others));
+  const many = [memo, keep].map((coin) => (WORD - coin) * most(others));
+  const same = [memo, keep].map((coin) => coin * WORD);
+  const crossed = (x) => same[0] * x[1] + x[0] * same[1] + (others - 1n) * x[0] * x[1];
+  const right = same[0] * same[1] + others * many[0] * many[1];
+  return [right > crossed(many) ? right : crossed(many), crossed(few)];
+}
+
+function againFor(p) {
+  const [, keep] = COINS.loloha(p);
+  return lowest([millionthsAbove([keep * WORD, (WORD - keep) * fewest(p.buckets - 1)]), 1000000n]);
+}
+
+/** The randomizer with these parameters; refused if they are not of its form, or not those of its epsilon. */
 export function randomizer(parameters) {
-  must(Object.hasOwn(PROTOCOLS, parameters.protocol), `the protocol ${parameters.protocol} is not known here`);
-  const numbers = Object.values(parameters).filter((value) => typeof value === "number");
-  must(numbers.every((number) => isWhole(number, -1, 2 ** 53)), "a number of its law is not whole");
-  const made = orRefused(() => madeOf(parameters));
-  const promises = [
-    [made.loss, parameters.epsilon],
-    [made.lossOnce, parameters.report_epsilon],
-    [made.lossForever, parameters.forever],
-    [made.lossAgain, parameters.again],
-  ];
-  for (const [loss, epsilon] of promises) {
-    if (loss === undefined) continue;
-    must(loss <= toNumber(rational(epsilon ?? "")) * (1 + SLACK), "its thresholds do not keep its epsilon");
-  }
-  return made;
-}
-
-function madeOf(parameters) {
+  const field = misfitOfLaw(parameters);
+  must(field === undefined, `the field ${field} of its law is missing, unknown or of another kind`);
+  const { protocol } = parameters;
+  must(GO_TOGETHER[protocol]?.(parameters) ?? true, "the numbers of its law do not go together");
   const thresholds = (parameters.thresholds ?? []).map(BigInt);
-  must(thresholds.every((threshold) => threshold >= 0n && threshold <= WORD), "a threshold is not of 64 bits");
-  return PROTOCOLS[parameters.protocol][1](parameters, thresholds);
-}
-
-function orRefused(make) {
-  try {
-    return make();
-  } catch (error) {
-    throw error instanceof BadCollection ? error : new BadCollection("a number of its law is missing or none");
-  }
+  const wanted = COINS[protocol]?.(parameters) ?? [];
+  must(thresholds.every((coin, i) => coin === wanted[i]), "its thresholds do not keep its epsilon");
+  return PROTOCOLS[protocol][1](parameters, thresholds);
 }
 
 /** The payload that a value and random bytes lead to, for one report without a memory. */
@@ -513,9 +802,9 @@ const sha256 = async (text) => new Uint8Array(await crypto.subtle.digest("SHA-25
 /** The collection of a signed configuration, checked with the pinned public key (64 hexadecimal digits). */
 export async function openSigned(text, publicKey) {
   const document = parsed(text);
-  must(document.hubbub === "signed-collection/1", "this is not a signed collection");
+  const pinned = publicKey.trim().toLowerCase();
   const signed = utf8("hubbub signed-collection/1\n" + document.collection);
-  const holds = await verified(publicKey, document.signature, signed);
+  const holds = document.key === pinned && (await verified(pinned, document.signature, signed));
   must(holds, "its signature was not made with the key that this client was given");
   return collectionOf(document.collection);
 }
@@ -537,9 +826,11 @@ async function verified(publicKey, signature, signed) {
 }
 
 function parsed(text) {
-  const document = jsonOf(text);
-  const texts = [document?.collection, document?.signature];
-  must(texts.every((part) => typeof part === "string"), "this is not a signed collection");
+  const document = typeof text === "string" && [...text].length <= LONGEST ? jsonOf(text) : null;
+  const field = misfit(FORMS.signed, document);
+  must(field === undefined, `this is not a signed collection: its field ${field} is missing, unknown or of another kind`);
+  const colons = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
+  must(colons === Object.keys(FORMS.signed).length, "two of its fields have one name"); // JSON.parse keeps the last
   return document;
 }
 
@@ -551,16 +842,25 @@ function jsonOf(text) {
   }
 }
 
+/** JSON with sorted keys, no spaces and nothing but ASCII: the one text of a collection. */
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (isMap(value)) return `{${Object.keys(value).sort().map((name) => `${ascii(name)}:${canonical(value[name])}`).join(",")}}`;
+  return typeof value === "string" ? ascii(value) : JSON.stringify(value);
+}
+const ascii = (text) =>
+  JSON.stringify(text).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 async function collectionOf(text) {
-  const fields = JSON.parse(text);
-  must(fields.hubbub === "collection/1", "this is a collection of another format");
-  const law = hex(await sha256(JSON.stringify(fields.randomizer)));
-  const collection = { ...fields, law, digest: await sha256(text), made: randomizer(fields.randomizer) };
-  must(isId(fields.id), "its id must be 32 hexadecimal digits");
-  must(isName(fields.name) && isName(fields.attribute), "its name or attribute is none");
-  must(isWhole(fields.epochs, 1, 2 ** 32 - 1), "it has no epochs, or too many");
-  must(isWhole(fields.version, 1, Number.MAX_SAFE_INTEGER), "its version is not a whole number");
-  must(Array.isArray(fields.answers), "its answers must be a list");
+  const fields = jsonOf(text);
+  const field = misfit(FORMS.collection, fields);
+  must(field === undefined, `its field ${field} is missing, unknown or of another kind`);
+  must(canonical(fields) === text, "it is not written in the canonical form"); // nor does it say anything twice
+  const made = randomizer(fields.randomizer);
+  const worded = fields.answers.length === 0 || fields.answers.length === made.domain;
+  must(worded, "its answers are not as many as its domain has values");
+  const law = hex(await sha256(canonical(fields.randomizer)));
+  const collection = { ...fields, law, digest: await sha256(text), made };
   must(atMost(rational(priceOf(collection)), rational(fields.lifetime)), "its lifetime does not pay for one report");
   return collection;
 }
@@ -810,7 +1110,7 @@ class Maker {
   }
 
   #shown(value) {
-    const place = this.collection.answers.indexOf(value);
+    const place = this.collection.answers.indexOf(typeof value === "string" ? value.normalize("NFC") : value);
     return place >= 0 ? place : value;
   }
 
