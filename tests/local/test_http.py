@@ -22,7 +22,7 @@ import pytest
 
 from hubbub.local import relay, sending, tokens, wire
 from hubbub.local.collector import Collector, Rules
-from hubbub.local.http import LARGEST, TOKEN, app, serve
+from hubbub.local.http import LARGEST, TOKEN, app, owner_app, serve
 from hubbub.local.shuffler import Shuffler
 from hubbub.terms import BadReport, MissingExtra, OutOfRange, SourceUnavailable
 from tests.ledger._processes import Child, Report
@@ -43,6 +43,22 @@ def served(store: Path, *, rules: Rules | None = None, port: int = 0, largest: i
 def _serve(store: Path, rules: Rules | None, port: int, largest: int, report: Report) -> None:
     with Collector(store, rules=rules) as collector:
         serve(app(collector, largest=largest), port=port, ready=lambda address: report(address=address))
+
+
+@contextmanager
+def shown(store: Path) -> Iterator[httpx.Client]:
+    """The owner's page, in a process and on a port of its own."""
+    child = Child(lambda report: _show(store, report))
+    try:
+        with httpx.Client(base_url=child.next()["address"], timeout=60) as client:
+            yield client
+    finally:
+        child.kill()
+
+
+def _show(store: Path, report: Report) -> None:
+    with Collector(store) as collector:
+        serve(owner_app(collector), port=0, ready=lambda address: report(address=address))
 
 
 @pytest.fixture
@@ -141,22 +157,66 @@ def test_whatever_is_sent_the_answer_is_never_a_failure_of_the_server(
             },
         )
         assert told.status_code in {200, 304, 400, 404, 405}, told.text
-    assert client.get("/").status_code == 200
+    assert client.get("/v1/collection").status_code == 200
 
 
 def test_a_sender_that_hangs_up_in_the_middle_harms_nobody(shared: tuple[Desk, httpx.Client]) -> None:
     desk, client = shared
     batch = frame(packed(desk.collection, 50, seed=14))
-    before = client.get("/v1/estimate.json").json()["epochs"]
+    before = _kept(desk)
     for cut in (0, 10, len(batch) - 1):
         with socket.create_connection((client.base_url.host, client.base_url.port or 80)) as raw:
             head = f"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: {len(batch)}\r\n\r\n"
             raw.sendall(head.encode() + batch[:cut])
-    assert client.get("/v1/estimate.json").json()["epochs"] == before
+    assert _kept(desk) == before
     assert post(client, batch).json()["accepted"] == 50
 
 
+def _kept(desk: Desk) -> int:
+    with Collector(desk.folder / "reports.db") as collector:
+        return collector.tally(0).reports
+
+
 # ---------------------------------------------------------------- what everybody may read
+
+
+def test_where_reports_are_sent_nothing_is_seen_of_what_came(desk: Desk) -> None:
+    """Every answer but one's own receipt is the same before and after others report, headers included."""
+    paths = [
+        "/",
+        "/?epoch=0",
+        "/v1/estimate.json",
+        "/v1/collection",
+        "/sdk/hubbub.js",
+        "/v1/reports",
+        "/health",
+        "/metrics",
+    ]
+    with served(desk.folder / "reports.db") as (address, _), httpx.Client(base_url=address) as client:
+
+        def seen() -> list[Any]:
+            answers = [client.request(method, path) for path in paths for method in ("GET", "HEAD", "OPTIONS")]
+            headers = [sorted(set(each.headers.items()) - {("date", each.headers.get("date"))}) for each in answers]
+            return [(each.status_code, each.content, header) for each, header in zip(answers, headers, strict=True)]
+
+        before = seen()
+        for number in range(5):
+            answer = post(client, frame(packed(desk.collection, 1, seed=number)))
+            assert answer.json() == {"accepted": 1, "duplicates": 0, "rejected": {}}
+            assert seen() == before
+        post(client, frame(packed(desk.collection, 500, seed=99)))
+        assert seen() == before
+
+
+def test_the_owners_page_answers_no_page_of_another_site(desk: Desk) -> None:
+    with shown(desk.folder / "reports.db") as client:
+        page = client.get("/", headers={"origin": "https://shop.example"})
+        assert page.status_code == 200
+        assert "access-control-allow-origin" not in page.headers
+        assert page.headers["cache-control"] == "no-store"
+        for name in ("shop.example", "127.0.0.1.shop.example", ""):  # a name that was made to point here
+            assert client.get("/", headers={"host": name}).status_code == 400
+        assert client.post("/v1/reports", content=b"x").status_code == 404
 
 
 def test_the_configuration_is_served_as_it_was_signed_and_may_be_cached(shared: tuple[Desk, httpx.Client]) -> None:
@@ -174,7 +234,7 @@ def test_pages_of_other_sites_may_send_and_nothing_may_run_in_ours(shared: tuple
     asked = {"origin": "https://shop.example", "access-control-request-method": "POST"}
     allowed = client.options("/v1/reports", headers={**asked, "access-control-request-headers": "content-type"})
     assert allowed.headers["access-control-allow-origin"] == "*"
-    page = client.get("/")
+    page = client.get("/v1/collection")
     assert "script-src" not in page.headers["content-security-policy"]
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "server" not in page.headers
@@ -187,11 +247,11 @@ def test_the_sdk_is_served_as_a_module(shared: tuple[Desk, httpx.Client]) -> Non
 
 
 def test_the_estimate_is_data_and_waits_for_the_minimum(desk: Desk) -> None:
-    with served(desk.folder / "reports.db") as (address, _), httpx.Client(base_url=address) as client:
-        post(client, frame(packed(desk.collection, 99)))
+    with Collector(desk.folder / "reports.db") as collector, shown(desk.folder / "reports.db") as client:
+        collector.take(frame(packed(desk.collection, 99)))
         waiting = client.get("/v1/estimate.json").json()
-        assert (waiting["reports"], waiting["estimate"]) == (99, None)
-        post(client, frame(packed(desk.collection, 901, seed=2)))
+        assert (waiting["reports"], waiting["estimate"]) == (0, None)
+        collector.take(frame(packed(desk.collection, 901, seed=2)))
         told = client.get("/v1/estimate.json").json()
         assert len(told["estimate"]["values"]) == len(told["estimate"]["interval_95"]) == 4
         assert client.get("/v1/estimate.json?epoch=1").json()["reports"] == 0
@@ -407,13 +467,13 @@ def test_a_shuffler_passes_on_full_batches_and_nothing_smaller(desk: Desk) -> No
             assert sending.fetch(address) == desk.signed
             assert sending.send(address, frame(reports[:99])) == {"taken": 99}
             time.sleep(0.3)
-            assert _counted(collector) == 0
+            assert _kept(desk) == 0
             assert sending.send(address, frame(reports[99:])) == {"taken": 151}
             for _ in range(200):
-                if _counted(collector):
+                if _kept(desk):
                     break
                 time.sleep(0.05)
-            assert _counted(collector) == 250
+            assert _kept(desk) == 250
             with pytest.raises(BadReport):
                 sending.send(address, b"garbage")
         finally:
@@ -423,17 +483,14 @@ def test_a_shuffler_passes_on_full_batches_and_nothing_smaller(desk: Desk) -> No
         assert ids.isdisjoint(wire.parse(desk.collection, report).id for report in reports)
 
 
-def _counted(address: str) -> int:
-    return int(httpx.get(f"{address}v1/estimate.json", timeout=60).json()["reports"])
-
-
 def test_a_batch_that_was_not_acknowledged_is_sent_again(desk: Desk) -> None:
     sent: list[bytes] = []
 
-    def fail_once(batch: bytes) -> None:
+    def fail_once(batch: bytes) -> dict[str, Any]:
         sent.append(batch)
         if len(sent) == 1:
             raise SourceUnavailable("away", why="", fix="")
+        return {"accepted": 120}
 
     through = relay.Relay(Shuffler(desk.collection), fail_once)
     through.take(frame(packed(desk.collection, 120)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,16 @@ import pytest
 
 from hubbub import local
 from hubbub.local._randomizer import Randomizer
-from hubbub.local.collector import Rules
+from hubbub.local.collector import Collector, Rules, Way
+from hubbub.local.kary import KaryResponse
 from hubbub.local.page import Page, look
+from hubbub.local.shuffle import amplify
 from tests.explain.test_explain_browser import ARGUMENTS, BOXES, COLOURS, contrast, cut_off, overlapping
 from tests.local._collecting import Desk, collection, frame, packed
 from tests.local.test_http import served
+from tests.local.test_http import shown as shown_to_owner
 
-LONG = ("a name that is much longer than any column of a page could ever hold", "<b>&amp;</b>", "ä", "")
+LONG = ("a name that is much longer than any column of a page could ever hold", "<b>&amp;</b>", "ä", "-")
 
 
 def page(folder: Path, randomizer: Randomizer | None = None, *, count: int = 3000, rules: Rules | None = None) -> Page:
@@ -70,9 +75,11 @@ def test_answers_below_the_limit_are_flagged_in_words(tmp_path: Path) -> None:
 def test_shuffling_is_told_only_where_there_is_a_shuffler(tmp_path: Path) -> None:
     alone, shuffled = page(tmp_path / "alone"), page(tmp_path / "shuffled", rules=Rules(shuffled=1000))
     assert "shuffled" not in told(alone)
-    assert "one report, among 1,000 shuffled 0." in told(shuffled)
+    assert "one report, among 500 honest ones, shuffled 0." in told(shuffled)
+    assert "50% of them are from honest people is declared" in told(shuffled)
     data: Any = shuffled.to_json()
     assert 0 < data["epsilon"]["shuffled"]["epsilon"] < 0.5
+    assert (data["epsilon"]["shuffled"]["batch"], data["epsilon"]["shuffled"]["honest"]) == (1000, 0.5)
     assert alone.to_json()["epsilon"]["shuffled"] is None  # type: ignore[index, call-overload]
 
 
@@ -92,13 +99,108 @@ def test_shuffling_is_not_told_where_reports_can_be_linked_or_nothing_is_known(
     data: Any = shown.to_json()
     assert data["epsilon"]["shuffled"] is None
     assert "No smaller epsilon is claimed for that" in told(shown)
-    assert "among 1,000 shuffled" not in told(shown)
+    assert "honest ones, shuffled" not in told(shown)
 
 
 def test_shuffling_is_told_for_the_only_report_of_a_client_that_remembers(tmp_path: Path) -> None:
     once = collection(local.Loloha(epsilon=1, forever=2, domain=4), epochs=1)
     with Desk(once, tmp_path).collector(rules=Rules(shuffled=1000)) as collector:
-        assert "one report, among 1,000 shuffled" in told(look(collector))
+        assert "one report, among 500 honest ones, shuffled" in told(look(collector))
+
+
+def test_the_smaller_epsilon_is_for_the_declared_share_of_honest_reports(tmp_path: Path) -> None:
+    """It took all reports of a batch for honest; a batch may be full of somebody's own."""
+    claimed = []
+    for honest in ("1", "1/2", "1/10", "1/1000"):
+        rules = Rules(shuffled=1000, honest=Fraction(honest))
+        data: Any = page(tmp_path / honest.replace("/", "-"), rules=rules).to_json()
+        claimed.append(data["epsilon"]["shuffled"]["epsilon"])
+    assert claimed == sorted(claimed)
+    assert claimed[0] < claimed[1] < claimed[2]
+    assert claimed[3] == 1.0  # one honest report among a thousand hides nobody
+    assert claimed[1] == pytest.approx(float(amplify(KaryResponse(epsilon=1, domain=4), n=500, delta=1e-6).epsilon))
+
+
+def test_one_report_that_came_another_way_ends_the_claim(tmp_path: Path) -> None:
+    desk = Desk(collection(), tmp_path)
+    with desk.collector(rules=Rules(shuffled=100)) as collector:
+        collector.take(frame(packed(desk.collection, 100)))
+        assert look(collector).way == Way(100, Fraction(1, 2))
+    with Collector(tmp_path / "reports.db") as direct:
+        assert look(direct).way == Way(100, Fraction(1, 2))  # also for whoever only looks
+        direct.take(frame(packed(desk.collection, 1, seed=2)))
+        assert look(direct).way is None
+    with Collector(tmp_path / "reports.db", rules=Rules(shuffled=200)) as again:
+        again.take(frame(packed(desk.collection, 200, seed=3)))
+        assert look(again).way is None
+
+
+def test_what_is_taken_over_from_another_store_came_by_its_way(tmp_path: Path) -> None:
+    desk = Desk(collection(), tmp_path)
+    with desk.collector("a.db", Rules(shuffled=200)) as one, desk.collector("b.db", Rules(shuffled=100)) as other:
+        one.take(frame(packed(desk.collection, 200)))
+        other.take(frame(packed(desk.collection, 100, seed=2)))
+        one.absorb(other.store)
+        assert one.way == Way(100, Fraction(1, 2))
+
+
+# ---------------------------------------------------------------- in steps
+
+
+def test_no_single_report_can_be_read_off_the_page(tmp_path: Path) -> None:
+    """Polled after every report, the page told each of twenty reports exactly: the difference of two tallies."""
+    desk = Desk(collection(), tmp_path)
+    with desk.collector() as collector:
+        collector.take(frame(packed(desk.collection, 300)))
+        shown, recovered = [look(collector).to_json()], []
+        for number in range(120):
+            before = collector.published().state
+            collector.take(frame(packed(desk.collection, 1, seed=1000 + number)))
+            recovered.append(int((collector.published().state - before).sum()))
+            shown.append(look(collector).to_json())
+        assert set(recovered) == {0, 100}
+        assert len({json.dumps(each) for each in shown}) == 2
+        assert [each["reports"] for each in shown].count(400) == 21
+
+
+def test_looking_from_another_process_does_not_move_the_page_sooner(tmp_path: Path) -> None:
+    desk = Desk(collection(epochs=2), tmp_path)
+    with desk.collector() as collector:
+        collector.take(frame(packed(desk.collection, 150)))
+        assert collector.published(0).reports == 150
+        collector.take(frame(packed(desk.collection, 99, seed=2)))
+        collector.take(frame(packed(desk.collection, 99, epoch=1, seed=3)))
+        collector.take(b"HBB\x01" + bytes(8))
+    for _ in range(3):
+        with Collector(tmp_path / "reports.db") as other:
+            assert (other.published(0).reports, other.published(1).reports) == (150, 0)
+            assert look(other).epochs == {0: 150}
+            assert other.tally(0).reports == 249
+
+
+def test_what_was_refused_is_shown_in_steps_too(tmp_path: Path) -> None:
+    desk = Desk(collection(), tmp_path)
+    with desk.collector() as collector:
+        collector.take(frame(packed(desk.collection, 100)))
+        assert look(collector).refused == {}
+        bad = packed(desk.collection, 1, seed=2)[0][:-1] + b"\x09"
+        collector.take(frame([bad]))
+        assert look(collector).refused == {}
+        collector.take(frame(packed(desk.collection, 100, seed=3)))
+        assert look(collector).refused == {"domain": 1}
+
+
+def test_a_store_of_before_is_shown_in_steps_from_now_on(tmp_path: Path) -> None:
+    desk = Desk(collection(), tmp_path)
+    with desk.collector() as collector:
+        collector.take(frame(packed(desk.collection, 100)))
+    with closing(sqlite3.connect(tmp_path / "reports.db")) as file:
+        for table in ("published_totals", "published_tallies", "published_refusals"):
+            file.execute(f"DROP TABLE {table}")
+        file.commit()
+    with Collector(tmp_path / "reports.db") as collector:
+        assert look(collector).reports == 100
+        assert collector.way is None
 
 
 def shown_in(folder: Path, epoch: int, **fields: Any) -> Page:
@@ -147,7 +249,7 @@ def test_a_mean_is_told_with_its_interval_and_the_lower_bound(tmp_path: Path) ->
 
 def test_before_the_minimum_nothing_is_estimated(tmp_path: Path) -> None:
     words = told(page(tmp_path, count=0))
-    assert "0 of at least 100 reports have come" in words
+    assert "Fewer than 100 reports have come" in words
     assert "%" not in words
 
 
@@ -244,7 +346,8 @@ def test_the_served_page_works_without_scripts_under_its_own_policy(opened: Call
     desk = Desk(collection(epochs=2), tmp_path)
     with desk.collector() as collector:
         collector.take(frame(packed(desk.collection, 3000)))
-    with served(tmp_path / "reports.db") as (address, _):
+    with shown_to_owner(tmp_path / "reports.db") as client:
+        address = f"{client.base_url}"
         shown = opened(address, scripts=False)
         assert shown.locator("h1").text_content() == desk.collection.question
         assert shown.get_by_role("img", name=re.compile("Estimated shares")).count() == 1

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+import stat
 from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +18,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub import local
-from hubbub.local import Collection, Hop, Report, Shuffler, permute, seal, wire
+from hubbub.local import Collection, Collector, Hop, Report, Rules, Shuffler, permute, seal, tokens, wire
 from hubbub.local.mixnet import SIZE
+from hubbub.local.relay import Relay
 from hubbub.noise.testing import seeded
-from hubbub.terms import BadReport, EmptyInput, InvalidParameter, OutOfRange, WrongShape
+from hubbub.terms import (
+    BadCollection,
+    BadReport,
+    EmptyInput,
+    HubbubError,
+    InvalidParameter,
+    MissingParameter,
+    OutOfRange,
+    WrongShape,
+)
+from tests.ledger._processes import Child
+from tests.ledger._processes import Report as Tell
+from tests.local._collecting import Desk
 
 BREAD = Collection(
     name="bread", question="?", randomizer=local.KaryResponse(epsilon=1, domain=3), epochs=9, minimum_batch=4
@@ -97,18 +117,170 @@ def test_what_is_passed_on_has_new_ids_and_another_order() -> None:
     assert batch.payloads[:, 0].tolist() != [number % 3 for number in range(200)]
 
 
-def test_a_report_that_is_sent_again_is_counted_once() -> None:
-    shuffler = Shuffler(BREAD, key=bytes(32))
-    for _ in range(3):
-        for number in range(5):
-            assert shuffler.add(report(number)) == "taken"
-    first = wire.parse_batch(BREAD, shuffler.flush(0))
-    assert len(first) == 5
-    restarted = Shuffler(BREAD, key=bytes(32))
-    for number in range(5):
-        restarted.add(report(number))
-    again = wire.parse_batch(BREAD, restarted.flush(0))
-    assert {m.tobytes() for m in first.ids} == {m.tobytes() for m in again.ids}  # the collector knows them
+def add_all(shuffler: Shuffler, numbers: Iterable[int], **more: Any) -> Counter[str]:
+    return Counter(shuffler.add(report(number), **more) for number in numbers)
+
+
+def test_copies_do_not_count_towards_a_batch() -> None:
+    shuffler = Shuffler(BREAD)
+    assert add_all(shuffler, [1, 2, 3, 3, 3, 1]) == {"taken": 3, "duplicates": 3}
+    assert shuffler.ready() == []
+    assert add_all(shuffler, [4]) == {"taken": 1}
+    assert len(wire.parse_batch(BREAD, shuffler.flush(0))) == 4
+
+
+def test_what_was_passed_on_does_not_count_again() -> None:
+    """Four copies of reports that went before were a batch, in which one new report stood alone."""
+    shuffler = Shuffler(BREAD)
+    add_all(shuffler, range(5))
+    shuffler.flush(0)
+    assert add_all(shuffler, [*range(5), 7]) == {"duplicates": 5, "taken": 1}
+    assert shuffler.ready() == []
+    assert shuffler.add(report(2, value=0)) == "replay"
+
+
+def test_what_waits_survives_a_stop_and_is_counted_once(tmp_path: Path) -> None:
+    first = Shuffler(BREAD, queue=tmp_path / "queue.db")
+    add_all(first, range(3))
+    first.close()
+    second = Shuffler(BREAD, queue=tmp_path / "queue.db")
+    assert add_all(second, range(3)) == {"duplicates": 3}
+    assert second.ready() == []
+    add_all(second, [3])
+    ((number, frame),) = second.batches()
+    second.close()
+    third = Shuffler(BREAD, queue=tmp_path / "queue.db")
+    assert third.batches() == [(number, frame)]  # not acknowledged: the very same bytes again
+    third.arrived(number)
+    assert add_all(third, range(4)) == {"duplicates": 4}
+    third.close()
+    fourth = Shuffler(BREAD, queue=tmp_path / "queue.db")
+    assert fourth.batches() == []
+    assert add_all(fourth, range(4)) == {"duplicates": 4}
+    assert len(wire.parse_batch(BREAD, frame)) == 4
+
+
+def test_a_killed_shuffler_has_lost_nothing_that_it_took(tmp_path: Path) -> None:
+    """Killed at any moment: what it said it took is there, and the batch it was sending is the same one."""
+
+    def work(tell: Tell) -> None:
+        shuffler = Shuffler(BREAD, queue=tmp_path / "queue.db")
+        for number in range(10_000):
+            shuffler.add(report(number))
+            batches = [frame.hex() for _, frame in shuffler.batches()]
+            tell(number=number, batches=batches)
+
+    child = Child(work)
+    told = [child.next() for _ in range(30)]
+    child.kill()
+    shuffler = Shuffler(BREAD, queue=tmp_path / "queue.db")
+    frames = {frame.hex() for _, frame in shuffler.batches()}
+    assert set(told[-1]["batches"]) <= frames
+    assert add_all(shuffler, range(30)) == {"duplicates": 30}
+    ids = [name.tobytes() for frame in frames for name in wire.parse_batch(BREAD, bytes.fromhex(frame)).ids]
+    assert len(ids) == len(set(ids)) >= 28
+
+
+def test_the_file_of_a_queue_is_private_and_does_not_tell_the_order(tmp_path: Path) -> None:
+    path = tmp_path / "queue.db"
+    shuffler = Shuffler(BREAD, queue=path)
+    for number in range(50):
+        shuffler.add(report(number, epoch=1))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [file.stat().st_size for file in tmp_path.glob("queue.db-wal")] in ([], [0])
+    with closing(sqlite3.connect(path)) as file:
+        rows = file.execute("SELECT id, report FROM waiting").fetchall()
+    assert rows == sorted(rows)
+    assert [row[1][-1] for row in rows] != [number % 3 for number in range(50)]
+    sent = wire.pack(BREAD, Report(epoch=1, id=b"an id of its own", payload=b"\1"))
+    assert shuffler.add(sent) == "taken"
+    assert b"an id of its own" not in path.read_bytes()
+
+
+def test_a_queue_belongs_to_one_collection(tmp_path: Path) -> None:
+    Shuffler(BREAD, queue=tmp_path / "queue.db").close()
+    other = replace(BREAD, version=2)
+    with pytest.raises(BadCollection, match="another collection"):
+        Shuffler(other, queue=tmp_path / "queue.db")
+    (tmp_path / "text").write_text("not a queue, but long enough to be taken for one")
+    with pytest.raises(HubbubError):
+        Shuffler(BREAD, queue=tmp_path / "text")
+
+
+def test_a_long_queue_is_passed_on_in_batches_that_a_collector_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.local.shuffler._LARGEST", 10 * 65)
+    shuffler = Shuffler(BREAD)
+    add_all(shuffler, range(43))
+    sizes = [len(wire.parse_batch(BREAD, frame)) for _, frame in shuffler.batches()]
+    assert sorted(sizes) == [8, 8, 9, 9, 9]
+
+
+# Tokens
+
+
+def test_a_token_may_send_so_many_new_reports(tmp_path: Path) -> None:
+    key = local.new_key()
+    rules: dict[str, Any] = {"per_token": 2, "public_key": local.public_text(key), "queue": tmp_path / "queue.db"}
+    one, other = tokens.issue(BREAD, key), tokens.issue(BREAD, key)
+    shuffler = Shuffler(BREAD, **rules)
+    assert add_all(shuffler, [1, 1, 2, 3], token=one) == {"taken": 2, "duplicates": 1, "limit": 1}
+    assert add_all(shuffler, [3, 4], token=other) == {"taken": 2}
+    assert add_all(shuffler, [5]) == {"token": 1}
+    assert add_all(shuffler, [5], token=tokens.issue(BREAD, local.new_key())) == {"token": 1}
+    shuffler.close()
+    again = Shuffler(BREAD, **rules)
+    assert add_all(again, [6, 1], token=one) == {"limit": 1, "duplicates": 1}  # also after a restart
+    assert len(wire.parse_batch(BREAD, again.flush(0))) == 4
+    with pytest.raises(MissingParameter):
+        Shuffler(BREAD, per_token=1)
+
+
+def test_a_collector_with_tokens_takes_a_shufflers_batches(tmp_path: Path) -> None:
+    """The shuffler dropped tokens, and the collector then refused every report."""
+    desk = Desk(BREAD, tmp_path)
+    client, mixer = tokens.issue(BREAD, desk.key), tokens.issue_shuffler(BREAD, desk.key)
+    with desk.collector(rules=Rules(per_token=1, shuffled=4)) as collector:
+        shuffler = Shuffler(BREAD, per_token=9, public_key=desk.public_key)
+        relayed = Relay(shuffler, lambda batch: collector.take(batch, token=mixer).to_json())
+        relayed.take(wire.pack_batch([report(number) for number in range(6)]), token=client)
+        assert relayed.pass_on() == 1
+        assert collector.tally().reports == 6
+        more = wire.pack_batch([report(number) for number in range(10, 20)])
+        for token in (client, None, tokens.issue_shuffler(BREAD, local.new_key())):
+            assert collector.take(more, token=token).rejected == {"token": 10}
+
+
+def test_a_batch_that_the_collector_refuses_is_kept_and_told_once(tmp_path: Path) -> None:
+    desk, complaints = Desk(BREAD, tmp_path), list[str]()
+    with desk.collector(rules=Rules(open_epochs=frozenset({1}))) as collector:
+        relayed = Relay(Shuffler(BREAD), lambda batch: collector.take(batch).to_json(), complain=complaints.append)
+        relayed.take(wire.pack_batch([report(number) for number in range(5)]))
+        relayed.take(wire.pack_batch([report(number, epoch=1) for number in range(5)]))
+        assert [relayed.pass_on(), relayed.pass_on()] == [1, 0]
+        assert len(complaints) == 1
+        assert "closed" in complaints[0]
+        assert len(relayed.shuffler.batches()) == 1
+    with Collector(tmp_path / "reports.db") as opened:
+        relayed._send = lambda batch: opened.take(batch).to_json()
+        assert relayed.pass_on() == 1
+        assert opened.tally(0).reports == opened.tally(1).reports == 5
+
+
+def test_junk_and_copies_do_not_make_a_crowd_at_the_collector(tmp_path: Path) -> None:
+    desk = Desk(BREAD, tmp_path)
+    with desk.collector(rules=Rules(shuffled=4)) as collector:
+        five = [report(number) for number in range(5)]
+        assert collector.take(wire.pack_batch(five)).accepted == 5
+        junk = [report(number, value=9) for number in range(10, 14)]
+        alone = collector.take(wire.pack_batch([*five, *junk, report(99), report(99)]))
+        assert (alone.accepted, alone.duplicates) == (0, 6)
+        assert alone.rejected == {"domain": 4, "batch": 1}
+        epochs = [report(number, epoch=1 + number % 2) for number in range(20, 26)]
+        assert collector.take(wire.pack_batch(epochs)).rejected == {"batch": 6}  # three of each epoch
+        assert collector.take(wire.pack_batch(five)).duplicates == 5  # sent again: not refused
+        assert collector.tally().reports == 5
+        assert collector.recount().reports == 5
+        assert collector.take(wire.pack_batch([report(99), *(report(n) for n in range(30, 33))])).accepted == 4
 
 
 def test_another_content_under_the_same_id_is_a_replay() -> None:

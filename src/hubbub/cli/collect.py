@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from hubbub.cli import output
-from hubbub.cli.collecting import Plan, collector_in, key_in, make, memory_file, opened, value_of
+from hubbub.cli.collecting import Plan, collector_in, key_in, make, memory_file, opened, queue_file
+from hubbub.cli.hidden import answer_of, token_of
 from hubbub.cli.ledgers import AsJson, State, told
 from hubbub.cli.values import number
 
@@ -86,33 +87,66 @@ def serve(
         int | None, typer.Option(help="Let each token send so many reports an epoch.", metavar="N", min=1)
     ] = None,
     shuffled: Annotated[
-        int | None, typer.Option(help="Take only a shuffler's batches of at least so many.", metavar="N", min=1)
+        int | None,
+        typer.Option(help="Take only a shuffler's batches of at least so many new ones.", metavar="N", min=1),
     ] = None,
+    honest: Annotated[
+        str, typer.Option(help="The share of a batch's reports that are taken for honest people's.", metavar="SHARE")
+    ] = "0.5",
     largest: Annotated[int, typer.Option(help="The most bytes of one batch.", metavar="BYTES", min=1)] = 8 * 2**20,
 ) -> None:
-    """Take reports over HTTP and show what they say, until interrupted. No address of a sender is kept or logged."""
+    """Take reports over HTTP, until interrupted. No address of a sender is kept or logged, and nothing is shown."""
     from hubbub.local.collector import Rules
     from hubbub.local.http import app as application
     from hubbub.local.http import serve as run
 
-    rules = Rules(open_epochs=frozenset(epoch) if epoch else None, per_token=per_token, shuffled=shuffled)
+    share = number(honest, "--honest")
+    epochs = frozenset(epoch) if epoch else None
+    rules = Rules(open_epochs=epochs, per_token=per_token, shuffled=shuffled, honest=share)  # type: ignore[arg-type]
     with collector_in(folder, rules) as collector:
         output.talk(f"{collector.collection.question} Clients need the key {collector.store.public_key}")
         run(application(collector, largest=largest), host=host, port=port, ready=_listening)
 
 
 @app.command()
+def show(
+    folder: Folder,
+    host: Host = "127.0.0.1",
+    port: Port = 8767,
+) -> None:
+    """Serve the owner's page, until interrupted: it moves on by the collection's minimum of reports at a time."""
+    from hubbub.local.http import LOOPBACK, owner_app
+    from hubbub.local.http import serve as run
+
+    with collector_in(folder) as collector:
+        run(owner_app(collector, hosts=(*LOOPBACK, host)), host=host, port=port, ready=_listening)
+
+
+@app.command()
 def report(
     url: Url,
-    value: Annotated[str, typer.Argument(help="The answer.", metavar="VALUE")],
     key: Key,
+    value: Annotated[
+        str | None, typer.Argument(help="The answer; - reads it from stdin, so that nobody sees it.", metavar="VALUE")
+    ] = None,
+    value_file: Annotated[
+        Path | None, typer.Option("--value-file", help="A file that holds the answer instead.", metavar="FILE")
+    ] = None,
     epoch: Annotated[int, typer.Option(help="The epoch it is for.", min=0, metavar="N")] = 0,
     memory: Annotated[
         Path | None, typer.Option(help="What this client remembers. [default: in the state folder]", metavar="FILE")
     ] = None,
     cap: Annotated[str, typer.Option(help="Most epsilon about one attribute, ever.", metavar="E")] = "8",
     total_cap: Annotated[str, typer.Option(help="Most epsilon about all together, ever.", metavar="E")] = "32",
-    token: Annotated[str | None, typer.Option(help="A token, if the collector asks for one.", metavar="TOKEN")] = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="A token, if one is asked for; - reads it from stdin.", metavar="TOKEN", envvar="HUBBUB_TOKEN"
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="A file that holds the token instead.", metavar="FILE")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Send one answer as a client: randomized here, counted against this client's lifetime."""
@@ -120,15 +154,17 @@ def report(
     from hubbub.local.client import Client
     from hubbub.local.lifetime import Caps
 
+    answer = answer_of(value, value_file)
+    right = token_of(token, token_file, stdin=answer.stdin)
     limits = Caps(attribute=number(cap, "--cap"), total=number(total_cap, "--total-cap"))  # type: ignore[arg-type]
     client = Client(sending.fetch(url), key, state=memory_file(memory), caps=limits)
-    packed = client.report(value_of(client.collection, value), epoch=epoch)
-    answer = sending.send(url, wire.pack_batch([packed]), token=token)
+    packed = client.report(answer.value(client.collection), epoch=epoch)
+    outcome = sending.send(url, wire.pack_batch([packed]), token=right)
     lifetime = client.lifetime()
     if as_json:
-        output.document({"kind": "report", "collector": answer, "lifetime": lifetime.to_json()})
+        output.document({"kind": "report", "collector": outcome, "lifetime": lifetime.to_json()})
         return
-    output.data(_outcome(answer))
+    output.data(_outcome(outcome))
     output.talk(lifetime.sections()[0].paragraphs[0])
 
 
@@ -180,14 +216,17 @@ def export(
 def tokens(
     folder: Folder,
     count: Annotated[int, typer.Option(help="How many.", metavar="N", min=1)] = 1,
+    shuffler: Annotated[
+        bool, typer.Option("--shuffler", help="For a shuffler, which counts what clients' tokens send.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make tokens, each a right to send; hand them out without noting who got which."""
-    from hubbub.local.tokens import issue
+    from hubbub.local.tokens import issue, issue_shuffler
 
     with collector_in(folder) as collector:
-        key = key_in(folder)
-        made = [issue(collector.collection, key) for _ in range(count)]
+        key, make_one = key_in(folder), issue_shuffler if shuffler else issue
+        made = [make_one(collector.collection, key) for _ in range(count)]
     if as_json:
         output.document({"kind": "tokens", "tokens": made})
     else:
@@ -201,6 +240,15 @@ def shuffle(
     minimum: Annotated[
         int | None, typer.Option(help="Pass on no fewer together. [default: as the collection says]", metavar="N")
     ] = None,
+    queue: Annotated[
+        Path | None, typer.Option(help="Where reports wait. [default: in the state folder]", metavar="FILE")
+    ] = None,
+    per_token: Annotated[
+        int | None, typer.Option(help="Let each client's token send so many reports an epoch.", metavar="N", min=1)
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="A file with this shuffler's own token.", metavar="FILE")
+    ] = None,
     host: Host = "127.0.0.1",
     port: Port = 8766,
     every: Annotated[float, typer.Option(help="Look so often for a full batch.", metavar="SECONDS", min=0.05)] = 1.0,
@@ -210,9 +258,13 @@ def shuffle(
     from hubbub.local.http import serve as run
     from hubbub.local.shuffler import Shuffler
 
+    token = token_of(None, token_file)
     configuration = sending.fetch(url)
-    shuffler = Shuffler(opened(configuration, key), minimum=minimum)
-    through = relay.Relay(shuffler, lambda batch: sending.send(url, batch))
+    collection = opened(configuration, key)
+    shuffler = Shuffler(
+        collection, minimum=minimum, queue=queue_file(queue, collection), per_token=per_token, public_key=key
+    )
+    through = relay.Relay(shuffler, lambda batch: sending.send(url, batch, token=token), complain=output.talk)
     run(relay.app(through, configuration, every=every), host=host, port=port, ready=_listening)
 
 
@@ -225,6 +277,6 @@ def _outcome(answer: dict[str, object]) -> str:
     if answer.get("accepted") or answer.get("taken"):
         return "accepted" if answer.get("accepted") else "taken by the shuffler"
     if answer.get("duplicates"):
-        return "the collector has it already"
+        return "it is there already"
     rejected = answer.get("rejected", answer)
     return "rejected: " + ", ".join(rejected if isinstance(rejected, dict) else ["for an unknown reason"])

@@ -216,20 +216,12 @@ def memory_file(given: Path | None) -> Path:
     return place / "client.json"
 
 
-def _number(collection: Collection, typed: Decimal) -> int | float:
-    """A number that the collection asks for: it stays on this device until it is randomized."""
-    if not typed.is_finite():
-        raise typer.BadParameter("a finite number is needed.", param_hint="VALUE")
-    domain = getattr(collection.randomizer, "domain", None)
-    if domain is not None and not (typed == int(typed) and 0 <= typed < domain):
-        raise typer.BadParameter(f"choose a whole number from 0 to {domain - 1}.", param_hint="VALUE")
-    return int(typed) if typed == int(typed) else float(typed)
+def queue_file(given: Path | None, collection: Collection) -> Path:
+    """Where reports wait in a shuffler of this collection."""
+    from hubbub.ledger.keys import Place
 
-
-def value_of(collection: Collection, text: str) -> str | int | float:
-    """What was typed, as an answer of the collection; a slip of the hand is told before anything is sent."""
-    if not collection.answers:
-        return _number(collection, number(text, "VALUE"))
-    if text not in collection.answers:
-        raise typer.BadParameter(f"choose one of {', '.join(collection.answers)}.", param_hint="VALUE")
-    return text
+    if given is not None:
+        return given
+    place = Place(None).folder
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return place / f"shuffle-{collection.id}.db"

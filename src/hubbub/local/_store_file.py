@@ -69,11 +69,11 @@ def erase_log(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA busy_timeout = {1000 * WAIT}")
 
 
-def check(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse what is not a store, or is a newer one."""
-    ((mark,),) = connection.execute("PRAGMA application_id")
+def check(connection: sqlite3.Connection, path: Path, *, mark: int = MARK) -> None:
+    """Refuse what is not a store of this kind, or is a newer one."""
+    ((found,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
-    if mark != MARK:
+    if found != mark:
         connection.close()
         raise unavailable(path, "it is not a collector's store")
     if version > FORMAT:

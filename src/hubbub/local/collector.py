@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,6 +31,7 @@ from hubbub.terms import (
     Neighbours,
     OutOfRange,
     Unit,
+    fraction_of,
     whole,
 )
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from hubbub.local._estimates import Estimate
 
 REASONS = (*wire.REASONS, "closed", "token", "limit", "batch")
+_SHUFFLER = b"shuffler"  # what batches of a shuffler with a token count under
+_WAY = "way"  # the note in the store of how its reports came
 _AT_ONCE = 20_000  # reports of another store taken over in one transaction
 
 
@@ -87,12 +91,16 @@ class Rules:
 
     ``open_epochs`` are the epochs that reports may be for now (all that the collection has, if None). ``per_token``
     lets each token (see ``tokens``) send so many reports in an epoch, and nobody without one any. ``shuffled`` says
-    that reports come through a shuffler, in batches of at least so many: smaller ones are refused.
+    that reports come through a shuffler, in batches that bring at least so many new valid reports of an epoch: smaller
+    ones are refused. With both, the shuffler counts what clients' tokens send and shows a token of its own.
+    ``honest`` is the share of the reports of a batch whose senders are taken for honest: only among those can anybody
+    hide, so a smaller epsilon is claimed for that many and no more.
     """
 
     open_epochs: frozenset[int] | None = None
     per_token: int | None = None
     shuffled: int | None = None
+    honest: Fraction = Fraction(1, 2)
 
     def __post_init__(self) -> None:
         if self.open_epochs is not None:
@@ -100,6 +108,20 @@ class Rules:
         for name in ("per_token", "shuffled"):
             if getattr(self, name) is not None:
                 whole(getattr(self, name), name=name)
+        object.__setattr__(self, "honest", fraction_of(self.honest, name="honest", one=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the reports of a store came: in batches of at least ``batch`` new ones, of which ``honest`` are honest."""
+
+    batch: int
+    honest: Fraction
+
+    @property
+    def crowd(self) -> int:
+        """Among how many honest reports each one hides, itself included."""
+        return int(self.batch * self.honest)
 
 
 class Collector:
@@ -182,16 +204,18 @@ class Collector:
 
     def _breaches(self, batch: wire.Batch, mark: bytes | None) -> Iterator[tuple[str, Any]]:
         """Which reports break which of this collector's rules."""
-        rules, size = self.rules, len(batch) + len(batch.rejected)
-        if rules.shuffled is not None and size < rules.shuffled:
-            yield "batch", np.ones(len(batch), dtype=bool)
+        rules = self.rules
         if rules.open_epochs is not None:
             yield "closed", ~np.isin(batch.epochs, list(rules.open_epochs))
         if rules.per_token is not None and mark is None:
             yield "token", np.ones(len(batch), dtype=bool)
 
     def _mark(self, token: str | None) -> bytes | None:
-        return tokens.mark(self.collection, self.store.public_key, token)
+        """What a token counts under, or None if it is none: behind a shuffler it must be the shuffler's."""
+        key = self.store.public_key
+        if self.rules.shuffled is None:
+            return tokens.mark(self.collection, key, token)
+        return _SHUFFLER if tokens.is_shuffler(self.collection, key, token) else None
 
     def _settled(self, turn: Turn, read: _Read | BadReport) -> Taken | BadReport:
         if isinstance(read, BadReport):
@@ -206,12 +230,46 @@ class Collector:
         total, batch = Taken(), read.batch
         for epoch in np.unique(batch.epochs[read.keep]).tolist():
             rows = np.flatnonzero(read.keep & (batch.epochs == epoch))
-            most = None if read.mark is None else max(0, (self.rules.per_token or 0) - turn.used(epoch, read.mark))
-            taken = self._add(turn, epoch, batch.ids[rows], batch.payloads[rows], most)
-            if read.mark is not None and taken.accepted:
-                turn.use(epoch, read.mark, taken.accepted)
-            total = total + taken
+            total = total + self._keep_epoch(turn, epoch, batch.ids[rows], batch.payloads[rows], read.mark)
         return total
+
+    def _keep_epoch(self, turn: Turn, epoch: int, ids: Any, payloads: Any, mark: bytes | None) -> Taken:
+        if self.rules.shuffled is not None:
+            return self._crowd(turn, epoch, ids, payloads, self.rules.shuffled)
+        self._note_way(turn, Way(0, self.rules.honest))
+        most = None if mark is None else max(0, (self.rules.per_token or 0) - turn.used(epoch, mark))
+        taken = self._add(turn, epoch, ids, payloads, most)
+        if mark is not None and taken.accepted:
+            turn.use(epoch, mark, taken.accepted)
+        return taken
+
+    def _crowd(self, turn: Turn, epoch: int, ids: Any, payloads: Any, least: int) -> Taken:
+        """Add a shuffler's batch if it brings enough that is new: junk and copies hide nobody."""
+        self._note_way(turn, Way(least, self.rules.honest))
+        taken = Taken()
+        with turn.unless(lambda: 0 < taken.accepted < least):
+            taken = self._add(turn, epoch, ids, payloads)
+        if 0 < taken.accepted < least:
+            return Taken(0, taken.duplicates, {**taken.rejected, "batch": taken.accepted})
+        return taken
+
+    def _note_way(self, turn: Turn, came: Way) -> None:
+        """Keep for ever by which way the least protected of the reports came."""
+        known, least = turn.about(_WAY), came
+        if known or turn.has_reports():
+            before = _way(known)
+            least = Way(min(before.batch, came.batch), min(before.honest, came.honest))
+        if (note := f"{least.batch} {least.honest}") != known:
+            turn.note(_WAY, note)
+
+    @property
+    def way(self) -> Way | None:
+        """How the reports came, if all of them came through a shuffler in large enough batches."""
+        known = self.store.about(_WAY)
+        if not known and not self.store.epochs():
+            return None if self.rules.shuffled is None else Way(self.rules.shuffled, self.rules.honest)
+        way = _way(known)
+        return way if way.batch > 0 else None
 
     def _add(self, turn: Turn, epoch: int, ids: Any, payloads: Any, most: int | None = None) -> Taken:
         """Store what is new of one epoch, and count it."""
@@ -238,24 +296,28 @@ class Collector:
             for part in source.reports(epoch, at_once=_AT_ONCE):
                 ids, payloads = zip(*part, strict=True)
                 with self.store.turn() as turn:
+                    self._note_way(turn, _way(source.about(_WAY)))
                     total = total + self._add(turn, epoch, ids, _rows(payloads))
         return total
 
     # ------------------------------------------------------------ reading
 
     def tally(self, epoch: int = 0) -> Tally:
-        """What an epoch's reports add up to."""
-        if not 0 <= epoch < self.collection.epochs:
-            raise OutOfRange(
-                f"this collection has the epochs 0 to {self.collection.epochs - 1}, and epoch {epoch} was asked for.",
-                why="Epochs are numbered from 0 in the collection's configuration.",
-                fix="Ask for one of those.",
-            )
+        """What an epoch's reports add up to, to the last one that came."""
+        self._check(epoch)
         state, count = self.store.state(epoch, size=self.collection.randomizer.state_size)
         return Tally(self.collection, epoch, state, count)
 
+    def published(self, epoch: int | None = None) -> Tally:
+        """What is shown of an epoch (the last one if None): it moves on by at least the minimum batch at a time."""
+        self.store.publish(step=self.collection.minimum_batch)
+        number = max(self.store.published_epochs(), default=0) if epoch is None else epoch
+        self._check(number)
+        state, count = self.store.published_state(number, size=self.collection.randomizer.state_size)
+        return Tally(self.collection, number, state, count)
+
     def estimate(self, epoch: int = 0) -> Estimate:
-        """What an epoch's reports say together; nothing below the collection's minimum batch."""
+        """What an epoch's reports say together, to the last that came; nothing below the collection's minimum batch."""
         return self.tally(epoch).estimate()
 
     def recount(self, epoch: int = 0) -> Tally:
@@ -269,9 +331,19 @@ class Collector:
             total = total + replace(total, state=state, reports=len(part))
         return total
 
-    def latest(self) -> int:
-        """The last epoch that has reports, or 0."""
-        return max(self.store.epochs(), default=0)
+    def _check(self, epoch: int) -> None:
+        if not 0 <= epoch < self.collection.epochs:
+            raise OutOfRange(
+                f"this collection has the epochs 0 to {self.collection.epochs - 1}, and epoch {epoch} was asked for.",
+                why="Epochs are numbered from 0 in the collection's configuration.",
+                fix="Ask for one of those.",
+            )
+
+
+def _way(note: str) -> Way:
+    """What a note says; without one, nothing is known of a shuffler."""
+    batch, _, honest = (note or "0 1").partition(" ")
+    return Way(int(batch), Fraction(honest))
 
 
 def _or_raise(found: Taken | BadReport) -> Taken:

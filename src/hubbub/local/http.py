@@ -1,10 +1,19 @@
-"""The collector over HTTP: batches in, the signed configuration, the SDK and a page out.
+"""The collector over HTTP: reports in at one door, and for its owner a page at another.
+
+For everybody (``app``):
 
     POST /v1/reports         a batch: binary (application/octet-stream), or its JSON twin (application/json)
     GET  /v1/collection      the signed configuration; may be cached
-    GET  /v1/estimate.json   the estimate as data (?epoch=)
     GET  /sdk/hubbub.js      the client for browsers, one module without dependencies
+
+For the owner (``owner_app``), in a process and on a port of its own:
+
     GET  /                   the page (?epoch=)
+    GET  /v1/estimate.json   the same as data (?epoch=)
+
+Whoever can send reports must not see what they add up to: from a page that moved with every report, anybody who knew
+when a person reports could read that one report off. So a sender is told what became of their own batch alone, and
+the owner's page moves on by a whole batch at a time.
 
 A batch that can be read is answered with 200 and counts, whatever is in it: a sender is told how many reports were
 accepted, were there already, or were refused and why. Only a batch that is unreadable as a whole (400) or too large
@@ -18,7 +27,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
     from hubbub.local.page import Page
 
 LARGEST = 8 * 2**20  # bytes of one batch
+LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")  # names of this machine
 TOKEN = "Hubbub-Token"  # noqa: S105 - the header that a token comes in
 SDK = Path(__file__).parent / "js" / "hubbub.js"
 _SAFE = {
@@ -47,16 +57,18 @@ Endpoint = Callable[["Request"], Awaitable["Response"]]
 
 
 def app(collector: Collector, *, largest: int = LARGEST) -> Starlette:
-    """The collector as an ASGI application."""
+    """Where reports are sent, as an ASGI application: it takes, and shows nothing of what came."""
     desk, public = _Desk(collector, largest), Public(collector.configuration, collector.collection)
-    return routed(
-        {
-            ("POST", "/v1/reports"): desk.reports,
-            ("GET", "/v1/estimate.json"): desk.estimate,
-            ("GET", "/"): desk.page,
-            **public.endpoints(),
-        }
-    )
+    return routed({("POST", "/v1/reports"): desk.reports, **public.endpoints()})
+
+
+def owner_app(collector: Collector, *, hosts: Sequence[str] = LOOPBACK) -> Starlette:
+    """The owner's page as an ASGI application, for requests that name one of these hosts.
+
+    Pages of other sites in the owner's browser can neither read it nor reach it under a name of their own.
+    """
+    window = _Window(collector)
+    return _routed_for({("GET", "/v1/estimate.json"): window.estimate, ("GET", "/"): window.page}, hosts)
 
 
 def serve(
@@ -106,12 +118,11 @@ def _missing(name: str) -> MissingExtra:
 
 
 class _Desk:
-    """Requests in, responses out; whatever waits for the disk or takes long does so in a thread of its own."""
+    """Reports in, counts out; whatever waits for the disk does so in a thread of its own."""
 
     def __init__(self, collector: Collector, largest: int) -> None:
-        self.collector, self.largest = collector, largest
+        self.largest = largest
         self._writer = Writer(collector)
-        self._last: tuple[object, Page] | None = None
 
     async def reports(self, request: Request) -> Response:
         data = await body(request, self.largest)
@@ -124,21 +135,30 @@ class _Desk:
             return told({"error": found.reason, "message": found.what}, status=400)
         return told(found.to_json())
 
+
+class _Window:
+    """The owner's page, worked out in a thread of its own."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
+        self._last: tuple[object, Page] | None = None
+
     async def estimate(self, request: Request) -> Response:
         epoch = _epoch(request)
-        return told(await asyncio.to_thread(lambda: self._look(epoch).to_json()))
+        return told(await asyncio.to_thread(lambda: self._look(epoch).to_json()), headers={"Cache-Control": "no-store"})
 
     async def page(self, request: Request) -> Response:
         epoch = _epoch(request)
         html = await asyncio.to_thread(lambda: self._look(epoch).html())
-        return _response(html.encode(), "text/html; charset=utf-8", headers={"Cache-Control": "no-cache"})
+        return _response(html.encode(), "text/html; charset=utf-8", headers={"Cache-Control": "no-store"})
 
     def _look(self, epoch: int | None) -> Page:
-        """The page, worked out anew only if something came since."""
+        """The page, worked out anew only if it has moved on."""
         from hubbub.local.page import look
 
         store = self.collector.store
-        known = (epoch, store.epochs(), store.refusals())
+        store.publish(step=self.collector.collection.minimum_batch)
+        known = (epoch, store.published_epochs(), store.published_refusals())
         if self._last is None or self._last[0] != known:
             self._last = known, look(self.collector, epoch=epoch)
         return self._last[1]
@@ -193,6 +213,21 @@ def routed(endpoints: dict[tuple[str, str], Endpoint], *, lifespan: Any = None) 
     )
     routes = [Route(path, _guarded(endpoint), methods=[method]) for (method, path), endpoint in endpoints.items()]
     return Starlette(routes=routes, middleware=[anywhere], lifespan=lifespan)
+
+
+def _routed_for(endpoints: dict[tuple[str, str], Endpoint], hosts: Sequence[str]) -> Starlette:
+    """An application that answers under these names alone, and to no page of another site."""
+    try:
+        from starlette.applications import Starlette
+        from starlette.middleware import Middleware
+        from starlette.middleware.trustedhost import TrustedHostMiddleware
+        from starlette.routing import Route
+    except ImportError:
+        raise _missing("starlette") from None
+
+    named = Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
+    routes = [Route(path, _guarded(endpoint), methods=[method]) for (method, path), endpoint in endpoints.items()]
+    return Starlette(routes=routes, middleware=[named])
 
 
 def _guarded(endpoint: Endpoint) -> Endpoint:

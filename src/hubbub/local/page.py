@@ -24,7 +24,7 @@ from hubbub.local.postprocess import simplex
 if TYPE_CHECKING:
     from hubbub.local._randomizer import Randomizer
     from hubbub.local.collection import Collection
-    from hubbub.local.collector import Collector
+    from hubbub.local.collector import Collector, Way
     from hubbub.local.lifetime import Spent
     from hubbub.local.tally import Tally
     from hubbub.terms import Receipt
@@ -54,12 +54,15 @@ _REASONS = {
 
 
 def look(collector: Collector, *, epoch: int | None = None) -> Page:
-    """What a collector has to show about an epoch: the last one that has reports, unless one is asked for."""
+    """What a collector has to show about an epoch: the last one that has reports, unless one is asked for.
+
+    It moves on by at least the minimum batch at a time, in all its numbers: two looks never differ by one report.
+    """
     return replace(
-        look_at(collector.tally(collector.latest() if epoch is None else epoch)),
-        epochs=collector.store.epochs(),
-        refused=collector.store.refusals(),
-        shuffled=collector.rules.shuffled,
+        look_at(collector.published(epoch)),
+        epochs=collector.store.published_epochs(),
+        refused=collector.store.published_refusals(),
+        way=collector.way,
         receipt=collector.receipt,
     )
 
@@ -90,7 +93,7 @@ class Page(Leaflet):
     estimate: Estimate | None
     epochs: Mapping[int, int]
     refused: Mapping[str, int]
-    shuffled: int | None = None
+    way: Way | None = None
     receipt: Receipt | None = None
     simplex: bool = False
 
@@ -116,7 +119,7 @@ class Page(Leaflet):
             "digest": self.collection.digest.hex(),
             "question": self.collection.question,
             "epoch": self.epoch,
-            "reports": self.reports,
+            "reports": self.reports if self.estimate is not None else 0,
             "minimum_batch": self.collection.minimum_batch,
             "estimate": None if self.estimate is None else self._estimate_json(self.estimate),
             "epsilon": {
@@ -136,8 +139,8 @@ class Page(Leaflet):
 
     def _waiting(self) -> Section:
         words = (
-            f"{self.reports:,} of at least {self.collection.minimum_batch:,} reports have come. Nothing is estimated "
-            "before, as the configuration promises to everybody who reports."
+            f"Fewer than {self.collection.minimum_batch:,} reports have come. Nothing is estimated before, as the "
+            "configuration promises to everybody who reports."
         )
         return Section("Waiting for reports", (words,))
 
@@ -231,15 +234,32 @@ class Page(Leaflet):
             f"was is right at most {out_of_100(explain.epsilon(once).belief(0.5))} times; without it, 50. That holds "
             "against everybody, this collector included.",
             f"Lifetime of the collection: {epochs}, {told}. {ledger}",
-            *([_NOTHING_ADDED] if self.shuffled is not None and self._shuffled_json() is None else []),
+            *self._way_words(),
         )
         return Section("What it costs one person", words, Table(("for", "epsilon"), rows))
 
+    def _way_words(self) -> tuple[str, ...]:
+        """What shuffling adds, and what is assumed for it."""
+        if self.way is None:
+            return ()
+        if self._shuffled_json() is None:
+            return (_NOTHING_ADDED,)
+        return (
+            f"Reports came through a shuffler, each batch with at least {self.way.batch:,} new valid ones. That "
+            f"{short(100 * float(self.way.honest))}% of them are from honest people is declared by whoever runs the "
+            "collector: only among those does anybody hide, and only from those who do not run the shuffler.",
+        )
+
     def _through(self) -> list[tuple[str, str]]:
-        told = self._shuffled_json()
-        if told is None:
+        added = self._shuffled_json()
+        if added is None or self.way is None:
             return []
-        return [(f"one report, among {self.shuffled:,} shuffled", f"{told['epsilon']:.3g} (delta {short(DELTA)})")]
+        return [
+            (
+                f"one report, among {self.way.crowd:,} honest ones, shuffled",
+                f"{added['epsilon']:.3g} (delta {short(DELTA)})",
+            )
+        ]
 
     def _shuffled_json(self) -> dict[str, Any] | None:
         """What shuffling makes of one report: only where reports come through a shuffler, and only where it is known.
@@ -248,17 +268,19 @@ class Page(Leaflet):
         shuffler hides nothing any more. For noise with a delta no bound is worked out.
         """
         linked = self.collection.epochs > 1 and memory_of(self.collection.randomizer) is not None
-        if self.shuffled is None or linked or hasattr(self.collection.randomizer, "delta"):
+        if self.way is None or linked or hasattr(self.collection.randomizer, "delta"):
             return None
-        epsilon = _amplified(self.collection.randomizer, self.shuffled)
-        return {"batch": self.shuffled, "epsilon": epsilon, "delta": float(DELTA)}
+        epsilon = _amplified(self.collection.randomizer, self.way.batch, self.way.crowd)
+        honest = float(self.way.honest)
+        return {"batch": self.way.batch, "honest": honest, "epsilon": epsilon, "delta": float(DELTA)}
 
     def _came(self) -> Section:
         rows = [("accepted", f"{sum(self.epochs.values()):,}")]
         rows += [(f"refused: {_REASONS.get(reason, reason)}", f"{count:,}") for reason, count in self.refused.items()]
         words = (
             "A report is kept with its epoch and its random id, and nothing else: no address, no program, no time, no "
-            "order of arrival. What was refused is counted and not kept.",
+            "order of arrival. What was refused is counted and not kept. This page moves on by at least "
+            f"{self.collection.minimum_batch:,} reports at a time, in all its numbers.",
             *([self._others()] if len(self.epochs) > 1 else []),
         )
         return Section("What came in", words, Table(("reports", "how many"), tuple(rows)))
@@ -288,10 +310,10 @@ def _with_simplex(table: Table, shares: Any) -> Table:
 
 
 @lru_cache(maxsize=64)
-def _amplified(randomizer: Randomizer, batch: int) -> float:
+def _amplified(randomizer: Randomizer, batch: int, crowd: int) -> float:
     from hubbub.local.shuffle import amplify
 
-    return float(amplify(randomizer, n=batch, delta=DELTA).epsilon)
+    return float(amplify(randomizer, n=batch, n_honest=max(1, crowd), delta=DELTA).epsilon)
 
 
 def _past(collection: Collection, epoch: int) -> Section:

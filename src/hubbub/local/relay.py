@@ -4,20 +4,21 @@
     GET  /v1/collection   the signed configuration, as the collector serves it
     GET  /sdk/hubbub.js   the client for browsers
 
-Reports wait in memory, so that no disk remembers in which order they came. Those of a batch that the collector has not
-acknowledged are sent again; if the shuffler itself dies, what waited in it is gone, and clients send again.
+A report is answered when it is in the queue, on disk, in an order that is not that of arrival. A batch stays there
+until the collector has acknowledged every report of it, and is sent again until then, also after a restart. Tokens are
+checked here and not passed on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from hubbub.local.http import LARGEST, Public, body, routed, told
+from hubbub.local.http import LARGEST, TOKEN, Public, body, routed, told
+from hubbub.local.shuffler import permute
 from hubbub.terms import BadReport, HubbubError
 
 if TYPE_CHECKING:
@@ -27,33 +28,45 @@ if TYPE_CHECKING:
 
     from hubbub.local.shuffler import Shuffler
 
-Send = Callable[[bytes], Any]  # to the collector; raises if it was not acknowledged
+Send = Callable[[bytes], Mapping[str, Any]]  # to the collector; raises if it does not answer
+_SETTLED = {"replay"}  # what no second try would change: another report has the id
 
 
 class Relay:
     """A shuffler with a way to the collector."""
 
-    def __init__(self, shuffler: Shuffler, send: Send) -> None:
+    def __init__(self, shuffler: Shuffler, send: Send, *, complain: Callable[[str], None] | None = None) -> None:
         self.shuffler, self._send = shuffler, send
-        self._outbox: deque[bytes] = deque()
+        self._complain = complain or (lambda _: None)
         self._lock, self._sending = threading.Lock(), threading.Lock()
+        self._last = ""
 
-    def take(self, data: bytes) -> dict[str, int]:
-        """Hold the reports of a batch until enough are there."""
+    def take(self, data: bytes, *, token: str | None = None) -> dict[str, int]:
+        """Hold the reports of a batch until enough are there; on disk when this returns, if there is a queue."""
         with self._lock:
-            return self.shuffler.add_batch(data)
+            return self.shuffler.add_batch(data, token=token)
 
     def pass_on(self) -> int:
         """Send every batch that is ready; returns how many were acknowledged. What was not stays for the next time."""
         with self._sending:
             with self._lock:
-                self._outbox.extend(self.shuffler.flush(epoch) for epoch in self.shuffler.ready())
-            sent = 0
-            while self._outbox:
-                self._send(self._outbox[0])
-                self._outbox.popleft()
-                sent += 1
-            return sent
+                batches = self.shuffler.batches()
+            return sum(self._pass(number, frame) for number, frame in permute(batches))
+
+    def _pass(self, number: bytes, frame: bytes) -> bool:
+        refused = set(self._send(frame).get("rejected") or {}) - _SETTLED
+        if refused:
+            self._tell(f"the collector refuses batches ({', '.join(sorted(refused))}); they are kept and sent again")
+            return False
+        with self._lock:
+            self.shuffler.arrived(number)
+        return True
+
+    def _tell(self, words: str) -> None:
+        """Tell whoever runs it, once."""
+        if words != self._last:
+            self._last = words
+            self._complain(words)
 
 
 def app(relay: Relay, configuration: str, *, every: float = 1.0, largest: int = LARGEST) -> Starlette:
@@ -65,7 +78,7 @@ def app(relay: Relay, configuration: str, *, every: float = 1.0, largest: int = 
         if data is None:
             return told({"error": "too-large", "most": largest}, status=413)
         try:
-            return told(await asyncio.to_thread(relay.take, data))
+            return told(await asyncio.to_thread(relay.take, data, token=request.headers.get(TOKEN)))
         except BadReport as error:
             return told({"error": error.reason, "message": error.what}, status=400)
 
@@ -83,5 +96,5 @@ def app(relay: Relay, configuration: str, *, every: float = 1.0, largest: int = 
 async def _keep_passing_on(relay: Relay, every: float) -> None:
     while True:
         await asyncio.sleep(every)
-        with suppress(HubbubError):  # the collector is away: the batch stays in the outbox
+        with suppress(HubbubError):  # the collector is away: the batch stays in the queue
             await asyncio.to_thread(relay.pass_on)

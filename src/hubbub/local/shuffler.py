@@ -6,79 +6,139 @@ trusted not to tell the collector. ``mixnet`` does without that trust in any sin
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import secrets
+from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from hubbub import noise
-from hubbub.local import wire
+from hubbub.local import tokens, wire
+from hubbub.local._queue import NEW, SAME, Queue
 from hubbub.local.collection import Collection
 from hubbub.noise._source import SECURE
-from hubbub.terms import BadReport, OutOfRange, whole
+from hubbub.terms import BadReport, MissingParameter, OutOfRange, whole
 
-TAKEN = "taken"
+TAKEN, KNOWN = "taken", "duplicates"
+_LARGEST = 4 * 2**20  # bytes of a batch, half of what a collector takes at once
 Item = TypeVar("Item")
 
 
 class Shuffler:
     """Collects reports of one collection, epoch by epoch, until enough are there to hide among.
 
-    Guarantee: a batch is one epoch's reports, at least ``minimum`` of them, in an order that is exactly uniform and
-    independent of the order of arrival; nothing else of what came with a report is kept, and ids are replaced.
-    Because: ``permute`` ranks by independent random words; what shuffling then adds to the epsilon of each report is
-    [FMT21], for as many *honest* reports as are in the batch (``hubbub.local.shuffle``).
-    Not covered: a shuffler that talks to the collector; batches that somebody fills with reports of their own.
+    Guarantee: a batch is one epoch's reports, at least ``minimum`` of them, each valid and none of them in another
+    batch, in an order that is exactly uniform and independent of the order of arrival; nothing else of what came with a
+    report is kept, and ids are replaced.
+    Because: ``permute`` ranks by independent random words; ids are known under a secret for as long as ``queue`` lives;
+    what shuffling then adds to the epsilon of each report is [FMT21], for as many *honest* reports as are in the batch
+    (``hubbub.local.shuffle``): whoever claims it says which share of the reports is taken for honest.
+    Not covered: a shuffler that talks to the collector; batches that somebody fills with reports of their own, which
+    look like any others. ``per_token`` limits how many one sender can have in an epoch.
 
-    An id is replaced by its keyed hash: a report that is sent again gets the same new id, so the collector still counts
-    it once, and nobody who saw it on its way to the shuffler can find it behind it. Who restarts a shuffler within an
-    epoch gives it the same ``key``.
+    ``queue`` is a file in which reports wait: with it nothing that was taken is lost when the shuffler stops, and
+    nothing is counted again when it goes on. Without it they wait in memory. An id is replaced by its keyed hash:
+    nobody who saw a report on its way to the shuffler can find it behind it.
     """
 
-    def __init__(self, collection: Collection, *, minimum: int | None = None, key: bytes | None = None) -> None:
+    def __init__(
+        self,
+        collection: Collection,
+        *,
+        minimum: int | None = None,
+        queue: str | Path | None = None,
+        per_token: int | None = None,
+        public_key: str | None = None,
+    ) -> None:
         self.collection = collection
         wanted = collection.minimum_batch if minimum is None else whole(minimum, name="minimum")
         self.minimum = max(wanted, collection.minimum_batch)
-        self._key = secrets.token_bytes(32) if key is None else key
-        self._waiting: dict[int, dict[bytes, bytes]] = {}
+        self.per_token = None if per_token is None else whole(per_token, name="per_token")
+        self._public_key = _key_for_tokens(public_key) if per_token is not None else ""
+        self._queue = Queue(queue, digest=collection.digest)
 
-    def add(self, data: bytes) -> str:
-        """Take a packed report: "taken", or the reason why not (one of ``wire.REASONS``)."""
+    def close(self) -> None:
+        """Let the queue go; what waits in a file waits on."""
+        self._queue.close()
+
+    def add(self, data: bytes, *, token: str | None = None) -> str:
+        """Take a packed report: "taken", "duplicates" if it came before, or the reason why not."""
         try:
             report = wire.parse(self.collection, data)
         except BadReport as error:
             return error.reason
-        return self._take(report)
+        mark = self._mark(token)
+        with self._queue.turn():
+            return self._take(report, mark)
 
-    def add_batch(self, data: bytes) -> dict[str, int]:
-        """Take a frame of reports: how many were taken, and how many were not for which reason."""
+    def add_batch(self, data: bytes, *, token: str | None = None) -> dict[str, int]:
+        """Take a frame of reports, all of them or none: how many were taken, and how many were not for which reason."""
         batch = wire.parse_batch(self.collection, data)
-        told = batch.counts()
-        for epoch, mark, payload in zip(batch.epochs.tolist(), batch.ids, batch.payloads, strict=True):
-            outcome = self._take(wire.Report(epoch=epoch, id=mark.tobytes(), payload=payload.tobytes()))
-            told[outcome] = told.get(outcome, 0) + 1
-        return told
+        counts, mark = Counter(batch.counts()), self._mark(token)
+        with self._queue.turn():
+            for epoch, name, payload in zip(batch.epochs.tolist(), batch.ids, batch.payloads, strict=True):
+                counts[self._take(wire.Report(epoch=epoch, id=name.tobytes(), payload=payload.tobytes()), mark)] += 1
+        return dict(counts)
 
     def ready(self) -> list[int]:
-        """The epochs for which enough reports are waiting."""
-        return [epoch for epoch, waiting in sorted(self._waiting.items()) if len(waiting) >= self.minimum]
+        """The epochs for which enough reports are waiting: new ones, each valid and counted once."""
+        return [epoch for epoch, count in self._queue.waiting().items() if count >= self.minimum]
 
     def flush(self, epoch: int) -> bytes:
         """The waiting reports of an epoch as one frame, permuted; refused while they are too few."""
-        if epoch not in self.ready():
-            raise too_few(self.minimum)
-        return wire.pack_batch(permute(list(self._waiting.pop(epoch).values())))
+        with self._queue.turn():
+            if epoch not in self.ready():
+                raise too_few(self.minimum)
+            return wire.pack_batch(permute(self._queue.take(epoch)))
 
-    def _take(self, report: wire.Report) -> str:
-        mark = hmac.digest(self._key, report.epoch.to_bytes(4, "little") + report.id, hashlib.sha256)[:16]
-        data = wire.pack(self.collection, wire.Report(epoch=report.epoch, id=mark, payload=report.payload))
-        waiting = self._waiting.setdefault(report.epoch, {})
-        if waiting.setdefault(mark, data) != data:
-            return "replay"
+    def batches(self) -> list[tuple[bytes, bytes]]:
+        """Batches to send, with a number each: those that wait for an acknowledgement, and all that are ready now."""
+        for epoch in self.ready():
+            with self._queue.turn():
+                for part in self._parts(permute(self._queue.take(epoch))):
+                    self._queue.post(wire.pack_batch(part))
+        return self._queue.batches()
+
+    def arrived(self, number: bytes) -> None:
+        """Forget a batch: the collector has acknowledged it."""
+        self._queue.arrived(number)
+
+    def _parts(self, reports: list[bytes]) -> list[list[bytes]]:
+        """Reports in as few batches as a collector takes at once, each of them large enough to hide in."""
+        wanted = -(-len(reports) * len(reports[0]) // _LARGEST)
+        count = max(1, min(wanted, len(reports) // self.minimum))
+        ends = [len(reports) * part // count for part in range(count + 1)]
+        return [reports[low:high] for low, high in pairwise(ends)]
+
+    def _mark(self, token: str | None) -> bytes | None:
+        return None if self.per_token is None else tokens.mark(self.collection, self._public_key, token)
+
+    def _take(self, report: wire.Report, token: bytes | None) -> str:
+        if self.per_token is not None and token is None:
+            return "token"
+        name = self._queue.hashed(report.epoch.to_bytes(4, "little"), report.id)
+        data = wire.pack(self.collection, wire.Report(epoch=report.epoch, id=name, payload=report.payload))
+        fate = self._queue.add(report.epoch, name, data)
+        if fate != NEW:
+            return KNOWN if fate == SAME else "replay"
+        if self.per_token is not None and token is not None:
+            if self._queue.used(report.epoch, token) >= self.per_token:
+                self._queue.remove(report.epoch, name)
+                return "limit"
+            self._queue.use(report.epoch, token)
         return TAKEN
+
+
+def _key_for_tokens(public_key: str | None) -> str:
+    if public_key is None:
+        raise MissingParameter(
+            "tokens are checked with the collection's public key, and none was given.",
+            why="Whoever holds its private key has issued them.",
+            fix="Give public_key=..., as the collection's owner published it.",
+        )
+    return public_key
 
 
 def permute(items: Sequence[Item], *, rng: noise.Source | None = None) -> list[Item]:

@@ -6,6 +6,7 @@
     totals     how many reports an epoch has
     refusals   how many reports were refused, by reason; the reports themselves are not kept
     tokens     how many reports a token has sent in an epoch, so that no token floods it
+    published  tallies, totals and refusals as they were when last shown: pages move on in steps of a whole batch
 
 No address, no program's name and no time is written: an epoch is all that is known of when a report came. The log that
 SQLite writes ahead is cut off after every turn, because it would show which reports came together, and in which order.
@@ -17,7 +18,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -50,6 +51,18 @@ _TABLES = (
 )
 
 
+_PUBLISHED = (
+    "CREATE TABLE IF NOT EXISTS published_tallies (epoch INTEGER, piece INTEGER, counts BLOB NOT NULL,"
+    " PRIMARY KEY (epoch, piece)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS published_totals (epoch INTEGER PRIMARY KEY, reports INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS published_refusals (reason TEXT PRIMARY KEY, reports INTEGER NOT NULL) WITHOUT ROWID",
+)
+_DUE = (
+    "SELECT totals.epoch FROM totals LEFT JOIN published_totals USING (epoch)"
+    " WHERE totals.reports - coalesce(published_totals.reports, 0) >= ?"
+)
+
+
 class Fate(Enum):
     """What became of a report that was well-formed."""
 
@@ -78,6 +91,8 @@ class Store:
         with told(self.path):
             self._connection = connected(self.path)
             check(self._connection, self.path)
+            for statement in _PUBLISHED:
+                self._connection.execute(statement)
             erase_log(self._connection)
 
     @classmethod
@@ -116,17 +131,17 @@ class Store:
     @property
     def configuration(self) -> str:
         """The signed configuration of the collection, as it was when the store was made."""
-        return self._about("configuration")
+        return self.about("configuration")
 
     @property
     def public_key(self) -> str:
         """The key (Ed25519, hexadecimal) with which the configuration is checked."""
-        return self._about("public key")
+        return self.about("public key")
 
     @property
     def receipt(self) -> Receipt | None:
         """The ledger's receipt for the whole collection, if it was charged."""
-        found = self._about("receipt")
+        found = self.about("receipt")
         try:
             return from_json(json.loads(found)) if found else None
         except (ValueError, KeyError, TypeError, AttributeError, HubbubError):
@@ -137,7 +152,8 @@ class Store:
         with self.turn() as turn:
             turn.note("receipt", json.dumps(to_json(receipt)))
 
-    def _about(self, name: str) -> str:
+    def about(self, name: str) -> str:
+        """A fact about the collection; empty if it was never written."""
         return "".join(value for (value,) in self._rows("SELECT value FROM about WHERE name = ?", name))
 
     # ------------------------------------------------------------ writing
@@ -166,20 +182,58 @@ class Store:
 
     def epochs(self) -> dict[int, int]:
         """How many reports each epoch has."""
-        return {int(epoch): int(reports) for epoch, reports in self._rows("SELECT * FROM totals ORDER BY epoch")}
+        return self._totals("totals")
 
     def refusals(self) -> dict[str, int]:
         """How many reports were refused, by reason."""
-        return {str(reason): int(count) for reason, count in self._rows("SELECT * FROM refusals ORDER BY reason")}
+        return self._refusals("refusals")
 
     def state(self, epoch: int, *, size: int) -> tuple[NDArray[np.int64], int]:
         """The additive state of an epoch, of ``size`` counters, and the number of reports in it, as of one moment."""
+        return self._state("", epoch, size)
+
+    # ------------------------------------------------------------ what is shown
+
+    def publish(self, *, step: int) -> None:
+        """Move what is shown on to the present, for every epoch that has at least ``step`` reports more than shown.
+
+        Who looks again and again, and knows when somebody reports, would otherwise read that one report off the
+        difference of two looks. A look shows at least ``step`` new reports at once, or nothing new.
+        """
+        if not self._rows(_DUE, step):
+            return
+        with self.turn() as turn:
+            turn.publish([epoch for (epoch,) in self._rows(_DUE, step)])
+
+    def published_epochs(self) -> dict[int, int]:
+        """How many reports of each epoch are shown."""
+        return self._totals("published_totals")
+
+    def published_refusals(self) -> dict[str, int]:
+        """How many reports had been refused when something was last published, by reason."""
+        return self._refusals("published_refusals")
+
+    def published_state(self, epoch: int, *, size: int) -> tuple[NDArray[np.int64], int]:
+        """``state`` as it was when it was last published."""
+        return self._state("published_", epoch, size)
+
+    def _totals(self, table: str) -> dict[int, int]:
+        rows = self._rows(f"SELECT * FROM {table} ORDER BY epoch")  # noqa: S608 - ours
+        return {int(epoch): int(reports) for epoch, reports in rows}
+
+    def _refusals(self, table: str) -> dict[str, int]:
+        rows = self._rows(f"SELECT * FROM {table} ORDER BY reason")  # noqa: S608 - ours
+        return {str(reason): int(count) for reason, count in rows}
+
+    def _state(self, prefix: str, epoch: int, size: int) -> tuple[NDArray[np.int64], int]:
         state = np.zeros(size, dtype=np.int64)
+        totals = f"SELECT * FROM {prefix}totals WHERE epoch = ?"  # noqa: S608 - ours
+        tallies = f"SELECT piece, counts FROM {prefix}tallies WHERE epoch = ?"  # noqa: S608 - ours
         with self._lock, told(self.path):
             self._connection.execute("BEGIN")
             try:
-                count = sum(reports for _, reports in self._rows("SELECT * FROM totals WHERE epoch = ?", epoch))
-                for piece, counts in self._rows("SELECT piece, counts FROM tallies WHERE epoch = ?", epoch):
+                count = sum(reports for _, reports in self._rows(totals, epoch))
+                for piece, counts in self._rows(tallies, epoch):
                     place = state[piece * PIECE : (piece + 1) * PIECE]
                     if piece < 0 or len(counts) != place.nbytes:
                         raise damaged(self.path)
@@ -244,6 +298,35 @@ class Turn:
             if found is not None:
                 added = added + np.frombuffer(found[0], dtype="<i8")
             self._cursor.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", (epoch, piece, added.tobytes()))
+
+    def publish(self, epochs: Iterable[int]) -> None:
+        """Show these epochs, and what was refused, as they are now."""
+        for epoch in epochs:
+            self._cursor.execute(
+                "INSERT OR REPLACE INTO published_totals SELECT * FROM totals WHERE epoch = ?", (epoch,)
+            )
+            self._cursor.execute(
+                "INSERT OR REPLACE INTO published_tallies SELECT * FROM tallies WHERE epoch = ?", (epoch,)
+            )
+        self._cursor.execute("INSERT OR REPLACE INTO published_refusals SELECT * FROM refusals")
+
+    @contextmanager
+    def unless(self, refused: Callable[[], bool]) -> Iterator[None]:
+        """What is written within is taken back if it turns out to be refused."""
+        self._cursor.execute("SAVEPOINT part")
+        yield
+        if refused():
+            self._cursor.execute("ROLLBACK TO part")
+        self._cursor.execute("RELEASE part")
+
+    def about(self, name: str) -> str:
+        """A fact about the collection, as it stands in this turn."""
+        rows = self._cursor.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchall()
+        return "".join(value for (value,) in rows)
+
+    def has_reports(self) -> bool:
+        """Whether anything was ever accepted."""
+        return bool(self._cursor.execute("SELECT 1 FROM totals LIMIT 1").fetchall())
 
     def refuse(self, reasons: Mapping[str, int]) -> None:
         """Count refused reports."""
