@@ -27,6 +27,7 @@ class Frequencies(Leaflet):
 
     ``variances`` is the variance of the noise, given what the people hold. ``null_variance`` is that of a value
     which nobody has. ``influence`` is how far one estimate moves per share of fake clients (1.0: all of them).
+    ``bias`` is how far the expectation of an estimate can be from the share: 0 but for sketches that are too small.
     """
 
     values: Floats
@@ -36,6 +37,7 @@ class Frequencies(Leaflet):
     influence: float
     epsilon: Fraction
     protocol: str
+    bias: Floats | float = 0.0
 
     @property
     def standard_errors(self) -> Floats:
@@ -48,12 +50,14 @@ class Frequencies(Leaflet):
         ``simultaneous``: all of them at once (Bonferroni). ``population``: the share in the population of which the
         people are a random sample.
         """
-        reach = quantile(confidence, self.values.size if simultaneous else 1) * np.sqrt(self._spread(population))
+        times = quantile(confidence, self.values.size if simultaneous else 1)
+        reach = times * np.sqrt(self._spread(population)) + self.bias
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def detection_limit(self, confidence: object = 0.95, *, simultaneous: bool = False) -> float:
         """The share above which a value is, with that confidence, not one that nobody has."""
-        return quantile(confidence, self.values.size if simultaneous else 1) * math.sqrt(self.null_variance)
+        times = quantile(confidence, self.values.size if simultaneous else 1)
+        return times * math.sqrt(self.null_variance) + float(np.max(self.bias))
 
     def shift(self, share: object) -> float:
         """The most that this share of fake clients can have moved one of the estimates."""

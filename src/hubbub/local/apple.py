@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from hubbub.explain.leaflet import Json
 from hubbub.local._bits import Bits, bit_counts, padding_is_zero
+from hubbub.local._collisions import Collisions
 from hubbub.local._estimates import Frequencies
 from hubbub.local._hashes import SEEDS, bucket, bucket_many
+from hubbub.local._pairs import possible
 from hubbub.local._randomizer import FrequencyRandomizer, symbol_bytes
 from hubbub.local._words import (
     WORD,
@@ -32,11 +34,13 @@ from hubbub.local._words import (
     to_bytes,
 )
 from hubbub.local.hadamard import even_cuts, walsh
-from hubbub.terms import OutOfRange, whole
+from hubbub.terms import OutOfRange, fraction_of, whole
 
 
 class Sketch(FrequencyRandomizer):
     """What both have: ``rows`` public hash functions into ``width`` places, made from the public ``seed``."""
+
+    _apart: float  # the probability to support a value that is elsewhere
 
     def __init__(
         self, *, epsilon: object, domain: object, rows: object, width: object, seed: object, missing: object
@@ -51,12 +55,33 @@ class Sketch(FrequencyRandomizer):
                 fix="Give 256, 512, 1024, ...",
             )
 
-    def collision_variance(self, squares: float) -> float:
-        """What values that share places add to the variance, if the squares of the shares add up to this.
+    def check(self) -> None:
+        """Refused if the table is so small that values cannot be told apart."""
+        self._collisions.check()
 
-        It does not shrink with the number of people, only with the size of the table.
-        """
-        return squares / (self.rows * (self.width - 1))
+    def variance(self, *, count: int, frequency: float = 0.0) -> float:
+        """The variance on average over hash functions, collisions with common values aside [App17]."""
+        share = float(fraction_of(frequency, name="frequency", zero=True, one=True))
+        spread = share * self.p * (1 - self.p) + (1 - share) * self.q * (1 - self.q)
+        return spread / (whole(count, name="count") * self.contrast**2)
+
+    def influence(self, share: float) -> float:
+        """The most that this share of fake clients can move one estimated share: the best report of the best row."""
+        return float(fraction_of(share, name="share", zero=True, one=True)) * self._reach
+
+    @cached_property
+    def _collisions(self) -> Collisions:
+        return Collisions(self._places, self.width)
+
+    @cached_property
+    def _reach(self) -> float:
+        """What one report can add to an estimate, or take from it and from what an honest person adds."""
+        return self._collisions.reach(ones=(1 - self._apart) / self._gap, zeros=self._apart / self._gap)
+
+    @property
+    def _gap(self) -> float:
+        """How much likelier a report supports a value in its own place than one elsewhere (as a difference)."""
+        return self.p - self._apart
 
     @cached_property
     def _places(self) -> Codes:
@@ -66,22 +91,23 @@ class Sketch(FrequencyRandomizer):
     def _seeds(self, rows: Codes) -> Codes:
         return (self.seed * self.rows + rows) % SEEDS
 
-    def _collided(self, chance_apart: float) -> float:
-        """The probability to support another value, which is in the same place once in ``width`` rows."""
-        return chance_apart + (self.p - chance_apart) / self.width
+    def _collided(self) -> float:
+        """The probability to support another value, which is in the same place once in ``width`` rows on average."""
+        return self._apart + self._gap / self.width
 
     def _frequencies(self, support: NDArray[np.float64], count: int) -> Frequencies:
-        found = super()._frequencies(support, count)
-        squares = float(np.clip(np.sum(found.values**2 - found.variances), 0, 1))
-        more = self.collision_variance(squares)
+        """Shares that are unbiased for the public hash functions as they are: collisions are solved for."""
+        shares = self._collisions.solve((support / count - self._apart) / self._gap)
+        variances = self._variances(shares, count)
         return Frequencies(
-            values=found.values,
-            variances=found.variances + more,
+            values=shares,
+            variances=variances,
             count=count,
-            null_variance=found.null_variance + more,
-            influence=found.influence,
-            epsilon=found.epsilon,
-            protocol=found.protocol,
+            null_variance=float(self._variances(np.zeros(self.domain), count).max()),
+            influence=self.influence(1.0),
+            epsilon=self.epsilon,
+            protocol=self.protocol,
+            bias=self._collisions.bias,
         )
 
     def _sketch_parameters(self, thresholds: list[int]) -> dict[str, Json]:
@@ -93,7 +119,7 @@ class CountMeanSketch(Bits, Sketch):
 
     Guarantee: epsilon-LDP for the value of one person.
     Because: [App17]: the row says nothing, and two values differ in two bits of ratio e^(epsilon/2) each.
-    Error: n * variance about h / (h - 1)^2 with h = e^(epsilon/2), and ``collision_variance``.
+    Error: n * variance about h / (h - 1)^2 with h = e^(epsilon/2); unbiased for the public hash functions as they are.
     Not covered: that somebody reported; values outside the domain count as ``missing``.
 
     >>> from hubbub.noise.testing import seeded
@@ -123,7 +149,8 @@ class CountMeanSketch(Bits, Sketch):
         self._header = bytes_for(self.rows)
         self.payload_bytes = self._header + (self.width + 7) // 8
         self.p = chance(self._keep)
-        self.q = self._collided(1 - self.p)
+        self._apart = 1 - self.p
+        self.q = self._collided()
 
     def parameters(self) -> dict[str, Json]:
         """The table, and the threshold of the coin that keeps a bit."""
@@ -144,6 +171,10 @@ class CountMeanSketch(Bits, Sketch):
         """A report supports the values whose place in its row has a 1."""
         table = state.reshape(self.rows, self.width)
         return np.asarray(np.take_along_axis(table, self._places, axis=1).sum(axis=0), dtype=np.float64)
+
+    def _variances(self, shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+        flips = self.p * (1 - self.p) / self._gap**2
+        return (flips * self._collisions.diagonal + self._collisions.mixing(shares)) / count
 
     def valid(self, payload: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Any bits will do, for a row that exists."""
@@ -171,7 +202,7 @@ class HadamardCountMeanSketch(Sketch):
 
     Guarantee: epsilon-LDP for the value of one person.
     Because: [App17]: row and column say nothing, and the bit is randomized response.
-    Error: n * variance about ((e^epsilon + 1) / (e^epsilon - 1))^2, and ``collision_variance``.
+    Error: n * variance about ((e^epsilon + 1) / (e^epsilon - 1))^2; unbiased for the public hash functions as they are.
     Not covered: that somebody reported; values outside the domain count as ``missing``.
 
     >>> from hubbub.noise.testing import seeded
@@ -200,7 +231,8 @@ class HadamardCountMeanSketch(Sketch):
         self.symbols = self.state_size = 2 * self.rows * self.width
         self.payload_bytes = symbol_bytes(self.symbols)
         self.p = chance(self._keep)
-        self.q = self._collided(0.5)
+        self._apart = 0.5
+        self.q = self._collided()
 
     def parameters(self) -> dict[str, Json]:
         """The table, and the threshold of the coin that keeps the bit."""
@@ -211,6 +243,9 @@ class HadamardCountMeanSketch(Sketch):
         pairs = state.reshape(self.rows, self.width, 2)
         signs = np.stack([walsh(row) for row in pairs[:, :, 0] - pairs[:, :, 1]])
         return np.asarray((count + np.take_along_axis(signs, self._places, axis=1).sum(axis=0)) / 2)
+
+    def _variances(self, shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+        return (self._collisions.diagonal / (2 * self._gap) ** 2 - possible(shares)) / count
 
     def partition(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
