@@ -43,7 +43,7 @@ class Typed:
         with log.open("w") as out:
             command = [sys.executable, "-m", "hubbub.cli", *shlex.split(line)[1:]]
             self.started.append(subprocess.Popen(command, stdout=out, stderr=out))
-        if not re.search(r" (gopa board|serve|shuffle) ", f"{line} "):
+        if not re.search(r" (gopa board|serve|show|shuffle) ", f"{line} "):
             return ""
         for _ in range(1200):
             if "listening" in log.read_text():

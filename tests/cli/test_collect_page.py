@@ -33,7 +33,7 @@ def test_the_commands_print_what_the_page_shows(tmp_path: Path, monkeypatch: pyt
                 seen += 1
     finally:
         typed.end()
-    assert seen == 9
+    assert seen == 10
 
 
 def test_the_page_names_every_option_beside_its_command() -> None:
@@ -45,5 +45,9 @@ def test_the_page_names_every_option_beside_its_command() -> None:
 
 def test_every_command_that_ends_has_json() -> None:
     found = list(options("collect"))
-    ending = {command for command, _ in found} - {"hubbub collect serve", "hubbub collect shuffle"}
+    ending = {command for command, _ in found} - {
+        "hubbub collect serve",
+        "hubbub collect show",
+        "hubbub collect shuffle",
+    }
     assert {command for command, option in found if option == "--json"} == ending
