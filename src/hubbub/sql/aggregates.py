@@ -11,12 +11,13 @@ from sqlglot import exp
 
 from hubbub.sql import limits
 from hubbub.sql.expressions import Expr, Facts
-from hubbub.sql.names import Names, Scope, bare, number_in
+from hubbub.sql.names import Names, Scope, bare
+from hubbub.sql.numbers import DOUBLE, INTEGER
 from hubbub.sql.people import aggregate_facts
 from hubbub.sql.queries import Aggregated, Field
-from hubbub.sql.scalars import Scalars, Special, number_of
+from hubbub.sql.scalars import Scalars, Special, number_in, number_of
 from hubbub.sql.schema import Kind
-from hubbub.terms import NotAllowed, UnknownName, WrongType
+from hubbub.terms import NotAllowed, QueryError, UnknownName, WrongType
 
 FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "count",
@@ -36,6 +37,7 @@ FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.ApproxQuantile: "quantile",
 }
 AGGREGATES = tuple(FUNCTIONS)
+_SAME_TYPE = ("sum", "min", "max")
 _INSIDE = ("count", "sum", "avg", "min", "max")  # what a subquery may work out exactly about one person
 
 
@@ -56,6 +58,10 @@ class Aggregates(Names):
         quantile: Fraction | None = None
         if isinstance(node, exp.WithinGroup):
             ordered = node.expression.expressions[0]
+            if len(node.expression.expressions) != 1 or not isinstance(
+                node.this, exp.PercentileCont | exp.PercentileDisc
+            ):
+                raise self._refused(NotAllowed, node, "WITHIN GROUP orders a percentile by one column.")
             quantile = self._level(node.this.this, bool(ordered.args.get("desc")))
             function, argument, distinct = "quantile", ordered.this, False
         else:
@@ -85,7 +91,9 @@ class Aggregates(Names):
             args.append(condition)
         spec = Aggregated(function, distinct, quantile)
         kind = Kind.INTEGER if function == "count" else Kind.NUMBER
-        return Expr("aggregate" if condition is None else "aggregate_if", tuple(args), spec, Facts(kind=kind))
+        number = INTEGER if function == "count" else args[0].facts.number if function in _SAME_TYPE else DOUBLE
+        facts = Facts(kind=kind, number=number)
+        return Expr("aggregate" if condition is None else "aggregate_if", tuple(args), spec, facts)
 
     def _level(self, node: exp.Expr | None, descending: bool) -> Fraction:
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -153,25 +161,21 @@ class Aggregates(Names):
         def special(node: exp.Expr) -> Expr | None:
             if is_aggregate(node):
                 return self._aggregate_of(node, rows)
-            if after and isinstance(node, exp.Column) and not node.table and node.name.lower() in scope.outputs:
-                return scope.outputs[node.name.lower()]
             if isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.Paren | exp.Alias):
                 return None
-            if after and _names_output(node, scope):
-                return None
-            if not any(is_aggregate(part) for part in node.walk()):
-                value = rows.build(node)
-                for i, key in enumerate(keys):
-                    if key.value == value:
-                        return Expr("key", param=i, facts=key.value.facts)
-                if isinstance(node, exp.Column):
-                    raise self._refused(
-                        NotAllowed,
-                        node,
-                        f"{node.name!r} is neither aggregated nor a key.",
-                        "Its value would be that of a single row.",
-                        f"Add it to GROUP BY, or use COUNT, SUM or AVG of {node.name}.",
-                    )
+            place = self._place_of_key(node, keys, scope, rows, after=after)
+            if place is not None:
+                return Expr("key", param=place, facts=keys[place].value.facts)
+            if after and (named := _output(node, scope)) is not None:
+                return named
+            if isinstance(node, exp.Column):
+                raise self._refused(
+                    NotAllowed,
+                    node,
+                    f"{node.name!r} is neither aggregated nor a key.",
+                    "Its value would be that of a single row.",
+                    f"Add it to GROUP BY, or use COUNT, SUM or AVG of {node.name}.",
+                )
             return None
 
         return special
@@ -185,25 +189,45 @@ class Aggregates(Names):
                 if told.param.function not in _INSIDE:
                     raise self._refused(NotAllowed, node, "per person, COUNT, SUM, AVG, MIN and MAX can be worked out.")
                 return replace(told, facts=aggregate_facts(told, cap))
-            if isinstance(node, exp.Column) and not node.table and node.name.lower() in scope.outputs:
-                return scope.outputs[node.name.lower()]
-            if isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.Paren) or _names_output(node, scope):
+            if isinstance(node, exp.Literal | exp.Boolean | exp.Null | exp.Paren):
                 return None
-            if not any(is_aggregate(part) for part in node.walk()):
-                value = rows.build(node)
-                if any(key.value == value for key in keys):
-                    return value
+            place = self._place_of_key(node, keys, scope, rows, after=bool(scope.outputs))
+            if place is not None:
+                return keys[place].value
+            if (named := _output(node, scope)) is not None:
+                return named
             if isinstance(node, exp.Column):
                 raise self._refused(NotAllowed, node, f"{node.name!r} is neither aggregated nor a key.")
             return None
 
         return special
 
+    def _place_of_key(
+        self, node: exp.Expr, keys: tuple[Field, ...], scope: Scope, rows: Scalars, *, after: bool
+    ) -> int | None:
+        """Which key an expression is; a name is that of a key before it is that of a column of the answer."""
+        if any(is_aggregate(part) for part in node.walk()):
+            return None
+        try:
+            value = rows.build(node)
+        except QueryError:
+            if after and _names_output(node, scope):
+                return None
+            raise
+        return next((i for i, key in enumerate(keys) if key.value == value), None)
+
     def _refuse_distinct(self, tree: exp.Select) -> None:
         if tree.args.get("distinct") is not None:
             raise self._refused(
                 NotAllowed, tree, "SELECT DISTINCT of aggregates has no meaning.", fix="Leave DISTINCT out."
             )
+
+
+def _output(node: exp.Expr, scope: Scope) -> Expr | None:
+    """The column of the answer that a node names."""
+    if not isinstance(node, exp.Column) or node.table:
+        return None
+    return scope.outputs.get(node.name.lower())
 
 
 def _names_output(node: exp.Expr, scope: Scope) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas
 from hubbub.releases.formulas import Formula
-from hubbub.sql.conditions import evaluate
+from hubbub.sql.conditions import evaluate, rank
 from hubbub.sql.expressions import Expr
 from hubbub.sql.facts import date_at
 from hubbub.sql.measure import LEVELS, Measured, Quantiles, quantiles_of
@@ -185,8 +185,8 @@ class _Rows:
             values = _evaluate(ordering.value, self, part)
             known = [i for i in places if values[i] is not None]
             missing = [i for i in places if values[i] is None]
-            known.sort(key=lambda i: values[i], reverse=ordering.descending)
-            places = known + missing
+            known.sort(key=lambda i: rank(values[i]), reverse=ordering.descending)
+            places = missing + known if ordering.nulls_first else known + missing
         if limit is None and not offset and places == list(range(self.size)):
             return self
         return self.picked(places[offset : None if limit is None else offset + limit])
@@ -236,7 +236,7 @@ def _told(tables: Sequence[_Rows], place: int) -> tuple[list[Any], Any, Any]:
 def _by_output(plan: Plan) -> list[Ordering]:
     """ORDER BY in terms of the answer's own columns, which is all that is left after stacking."""
     values = [output.value for output in plan.outputs]
-    return [Ordering(Expr("output", param=values.index(part.value)), part.descending) for part in plan.order]
+    return [replace(part, value=Expr("output", param=values.index(part.value))) for part in plan.order]
 
 
 # ---------------------------------------------------------------- formulas

@@ -28,7 +28,7 @@ _AGGREGATES = frozenset(
     ("Count", "Sum", "Avg", "Min", "Max", "Variance", "VariancePop", "Stddev", "StddevPop", "StddevSamp", "Median")
 )
 _QUANTILES = frozenset(("Quantile", "PercentileCont", "PercentileDisc", "ApproxQuantile"))
-_WINDOWS = frozenset(("RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue", "LastValue"))
+_WINDOWS = frozenset(("RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue"))
 _SCALARS = frozenset(name for name in FUNCTIONS if name[0].isupper())
 _CALLED = frozenset(name for name in FUNCTIONS if name[0].islower())
 ALLOWED = _STRUCTURE | _AGGREGATES | _QUANTILES | _WINDOWS | _SCALARS
@@ -56,6 +56,7 @@ _REASONS = {
     "AnyValue": ("ANY_VALUE", "It would hand out the value of a single row."),
     "ArgMax": ("ARG_MAX", "It would hand out the value of a single row."),
     "ArgMin": ("ARG_MIN", "It would hand out the value of a single row."),
+    "LastValue": ("LAST_VALUE", "Its window ends at the rows that stand beside this one, whatever their order."),
     "Placeholder": ("a parameter", "The text is planned as it stands."),
     "Parameter": ("a parameter", "The text is planned as it stands."),
     "Qualify": ("QUALIFY", "Filter the window's result in an outer query instead."),
@@ -63,6 +64,7 @@ _REASONS = {
 _NEAREST = {
     "Except": "Count each part, or use NOT EXISTS on the same person's rows.",
     "Intersect": "Count each part, or use EXISTS on the same person's rows.",
+    "LastValue": "Use FIRST_VALUE in the opposite order.",
     "RegexpLike": "Use LIKE, ILIKE, LEFT or SUBSTRING.",
     "RegexpExtract": "Use SUBSTRING, LEFT or SPLIT by LIKE in a CASE.",
     "RegexpReplace": "Use REPLACE or a CASE with LIKE.",
@@ -116,7 +118,7 @@ _PARTS: dict[str, set[str]] = {
     | {"distinct"},
     "Union": {"this", "expression", "distinct", "with_", "order", "limit", "offset"},
     "From": {"this"},
-    "Table": {"this", "alias", "db", "joins"},
+    "Table": {"this", "alias", "db"},
     "Join": {"this", "on", "side", "kind", "using"},
     "Where": {"this"},
     "Having": {"this"},

@@ -12,12 +12,13 @@ from typing import ClassVar
 
 from hubbub.sql import limits
 from hubbub.sql.expressions import Expr
+from hubbub.sql.numbers import DOUBLE
 from hubbub.sql.schema import Kind, Value
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARE = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _PLAIN = {"abs", "floor", "ceil", "sign"}
-_DOUBLES = {*_BINARY, *_PLAIN, "exp", "div", "mod", "neg", "trunc", "round", "sqrt", "ln", "log10", "power"}
+_DOUBLES = {*_BINARY, *_PLAIN, "exp", "div", "int_div", "mod", "neg", "trunc", "round", "sqrt", "ln", "log10", "power"}
 
 
 class Dialect:
@@ -118,7 +119,7 @@ class Dialect:
         op, args = value.op, value.args
         numbers = [self.number(arg, part) for arg, part in zip(args, parts, strict=True)]
         if op in _BINARY:
-            return f"({numbers[0]} {_BINARY[op]} {numbers[1]})"
+            return self.nearest(value, f"({numbers[0]} {_BINARY[op]} {numbers[1]})")
         if op in _COMPARE:
             return f"({parts[0]} {_COMPARE[op]} {parts[1]})"
         if op in _PLAIN:
@@ -128,6 +129,19 @@ class Dialect:
             return simple.format(*parts, n=numbers)
         return getattr(self, f"_{op}")(value, parts, numbers)  # type: ignore[no-any-return]
 
+    def nearest(self, value: Expr, text: str) -> str:
+        """The double nearest to a decimal, where SQL has one: equal decimals must be equal doubles."""
+        number = value.facts.number
+        if not number.is_decimal or not number.digits:
+            return text
+        scale = self.double(10.0**number.digits)
+        return f"(round({text} * {scale}) / {scale})"
+
+    def steps(self, value: Expr, text: str) -> str:
+        """A decimal, counted in its last digit."""
+        digits = value.facts.number.digits
+        return f"round({text} * {self.double(10.0**digits)})" if digits else text
+
     def _present(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         """Whether there is a value, and it is a number."""
         there = f"({parts[0]} IS NOT NULL)"
@@ -136,11 +150,43 @@ class Dialect:
     def _exp(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         return f"exp({numbers[0]})"
 
+    def _div(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        return f"({numbers[0]} / {numbers[1]})"  # doubles: infinite, or no number, where the bottom is 0
+
     def _mod(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
-        return f"({numbers[0]} % NULLIF({numbers[1]}, 0))"
+        number = value.facts.number
+        if number == DOUBLE:
+            return self.double_remainder(*numbers)
+        if not number.digits:
+            return self.remainder(*numbers)
+        scale = self.double(10.0**number.digits)  # of decimals: counted in the last digit of the finer one
+        return f"({self.remainder(*(f'round({text} * {scale})' for text in numbers))} / {scale})"
+
+    def remainder(self, top: str, bottom: str) -> str:
+        """What is left of a division, with the sign of the top; of whole numbers and decimals, missing if by 0."""
+        return f"({top} % NULLIF({bottom}, 0))"
+
+    def double_remainder(self, top: str, bottom: str) -> str:
+        """What is left of a division of doubles; no number if by 0."""
+        return f"({top} % {bottom})"
 
     def _round(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
-        return f"round({numbers[0]}, {value.param})"
+        before, digits = value.args[0].facts.number, value.param
+        if not before.is_decimal:
+            return self.rounded(numbers[0], digits)
+        if digits >= before.digits:
+            return numbers[0]
+        finer = self.double(10.0 ** (before.digits - digits))  # a half is a half only where digits are counted
+        return self.rescaled(self.rounded(f"({self.steps(value.args[0], numbers[0])} / {finer})", 0), digits)
+
+    def rescaled(self, text: str, digits: int) -> str:
+        """A whole number of last digits as a number."""
+        scale = self.double(10.0 ** abs(digits))
+        return f"({text} {'/' if digits >= 0 else '*'} {scale})" if digits else text
+
+    def rounded(self, text: str, digits: int) -> str:
+        """A double, rounded."""
+        return f"round({text}, {digits})"
 
     def _in(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         return f"({parts[0]} IN ({', '.join(parts[1:])}))"
@@ -199,9 +245,26 @@ class Dialect:
         return f"date_diff('{value.param}', {first}, {second})"
 
     def _cast(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
-        if value.kind is Kind.TEXT and value.args[0].kind is Kind.NUMBER:
-            return self.try_cast(f"({parts[0]} + 0.0)", Kind.TEXT)  # 0 and -0 are equal, and must look so
-        return self.try_cast(parts[0], value.kind)
+        target, inner = value.param, value.args[0]
+        text = parts[0]
+        if inner.kind is Kind.INTEGER and inner.op in _DOUBLES:
+            text = self.try_cast(text, Kind.INTEGER)  # a whole number reads 3, and a double 3.0
+        elif inner.facts.number.is_decimal and inner.facts.number.digits and target.kind is Kind.INTEGER:
+            text = self.rounded(numbers[0], 0)  # decimals are rounded away from zero, doubles to the even neighbour
+        if target.width:
+            return f"CAST({self.decimal(inner, text, target.width, target.digits)} AS {self.types[Kind.NUMBER]})"
+        return self.narrow(text, target.name) if target.name else self.try_cast(text, target.kind)
+
+    def decimal(self, value: Expr, text: str, width: int, digits: int) -> str:
+        """A value as a decimal; what does not fit is NULL."""
+        before = value.facts.number
+        if value.kind.is_number and before.is_decimal and before.digits:
+            text = f"TRY_CAST({text} AS DECIMAL(38, {before.digits}))"
+        return f"TRY_CAST({text} AS DECIMAL({width}, {digits}))"
+
+    def narrow(self, text: str, name: str) -> str:
+        """A value as a narrower whole number; what does not fit is NULL."""
+        return f"TRY_CAST({text} AS {name})"
 
 
 class PostgresDialect(Dialect):
@@ -248,18 +311,35 @@ class PostgresDialect(Dialect):
         x = numbers[0]
         return f"(CASE WHEN {x} > 600 THEN 1e260 WHEN {x} IS NOT NULL THEN exp(greatest({x}, -600)) END)"
 
-    def _mod(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
-        top, bottom = numbers
+    def _div(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
+        top, bottom = numbers  # dividing by 0 fails there
+        none = f"CASE WHEN {bottom} = 0 THEN {top} * CAST('Infinity' AS double precision) END"
+        return f"coalesce({top} / NULLIF({bottom}, 0), {none})"
+
+    def remainder(self, top: str, bottom: str) -> str:
         return f"({top} - {bottom} * trunc({top} / NULLIF({bottom}, 0)))"
+
+    def double_remainder(self, top: str, bottom: str) -> str:
+        none = f"CASE WHEN {bottom} = 0 AND {top} IS NOT NULL THEN CAST('NaN' AS double precision) END"
+        return f"coalesce({none}, {self.remainder(top, bottom)})"
 
     def _cast(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         if value.kind is Kind.INTEGER and value.args[0].kind is Kind.BOOLEAN:
             return f"CAST(CAST({parts[0]} AS integer) AS bigint)"
-        return self.try_cast(parts[0], value.kind)
+        return super()._cast(value, parts, numbers)
 
-    def _round(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
-        scale = self.double(10.0**value.param)
-        return f"(round({numbers[0]} * {scale}) / {scale})"
+    def decimal(self, value: Expr, text: str, width: int, digits: int) -> str:
+        most = 10 ** (width - digits)
+        held = f"(CASE WHEN {text} > -{most} AND {text} < {most} THEN {text} END)"
+        return f"round(CAST({held} AS numeric), {digits})"
+
+    def narrow(self, text: str, name: str) -> str:
+        most = 2 ** {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31}[name]
+        return f"(CASE WHEN {text} BETWEEN {-most} AND {most - 1} THEN CAST({text} AS bigint) END)"
+
+    def rounded(self, text: str, digits: int) -> str:
+        scale = self.double(10.0**digits)
+        return f"(trunc({text} * {scale} + sign({text}) * 0.5) / {scale})"  # round goes to the even neighbour there
 
     def _like(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         return f"({parts[0]} {value.op.upper()} {self.literal(value.param)} ESCAPE '')"
@@ -279,7 +359,7 @@ class PostgresDialect(Dialect):
 
 
 _SIMPLE = {
-    "div": "({n[0]} / NULLIF({n[1]}, 0))",
+    "int_div": "trunc({n[0]} / NULLIF({n[1]}, 0))",
     "neg": "(-{n[0]})",
     "trunc": "trunc({n[0]})",
     "sqrt": "(CASE WHEN {n[0]} >= 0 THEN sqrt({n[0]}) END)",

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.sql import limits
+from hubbub.sql.numbers import DOUBLE, INTEGER, NumberType, type_of_literal
 from hubbub.sql.schema import Column, Kind, Value
 
 
@@ -29,6 +30,8 @@ class Facts:
     max_rows_per_unit: int | None = None
     origin: tuple[str, str] | None = None  # the table and column it is taken from unchanged
     unit: bool = False  # it tells people apart
+    number: NumberType = DOUBLE  # of a number: the type that SQL gives it
+    image: tuple[object, tuple[Fraction | None, ...]] | None = None  # of a column with few values: what each becomes
 
     @property
     def bounded(self) -> bool:
@@ -69,13 +72,14 @@ class Expr:
         return f"{self.op}({', '.join(inside)})"
 
 
-def literal(value: Value | None) -> Expr:
-    """A public value written in the question."""
+def literal(value: Value | None, *, exponent: bool = False) -> Expr:
+    """A public value written in the question; ``exponent`` if as 1e3, which SQL takes for a double."""
     kind = kind_of(value)
     if kind.is_number:
         number = Fraction(value)  # type: ignore[arg-type]
-        step = Fraction(1, number.denominator) if number.denominator <= 10**9 else None
-        facts = Facts(kind=kind, lower=number, upper=number, step=step, values=(value,))  # type: ignore[arg-type]
+        step = (abs(number) or Fraction(1)) if number.denominator <= 10**9 else None
+        of_type = type_of_literal(number, exponent=exponent)
+        facts = Facts(kind=kind, lower=number, upper=number, step=step, values=(value,), number=of_type)  # type: ignore[arg-type]
     else:
         at = place_of(value)
         facts = Facts(kind=kind, lower=at, upper=at, values=None if value is None else (value,))
@@ -103,13 +107,14 @@ def column(alias: str, table: str, declared: Column, *, unit: bool) -> Expr:
         max_rows_per_unit=declared.max_rows_per_unit,
         origin=(table, declared.name),
         unit=unit,
+        number=INTEGER if declared.kind is Kind.INTEGER else DOUBLE,
     )
     return Expr("column", param=(alias, declared.name), facts=facts)
 
 
 def renamed(inner: Expr, alias: str, name: str) -> Expr:
     """A field of a subquery seen from outside: the same facts, another place."""
-    return Expr("column", param=(alias, name), facts=inner.facts)
+    return Expr("column", param=(alias, name), facts=replace(inner.facts, image=None))
 
 
 def without_facts(expression: Expr, kind: Kind) -> Expr:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import calendar
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from hubbub.sql import limits
+from hubbub.sql._images import MOST_VALUES, grid_values, half_away, image_of
+from hubbub.sql.casts import cast_facts
 from hubbub.sql.expressions import Expr, Facts, place_of
-from hubbub.sql.schema import Kind, Value
+from hubbub.sql.numbers import type_of
+from hubbub.sql.schema import Kind
 
-MOST_VALUES = 100_000  # longest list of derived keys
 _EPOCH = date(1970, 1, 1)
 _DAY = 86_400_000_000
 Interval = tuple[Fraction | None, Fraction | None]
@@ -27,7 +30,22 @@ def build(op: str, args: Sequence[Expr], param: object = None, *, kind: Kind | N
     parts = tuple(args)
     rule = _RULES.get(op)
     facts = rule(parts, param) if rule else Facts(kind=kind or parts[0].kind)
-    return Expr(op, parts, param, facts)
+    return Expr(op, parts, param, _typed(op, parts, param, facts) if facts.kind.is_number else facts)
+
+
+def _typed(op: str, parts: tuple[Expr, ...], param: object, facts: Facts) -> Facts:
+    """Facts of a number with the type that SQL gives it, and with its values where they follow from a column's."""
+    if op != "cast":
+        numbers = [part.facts.number for part in parts if part.kind.is_number]
+        facts = replace(facts, number=type_of(op, numbers, param))
+    image = image_of(op, parts, param)
+    if image is None:
+        return facts
+    known = [value for value in image[1] if value is not None]
+    if facts.kind is not Kind.INTEGER or not known or any(value.denominator != 1 for value in known):
+        return replace(facts, image=image)
+    values = tuple(sorted({int(value) for value in known}))
+    return replace(facts, image=image, values=values, lower=Fraction(values[0]), upper=Fraction(values[-1]))
 
 
 # ---------------------------------------------------------------- numbers
@@ -43,7 +61,7 @@ def _corners(parts: Sequence[Expr], combine: Callable[[Fraction, Fraction], Frac
 
 
 def _common_step(parts: Sequence[Expr]) -> Fraction | None:
-    steps = [part.facts.step for part in parts]
+    steps = [part.facts.step for part in parts if not _is_zero(part)] or [Fraction(1)]
     if any(step is None for step in steps):
         return None
     one, other = steps[0], steps[1] if len(steps) > 1 else steps[0]
@@ -54,13 +72,18 @@ def _common_step(parts: Sequence[Expr]) -> Fraction | None:
     )
 
 
+def _is_zero(part: Expr) -> bool:
+    """Whether it is 0, which lies on every grid."""
+    return part.op == "literal" and part.param == 0 and part.kind.is_number
+
+
 def _number(parts: Sequence[Expr], interval: Interval, step: Fraction | None) -> Facts:
     lower, upper = (None if end is None or abs(end) > limits.LARGEST else end for end in interval)
     if step is not None and max(step.numerator, step.denominator) > limits.LARGEST:
         step = None  # no double holds it
     if step is None or step.denominator != 1:
         return Facts(kind=Kind.NUMBER, lower=lower, upper=upper, step=step)
-    return Facts(kind=Kind.INTEGER, lower=lower, upper=upper, step=step, values=_grid_values(lower, upper, int(step)))
+    return Facts(kind=Kind.INTEGER, lower=lower, upper=upper, step=step, values=grid_values(lower, upper, int(step)))
 
 
 def _add(parts: Sequence[Expr], _: object) -> Facts:
@@ -94,9 +117,19 @@ def _mod(parts: Sequence[Expr], _: object) -> Facts:
     a, below = parts[0].facts, parts[1].facts
     if not below.bounded:
         return Facts(kind=Kind.NUMBER)
-    most = max(abs(below.lower), abs(below.upper))  # type: ignore[arg-type]
+    step = _common_step(parts)
+    most = max(abs(below.lower), abs(below.upper)) - (step or 0)  # type: ignore[arg-type]
     lower = Fraction(0) if a.lower is not None and a.lower >= 0 else -most
-    return _number(parts, (lower, most), _common_step(parts))
+    upper = Fraction(0) if a.upper is not None and a.upper <= 0 else most
+    return _number(parts, (lower, upper), step)
+
+
+def _int_div(parts: Sequence[Expr], _: object) -> Facts:
+    """x // y of whole numbers, cut off toward zero."""
+    facts = _div(parts, None)
+    ends = (facts.lower, facts.upper)
+    lower, upper = (None if end is None else Fraction(math.trunc(end)) for end in ends)
+    return _number(parts, (lower, upper), Fraction(1))
 
 
 def _neg(parts: Sequence[Expr], _: object) -> Facts:
@@ -129,8 +162,9 @@ def _round(parts: Sequence[Expr], digits: object) -> Facts:
     assert isinstance(digits, int)
     step = Fraction(10) ** -digits
     a = parts[0].facts
-    lower = None if a.lower is None else math.floor(a.lower / step) * step
-    upper = None if a.upper is None else math.ceil(a.upper / step) * step
+    if a.step is not None and (a.step / step).denominator == 1:
+        return a  # there is nothing to round
+    lower, upper = (None if end is None else half_away(end / step) * step for end in (a.lower, a.upper))
     return _number(parts, (lower, upper), step)
 
 
@@ -185,18 +219,13 @@ def _chosen(parts: Sequence[Expr], interval: Interval) -> Facts:
 
 
 def _fold_steps(parts: Sequence[Expr]) -> Fraction | None:
+    parts = [part for part in parts if not _is_zero(part)] or parts[:1]
     step = parts[0].facts.step
     for part in parts[1:]:
         if step is None or part.facts.step is None:
             return None
         step = _common_step([Expr("", facts=Facts(kind=Kind.NUMBER, step=step)), part])
     return step
-
-
-def _grid_values(lower: Fraction | None, upper: Fraction | None, step: int) -> tuple[Value, ...] | None:
-    if lower is None or upper is None or (upper - lower) / step >= MOST_VALUES:
-        return None
-    return tuple(range(math.ceil(lower / step) * step, math.floor(upper / step) * step + 1, step))
 
 
 # ---------------------------------------------------------------- choices, texts, dates
@@ -275,10 +304,33 @@ def _extract(parts: Sequence[Expr], part: object) -> Facts:
     if part == "year":
         days = _days(parts[0].facts)
         interval = (None, None) if days is None else (Fraction(days[0].year), Fraction(days[1].year))
+    elif (few := _few_days(parts[0].facts)) and part in _OF_DAYS:
+        numbers = sorted({_OF_DAYS[str(part)](day) for day in few})
+        facts = _number(parts, (Fraction(numbers[0]), Fraction(numbers[-1])), Fraction(1))
+        return replace(facts, values=tuple(numbers))
     else:
         first, last = _PARTS[str(part)]
         interval = (Fraction(first), Fraction(last))
     return _number(parts, interval, Fraction(1))
+
+
+_OF_DAYS: dict[str, Callable[[date], int]] = {
+    "quarter": lambda day: (day.month + 2) // 3,
+    "month": lambda day: day.month,
+    "day": lambda day: day.day,
+    "dow": lambda day: day.isoweekday() % 7,
+    "isodow": lambda day: day.isoweekday(),
+    "doy": lambda day: day.timetuple().tm_yday,
+    "week": lambda day: day.isocalendar().week,
+}
+
+
+def _few_days(facts: Facts) -> list[date]:
+    """All days between the bounds, if they are less than a year."""
+    days = _days(facts)
+    if days is None or not 0 <= (days[1] - days[0]).days < 366:
+        return []
+    return [days[0] + timedelta(days=i) for i in range((days[1] - days[0]).days + 1)]
 
 
 def _days(facts: Facts) -> tuple[date, date] | None:
@@ -355,22 +407,6 @@ def _date_diff(parts: Sequence[Expr], unit: object) -> Facts:
     return _number(parts, (Fraction(lower), Fraction(upper)), Fraction(1))
 
 
-def _cast(parts: Sequence[Expr], kind: object) -> Facts:
-    assert isinstance(kind, Kind)
-    a = parts[0].facts
-    if kind is a.kind:
-        return a
-    if kind is Kind.NUMBER and a.kind is Kind.INTEGER:
-        return Facts(kind=kind, lower=a.lower, upper=a.upper, step=a.step)
-    if kind is Kind.INTEGER and a.kind is Kind.NUMBER:
-        return _whole(round)(parts, None)
-    if kind is Kind.INTEGER and a.kind is Kind.BOOLEAN:
-        return _number(parts, (Fraction(0), Fraction(1)), Fraction(1))
-    if kind is Kind.DATE and a.kind is Kind.TIMESTAMP and (days := _days(a)) is not None:
-        return Facts(kind=kind, lower=place_of(days[0]), upper=place_of(days[1]))
-    return Facts(kind=kind, values=(False, True) if kind is Kind.BOOLEAN else None)
-
-
 def timestamp_at(place: Fraction) -> datetime:
     """The timestamp so many microseconds after 1970."""
     return datetime(1970, 1, 1) + timedelta(microseconds=int(place))
@@ -387,6 +423,7 @@ _RULES: dict[str, Callable[[Sequence[Expr], object], Facts]] = {
     "mul": _mul,
     "div": _div,
     "mod": _mod,
+    "int_div": _int_div,
     "neg": _neg,
     "abs": _abs,
     "floor": _whole(math.floor),
@@ -416,5 +453,5 @@ _RULES: dict[str, Callable[[Sequence[Expr], object], Facts]] = {
     "extract": _extract,
     "date_trunc": _date_trunc,
     "date_diff": _date_diff,
-    "cast": _cast,
+    "cast": cast_facts,
 }

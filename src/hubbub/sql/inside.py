@@ -11,10 +11,11 @@ from sqlglot import exp
 from hubbub.sql.aggregates import AGGREGATES, Aggregates
 from hubbub.sql.expressions import Expr, Facts, literal
 from hubbub.sql.facts import build
-from hubbub.sql.names import Cte, Ctes, Scope, bare, number_in
+from hubbub.sql.names import Cte, Ctes, Scope, bare
+from hubbub.sql.numbers import INTEGER
 from hubbub.sql.people import by_key, cap_after, link_between
 from hubbub.sql.queries import Field, Inside, Item, Rows, Scan, Windowed, person
-from hubbub.sql.scalars import Scalars
+from hubbub.sql.scalars import Scalars, number_in
 from hubbub.sql.schema import Kind
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
@@ -25,7 +26,6 @@ _WINDOWS: dict[type[exp.Expr], str] = {
     exp.Lag: "lag",
     exp.Lead: "lead",
     exp.FirstValue: "first_value",
-    exp.LastValue: "last_value",
     exp.Count: "count",
     exp.Sum: "sum",
     exp.Avg: "avg",
@@ -183,8 +183,8 @@ class InsidePeople(Aggregates):
         ctes = self._with(tree, ctes)
         if not isinstance(tree, exp.Select):
             raise self._mixed(tree, "a UNION inside a question cannot be bounded per person.")
-        for part in ("limit", "offset", "order"):
-            if tree.args.get(part) is not None and part != "order":
+        for part in ("limit", "offset"):  # an order without them has no meaning
+            if tree.args.get(part) is not None:
                 raise self._refused(
                     MixesPeople,
                     tree.args[part],
@@ -271,9 +271,9 @@ class InsidePeople(Aggregates):
                     )
                 return self._window(node, scope, scalars)
             if isinstance(node, exp.Exists):
-                return self._exists(node, node.this, scope, ctes, None)
+                return self._exists(node, node.this, scope, ctes)
             if isinstance(node, exp.In) and node.args.get("query") is not None:
-                return self._exists(node, node.args["query"], scope, ctes, scalars.build(node.this))
+                return self._in(node, scope, ctes, scalars.build(node.this))
             if isinstance(node, exp.Subquery | exp.Select):
                 raise self._mixed(node, "a subquery that stands for one number adds up over several people, exactly.")
             if isinstance(node, (*AGGREGATES, exp.Filter, exp.WithinGroup)):
@@ -286,7 +286,9 @@ class InsidePeople(Aggregates):
     def _check_orders(self, tree: exp.Select, fields: Sequence[Field]) -> None:
         """Rows that are alike in every column that is used can be told apart by their places in two orders alone."""
         windows = [part for each in fields for part in _windows(each.value) if part.param.function in _PLACED]
-        orders = {(part.args[part.param.arguments :], part.param.descending) for part in windows}
+        orders = {
+            (part.args[part.param.arguments :], part.param.descending, part.param.nulls_first) for part in windows
+        }
         if len(orders) > 1:
             raise self._refused(
                 NotAllowed,
@@ -308,11 +310,10 @@ class InsidePeople(Aggregates):
             raise self._mixed(node, "a window over several people's rows tells them apart.", "PARTITION BY the person.")
         own = self._window_arguments(node.this, function, scalars)
         order = node.args.get("order")
-        ordered = (
-            [(scalars.build(part.this), bool(part.args.get("desc"))) for part in order.expressions] if order else []
-        )
-        args = (*own, *parts, *(value for value, _ in ordered))
-        spec = Windowed(function, len(own), tuple(desc for _, desc in ordered), whom, bool(ordered))
+        ordered = list(order.expressions) if order else []
+        args = (*own, *parts, *(scalars.build(part.this) for part in ordered))
+        down, first = (tuple(bool(part.args.get(name)) for part in ordered) for name in ("desc", "nulls_first"))
+        spec = Windowed(function, len(own), down, whom, bool(ordered), first)
         facts = self._window_facts(function, own, scope)
         return Expr("window", args, spec, facts)
 
@@ -341,35 +342,102 @@ class InsidePeople(Aggregates):
         return [value, literal(steps)]
 
     def _window_facts(self, function: str, own: list[Expr], scope: Scope) -> Facts:
-        if function in ("lag", "lead", "first_value", "last_value", "min", "max"):
-            return replace(own[0].facts, origin=None, unit=False)
+        if function in ("lag", "lead", "first_value", "min", "max"):
+            return replace(own[0].facts, origin=None, unit=False, image=None)
         if function in ("row_number", "rank", "dense_rank", "count"):
-            return Facts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1))
-        return Facts(kind=Kind.NUMBER, lower=own[0].facts.lower if function == "avg" else None)
+            return Facts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1), number=INTEGER)
+        inner = own[0].facts
+        if function == "avg":
+            return Facts(kind=Kind.NUMBER, lower=inner.lower)
+        return Facts(kind=inner.kind, step=inner.step, number=inner.number)
 
-    def _exists(self, node: exp.Expr, query: exp.Expr, scope: Scope, ctes: Ctes, wanted: Expr | None) -> Expr:
-        while isinstance(query, exp.Subquery):
-            query = query.this
-        if not isinstance(query, exp.Select) or self._aggregates(query) or query.args.get("limit") is not None:
+    def _exists(self, node: exp.Expr, query: exp.Expr, scope: Scope, ctes: Ctes) -> Expr:
+        """Whether there are such rows of the same person, or public ones."""
+        inner, ctes, scalars = self._subquery(node, query, scope, ctes)
+        where = self._condition(_select(query).args.get("where"), scalars)
+        return self._there(node, inner, where, scope)
+
+    def _in(self, node: exp.In, scope: Scope, ctes: Ctes, wanted: Expr) -> Expr:
+        """``x IN (SELECT y ...)``, unknown where x is missing, or where it is not among the values and one of these is.
+
+        If x = y itself ties the rows to their person, others' rows would decide what is unknown; x is then the person,
+        or IN stands where unknown and false are the same.
+        """
+        query = node.args["query"]
+        inner, ctes, scalars = self._subquery(node, query, scope, ctes)
+        where = self._condition(_select(query).args.get("where"), scalars)
+        selected = _select(query).expressions
+        if len(selected) != 1 or isinstance(selected[0], exp.Star):
+            raise self._refused(WrongType, node, "IN compares with one column.")
+        wanted, value = scalars.alike(node, [wanted, scalars.build(bare(selected[0]))], skip=0)
+        found = self._there(node, inner, _both(where, build("eq", [wanted, value])), scope)
+        if _decides(node):
+            return found
+        if not found.param.outer or self._linked(inner, where, scope):
+            missing = self._there(node, inner, _both(where, build("isnull", [value])), scope)
+            some = self._there(node, inner, where, scope)
+            unknown = build("or", [build("and", [build("isnull", [wanted]), some]), missing])
+            return build("case", [found, literal(True), unknown, literal(None), literal(False)])
+        if not (wanted.facts.unit and wanted.param[0] == found.param.outer):
+            raise self._mixed(
+                node,
+                "whether this IN is unknown would depend on other people's rows.",
+                "Use EXISTS or NOT EXISTS, and compare the person inside and outside the subquery.",
+            )
+        return found
+
+    def _subquery(self, node: exp.Expr, query: exp.Expr, scope: Scope, ctes: Ctes) -> tuple[Scope, Ctes, Scalars]:
+        select = _select(query)
+        cut = [part for part in ("limit", "offset") if select.args.get(part) is not None]
+        if not isinstance(select, exp.Select) or self._aggregates(select):
             raise self._mixed(node, "this subquery adds up over several people, exactly.")
-        inner, _ = self._from(query, self._with(query, ctes), scope)
+        if cut:
+            raise self._mixed(
+                select.args[cut[0]],
+                f"{cut[0].upper()} in this subquery picks some people's rows by looking at everybody's.",
+                f"Leave {cut[0].upper()} out.",
+            )
+        ctes = self._with(select, ctes)
+        inner, _ = self._from(select, ctes, scope)
         scalars = self._rows_scalars(inner, ctes)
-        where = self._condition(query.args.get("where"), scalars)
-        if wanted is not None:
-            if len(query.expressions) != 1:
-                raise self._refused(WrongType, node, "IN compares with one column.")
-            same = build("eq", scalars.alike(node, [wanted, scalars.build(bare(query.expressions[0]))], skip=0))
-            where = same if where is None else build("and", [where, same])
-        items, outer = inner.all_items(), scope.all_items()
-        private = [item for item in items if item.rows.private]
-        whom = person(outer)
-        if private and (not whom or link_between(where, outer, private[0], self.dataset) is None):
+        for part in select.expressions:
+            if not isinstance(part, exp.Star):
+                scalars.build(bare(part))  # EXISTS does not look at it, but it must be something
+        return inner, ctes, scalars
+
+    def _linked(self, inner: Scope, where: Expr | None, scope: Scope) -> bool:
+        """Whether the condition ties the rows inside to the person outside."""
+        private = [item for item in inner.all_items() if item.rows.private]
+        return bool(private) and link_between(where, scope.all_items(), private[0], self.dataset) is not None
+
+    def _there(self, node: exp.Expr, inner: Scope, where: Expr | None, scope: Scope) -> Expr:
+        items, whom = inner.all_items(), person(scope.all_items())
+        private = any(item.rows.private for item in items)
+        if private and (not whom or not self._linked(inner, where, scope)):
             raise self._mixed(
                 node,
                 "this looks at other people's rows.",
                 "Compare the person, or a declared key of theirs, inside and outside the subquery.",
             )
         return build("exists", [], Inside(items, where, whom if private else ""))
+
+
+def _select(query: exp.Expr) -> exp.Expr:
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    return query
+
+
+def _both(where: Expr | None, more: Expr) -> Expr:
+    return more if where is None else build("and", [where, more])
+
+
+def _decides(node: exp.Expr) -> bool:
+    """Whether it stands in WHERE, ON or FILTER under AND and OR alone: there, unknown is as good as false."""
+    above = node.parent
+    while isinstance(above, exp.And | exp.Or | exp.Paren):
+        above = above.parent
+    return isinstance(above, exp.Where | exp.Join)
 
 
 def _windows(value: Expr) -> list[Expr]:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from hubbub.sql.expressions import Expr, column, renamed
 from hubbub.sql.places import Text
 from hubbub.sql.queries import Item, Scan
-from hubbub.sql.scalars import Scalars
+from hubbub.sql.scalars import Scalars, number_in
 from hubbub.sql.schema import Dataset, Kind
 from hubbub.terms import MixesPeople, QueryError, UnknownName, WrongType
 
@@ -134,12 +134,6 @@ class Names:
         fix: str = "docs/sql-coverage.md lists what can be asked.",
     ) -> QueryError:
         return self.text.refusal(error, node, what, why=why, fix=fix)
-
-
-def number_in(node: exp.Expr | None) -> int | None:
-    """The whole number that a literal is, if it is one of at most 15 digits."""
-    text = str(node.this) if isinstance(node, exp.Literal) and not node.is_string else ""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
 def bare(node: exp.Expr) -> exp.Expr:

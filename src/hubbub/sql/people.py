@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 
 from hubbub.sql.expressions import Expr, Facts
+from hubbub.sql.numbers import INTEGER
 from hubbub.sql.queries import Item, Scan
 from hubbub.sql.schema import Dataset, Kind
 
@@ -97,17 +99,17 @@ def aggregate_facts(aggregate: Expr, cap: int | None) -> Facts:
     if function == "count":
         top = None if cap is None else Fraction(cap)
         values = tuple(range(cap + 1)) if cap is not None and cap <= 10_000 else None
-        return Facts(kind=Kind.INTEGER, lower=Fraction(0), upper=top, step=Fraction(1), values=values)
+        return Facts(kind=Kind.INTEGER, lower=Fraction(0), upper=top, step=Fraction(1), values=values, number=INTEGER)
     inner = aggregate.args[0].facts
     if function == "sum":
         if cap is None or not inner.bounded:
-            return Facts(kind=Kind.NUMBER, step=inner.step)
+            return Facts(kind=inner.kind, step=inner.step, number=inner.number)
         assert inner.lower is not None and inner.upper is not None
         lower, upper = min(Fraction(0), cap * inner.lower), max(Fraction(0), cap * inner.upper)
-        return Facts(kind=inner.kind, lower=lower, upper=upper, step=inner.step)
+        return Facts(kind=inner.kind, lower=lower, upper=upper, step=inner.step, number=inner.number)
     if function == "avg":
         return Facts(kind=Kind.NUMBER, lower=inner.lower, upper=inner.upper)
-    return Facts(kind=inner.kind, lower=inner.lower, upper=inner.upper, step=inner.step, values=inner.values)
+    return replace(inner, max_per_unit=None, max_rows_per_unit=None, origin=None, unit=False, image=None)
 
 
 def by_key(on: Expr, item: Item) -> bool:

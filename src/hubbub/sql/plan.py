@@ -10,10 +10,10 @@ from hubbub.sql import limits
 from hubbub.sql.bound import bound, number_of, with_people
 from hubbub.sql.expressions import Expr
 from hubbub.sql.people import conjuncts
-from hubbub.sql.plans import Counted, How, Key, Measured, Output, Plan, Shape, can_tell
+from hubbub.sql.plans import Counted, How, Key, Measured, Output, Plan, Shape, can_evaluate, can_tell
 from hubbub.sql.queries import Ordering, Question, person
 from hubbub.sql.readings import Readings
-from hubbub.sql.schema import Dataset
+from hubbub.sql.schema import Dataset, Value
 from hubbub.sql.work import check_row
 from hubbub.terms import NoKeys, NotAllowed, OutOfRange, TooLarge, UnknownName
 
@@ -45,7 +45,7 @@ def plan(
     measures = tuple(planner.measures)
     if many is None:
         measures = with_people(measures)
-    _check_answer(question, outputs, order, many, gaussian, planner, measures)
+    _check_answer(question, outputs, having, order, many, gaussian, planner, measures)
     used = [part for measure in measures for part in (measure.value, measure.condition)]
     used += [part for curve in planner.curves for part in (curve.value, curve.condition)]
     texts = check_row(question.source, [question.where, *(key.value for key in keys), *used])
@@ -94,10 +94,15 @@ def _key(name: str, value: Expr, where: Expr | None) -> Key:
     domain = value.facts.values
     for part in conjuncts(where):
         if domain is not None and part.op in ("eq", "in") and part.args[0] == value:
-            wanted = {option.param for option in part.args[1:] if option.op == "literal"}
+            wanted = {_comparable(option.param) for option in part.args[1:] if option.op == "literal"}
             if all(option.op == "literal" for option in part.args[1:]):
-                domain = tuple(each for each in domain if each in wanted)
+                domain = tuple(each for each in domain if _comparable(each) in wanted)
     return Key(name, value, domain)
+
+
+def _comparable(value: Value | Fraction | None) -> Value | None:
+    """The value as the engine compares it: as a double, where the text has the decimal 0.1."""
+    return float(value) if isinstance(value, int | float | Fraction) and not isinstance(value, bool) else value
 
 
 def _check_keys(keys: tuple[Key, ...], unknown_keys: bool) -> int | None:
@@ -128,6 +133,7 @@ def _check_keys(keys: tuple[Key, ...], unknown_keys: bool) -> int | None:
 def _check_answer(
     question: Question,
     outputs: tuple[Output, ...],
+    having: Expr | None,
     order: tuple[Ordering, ...],
     many: int | None,
     gaussian: bool,
@@ -148,6 +154,13 @@ def _check_answer(
                 why="Every number leaves with an interval; arithmetic, ROUND, ABS, SQRT, LN, EXP, LEAST and GREATEST "
                 "keep one.",
                 fix="Select the aggregates and work the rest out from the release.",
+            )
+    for part in (*([having] if having is not None else []), *(each.value for each in order)):
+        if not can_evaluate(part):
+            raise NotAllowed(
+                "HAVING or ORDER BY does more with the noisy rows than can be worked out here.",
+                why="They are worked out from the release: comparisons, logic, CASE and arithmetic.",
+                fix="Put conditions on keys into WHERE, and work the rest out from the release.",
             )
     for measure in measures:
         if measure.largest == 0:

@@ -89,6 +89,7 @@ class Windowed:
     descending: tuple[bool, ...]
     alias: str  # whose person and rows it runs over
     running: bool = True
+    nulls_first: tuple[bool, ...] = ()  # of each part of the order
 
     def words(self) -> str:
         """The window in fixtures."""
@@ -116,6 +117,7 @@ class Ordering:
 
     value: Expr
     descending: bool
+    nulls_first: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from sqlglot import exp
 from hubbub.sql.expressions import Expr
 from hubbub.sql.facts import build
 from hubbub.sql.inside import InsidePeople
-from hubbub.sql.names import Ctes, Scope, bare, number_in
+from hubbub.sql.names import Ctes, Scope, bare
 from hubbub.sql.places import Text
 from hubbub.sql.queries import Field, Ordering, Question, Union, person
-from hubbub.sql.scalars import Scalars, Special
+from hubbub.sql.scalars import Scalars, Special, number_in
 from hubbub.sql.schema import Dataset, Kind
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
@@ -168,7 +168,8 @@ class _Resolver(InsidePeople):
     def _ending(self, tree: exp.Expr, scope: Scope, special: Special) -> tuple[tuple[Ordering, ...], int | None, int]:
         order = []
         for part in tree.args["order"].expressions if tree.args.get("order") is not None else []:
-            order.append(Ordering(self._ordered(part.this, scope, special), bool(part.args.get("desc"))))
+            value = self._ordered(part.this, scope, special)
+            order.append(Ordering(value, bool(part.args.get("desc")), bool(part.args.get("nulls_first"))))
         return tuple(order), self._whole(tree.args.get("limit")), self._whole(tree.args.get("offset")) or 0
 
     def _ordered(self, node: exp.Expr, scope: Scope, special: Special) -> Expr:
@@ -179,9 +180,13 @@ class _Resolver(InsidePeople):
                 raise self._refused(UnknownName, node, "there is no column at this place of SELECT.")
             return outputs[place - 1]
 
+        if isinstance(node, exp.Column) and not node.table and node.name.lower() in scope.outputs:
+            return scope.outputs[node.name.lower()]  # by itself, a name is that of a column of the answer first
+
         def known(part: exp.Expr) -> Expr | None:
-            if isinstance(part, exp.Column) and part.name.lower() in scope.outputs:
-                return scope.outputs[part.name.lower()]
-            return special(part)
+            value = special(part)
+            if value is None and isinstance(part, exp.Column) and not part.table:
+                return scope.outputs.get(part.name.lower())
+            return value
 
         return Scalars(self.text, known).build(node)

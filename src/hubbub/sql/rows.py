@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 from hubbub.sql import limits
 from hubbub.sql.dialects import Dialect
@@ -73,10 +74,10 @@ class RowsPrinter:
         own, ordered = parts[: spec.arguments], parts[len(parts) - len(spec.descending) :]
         partition = [f"{spec.alias}.{PERSON}", *parts[spec.arguments : len(parts) - len(spec.descending)]]
         order = [
-            f"{text} {'DESC' if down else 'ASC'} NULLS LAST"
-            for text, down in zip(ordered, spec.descending, strict=True)
+            f"{text} {'DESC' if down else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
+            for text, down, first in zip(ordered, spec.descending, spec.nulls_first, strict=True)
         ]
-        order += ties if spec.function in ("row_number", "lag", "lead", "first_value", "last_value") else ()
+        order += ties if spec.function in ("row_number", "lag", "lead", "first_value") else ()
         over = f"PARTITION BY {', '.join(partition)}" + (f" ORDER BY {', '.join(order)}" if order else "")
         if spec.function in ("sum", "avg"):
             total = f"sum({self._fine(value.args[0], own[0])}) OVER ({over})"
@@ -110,8 +111,11 @@ class RowsPrinter:
         return f"CASE WHEN NOT {self.dialect.is_nan(number)} THEN {self.dialect.whole(held)} END"
 
     def _scaled(self, value: Expr, total: str, count: str, function: str) -> str:
-        step = self.dialect.double(float(value.facts.step) if value.facts.step else 1e-6)
-        scaled = f"CAST({total} AS {self.dialect.types[Kind.NUMBER]}) * {step}"
+        step = value.facts.step or Fraction(1, 10**6)
+        top, bottom = (self.dialect.double(float(part)) for part in (step.numerator, step.denominator))
+        scaled = f"CAST({total} AS {self.dialect.types[Kind.NUMBER]})"
+        scaled += f" * {top}" if step.numerator != 1 else ""
+        scaled += f" / {bottom}" if step.denominator != 1 else ""
         return f"({scaled})" if function == "sum" else f"({scaled} / NULLIF({count}, 0))"
 
     def _clamped(self, value: Expr, text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -10,25 +12,21 @@ from fractions import Fraction
 from sqlglot import exp
 
 from hubbub.sql import limits
+from hubbub.sql.casts import TARGETS, Target, can_cast
 from hubbub.sql.expressions import Expr, kind_of, literal
 from hubbub.sql.facts import build, shifted
 from hubbub.sql.functions import FUNCTIONS, SAME_PART, TIME_PARTS, TIME_UNITS, TRUNCATIONS, Function
+from hubbub.sql.numbers import MOST_DIGITS
 from hubbub.sql.places import Text
 from hubbub.sql.schema import Kind, Value
 from hubbub.sql.work import check_made
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
 Special = Callable[[exp.Expr], Expr | None]
-_CASTS = {
-    "BOOLEAN": Kind.BOOLEAN,
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT", "INT128"), Kind.INTEGER),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), Kind.NUMBER),
-    **dict.fromkeys(("VARCHAR", "TEXT", "CHAR"), Kind.TEXT),
-    "DATE": Kind.DATE,
-    **dict.fromkeys(("TIMESTAMP", "DATETIME", "TIMESTAMP_S", "TIMESTAMPNTZ"), Kind.TIMESTAMP),
-}
 _WORDS = {"n": "a number", "t": "a text", "d": "a date or timestamp", "b": "a condition"}
 _WORK = "How much work one row can cause is bounded beforehand."
+_DAY_TEXT = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_TIME_TEXT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _DAYS = {"DAY": 1, "WEEK": 7}
 _DIGITS = 30  # of a number before or after the point
@@ -52,7 +50,8 @@ class Scalars:
         if isinstance(node, exp.Like | exp.ILike) and node.args.get("negate"):
             return build("not", [self._call(node, FUNCTIONS[name])])
         if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
-            return literal(-self._literal(node.this).param)
+            inner = self._literal(node.this)
+            return literal(-inner.param, exponent=_has_exponent(node.this))
         function = FUNCTIONS.get(name)
         if function is None:
             raise self._refused(NotAllowed, node, "this cannot stand here.", "It is no value of one row.")
@@ -92,7 +91,13 @@ class Scalars:
             if abs(digits) > 15:
                 raise self._refused(WrongType, node, "ROUND takes between -15 and 15 digits.")
             return build("round", args, digits)
+        if op == "int_div" and not all(arg.facts.number.is_integer for arg in args):
+            raise self._refused(
+                WrongType, node, "// divides whole numbers.", "Of others, engines disagree.", "Write FLOOR(x / y)."
+            )
         if op == "substring":
+            if len(params) == 2 and int(str(params[1])) < 0:
+                raise self._refused(WrongType, node, "the length of a SUBSTRING is not below 0.")
             return build(op, args, tuple(params) if len(params) == 2 else (params[0], None))
         param = tuple(params) if len(params) > 1 else params[0] if params else None
         value = build(op, args, part or param)
@@ -120,6 +125,14 @@ class Scalars:
         kinds = {arg.kind for arg in free if not _null(arg)}
         if kinds & {Kind.DATE, Kind.TIMESTAMP} and Kind.TEXT in kinds:
             free = [self._as_date(node, arg.param) if _is_text(arg) else arg for arg in free]
+            if Kind.TIMESTAMP not in kinds and any(isinstance(arg.param, datetime) for arg in free):
+                raise self._refused(
+                    WrongType,
+                    node,
+                    "a text with a time of day stands beside a date.",
+                    "SQL would leave the time out without a word.",
+                    "Write the day alone, or TIMESTAMP '2025-12-31 18:30:00'.",
+                )
             kinds = {arg.kind for arg in free if not _null(arg)}
         if kinds == {Kind.DATE, Kind.TIMESTAMP}:
             free = [arg if arg.kind is Kind.TIMESTAMP or _null(arg) else _to_timestamp(arg) for arg in free]
@@ -176,6 +189,10 @@ class Scalars:
             left = self._special(parts[0]) if isinstance(parts[0], exp.Column) else None
             if left is not None and left.kind is Kind.DATE and op == "sub":
                 args = self.alike(node, [left, self.build(parts[1])], skip=0)
+                if args[0].kind is not Kind.DATE:
+                    raise self._refused(
+                        WrongType, node, "a date less a timestamp is an interval.", fix="Write DATE_DIFF('day', x, y)."
+                    )
                 return build("date_diff", [args[1], args[0]], "day")
             return None
         start = self.build(parts[0])
@@ -206,15 +223,18 @@ class Scalars:
         )
 
     def _as_date(self, node: exp.Expr, text: str) -> Expr:
-        try:
-            return literal(date.fromisoformat(text))
-        except ValueError:
-            try:
-                return literal(datetime.fromisoformat(text).replace(tzinfo=None))
-            except ValueError:
-                raise self._refused(
-                    WrongType, node, "this text is no date.", fix="Write '2025-12-31' or '2025-12-31 18:30:00'."
-                ) from None
+        with suppress(ValueError):
+            if _DAY_TEXT.fullmatch(text):
+                return literal(date.fromisoformat(text))
+            if _TIME_TEXT.fullmatch(text):
+                return literal(datetime.fromisoformat(text))
+        raise self._refused(
+            WrongType,
+            node,
+            "this text is no date.",
+            "Other forms, and offsets from UTC, mean different things in different engines.",
+            "Write '2025-12-31' or '2025-12-31 18:30:00'.",
+        )
 
     # ------------------------------------------------------------ nodes of their own shape
 
@@ -226,7 +246,8 @@ class Scalars:
             raise self._refused(
                 WrongType, node, f"a number has at most {limits.DIGITS} digits and lies between 10^-30 and 10^30 here."
             )
-        return literal(int(number) if number.denominator == 1 else number)  # type: ignore[arg-type]
+        plain = int(number) if number.denominator == 1 else number
+        return literal(plain, exponent=_has_exponent(node))  # type: ignore[arg-type]
 
     def _short(self, node: exp.Expr, text: str, most: int) -> str:
         if len(text) > most:
@@ -269,8 +290,11 @@ class Scalars:
     def _case(self, node: exp.Case) -> Expr:
         parts: list[Expr] = []
         for branch in node.args.get("ifs") or []:
-            condition = exp.EQ(this=node.this.copy(), expression=branch.this.copy()) if node.this else branch.this
-            parts += [self._of_kind(condition, "b"), self.build(branch.args["true"])]
+            if node.this:
+                condition = build("eq", self.alike(node, [self.build(node.this), self.build(branch.this)], skip=0))
+            else:
+                condition = self._of_kind(branch.this, "b")
+            parts += [condition, self.build(branch.args["true"])]
         default = node.args.get("default")
         parts.append(self.build(default) if default is not None else literal(None))
         values = self.alike(node, [*parts[1:-1:2], parts[-1]], skip=0)
@@ -279,16 +303,35 @@ class Scalars:
         return build("case", [*paired, values[-1]])
 
     def _cast(self, node: exp.Cast) -> Expr:
-        kind = _CASTS.get(node.to.this.value if hasattr(node.to.this, "value") else str(node.to.this))
-        if kind is None:
-            raise self._refused(NotAllowed, node, "values cannot be cast to this type.", fix=_list(sorted(set(_CASTS))))
+        target = self._target(node)
         value = self.build(node.this)
-        if value.op == "literal" and isinstance(value.param, str) and kind in (Kind.DATE, Kind.TIMESTAMP):
+        if value.op == "literal" and isinstance(value.param, str) and target.kind in (Kind.DATE, Kind.TIMESTAMP):
             given = self._as_date(node, value.param)
-            return given if given.kind is kind else _to_timestamp(given)
-        if value.kind is Kind.OPAQUE and not _null(value):
-            raise self._refused(WrongType, node, "a column of this type cannot be cast.")
-        return build("cast", [value], kind)
+            return _to_timestamp(given) if target.kind is Kind.TIMESTAMP else _to_date(given)
+        if not _null(value) and not can_cast(value, target):
+            raise self._refused(
+                WrongType,
+                node,
+                f"{_a(value.kind)} cannot be cast to {target.words()} here.",
+                "How it would read or round is not the same everywhere.",
+                "Of a number, write CAST(ROUND(x) AS BIGINT) first.",
+            )
+        return build("cast", [value], target)
+
+    def _target(self, node: exp.Cast) -> Target:
+        """The type that is cast to, with the digits of a decimal."""
+        name = node.to.this.value if hasattr(node.to.this, "value") else str(node.to.this)
+        target, given = TARGETS.get(name), [number_in(part.this) for part in node.to.expressions]
+        if target is None or (given and not target.width):
+            raise self._refused(NotAllowed, node, "values cannot be cast to this type.", fix=_list(sorted(TARGETS)))
+        if not given:
+            return target
+        width, digits = (*given, 0)[:2]
+        if width is None or digits is None or not 1 <= width <= 38 or not digits <= min(width, MOST_DIGITS):
+            raise self._refused(
+                WrongType, node, f"a DECIMAL has up to 38 digits, of which up to {MOST_DIGITS} after the point."
+            )
+        return Target(Kind.NUMBER, width, digits)
 
     def _refused(
         self,
@@ -305,7 +348,6 @@ _MADE_OF: dict[str, Callable[[list[Expr]], Expr]] = {  # operations that are mad
     "clip": lambda args: build(
         "case", [build("isnull", args[:1]), literal(None), build("least", [build("greatest", args[:2]), args[2]])]
     ),
-    "int_div": lambda args: build("floor", [build("div", args)]),
     "if": lambda args: build("case", args if len(args) == 3 else [*args, literal(None)]),
 }
 _HANDLERS: dict[type, Callable[[Scalars, exp.Expr], Expr]] = {
@@ -348,18 +390,34 @@ def _null(value: Expr) -> bool:
     return value.op == "literal" and value.param is None
 
 
+def _has_exponent(node: exp.Expr) -> bool:
+    return "e" in str(node.this).lower()
+
+
 def _is_text(value: Expr) -> bool:
     return value.op == "literal" and isinstance(value.param, str)
 
 
 def _to_timestamp(value: Expr) -> Expr:
     if value.op == "literal" and isinstance(value.param, date):
+        if isinstance(value.param, datetime):
+            return value
         return literal(datetime(value.param.year, value.param.month, value.param.day))
-    return build("cast", [value], Kind.TIMESTAMP)
+    return build("cast", [value], Target(Kind.TIMESTAMP))
+
+
+def _to_date(value: Expr) -> Expr:
+    return literal(value.param.date()) if isinstance(value.param, datetime) else value
+
+
+def number_in(node: exp.Expr | None) -> int | None:
+    """The whole number that a literal is, if it is one of at most 15 digits."""
+    text = str(node.this) if isinstance(node, exp.Literal) and not node.is_string else ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 15 else None
 
 
 def _a(kind: Kind) -> str:
-    return f"{'an' if kind is Kind.INTEGER else 'a'} {kind.value}"
+    return f"{'an' if kind in (Kind.INTEGER, Kind.OPAQUE) else 'a'} {kind.value}"
 
 
 def _list(names: Sequence[str]) -> str:

@@ -325,7 +325,7 @@ SELECT COUNT(*) FROM visits WHERE day > 'yesterday'
 -- WrongType [P804]: this text is no date. At line 1, column 35:
 --     SELECT COUNT(*) FROM visits WHERE day > 'yesterday'
 --                                       ^^^^^^^^^^^^^^^^^
---   The kinds of values must be clear before data is read.
+--   Other forms, and offsets from UTC, mean different things in different engines.
 --   Write '2025-12-31' or '2025-12-31 18:30:00'.
 --   docs: errors/P804
 
@@ -442,7 +442,7 @@ SELECT COUNT(*) FROM visits WHERE cost
 -- name: a type that cannot be compared
 SELECT COUNT(*) FROM stays WHERE scan = 'x'
 -- expected:
--- WrongType [P804]: a opaque and a text cannot be compared. At line 1, column 34:
+-- WrongType [P804]: a text and an opaque cannot be compared. At line 1, column 34:
 --     SELECT COUNT(*) FROM stays WHERE scan = 'x'
 --                                      ^^^^^^^^^^
 --   The kinds of values must be clear before data is read.
@@ -1027,7 +1027,7 @@ SELECT AVG(CLIP(cost - before, -100, 100)) AS a, AVG(CLIP(so_far, 0, 1000)) AS b
 --   from visits as t0
 --   cost = t0.cost: number, [0, 5000], step 0.01
 --   before = window(t0.cost, t0.patient_id, t0.day, lag by person of t0): number, [0, 5000], step 0.01
---   so_far = window(t0.cost, t0.patient_id, t0.day, sum by person of t0): number
+--   so_far = window(t0.cost, t0.patient_id, t0.day, sum by person of t0): number, step 0.01
 -- output a = aggregate(case(isnull(sub(t1.cost, t1.before)), None, least(greatest(sub(t1.cost, t1.before), -100), 100)), avg)
 -- output b = aggregate(case(isnull(t1.so_far), None, least(greatest(t1.so_far, 0), 1000)), avg)
 -- rows of one person: 50
