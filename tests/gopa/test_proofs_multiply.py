@@ -156,6 +156,15 @@ def test_a_library_behind_a_link_is_not_used(fresh: Path, tmp_path: Path) -> Non
         ("!square_found || ", ""),  # no point at all
         ("|| same(&y, &ZERO)", ""),  # y = 0
         ("t = squares(e250, 2)", "t = squares(e250, 3)"),  # a wrong root
+        # faults that only the tables of loaded generators have
+        ("odd[i] = plus(&odd[i - 1], &twice)", "odd[i] = plus(&odd[i - 1], &odd[0])"),
+        ("&tables[picked[k] * MULTIPLES + abs(d) / 2], d < 0)", "&tables[picked[k] * MULTIPLES + abs(d) / 2], 0)"),
+        ("#define MULTIPLES 16 ", "#define MULTIPLES 15 "),  # the largest odd digit reads the next table
+        ("carry = window >= 1 << (NAF - 1);", "carry = window > 1 << NAF;"),
+        ("rest = mul(&rest, &odd[i].z);", "rest = mul(&rest, &odd[0].z);"),
+        # and faults of long or mixed sums
+        ("if (shift + c > 64 && limb < 4)", "if (0)"),
+        ("i < n ? bases + i : more + (i - n)", "i < n ? bases : more + (i - n)"),
     ],
 )
 def test_code_that_gives_other_sums_is_not_used(
@@ -181,3 +190,21 @@ def test_it_can_be_switched_off() -> None:
     environment = {**os.environ, _accelerator.SWITCH: "off"}
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert told.stdout == "None\n"
+
+
+@needs_compiler
+def test_a_fault_in_the_tables_alone_is_noticed_and_libsodium_does_the_work(
+    fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fault that only loaded generators meet: without the table path in the self-test it was used."""
+    source = _accelerator.SOURCE.read_text(encoding="utf-8")
+    altered = tmp_path / "altered.c"
+    altered.write_text(source.replace("abs(d) / 2], d < 0)", "abs(d) / 2], 0)"), encoding="utf-8")
+    monkeypatch.setattr(_accelerator, "SOURCE", altered)
+    with monkeypatch.context() as planted:
+        planted.setattr(_accelerator, "_agrees", lambda _: True)
+        wrong = multiply.Basis([group.G]).combine([group.ORDER - 1])
+    native.cache_clear()
+    assert native() is None
+    right = multiply.Basis([group.G]).combine([group.ORDER - 1])
+    assert right == group.minus(group.IDENTITY, group.G) != wrong

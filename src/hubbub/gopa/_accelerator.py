@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from hubbub.gopa.group import IDENTITY, ORDER, G, H, U, packed, plus, random_scalar, times_known
+from hubbub.gopa.group import IDENTITY, ORDER, G, H, U, base, packed, plus, random_scalar, times_known
 
 SWITCH = "HUBBUB_GOPA_ACCELERATOR"
 SOURCE = Path(__file__).parent / "native" / "ristretto255.c"
@@ -34,6 +34,8 @@ REFUSED = (
     bytes.fromhex("3eb858e78f5a7254d8c9731174a94f76755fd3941c0ac93735c07ba14579630e"),
     (2**255 - 20).to_bytes(32, "little"),
 )
+
+_DISTINCT, _LENGTHS = 16, (40, 200)  # of the long sums that are compared
 
 
 class Native:
@@ -122,16 +124,62 @@ def _build(path: Path) -> None:
 
 
 def _agrees(found: Native) -> bool:
-    """Whether it gives what libsodium gives, at the edges and at random."""
+    """Whether it gives what libsodium gives: at the edges and at random, on every path that a sum can take."""
+    return _short_sums(found) and _long_sums(found) and _refuses(found)
+
+
+def _short_sums(found: Native) -> bool:
+    """Sums of nine terms, on each path."""
     points = [G, H, U, IDENTITY, G, *(times_known(random_scalar(), U) for _ in range(4))]
-    for scalars in (
+    rows = (
         [0] * 9,
         [1] * 9,
         [ORDER - 1] * 9,
         [3, 0, ORDER - 1, 5, ORDER - 3, 1, 2, 1 << 252, 0],
+        [(1 << 252) - 1, 63, 32, 31, 33, (1 << 128) - 1, 64, 1 << 251, 0x55],
         *([random_scalar() for _ in points] for _ in range(4)),
-    ):
-        expected = functools.reduce(plus, map(times_known, scalars, points))
-        if found.combine(None, (), scalars, points) != expected:
+    )
+    return all(_everywhere(found, row, points, functools.reduce(plus, map(times_known, row, points))) for row in rows)
+
+
+def _long_sums(found: Native) -> bool:
+    """Sums of known multiples of G, so long that windows are wider; each odd digit of a table occurs in them."""
+    logs = [random_scalar() for _ in range(_DISTINCT)]
+    points = [base(log) for log in logs]
+    for count in _LENGTHS:
+        row = [random_scalar() for _ in range(count)]
+        expected = base(sum(scalar * logs[place % _DISTINCT] for place, scalar in enumerate(row)) % ORDER)
+        if not _everywhere(found, row, [points[place % _DISTINCT] for place in range(count)], expected):
             return False
-    return all(found.combine(None, (), [1], [data]) is None for data in REFUSED)
+    return True
+
+
+def _everywhere(found: Native, row: Sequence[int], points: Sequence[bytes], expected: bytes) -> bool:
+    """One sum as the three paths give it: free points, loaded ones (tables), and some of each (buckets)."""
+    half = len(row) // 2
+    return (
+        found.combine(None, (), row, points) == expected
+        and _loaded(found, points, row) == expected
+        and _loaded(found, points[:half], row[:half], row[half:], points[half:]) == expected
+    )
+
+
+def _loaded(
+    found: Native,
+    fixed: Sequence[bytes],
+    weights: Sequence[int],
+    scalars: Sequence[int] = (),
+    points: Sequence[bytes] = (),
+) -> bytes | None:
+    loaded = found.load(fixed)
+    if loaded is None:
+        return None
+    try:
+        return found.combine(loaded, weights, scalars, points)
+    finally:
+        found.free(loaded)
+
+
+def _refuses(found: Native) -> bool:
+    """Whether bytes that are no point are refused, free or loaded."""
+    return all(found.combine(None, (), [1], [data]) is None and found.load([G, data]) is None for data in REFUSED)
