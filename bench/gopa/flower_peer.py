@@ -116,7 +116,7 @@ def gopa(count: int, coordinates: int) -> tuple[Any, dict[int, Any], dict[int, i
     train = trained(coordinates)
     ours = mod(lambda context: people[context.node_id], known=known, norm=1, epsilon=8, delta=1e-6, honest=0.8)
     app = lambda message, context: ours(message, context, train)  # noqa: E731
-    workflow = Workflow(norm=1, epsilon=8, delta=1e-6, honest=0.8)
+    workflow = Workflow(known=known, norm=1, epsilon=8, delta=1e-6, honest=0.8)
     return workflow, dict.fromkeys(range(1, count + 1), app), _silent(count, 6)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
 import stat
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 
 from hubbub.cli.gopa_files import read_roster, write_identity
 from hubbub.cli.gopa_progress import Phases
-from hubbub.gopa import Agreement, Identity, plan
+from hubbub.gopa import Agreement, Identity, Sensitivity, plan
 from hubbub.gopa.diary import Diary
 from hubbub.gopa.keeper import Standing
 from hubbub.gopa.together import Told, people, run
@@ -141,9 +143,9 @@ def test_an_agreement_that_makes_no_sense_is_refused_and_nothing_written(
 
 
 def test_verify_tells_the_result_its_privacy_and_who_left(shell: Shell, log: Path, told: Told) -> None:
-    said = shell("gopa verify run.log")
+    said = shell(f"gopa verify run.log --run {told.board.agreement.run.hex()}")
     words = " ".join(said.out.split())
-    assert said.code == 0
+    assert (said.code, "self-consistent only" in words) == (0, False)
     assert f"The mean over 6 parties is {float(told.certificate.means[0]):.5g};" in words
     assert "epsilon = 20" in words and re.search(r"p6 +reveal +said nothing", said.out)
     data = shell("gopa verify run.log --json").json
@@ -152,6 +154,41 @@ def test_verify_tells_the_result_its_privacy_and_who_left(shell: Shell, log: Pat
     assert data["achieved"]["enough"] and data["achieved"]["delta"] <= data["agreed"]["delta"]
     written = shell("gopa verify run.log --html page.html --svg pictures")
     assert written.err.count("wrote") == 2 and "<svg" in (shell.folder / "page.html").read_text()
+
+
+def test_a_log_is_self_consistent_only_unless_it_is_said_which_run_is_meant(
+    shell: Shell, log: Path, told: Told
+) -> None:
+    """Somebody who plays all parties under the same names has a log in which everything is right."""
+    agreed = told.board.agreement
+    (shell.folder / "a.json").write_text(agreed.text() + "\n")
+    (shell.folder / "people").write_text("".join(f"{one.name} {one.key.hex()}\n" for one in agreed.roster))
+    alone = shell("gopa verify run.log --json")
+    assert (alone.code, alone.json["self_consistent_only"], alone.json["pinned"]) == (8, True, [])
+    assert "self-consistent only" in (words := " ".join(shell("gopa verify run.log").out.split()))
+    assert all(one["fingerprint"] in words for one in alone.json["keys"])
+    pins = ("--agreement a.json", f"--run {agreed.run.hex()}", "--roster people")
+    for pin in pins:
+        said = shell(f"gopa verify run.log --json {pin}")
+        assert (said.code, said.json["self_consistent_only"]) == (0, False)
+    forged = run(people(7, planned=agreed.plan), [[place % 4] for place in range(7)])
+    log.write_bytes(b"".join(line + b"\n" for line in forged.log))
+    assert shell("gopa verify run.log").code == 8
+    for pin in pins:
+        said = shell(f"gopa verify run.log {pin}")
+        assert (said.code, "P932" in said.err, said.out) == (7, True, "")
+
+
+def test_an_agreement_is_shown_in_plain_words(shell: Shell, ready: Agreement) -> None:
+    words = " ".join(shell("gopa show a.json").out.split())
+    for part in ("All that one party has", "epsilon = 2", "4 must keep their secrets", "ann", ready.fingerprint):
+        assert part in words
+    data = shell("gopa show a.json --json").json
+    assert (data["run"], data["sound"], data["epsilon"], data["unit"]["share"]) == (ready.run.hex(), True, 2.0, "1")
+    liar = replace(ready, plan=replace(ready.plan, noise_bits=2, delta_noise=1e-9))
+    (shell.folder / "liar.json").write_text(liar.text() + "\n")
+    assert shell("gopa show liar.json").code == 3
+    assert shell("gopa show roster").code == 5
 
 
 def test_a_log_that_was_changed_or_cut_has_no_result_and_says_so_by_its_exit_code(shell: Shell, log: Path) -> None:
@@ -219,6 +256,56 @@ def test_a_board_leaves_the_program_s_own_log_alone(
 ) -> None:
     monkeypatch.setattr("logging.config.dictConfig", lambda _: pytest.fail("the program's own log was changed"))
     shell("gopa board a.json --key board.key --log run.log --host 203.0.113.1")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("--epsilon-at-most 1.9", 3),
+        ("--delta-at-most 1e-4", 3),
+        ("--honest-at-most 0.5", 3),
+        ("--roster strangers", 3),
+        (f"--run {'ab' * 32}", 3),
+        ("--run zz", 2),
+        ("--share-at-least 1/0", 2),
+        ("--share-at-least 2", 2),
+        ("--epsilon-at-most nan", 2),
+        ("--attempts-at-most 0", 2),
+        ("--epsilon-at-most 2 --delta-at-most 1e-3 --honest-at-most 4/5 --roster roster", 6),  # only nobody answers
+    ],
+)
+def test_a_party_takes_no_part_beyond_what_it_said(shell: Shell, ready: Agreement, options: str, code: int) -> None:
+    (shell.folder / "strangers").write_text(f"ann {Identity.new('ann').member.key.hex()}\n")
+    said = shell(f"{PARTY} ann.key --value 0.5 {options}")
+    assert said.code == code, said.err
+    assert [*shell.folder.glob("*.diary")] == [] or code == 6
+    assert ("P931" in said.err) == (code == 3)
+
+
+def test_a_party_protects_a_part_of_what_it_has_only_if_it_says_so(shell: Shell, ready: Agreement) -> None:
+    parts = plan(2, 1e-3, 5, honest=0.8, dropouts=0.2, sensitivity=Sensitivity(share=Fraction(1, 2000)), steps=2000)
+    (shell.folder / "a.json").write_text(replace(ready, plan=parts).text() + "\n")
+    said = shell(f"{PARTY} ann.key --value 0.5")
+    assert (said.code, "parts of 1/2000" in said.err) == (3, True)
+    assert shell(f"{PARTY} ann.key --value 0.5 --share-at-least 1/1000").code == 3
+    assert shell(f"{PARTY} ann.key --value 0.5 --share-at-least 1/2000").code == 6  # only nobody answers
+    assert "NOT protected" in " ".join(shell("gopa show a.json").out.split())
+
+
+def test_a_value_comes_from_a_file_or_from_stdin(
+    shell: Shell, ready: Agreement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shell.folder / "value").write_text("0.5\n")
+    assert shell(f"{PARTY} ann.key --value-file value").code == 6  # only nobody answers
+    monkeypatch.setattr("sys.stdin", io.StringIO("0.5\n"))
+    assert shell(f"{PARTY} bob.key --value -").code == 6
+    kept = [*shell.folder.glob("ann-*.diary"), *shell.folder.glob("bob-*.diary")]
+    assert len(kept) == 2 and all(b'"values"' in path.read_bytes() for path in kept)
+    (shell.folder / "value").write_text("7z")
+    said = shell(f"{PARTY} cat.key --value-file value")
+    assert (said.code, "7z" in said.err) == (2, False)
+    assert shell(f"{PARTY} cat.key --value-file value --value 1").code == 2
+    assert shell(f"{PARTY} cat.key --value-file missing").code == 2
 
 
 def test_a_party_that_cannot_pay_does_not_join(shell: Shell, ready: Agreement) -> None:

@@ -16,12 +16,16 @@ NOISY = {
     r"\s+": " ",  # where lines break depends on the numbers
     r"is -?[\d.e-]+; 95 times out of 100 the exact one lies between -?[\d.e-]+ and -?[\d.e-]+\.": "is <mean>",
     r"--+": "--",
+    r"\b([0-9a-f]{4}-){7}[0-9a-f]{4}\b": "<fingerprint>",
 }
+VALUES = {"ann": "12.5", "bob": "21", "cat": "40", "dan": "7.5", "eve": "35"}
 
 
 def test_the_commands_print_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     state, changing, seen = elsewhere(tmp_path, monkeypatch), CHANGING | NOISY, 0
     typed = Typed(tmp_path, port=PORT, told=r"board {}", used="--board {}")
+    for name, value in VALUES.items():
+        Path(f"{name}.txt").write_text(value + "\n")
     try:
         for _, body in BLOCK.findall(PAGE):
             for line, shown in commands(body):
@@ -33,7 +37,7 @@ def test_the_commands_print_what_the_page_shows(tmp_path: Path, monkeypatch: pyt
         assert [process.wait(60) for process in typed.started] == [0] * 5
     finally:
         typed.end()
-    assert seen == 16
+    assert seen == 17
 
 
 def test_the_page_names_every_option_beside_its_command() -> None:

@@ -98,7 +98,7 @@ def test_a_second_run_takes_the_same_inputs_and_no_others(
         kept = serving.result(300)
     assert kept.complete and kept.parties == ("p0", "p1", "p2", "p3", "p4") and kept.named == ()
     assert {one.certificate.means for one in outcomes} == {kept.means}
-    verified = shell("gopa verify second.log --previous first.log --json")
+    verified = shell("gopa verify second.log --previous first.log --agreement a.json --json")
     assert (verified.code, verified.json["exact_means"]) == (0, [str(kept.means[0])])
     assert "P107" in shell("gopa verify second.log").err  # the inputs are not there
     assert "P102" in shell("gopa verify first.log --previous first.log").err  # it rests on nothing

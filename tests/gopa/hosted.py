@@ -11,7 +11,7 @@ from pathlib import Path
 from hubbub.gopa.board import Reply
 from hubbub.gopa.clock import Clock
 from hubbub.gopa.diary import Diary
-from hubbub.gopa.hosting import Charge, Host, Outcome
+from hubbub.gopa.hosting import Charge, Host, Outcome, nothing
 from hubbub.gopa.keeper import Keeper
 from hubbub.gopa.link import Link
 from hubbub.gopa.together import People
@@ -58,9 +58,7 @@ class Mortal(Recorder):
         return found
 
 
-async def hosted(
-    who: People, folder: Path, places: Sequence[int], link: Link, *, charge: Charge = lambda party, line: None
-) -> Outcome:
+async def hosted(who: People, folder: Path, places: Sequence[int], link: Link, *, charge: Charge = nothing) -> Outcome:
     """These parties with their diary in a folder, begun or gone on with."""
     with Diary(folder / f"{places[0]}.diary", who.agreement) as diary:
         crowd = diary.seats([who.identities[place] for place in places], [VALUES[place] for place in places])

@@ -15,12 +15,14 @@ from pathlib import Path
 import pytest
 
 from hubbub.gopa.agreement import Agreement
+from hubbub.gopa.attempts import Attempts
 from hubbub.gopa.averaging import among
+from hubbub.gopa.consent import Consent
 from hubbub.gopa.flower import Workflow
 from hubbub.gopa.flower_client import _Limits
 from hubbub.gopa.gradients import Gradient
 from hubbub.gopa.quantities import Vector
-from hubbub.terms import MissingExtra, OutOfRange
+from hubbub.terms import BeyondConsent, MissingExtra
 
 ROOT = Path(__file__).parents[2]
 PLACE = Path(tempfile.gettempdir(), "hubbub-bench", "environments", "flwr")
@@ -34,12 +36,18 @@ def agreement(of: Gradient | Vector | None = None, **more: float) -> Agreement:
 
 def limits(agreed: Agreement) -> _Limits:
     known = {one.name: one.key for one in agreed.roster}
-    return _Limits(known, epsilon=Fraction(20), delta=Fraction(1, 100), norm=1, honest=0.8)
+    consent = Consent(epsilon=Fraction(20), delta=Fraction(1, 100), honest=Fraction(4, 5), roster=known)
+    return _Limits(consent, norm=1)
+
+
+def check(limits: _Limits, agreed: Agreement, width: int) -> Gradient:
+    limits.open(agreed, Attempts())
+    return limits.measure(agreed, width)
 
 
 def test_a_client_takes_part_in_what_it_knows() -> None:
     agreed = agreement()
-    assert limits(agreed).check(agreed, 2) == Gradient(2, norm=1)
+    assert check(limits(agreed), agreed, 2) == Gradient(2, norm=1)
 
 
 @pytest.mark.parametrize(
@@ -55,15 +63,15 @@ def test_a_client_takes_part_in_what_it_knows() -> None:
 )
 def test_a_client_takes_no_part_in_anything_weaker_or_else(other: Callable[[], Agreement]) -> None:
     agreed = other()
-    with pytest.raises(OutOfRange, match="takes no part"):
-        limits(agreed).check(agreed, 2)
+    with pytest.raises(BeyondConsent, match="takes no part"):
+        check(limits(agreed), agreed, 2)
 
 
 def test_a_client_takes_no_part_with_strangers() -> None:
     agreed = agreement()
-    fewer = replace(limits(agreed), known={one.name: one.key for one in agreed.roster[1:]})
-    with pytest.raises(OutOfRange, match="takes no part"):
-        fewer.check(agreed, 2)
+    fewer = _Limits(replace(limits(agreed).consent, roster=agreed.roster[1:], honest=Fraction(1)), norm=1)
+    with pytest.raises(BeyondConsent, match="1 on its roster are not known"):
+        check(fewer, agreed, 2)
 
 
 def test_without_flower_the_adapter_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

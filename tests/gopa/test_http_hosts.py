@@ -432,9 +432,9 @@ def test_a_reveal_is_charged_before_it_leaves_and_once(who: People, tmp_path: Pa
 
         asyncio.run(scenario())
         assert _charges(ledger) == 1
-        other = run(who, values()).parties[0]
+        told = run(who, values())
         with pytest.raises(RequestChanged):
-            charge(other, other.sent["reveal"])
+            charge(told.parties[0], told.public, told.parties[0].sent["reveal"])
 
 
 def test_a_party_whose_budget_says_no_does_not_reveal_and_the_others_finish(who: People, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from enum import IntEnum
 
 from hubbub.terms import (
     BehindAnchor,
+    BeyondConsent,
     ClockBackwards,
     HubbubError,
     InvalidParameter,
@@ -19,6 +20,7 @@ from hubbub.terms import (
     MissingKey,
     NoAnswer,
     NotAuditable,
+    OtherRun,
     RequestChanged,
     SecretState,
     SourceUnavailable,
@@ -39,6 +41,7 @@ class Exit(IntEnum):
     DESCRIPTOR = 5
     BACKEND = 6
     VERIFICATION = 7
+    UNPINNED = 8
     INTERRUPTED = 130
 
     @property
@@ -56,6 +59,7 @@ _WORDS = {
     Exit.DESCRIPTOR: "descriptor, configuration or stored file",
     Exit.BACKEND: "backend: a program, database or extra is missing or failed",
     Exit.VERIFICATION: "a verification failed",
+    Exit.UNPINNED: "verified as consistent with itself only: say whose it is",
     Exit.INTERRUPTED: "interrupted",
 }
 
@@ -87,6 +91,8 @@ _CODES: tuple[tuple[type[HubbubError], Exit], ...] = (
     (CollectionError, Exit.DESCRIPTOR),
     (Unsuitable, Exit.USAGE),
     (NotAuditable, Exit.USAGE),
+    (BeyondConsent, Exit.NOT_PRIVATE),
+    (OtherRun, Exit.VERIFICATION),
 )
 
 

@@ -10,7 +10,8 @@ import typer
 
 from hubbub.cli import output
 from hubbub.cli.exits import Exit
-from hubbub.cli.gopa_files import append, certified, read_key, read_roster, write_identity, write_new
+from hubbub.cli.gopa_consent import Limits, pinned
+from hubbub.cli.gopa_files import append, certified, read_agreement, read_key, read_roster, write_identity, write_new
 from hubbub.cli.gopa_plans import Asked, numbers_in, plan_table
 from hubbub.cli.gopa_runs import Served, TakesPart
 from hubbub.cli.ledgers import AsJson, State, told
@@ -35,6 +36,9 @@ Earlier = Annotated[
     list[Path] | None,
     typer.Option("--previous", help="The log of the run whose inputs are used again; repeat it.", metavar="LOG"),
 ]
+Pinned = Annotated[Path | None, typer.Option("--agreement", help="The agreement that is meant.", metavar="FILE")]
+Run = Annotated[str | None, typer.Option("--run", help="The name of the run that is meant.", metavar="HASH")]
+Known = Annotated[Path | None, typer.Option("--roster", help="Whom you know: lines of NAME KEY.", metavar="FILE")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")]
 Svg = Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.", metavar="DIR")]
 
@@ -127,6 +131,21 @@ def agree(
     told(f"run {made.run.hex()}\n{words}", summary, as_json=as_json)
 
 
+@app.command()
+def show(
+    agreement: Agreed,
+    as_json: AsJson = False,
+    html: Html = None,
+) -> None:
+    """An agreement in plain words: who is protected and how well, who must be honest, what leaves, and who is in."""
+    from hubbub.gopa.notice import Notice
+
+    found = Notice(read_agreement(agreement))
+    output.leaflet(found, as_json=as_json, svg=None, html=html)
+    if not found.sound:
+        raise typer.Exit(Exit.NOT_PRIVATE)
+
+
 # ---------------------------------------------------------------- a run
 
 
@@ -166,9 +185,28 @@ def party(
     agreement: Agreed,
     board: Annotated[str, typer.Option(help="The board, such as http://127.0.0.1:8770.", metavar="URL")],
     key: Annotated[Path, typer.Option(help="This party's private key.", metavar="FILE")],
-    value: Annotated[
-        str | None, typer.Option(help="Its number, or numbers with commas. [none: go on with a run]", metavar="X,...")
+    value_file: Annotated[
+        Path | None, typer.Option(help="A file with its number, or numbers with commas or lines.", metavar="FILE")
     ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(help="The same; - reads stdin. What is typed here others can see.", metavar="X,..."),
+    ] = None,
+    epsilon_at_most: Annotated[str | None, typer.Option(help="Refuse an agreement beyond.", metavar="E")] = None,
+    delta_at_most: Annotated[
+        str | None, typer.Option(help="Refuse beyond, with graphs that came to nothing.", metavar="D")
+    ] = None,
+    honest_at_most: Annotated[
+        str | None, typer.Option(help="Rely on no larger share of honest parties.", metavar="SHARE")
+    ] = None,
+    share_at_least: Annotated[
+        str, typer.Option(help="Protect no smaller part of what this party has, such as 1/2000.", metavar="SHARE")
+    ] = "1",
+    attempts_at_most: Annotated[
+        int, typer.Option(help="Runs in a row that may end after their graph was drawn.", metavar="N", min=1)
+    ] = 8,
+    roster: Known = None,
+    run: Run = None,
     diary: Annotated[
         Path | None, typer.Option(help="What it drew and said: secret. [default: beside the key]", metavar="FILE")
     ] = None,
@@ -190,6 +228,8 @@ def party(
         board=board,
         key=key,
         value=value,
+        value_file=value_file,
+        limits=Limits(epsilon_at_most, delta_at_most, honest_at_most, share_at_least, attempts_at_most, roster, run),
         diary=diary,
         previous=previous or [],
         previous_diary=previous_diary,
@@ -210,22 +250,32 @@ def party(
 @app.command()
 def verify(
     log: Annotated[Path, typer.Argument(help="A run's log.", metavar="LOG")],
+    agreement: Pinned = None,
+    run: Run = None,
+    roster: Known = None,
     previous: Earlier = None,
     as_json: AsJson = False,
     svg: Svg = None,
     html: Html = None,
 ) -> None:
-    """Check every proof and signature of a run, offline, and say what it came to."""
-    _shown(certified([*(previous or []), log]), as_json=as_json, svg=svg, html=html)
+    """Check every proof and signature of a run, offline, and say what it came to.
+
+    Say which run is meant (--agreement, --run or --roster): without it a log is consistent with itself, and may have
+    been made up by one person.
+    """
+    pins = pinned(agreement, run, roster)
+    _shown(certified([*(previous or []), log], **pins), as_json=as_json, svg=svg, html=html)
 
 
 def _shown(found: Certificate, *, as_json: bool, svg: Path | None = None, html: Path | None = None) -> None:
-    """The certificate; a run without a result is told by the exit code too."""
+    """The certificate; a run without a result, or of whom nobody knows, is told by the exit code too."""
     from hubbub.gopa.sheet import Sheet
 
     output.leaflet(Sheet(found), as_json=as_json, svg=svg, html=html)
     if not found.complete:
         raise typer.Exit(Exit.VERIFICATION)
+    if not found.pinned:
+        raise typer.Exit(Exit.UNPINNED)
 
 
 # ---------------------------------------------------------------- without a network

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -72,7 +72,7 @@ def read_key(text: str, name: str) -> bytes:
     except ValueError:
         key = b""
     if len(key) != 32:
-        raise typer.BadParameter("a public key is 64 hexadecimal digits.", param_hint=name)
+        raise typer.BadParameter("it is 64 hexadecimal digits.", param_hint=name)
     return key
 
 
@@ -83,13 +83,17 @@ def read_agreement(path: Path) -> Agreement:
     return Agreement.read(text_of(path).rstrip("\n"))
 
 
-def certified(logs: list[Path]) -> Certificate:
-    """What the last of some logs shows, each resting on the inputs of the one before."""
+def certified(logs: list[Path], **pins: Any) -> Certificate:
+    """What the last of some logs shows, each resting on the inputs of the one before; ``pins`` say which is meant.
+
+    The earlier ones need no pins: each agreement names the run on which it rests.
+    """
     from hubbub.gopa import verify
 
     found = None
     for path in logs:
-        found = verify(bytes_of(path), earlier=None if found is None else found.inputs)
+        earlier = None if found is None else found.inputs
+        found = verify(bytes_of(path), earlier=earlier, **(pins if path is logs[-1] else {}))
     assert found is not None
     return found
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from hubbub.cli import output
-from hubbub.cli.gopa_files import bytes_of, certified, read_agreement, read_identity
+from hubbub.cli.gopa_consent import Limits
+from hubbub.cli.gopa_files import bytes_of, certified, read_agreement, read_identity, text_of
 from hubbub.cli.gopa_plans import plainly
 from hubbub.cli.gopa_progress import Phases
 
@@ -48,7 +50,8 @@ class Served:
         earlier = inputs_of(agreed, self.previous)
         with Keeper(agreed, identity, self.log, clock=self.clock, earlier=earlier, watch=Phases().board) as keeper:
             output.talk(f"run {agreed.run.hex()}")
-            return Certificate(serve(keeper, host=self.host, port=self.port, linger=self.linger, ready=_listening))
+            ended = serve(keeper, host=self.host, port=self.port, linger=self.linger, ready=_listening)
+            return Certificate(ended, ("agreement",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,8 @@ class TakesPart:
     board: str
     key: Path
     value: str | None
+    value_file: Path | None = None
+    limits: Limits = field(default_factory=Limits)
     diary: Path | None
     previous: list[Path]
     previous_diary: Path | None
@@ -69,12 +74,15 @@ class TakesPart:
 
     def run(self) -> Outcome:
         """Take part to the end."""
-        from hubbub.gopa.charges import affordable, charging
+        from hubbub.gopa import Register
+        from hubbub.gopa.charges import affordable, charging, paying
         from hubbub.gopa.diary import Diary
         from hubbub.gopa.hosting import nothing
 
         agreed, identity = read_agreement(self.agreement), read_identity(self.key)
         agreed.place(identity.member)
+        consent, register = self.limits.consent(), Register(self.key.with_suffix(".attempts"))
+        register.require(consent, agreed)
         earlier = inputs_of(agreed, self.previous)  # before anything is written down
         path = self.diary or self.key.with_name(f"{self.key.stem}-{agreed.run.hex()[:12]}.diary")
         with ExitStack() as stack:
@@ -82,12 +90,21 @@ class TakesPart:
             diary = stack.enter_context(Diary(path, agreed))
             if account is not None and not diary.records(identity.name):
                 affordable(account, agreed, identity.member)
-            value = None if self.value is None else _numbers(self.value)
-            crowd = [diary.seat(identity, value, earlier=self._before(identity))]
+            crowd = [diary.seat(identity, self._values(), earlier=self._before(identity), consent=consent)]
             if crowd[0].sent:
                 output.talk(f"goes on with a run in which it has spoken {len(crowd[0].sent)} times")
             charge = nothing if account is None else charging(account, agreed, identity.member)
-            return asyncio.run(self._hosted(diary, crowd, charge, earlier))
+            return asyncio.run(self._hosted(diary, crowd, paying(consent, register, charge), earlier))
+
+    def _values(self) -> list[object] | None:
+        """The party's numbers: from a file, from stdin, or as they were typed."""
+        if self.value is not None and self.value_file is not None:
+            raise typer.BadParameter("--value and --value-file are two ways to say one thing.")
+        if self.value_file is not None:
+            return _numbers(text_of(self.value_file), "--value-file")
+        if self.value is None:
+            return None
+        return _numbers(sys.stdin.read() if self.value == "-" else self.value, "--value")
 
     async def _hosted(self, diary: Diary, crowd: list[Party], charge: Charge, earlier: Inputs | None) -> Outcome:
         from hubbub.gopa.hosting import Host
@@ -130,6 +147,7 @@ def inputs_of(agreed: Agreement, previous: list[Path]) -> Inputs | None:
     return found.inputs if found else None
 
 
-def _numbers(text: str) -> list[object]:
-    """One number, or several with commas between them, exactly as typed."""
-    return [plainly(part, "a part of --value") for part in text.split(",")]
+def _numbers(text: str, name: str) -> list[object]:
+    """One number, or several with commas or line ends between them, exactly as typed."""
+    parts = ",".join(text.split("\n")).strip(", \r\t")
+    return [plainly(part, f"a part of {name}") for part in parts.split(",")]

@@ -28,15 +28,17 @@ The proofs (the extra ``[gopa]``: libsodium's ristretto255, and a C compiler's h
 The protocol (state machines without input and output: one code for simulator, tests and network):
 
 - ``Agreement``, ``Quantity``, ``Identity``, ``Member``: what all sign before a run, and who they are
+- ``Notice``: an agreement in plain words; ``Consent``: what a party takes part in
+- ``Attempts``, ``Register``: what runs that came to nothing cost a party
 - ``board.step``, ``public.step``, ``party.step``: the log, what anybody can work out from it, and one party
-- ``verify(log)``: the ``Certificate`` of a run, checked offline; ``Fault``: every reason for a refusal
+- ``verify(log, agreement=...)``: the ``Certificate`` of a run, checked offline; ``Fault``: every reason for a refusal
 - ``together.run``: a whole run in one process, with dropouts and cheats
 
 The network around it (``hubbub gopa board | party`` on the command line):
 
 - ``Keeper``: a board with its log on disk and a ``Clock``; ``serve`` puts HTTP around it
 - ``Host``: one or many parties against a board, in the same process or over an ``HttpLink``; ``Diary``: what they wrote
-- ``charges.charging``: a reveal is paid for before it leaves; ``Sheet``: a certificate for people
+- ``charges.charging``: what a party pays before a line leaves; ``Sheet``: a certificate for people
 
 Inside the protocol: ``wire`` and ``bodies`` (messages), ``net`` (picks), ``masks``, ``shares``, ``blame`` (complaints),
 ``chapters``, ``openings`` and ``mending`` (what each phase changes), ``saying`` and ``checking`` (what a party says).
@@ -60,12 +62,14 @@ from hubbub.gopa import (
     together,
 )
 from hubbub.gopa.agreement import Agreement, Quantity
+from hubbub.gopa.attempts import Attempts, Register
 from hubbub.gopa.averaging import Average, average
 from hubbub.gopa.batches import verify_many
 from hubbub.gopa.calibrate import Achieved, Plan, achieved, plan
 from hubbub.gopa.certificate import Certificate, verify
 from hubbub.gopa.clock import Clock
 from hubbub.gopa.compare import Comparison, compare
+from hubbub.gopa.consent import Consent
 from hubbub.gopa.diary import Diary
 from hubbub.gopa.faults import Fault
 from hubbub.gopa.federated import Federated, learn_together
@@ -76,6 +80,7 @@ from hubbub.gopa.identities import Identity, Member
 from hubbub.gopa.keeper import Keeper
 from hubbub.gopa.link import HttpLink
 from hubbub.gopa.measures import Measure
+from hubbub.gopa.notice import Notice
 from hubbub.gopa.picture import Picture
 from hubbub.gopa.privacy import HonestGraph
 from hubbub.gopa.quantities import Histogram, Number, Vector
@@ -92,10 +97,12 @@ from hubbub.gopa.weights import PrivatelyWeighted, Weighted
 __all__ = [
     "Achieved",
     "Agreement",
+    "Attempts",
     "Average",
     "Certificate",
     "Clock",
     "Comparison",
+    "Consent",
     "Context",
     "Diary",
     "Fault",
@@ -110,11 +117,13 @@ __all__ = [
     "Keeper",
     "Measure",
     "Member",
+    "Notice",
     "Number",
     "Picture",
     "Plan",
     "PrivatelyWeighted",
     "Quantity",
+    "Register",
     "Sensitivity",
     "Shape",
     "Sheet",

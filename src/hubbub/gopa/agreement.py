@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from hubbub.gopa.calibrate import Plan
-from hubbub.gopa.identities import Member
+from hubbub.gopa.identities import Member, fingerprint
 from hubbub.gopa.sensitivity import Sensitivity
 from hubbub.gopa.shapes import MOST, Shape
 from hubbub.terms import (
@@ -30,6 +30,7 @@ from hubbub.terms import (
     NewerFormat,
     OutOfRange,
     ReversedBounds,
+    Unit,
     Unreadable,
 )
 
@@ -123,10 +124,33 @@ class Agreement:
         return {member: place for place, member in enumerate(self.roster)}
 
     @property
+    def fingerprint(self) -> str:
+        """The fingerprint of all keys on the roster together."""
+        return fingerprint(*(member.key for member in self.roster))
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that a party has is protected at once; else a part of it, as small as the sensitivity says."""
+        return self.plan.sensitivity.share == 1
+
+    @property
     def event(self) -> ApproximateStep:
-        """What taking part costs each party, for its own ledger: to be charged before its reveal leaves."""
+        """What taking part costs each party, for its own ledger: to be charged before its reveal leaves.
+
+        It says what it protects (the party, or a row of what it has) and how many must be honest for that.
+        """
+        return self.step(self.plan.epsilon, self.plan.delta)
+
+    def step(self, epsilon: Fraction, delta: Fraction) -> ApproximateStep:
+        """Something of this run that costs so much."""
+        made = self.plan
+        part = "" if self.whole else f", parts of {made.sensitivity.share}"
         return ApproximateStep(
-            mechanism="gopa", epsilon=self.plan.epsilon, delta=self.plan.delta, neighbours=Neighbours.REPLACE
+            mechanism=f"gopa ({made.parties - made.corrupted} of {made.parties} honest{part})",
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=Neighbours.REPLACE,
+            unit=Unit("party") if self.whole else Unit(),
         )
 
     def place(self, member: Member) -> int:

@@ -155,7 +155,7 @@ def _achieved(agreed: Plan, survivors: int, joined: int | None) -> Achieved:
     if honest < 1 or survivors < agreed.quorum:
         return Achieved(agreed.epsilon, 1.0, max(0, honest), enough=False, least=partial(float, "inf"))
     sizes = {joined} if joined else {agreed.parties, survivors}
-    graph = max(_failure(size, agreed) for size in sizes)
+    graph = max(graph_failure(agreed, size) for size in sizes)
     delta = min(1.0, (_noise_delta(agreed, honest, float(agreed.epsilon)) + graph) * (1 + 2.0**-50))
     least = partial(_least_epsilon, agreed, honest, float(agreed.delta) - graph)
     return Achieved(agreed.epsilon, delta, honest, enough=Fraction(delta) <= agreed.delta, least=least)
@@ -165,7 +165,8 @@ def _noise_delta(agreed: Plan, honest: int, epsilon: float) -> float:
     return agreed.sensitivity.delta(agreed.noise_bits * honest, agreed.steps, epsilon)
 
 
-def _failure(joined: int, agreed: Plan) -> float:
+def graph_failure(agreed: Plan, joined: int) -> float:
+    """At least the chance that the picks of one run among so many fail the honest: what each drawing of them costs."""
     holders = min(agreed.neighbours, joined - 1)
     return connectivity.cut_off(joined, holders, agreed.corrupted, agreed.threshold(holders))
 

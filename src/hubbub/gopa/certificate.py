@@ -4,6 +4,9 @@ A log is a file of lines: the agreement's text, then each phase's entries and th
 every party did and says what follows: parameters, roster, result, privacy, who was named for what; or the first reason
 why there is no result. It needs no key, no network and no trust in whoever kept the file: at most the tail can be
 missing, and then the run is told to be unfinished.
+
+But anybody can make up keys and hold a run with himself. A log by itself is consistent with itself and no more. Whose
+run it is follows from what the reader knows beforehand: the agreement, the run's name, or the keys on the roster.
 """
 
 from __future__ import annotations
@@ -15,18 +18,29 @@ from fractions import Fraction
 from hubbub.gopa import public
 from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.calibrate import Achieved
+from hubbub.gopa.consent import Roster, members
 from hubbub.gopa.faults import Abort, Named
 from hubbub.gopa.public import Inputs, Public
-from hubbub.terms import EmptyInput
+from hubbub.terms import EmptyInput, OtherRun
 
 _CLOSE = b'{"close":'
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a log shows. ``complete`` is whether there is a result; else ``abort`` or an unfinished log says why not."""
+    """What a log shows. ``complete`` is whether there is a result; else ``abort`` or an unfinished log says why not.
+
+    ``pins`` is what it was compared with: ``agreement``, ``run``, ``roster``. Without any it is consistent with itself
+    only: all its keys may be those of one person.
+    """
 
     state: Public
+    pins: tuple[str, ...] = ()
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it is the run that the reader meant, and not just somebody's."""
+        return bool(self.pins)
 
     @property
     def agreement(self) -> Agreement:
@@ -84,23 +98,57 @@ class Certificate:
         return Inputs(self.agreement.run, points)
 
 
-def verify(log: Sequence[bytes] | bytes, *, earlier: Inputs | None = None) -> Certificate:
+def verify(
+    log: Sequence[bytes] | bytes,
+    *,
+    earlier: Inputs | None = None,
+    agreement: Agreement | None = None,
+    run: bytes | str | None = None,
+    roster: Roster | None = None,
+) -> Certificate:
     """What a log shows, worked out from nothing but its lines.
 
-    ``earlier`` are the ``inputs`` of the previous run's certificate, if the agreement names one; no other run's.
+    ``agreement``, ``run`` (its name) and ``roster`` say which run is meant, each enough by itself; the log of another
+    one is refused. Without any, the certificate is not ``pinned``. ``earlier`` are the ``inputs`` of the previous run's
+    certificate, if the agreement names one; no other run's.
 
     Guarantee: a complete certificate's sum is that of values and noises which their parties fixed before the coins and
     proved to be in range, over at least the agreed number of parties, a quorum of whom signed who they are.
     Because: docs/proofs/gopa.md [SBR22].
-    Not covered: whether the values are true, and who stands behind the roster's keys.
+    Not covered: whether the values are true, who stands behind the roster's keys; without a pin, whose run it is.
     """
     lines = log.split(b"\n") if isinstance(log, bytes) else list(log)
     if not any(lines):
         raise EmptyInput("the log is empty.", why="Its first line is the agreement.", fix="Give the whole file.")
-    state = public.start(Agreement.read(lines[0].decode("utf-8", "replace")), earlier=earlier)
+    agreed = Agreement.read(lines[0].decode("utf-8", "replace"))
+    pins = _pins(agreed, agreement, run, roster)
+    state = public.start(agreed, earlier=earlier)
     for chapter in chapters(lines[1:]):
         state = public.step(state, chapter)
-    return Certificate(state)
+    return Certificate(state, pins)
+
+
+def _pins(
+    agreed: Agreement, agreement: Agreement | None, run: bytes | str | None, roster: Roster | None
+) -> tuple[str, ...]:
+    """What of the reader's knowledge the log fits, or a refusal."""
+    met = {
+        "agreement": None if agreement is None else agreement.run == agreed.run,
+        "run": None
+        if run is None
+        else (run.hex() if isinstance(run, bytes) else run.strip().lower()) == agreed.run.hex(),
+        "roster": None if roster is None else set(members(roster)) == set(agreed.roster),
+    }
+    if False in met.values():
+        wrong = [name for name, fits in met.items() if fits is False]
+        raise OtherRun(
+            f"this is the log of run {agreed.run.hex()[:16]}, with keys {agreed.fingerprint}, and another one was "
+            f"meant: compare the {' and the '.join(wrong)}.",
+            why="Anybody can hold a run with keys of their own; its log is consistent with itself, and not the one "
+            "that was meant.",
+            fix="Get the log of the run that was agreed on, or compare the agreement with the others.",
+        )
+    return tuple(name for name, fits in met.items() if fits)
 
 
 def chapters(lines: Sequence[bytes]) -> Iterator[list[bytes]]:

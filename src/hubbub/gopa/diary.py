@@ -16,12 +16,15 @@ from hubbub.gopa import party as parties
 from hubbub.gopa import public
 from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.certificate import chapters
+from hubbub.gopa.consent import Consent
 from hubbub.gopa.grid import fits, rounded
 from hubbub.gopa.identities import Identity
 from hubbub.gopa.journal import Journal
 from hubbub.gopa.party import Party
 from hubbub.gopa.wire import origin
 from hubbub.terms import EmptyInput, MissingParameter, RequestChanged
+
+_WHOLE = Consent()
 
 
 @dataclass(frozen=True)
@@ -49,33 +52,45 @@ class Diary:
         return self._journal.path
 
     def seat(
-        self, identity: Identity, values: Sequence[object] | None = None, *, earlier: Before | None = None
+        self,
+        identity: Identity,
+        values: Sequence[object] | None = None,
+        *,
+        earlier: Before | None = None,
+        consent: Consent = _WHOLE,
     ) -> Party:
         """The party of this identity, begun with these values (in the quantity's units) or gone on with.
 
         ``earlier`` is its input in the previous run, if the agreement names one: the same steps are used again,
-        whatever a second rounding would give, and values need not be given.
+        whatever a second rounding would give, and values need not be given. ``consent`` is what it takes part in:
+        without one it protects all that it has, and nothing less.
         """
-        return self.seats([identity], [values], [earlier])[0]
+        return self.seats([identity], [values], [earlier], consent=consent)[0]
 
     def seats(
         self,
         identities: Sequence[Identity],
         values: Sequence[Sequence[object] | None],
         earlier: Sequence[Before | None] | None = None,
+        *,
+        consent: Consent = _WHOLE,
     ) -> list[Party]:
         """The parties of these identities, all new ones written at once."""
+        consent.require(self.agreement)
         given = earlier or [None] * len(identities)
-        found = [self._seat(*one) for one in zip(identities, values, given, strict=True)]
+        found = [self._seat(*one, consent) for one in zip(identities, values, given, strict=True)]
         new = [one for one in found if one.identity.name.encode() not in self._records]
         self.write((one, one.records[0]) for one in new)
         return found
 
-    def _seat(self, identity: Identity, values: Sequence[object] | None, earlier: Before | None) -> Party:
+    def _seat(
+        self, identity: Identity, values: Sequence[object] | None, earlier: Before | None, consent: Consent
+    ) -> Party:
         known = self._records.get(identity.name.encode())
         if known is None:
             steps = self._steps(identity, values, earlier)
-            return parties.start(self.agreement, identity, steps, earlier=None if earlier is None else earlier.blinders)
+            blinders = None if earlier is None else earlier.blinders
+            return parties.start(self.agreement, identity, steps, earlier=blinders, consent=consent)
         party = parties.resume(self.agreement, identity, known)
         if values is not None and not fits(self.agreement, values, party.secrets.values):
             raise RequestChanged(
@@ -141,5 +156,5 @@ def earlier_input(path: Path | str, log: bytes, identity: Identity) -> Before:
             fix="Give the whole log of the earlier run.",
         )
     with Diary(path, agreement) as diary:
-        party = diary.seat(identity)
+        party = diary.seat(identity, consent=Consent.to(agreement))  # it is over: nothing more leaves
         return Before(party.secrets.values, parties.input_blinders(party, state))

@@ -1,12 +1,12 @@
 """GOPA in place of Flower's secure aggregation: ``Workflow`` on the server, ``mod`` in the clients' apps.
 
-    ServerApp:  DefaultWorkflow(fit_workflow=Workflow(norm=1, epsilon=8, delta=1e-6, honest=0.8))
-    ClientApp:  ClientApp(client_fn, mods=[mod(identity, known=roster, norm=1, epsilon=8, delta=1e-6)])
+    ServerApp:  DefaultWorkflow(fit_workflow=Workflow(known=roster, norm=1, epsilon=8, delta=1e-6, honest=0.8))
+    ClientApp:  ClientApp(client_fn, mods=[mod(identity, known=roster, norm=1, epsilon=8, delta=1e-6, honest=0.8)])
 
 The server is the board: it delivers, and is trusted for nothing else. Each round every client trains, shortens its
 update to ``norm`` and takes part in one run; the model moves by the noisy mean of the updates. Clients check for
-themselves who is on the roster, what is averaged and how private it is. What a client's training reports besides (its
-number of examples, its metrics) stays with it.
+themselves who is on the roster, what is averaged, how private it is and at which phase a run is. What a client's
+training reports besides (its number of examples, its metrics) stays with it.
 
 Updates are proved number by number: this is for models of some hundred numbers, not for large networks. All clients
 count the same. The package ``flwr`` is imported only when one of the two is used.
@@ -14,6 +14,7 @@ count the same. The package ``flwr`` is imported only when one of the two is use
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,6 +29,7 @@ from hubbub.gopa.flower_client import RECORD, installed, mod
 from hubbub.gopa.gradients import Gradient
 from hubbub.gopa.identities import Identity, Member
 from hubbub.gopa.repeats import plan_over
+from hubbub.terms import Unreachable, fraction_of
 
 __all__ = ["Workflow", "mod"]
 
@@ -36,8 +38,13 @@ __all__ = ["Workflow", "mod"]
 class Workflow:
     """What a Flower server does in a round of training; ``certificates`` has those of all rounds.
 
+    ``known`` are the names and keys of all registered clients, as the clients have them. ``honest`` is the share of
+    them that is relied on: in a round among a part of them, as many may be corrupted as among all. Without ``known``,
+    those who are there count as all; clients that know more people take no part then.
+
     Guarantee: what the server and the clients learn in all rounds together is (epsilon, delta)-DP for replacing all
-    that one honest client has, if the ``honest`` share of the clients keeps its secrets; whatever the server does.
+    that one honest client has, if the ``honest`` share of the known clients keeps its secrets; whatever else the
+    server does, for clients that allow no more ``rounds``.
     Because: each round is a run of GOPA [SBR22], and their moments add up: ``delta_over``, docs/proofs/gopa.md.
     Not covered: what apps send outside of training, such as metrics of evaluation.
     """
@@ -48,6 +55,7 @@ class Workflow:
     honest: Any = Fraction(1, 2)
     dropouts: Any = Fraction(1, 20)
     timeout: float | None = None
+    known: Mapping[str, bytes] | None = None
 
     def __post_init__(self) -> None:
         self.identity = Identity.new("board")
@@ -80,10 +88,22 @@ class Workflow:
             runs=rounds,
             epsilon=self.epsilon,
             delta=self.delta,
-            honest=self.honest,
+            honest=self._honest(len(members)),
             dropouts=self.dropouts,
         )
         return Agreement(tuple(members), self.identity.member.key, made, of.quantity, f"round {round_}")
+
+    def _honest(self, there: int) -> Fraction:
+        """The honest share of those who are there, if all are there who work against them."""
+        everybody = max(there, len(self.known or ()))
+        corrupted = everybody - math.ceil(fraction_of(self.honest, name="honest", one=True) * everybody)
+        if there - corrupted < 2:
+            raise Unreachable(
+                f"{there} clients are there, and {corrupted} of the {everybody} known may work against them.",
+                why="Fewer than two honest clients might be in this round.",
+                fix="Wait for more clients, or rely on a larger honest share.",
+            )
+        return Fraction(there - corrupted, there)
 
     def _run(self, post: _Post, agreed: Agreement, fits: Mapping[int, Any]) -> Certificate:
         """The phases of a run, with the clients behind the grid."""
@@ -100,7 +120,7 @@ class Workflow:
             log, _ = boards.step(log, Shut())
             fresh, state = log.chapters[-1], public.step(state, log.chapters[-1])
             records = {node: post.app.RecordDict() for node in fits}
-        return Certificate(state)
+        return Certificate(state, ("agreement",))
 
     def _tell(self, context: Any, round_: int, moved: Any, proxies: list[Any], certificate: Certificate) -> None:
         """Flower's strategy is told the mean, as what each client of the result has."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +13,18 @@ from typing import Any, Generic, TypeVar
 from hubbub.gopa import party as parties
 from hubbub.gopa import public
 from hubbub.gopa.agreement import Agreement
+from hubbub.gopa.attempts import Attempts
 from hubbub.gopa.certificate import chapters
 from hubbub.gopa.charges import charging
+from hubbub.gopa.consent import Consent
 from hubbub.gopa.gradients import Gradient
 from hubbub.gopa.identities import Identity
 from hubbub.gopa.party import Party
 from hubbub.gopa.public import Public
-from hubbub.terms import MissingExtra, OutOfRange, fraction_of, positive
+from hubbub.terms import BeyondConsent, MissingExtra, OutOfRange, WrongShape, whole
 
 RECORD = "hubbub.gopa"  # the name of our records in Flower's messages
+RUNS = "hubbub.gopa.runs"  # in which runs a client has shown its nonce, and in which it revealed
 _KEPT = 1024
 Kept = TypeVar("Kept")
 
@@ -63,20 +65,26 @@ def mod(
     epsilon: object,
     delta: object,
     honest: object = Fraction(1, 2),
+    rounds: int | None = None,
     account: Callable[[Any], object] | None = None,
 ) -> Mod:
     """What a client does with messages of training; all others it hands on.
 
     ``identity`` is the client's own, or a function of Flower's context; ``known`` are the names and keys of all clients
-    that were registered; ``epsilon`` and ``delta`` are the most of one round and ``honest`` the largest share of honest
-    clients that this one will rely on. ``account`` is a function of the context too: rounds are charged to it.
+    that were registered, and ``honest`` is the largest share of *them* that this one relies on: a server that invites a
+    part of them may have invited all who work with it. ``epsilon`` and ``delta`` are the most of one round, ``rounds``
+    is how many it reveals in at most. ``account`` is a function of the context too: rounds are charged to it.
 
-    Guarantee: nothing of the training leaves but messages of a run that this client checked: everybody on the roster is
-    known, it is the mean of vectors of at most ``norm``, and as private as was asked for.
-    Because: docs/proofs/gopa.md, "The protocol" [BIK17].
-    Not covered: a client app that sends more in other messages.
+    The client knows from its own record at which phase a run is. Whatever the server calls it, a reveal is charged
+    before it leaves.
+
+    Guarantee: nothing of the training leaves but messages of runs that this client consented to: everybody on the
+    roster is known, it is the mean of vectors of at most ``norm``, and as private as was asked for.
+    Because: docs/proofs/gopa.md, "The protocol" and "What a party takes on trust" [BIK17].
+    Not covered: a client app that sends more in other messages; without ``rounds`` or ``account``, more rounds.
     """
-    limits = _Limits(known, positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"), norm, honest)
+    consent = Consent(epsilon=epsilon, delta=delta, honest=honest, roster=known)  # type: ignore[arg-type]  # read exactly
+    limits = _Limits(consent, norm, None if rounds is None else whole(rounds, name="rounds"))
 
     def handle(message: Any, context: Any, call_next: Callable[[Any, Any], Any]) -> Any:
         asked = message.content.config_records.get(RECORD)
@@ -101,23 +109,28 @@ def mod(
 class _Limits:
     """What a client takes part in."""
 
-    known: Mapping[str, bytes]
-    epsilon: Fraction
-    delta: Fraction
+    consent: Consent
     norm: object
-    honest: object
+    rounds: int | None = None
 
-    def check(self, agreed: Agreement, width: int) -> Gradient:
-        """The measure of an agreement, or a refusal."""
+    def open(self, agreed: Agreement, attempts: Attempts) -> None:
+        """Refuse what the consent does not cover, before anything is trained."""
+        attempts.require(self.consent, agreed)
+        if self.rounds is not None and attempts.reveals >= self.rounds:
+            raise BeyondConsent(
+                f"this client has revealed in {self.rounds} rounds, and consented to no more.",
+                why="Each round costs again, whatever the server counts.",
+                fix="Register again for more training, with rounds= for all of it.",
+            )
+
+    def measure(self, agreed: Agreement, width: int) -> Gradient:
+        """What is averaged, or a refusal."""
         of, made = Gradient(width, self.norm), agreed.plan
-        strangers = [one for one in agreed.roster if self.known.get(one.name) != one.key]
-        relied = math.ceil(fraction_of(self.honest, name="honest", one=True) * made.parties)
-        weak = made.epsilon > self.epsilon or made.delta > self.delta or made.parties - made.corrupted > relied
-        if strangers or weak or (agreed.quantity, made.sensitivity) != (of.quantity, of.sensitivity):
-            raise OutOfRange(
-                "the server proposes a run that this client takes no part in.",
-                why="It has strangers on its roster, is less private than asked for, or averages something else.",
-                fix="Give server and clients the same roster, norm, epsilon, delta and honest share.",
+        if (agreed.quantity, made.sensitivity) != (of.quantity, of.sensitivity):
+            raise BeyondConsent(
+                "this client takes no part in this run: it averages something else than updates of its norm.",
+                why="What is protected, and how far it moves, is for the client to say.",
+                fix="Give server and clients the same model and norm.",
             )
         return of
 
@@ -132,39 +145,86 @@ class _Client:
     account: Callable[[Any], object] | None
 
     def answer(self, asked: Any, train: Callable[[], list[float]]) -> dict[str, Any]:
-        if asked["stage"] == "member":
+        """What leaves the client: who it is, or the one line that its own record says is next.
+
+        The server's word for the stage is not looked at: it could name another one, and have a reveal for nothing.
+        """
+        if "agreement" not in asked and "lines" not in asked:
             return {"name": self.identity.name, "key": self.identity.member.key}
-        if asked["stage"] == "join":
-            agreed, log = Agreement.read(str(asked["agreement"])), []
-            update = train()
-            of = self.limits.check(agreed, len(update))
-            party = parties.start(agreed, self.identity, of.encode(update, agreed))
-        else:
-            kept = self.context.state.config_records[RECORD]
-            agreed, log = Agreement.read(str(kept["agreement"])), [*kept["log"], *asked["lines"]]
-            party = _resumed(agreed, self.identity, kept["records"])
-        party, lines = parties.step(party, _folded(agreed, log))
-        if lines and asked["stage"] == "reveal" and self.account is not None:
-            charging(self.account(self.context), agreed, self.identity.member)(party, lines[0])
-        self._keep(party, log)
+        party, log = self._seat(asked, train)
+        seen = _folded(party.agreement, log)
+        party, lines = parties.step(party, seen)
+        attempts = self._paid(party, seen, lines)
+        self._keep(party, log, attempts)
         return {"line": lines[0] if lines else b""}
 
-    def _keep(self, party: Party, log: list[bytes]) -> None:
-        records = installed().app.ConfigRecord(
-            {"agreement": party.agreement.text(), "log": log, "records": list(party.records)}
-        )
-        self.context.state.config_records[RECORD] = records
+    def _seat(self, asked: Any, train: Callable[[], list[float]]) -> tuple[Party, list[bytes]]:
+        """The party of the run that is under way, or of one that is proposed; and the log as far as it was shown."""
+        kept, offered = self._records(RECORD), str(asked["agreement"]) if "agreement" in asked else None
+        fresh = [bytes(line) for line in asked.get("lines", [])]
+        if offered is not None and (kept is None or offered != kept["agreement"]):
+            return self._begun(Agreement.read(offered), train), fresh
+        if kept is None:
+            raise BeyondConsent(
+                "this client has agreed to no run.", why="It joins before it says anything.", fix="Propose one."
+            )
+        agreed = Agreement.read(str(kept["agreement"]))
+        return _resumed(agreed, self.identity, kept["records"]), [*kept["log"], *fresh]
+
+    def _begun(self, agreed: Agreement, train: Callable[[], list[float]]) -> Party:
+        attempts = self._attempts()
+        if attempts.has(agreed):
+            raise BeyondConsent(
+                f"this client has left run {agreed.run.hex()[:16]} for another one.",
+                why="Its secrets of that run are gone, and new ones would draw its graph again.",
+                fix="Propose a new run.",
+            )
+        self.limits.open(agreed, attempts)
+        update = train()
+        of = self.limits.measure(agreed, len(update))
+        return parties.start(agreed, self.identity, of.encode(update, agreed), consent=self.limits.consent)
+
+    def _paid(self, party: Party, seen: Public, lines: Sequence[bytes]) -> Attempts:
+        """The record of attempts once these lines are consented to and paid for."""
+        attempts = self._attempts()
+        for line in lines:
+            after = attempts.after(party, seen, line)
+            if after is not attempts:
+                self.limits.open(party.agreement, attempts)
+            if self.account is not None:
+                charging(self.account(self.context), party.agreement, self.identity.member)(party, seen, line)
+            attempts = after
+        return attempts
+
+    def _records(self, name: str) -> Any:
+        return self.context.state.config_records.get(name)
+
+    def _attempts(self) -> Attempts:
+        kept = self._records(RUNS)
+        return Attempts(() if kept is None else tuple(map(str, kept["lines"])))
+
+    def _keep(self, party: Party, log: list[bytes], attempts: Attempts) -> None:
+        record, state = installed().app.ConfigRecord, self.context.state.config_records
+        state[RECORD] = record({"agreement": party.agreement.text(), "log": log, "records": list(party.records)})
+        state[RUNS] = record({"lines": list(attempts.lines)})
         _PARTIES.put(_digest(party.records), party)
 
 
 def _update(call_next: Callable[[Any, Any], Any], message: Any, context: Any) -> list[float]:
-    """How training moves the model: all its numbers, in their order."""
+    """How training moves the model: all its numbers, in their order. One that diverged moves it by nothing."""
+    import numpy as np
+
     common, compat = installed().common, installed().compat
     del message.content.config_records[RECORD]
     start = common.parameters_to_ndarrays(compat.recorddict_to_fitins(message.content, True).parameters)
     reply = call_next(message, context)
     end = common.parameters_to_ndarrays(compat.recorddict_to_fitres(reply.content, True).parameters)
-    return [float(x) for old, new in zip(start, end, strict=True) for x in (new - old).ravel()]
+    if [array.shape for array in start] != [array.shape for array in end]:
+        raise WrongShape(
+            "training gave a model of another shape.", why="Updates are added up.", fix="Keep the model's shape."
+        )
+    moved = [float(x) for old, new in zip(start, end, strict=True) for x in (new - old).ravel()]
+    return moved if np.isfinite(moved).all() else [0.0] * len(moved)  # whether it fails must not depend on rows
 
 
 # ---------------------------------------------------------------- what need not be worked out again

@@ -1,7 +1,8 @@
 """One or many parties in one process, against a board.
 
 The log is read and folded once for all of them, and each proof verified once. What a party says is on disk before it
-leaves, and its reveal is charged before that. A host that dies goes on, when it is started again, with the same bytes.
+leaves, and what it costs is charged before that. A host that dies goes on, when it is started again, with the same
+bytes.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from hubbub.gopa.party import Party
 from hubbub.gopa.public import Inputs, Public
 from hubbub.gopa.wire import limit
 from hubbub.terms import OutOfRange, SourceUnavailable
-from hubbub.terms.errors import BudgetError, LedgerError
+from hubbub.terms.errors import BudgetError, LedgerError, RunError
 
-Charge = Callable[[Party, bytes], object]
+Charge = Callable[[Party, Public, bytes], object]
 Watch = Callable[[Public], None]
 AT_ONCE = 16  # parties whose messages are written and sent together
 WAIT = 20.0  # seconds that one question for news may take
 _CLOSE = b'{"close":'
 
 
-def nothing(party: Party, line: bytes) -> None:
+def nothing(party: Party, public: Public, line: bytes) -> None:
     """No charge: the party keeps no ledger."""
 
 
@@ -38,7 +39,7 @@ def nothing(party: Party, line: bytes) -> None:
 class Outcome:
     """What a host has seen of a run when it ended: the public state, its parties, and what kept one from going on.
 
-    ``refusals`` are the board's; ``unpaid`` the errors of ledgers that would not pay for a reveal, by name.
+    ``refusals`` are the board's; ``unpaid`` why ledgers and consents let a line not leave, by name.
     """
 
     public: Public
@@ -49,14 +50,14 @@ class Outcome:
     @property
     def certificate(self) -> Certificate:
         """What the log shows, as this host worked it out."""
-        return Certificate(self.public)
+        return Certificate(self.public, ("agreement",))
 
 
 class Host:
     """Parties of one run and their diary.
 
-    Guarantee: no message of a party leaves before it, and all that it said before, is on disk; a reveal leaves only
-    after ``charge`` returned.
+    Guarantee: no message of a party leaves before it, and all that it said before, is on disk, and before ``charge``
+    was given it, with the log as this host folded it, and returned.
     Because: ``Diary.write`` returns after the sync, and what is sent is read back from the party's own records.
     """
 
@@ -146,12 +147,10 @@ class Host:
         return tuple(self._crowd[place].sent.values())
 
     def _paid(self, party: Party, line: bytes) -> bool:
-        """Whether a line may leave: a reveal only after its charge, again after a crash (the same charge is free)."""
-        if self._public.phase != "reveal":
-            return True
+        """Whether a line may leave: only after its charge, again after a crash (the same charge is free)."""
         try:
-            self._charge(party, line)
-        except (BudgetError, LedgerError) as error:
+            self._charge(party, self._public, line)
+        except (BudgetError, LedgerError, RunError) as error:
             self._unpaid[party.identity.name] = error
             return False
         return True

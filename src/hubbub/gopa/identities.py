@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 import secrets
 from dataclasses import dataclass, field
@@ -76,6 +77,16 @@ class Identity:
     def sign(self, said: bytes) -> bytes:
         """The one signature of this key over ``said``."""
         return _private(self.secret).sign(_MARK + said)
+
+
+def fingerprint(*keys: bytes) -> str:
+    """What people compare instead of a key, or of many at once: 128 bits, in groups of four digits.
+
+    >>> fingerprint(bytes(32))
+    '3028-5334-ee92-7b84-0ed5-7fdd-86bf-19fc'
+    """
+    digits = hashlib.sha256(b"hubbub gopa keys 1\n" + b"".join(sorted(keys))).hexdigest()[:32]
+    return "-".join(digits[place : place + 4] for place in range(0, 32, 4))
 
 
 @functools.lru_cache(maxsize=4096)

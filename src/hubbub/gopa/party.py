@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 
 from hubbub.gopa import checking, saying
 from hubbub.gopa.agreement import Agreement
+from hubbub.gopa.consent import Consent
 from hubbub.gopa.faults import Abort, Fault, Refused
 from hubbub.gopa.identities import Identity
 from hubbub.gopa.public import Public
@@ -26,6 +27,7 @@ from hubbub.gopa.wire import ORDER, Message, pack, parse, signed, unpack
 from hubbub.terms import LedgerDamaged, OutOfRange, RequestChanged, WrongShape
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_WHOLE = Consent()
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,19 @@ class Party:
 
 
 def start(
-    agreement: Agreement, identity: Identity, values: Sequence[int], *, earlier: Sequence[int] | None = None
+    agreement: Agreement,
+    identity: Identity,
+    values: Sequence[int],
+    *,
+    earlier: Sequence[int] | None = None,
+    consent: Consent = _WHOLE,
 ) -> Party:
     """A party with a fresh secret and its value for each coordinate, in steps.
 
     ``earlier`` are the blinders of its inputs in the agreement's previous run (``input_blinders`` of that run).
+    ``consent`` is what it takes part in; without one it protects all that it has, and nothing less.
     """
+    consent.require(agreement)
     agreement.shape.require_values(values)
     if agreement.quantity.one_hot and sum(values) != 1:
         raise OutOfRange(

@@ -11,6 +11,7 @@ from hubbub.explain.leaflet import Json
 from hubbub.explain.words import short
 from hubbub.gopa.certificate import Certificate
 from hubbub.gopa.faults import Fault, Named
+from hubbub.gopa.notice import fingerprints, protected, relied_on, terms_of
 from hubbub.gopa.picture import Picture
 from hubbub.gopa.public import FIRST
 from hubbub.gopa.wire import ORDER
@@ -47,6 +48,7 @@ class Sheet(Leaflet):
             Section("The result", self._result(), self._means()),
             *protects,
             Section("Who did what", self._people(), named, figure),
+            *self._whose(),
             Section("To compare with others", (self._marks(),)),
         )
 
@@ -77,15 +79,24 @@ class Sheet(Leaflet):
         return Table(("coordinate", "mean", "95%"), rows)
 
     def _privacy(self) -> tuple[str, ...]:
-        reached, agreed = self.certificate.achieved, self.certificate.agreement.plan
+        reached, agreed = self.certificate.achieved, self.certificate.agreement
         return (
-            f"Whatever a party's value was, the odds that anybody works out move at most "
-            f"{math.exp(reached.epsilon):.3g}-fold (epsilon = {short(reached.epsilon)}), but for a chance of "
-            f"{reached.delta:.1e} (delta; agreed was {short(agreed.delta)}).",
-            f"That holds while at most {agreed.corrupted:,} of the {agreed.parties:,} work together against the "
-            f"others, with the board or without; the noise of {reached.honest:,} honest parties is then in the sum.",
+            f"{protected(agreed, reached.epsilon)} That holds but for a chance of {reached.delta:.1e} (delta; agreed "
+            f"was {short(agreed.plan.delta)}).",
+            f"{relied_on(agreed)} The noise of {reached.honest:,} honest parties is then in the sum.",
             "Every value was proved to be in its range and every noise to be fair; the sum opens all commitments.",
         )
+
+    def _whose(self) -> tuple[Section, ...]:
+        """What a log says by itself, if nobody said which run is meant."""
+        if self.certificate.pinned:
+            return ()
+        told = (
+            "This log is self-consistent only. Anybody can make up keys, names and values and hold a run with himself. "
+            "Compare the fingerprints with those of the parties that you mean, or say which run it should be: "
+            "--agreement FILE, --run HASH or --roster FILE.",
+        )
+        return (Section("Whose run it is, is not checked", told, fingerprints(self.certificate.agreement)),)
 
     def _people(self) -> tuple[str, ...]:
         named = self.certificate.named
@@ -106,10 +117,11 @@ class Sheet(Leaflet):
 
     def _marks(self) -> str:
         found = self.certificate
+        pinned = f" Compared with the {' and the '.join(found.pins)} that was meant." if found.pinned else ""
         return (
-            f"Run {found.agreement.run.hex()}. Last close of the board: {found.head[:32].hex() or 'none'}. Two "
-            "people who compare these two have seen the same run. The board needs no trust: it could only have left "
-            "people out."
+            f"Run {found.agreement.run.hex()}. Last close of the board: {found.head[:32].hex() or 'none'}. All keys "
+            f"together: {found.agreement.fingerprint}.{pinned} Two people who compare these have seen the same run. "
+            "The board needs no trust: it could only have left people out."
         )
 
     # ------------------------------------------------ for programs
@@ -121,6 +133,8 @@ class Sheet(Leaflet):
         return {
             "kind": "gopa-certificate",
             "complete": complete,
+            "pinned": list(found.pins),
+            "self_consistent_only": not found.pinned,
             "title": agreed.title,
             "run": agreed.run.hex(),
             "head": found.head.hex(),
@@ -135,6 +149,7 @@ class Sheet(Leaflet):
             "achieved": _achieved(found),
             "named": [_named(name, one) for name, one in found.named],
             "ended": None if found.abort is None else {"fault": found.abort.fault.value, "phase": found.abort.phase},
+            **terms_of(agreed),
         }
 
 

@@ -20,6 +20,7 @@ from hubbub.gopa.agreement import Agreement, Quantity
 from hubbub.gopa.board import Board, Post, Reply, Shut
 from hubbub.gopa.calibrate import Plan, plan
 from hubbub.gopa.certificate import Certificate
+from hubbub.gopa.consent import Consent
 from hubbub.gopa.identities import Identity
 from hubbub.gopa.party import Party
 from hubbub.gopa.public import Inputs, Public
@@ -49,7 +50,7 @@ class Told:
 
     @property
     def certificate(self) -> Certificate:
-        return Certificate(self.public)
+        return Certificate(self.public, ("agreement",))
 
     @property
     def log(self) -> list[bytes]:
@@ -90,7 +91,7 @@ def run(
     board, public = boards.opened(agreed, who.board), publics.start(agreed, earlier=earlier)
     given: Sequence[Sequence[int] | None] = blinders or [None] * len(values)
     crowd = [
-        parties.start(agreed, identity, value, earlier=old)
+        parties.start(agreed, identity, value, earlier=old, consent=Consent.to(agreed))
         for identity, value, old in zip(who.identities, values, given, strict=True)
     ]
     stage = _Stage(board, public, crowd, drops or {}, cheats or {})

@@ -50,9 +50,12 @@
     │   └── OverLimit         P809  work that no public number bounds, or more of it than one question may cause
     ├── NotAuditable          P901  a mechanism that gives nothing an audit could count
     ├── Unsuitable            P911  data or answers on which an attack says nothing
-    └── CollectionError
-        ├── BadReport         P921  a report that this collection cannot take, with the reason's code
-        └── BadCollection     P922  a collection's configuration that is unreadable, unsigned or another one
+    ├── CollectionError
+    │   ├── BadReport         P921  a report that this collection cannot take, with the reason's code
+    │   └── BadCollection     P922  a collection's configuration that is unreadable, unsigned or another one
+    └── RunError
+        ├── BeyondConsent     P931  an agreement that a party has not consented to
+        └── OtherRun          P932  the log of another run than the one that was meant
 
 A message has three parts (what could not be done, why, the shortest way on) and is built from public
 facts only: parameters, declared bounds, budgets. Never a row, a value or a true count.
@@ -389,3 +392,19 @@ class BadCollection(CollectionError):
     """A collection's configuration is unreadable, unsigned, or not the one that was meant."""
 
     code = "P922"
+
+
+class RunError(HubbubError):
+    """Something is wrong with a run among parties that trust nobody."""
+
+
+class BeyondConsent(RunError):
+    """An agreement asks more of a party than it has consented to: nothing of it leaves."""
+
+    code = "P931"
+
+
+class OtherRun(RunError):
+    """A log is not that of the run that was meant."""
+
+    code = "P932"
