@@ -32,6 +32,7 @@ from hubbub.terms import (
     ReversedBounds,
     Unit,
     Unreadable,
+    plain_text,
 )
 
 VERSION = 1
@@ -62,6 +63,7 @@ class Quantity:
     ball: bool = False
 
     def __post_init__(self) -> None:
+        plain_text(self.name, name="the quantity's name")
         if type(self.coordinates) is not int or not 1 <= self.coordinates <= 4096:
             raise OutOfRange(
                 "a quantity has 1 to 4096 coordinates.",
@@ -98,6 +100,7 @@ class Agreement:
     salt: bytes = dataclasses.field(default_factory=lambda: secrets.token_bytes(_SALT))
 
     def __post_init__(self) -> None:
+        plain_text(self.title, name="title")
         _check_roster(self.roster, self.board)
         _check_numbers(self.plan, len(self.roster))
         _check_sensitivity(self.plan.sensitivity, self.quantity)
@@ -214,7 +217,7 @@ class Agreement:
             board=bytes.fromhex(document["board"]),
             plan=_read(Plan, document["plan"]),
             quantity=_read(Quantity, document["quantity"]),
-            title=str(document["title"]),
+            title=document["title"],
             previous=None if document["previous"] is None else bytes.fromhex(document["previous"]),
             salt=bytes.fromhex(document["salt"]),
         )

@@ -19,7 +19,8 @@ from hubbub.gopa.certificate import Certificate
 from hubbub.gopa.identities import Identity
 from hubbub.gopa.measures import Measure, Reading
 from hubbub.gopa.quantities import Number
-from hubbub.terms import EmptyInput, Unreachable, WrongShape, fraction_of
+from hubbub.gopa.shapes import listlike
+from hubbub.terms import EmptyInput, Unreachable, WrongShape, fraction_of, refuse_masked
 
 _EVERYBODY = Number()
 
@@ -119,6 +120,9 @@ def average(
     >>> len(told.parties), told.certificate.complete, told.std_dev < 0.5
     (6, True, True)
     """
+    refuse_masked(values)
+    if not listlike(values):
+        raise WrongShape("values are not a list.", why="Each party has one entry.", fix="Give a list or an array.")
     if len(values) < 2:
         raise EmptyInput("there are fewer than two parties.", why="One cannot hide alone.", fix="Pass more values.")
     made = of.plan(len(values), epsilon=epsilon, delta=delta, honest=honest, dropouts=dropouts)

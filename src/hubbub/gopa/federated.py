@@ -21,8 +21,21 @@ from hubbub.gopa.certificate import Certificate
 from hubbub.gopa.gradients import Gradient
 from hubbub.gopa.measures import Measure
 from hubbub.gopa.repeats import delta_over, plan_over
-from hubbub.gopa.subjects import Subjects, Unit
-from hubbub.terms import ApproximateStep, EmptyInput, Neighbours, WrongShape, positive, whole
+from hubbub.gopa.subjects import Subjects
+from hubbub.gopa.subjects import Unit as Protected
+from hubbub.terms import (
+    ApproximateStep,
+    EmptyInput,
+    HubbubError,
+    Neighbours,
+    NotANumber,
+    OutOfRange,
+    Unit,
+    WrongShape,
+    plain_array,
+    positive,
+    whole,
+)
 
 Floats = NDArray[np.float64]
 Data = Sequence[tuple[ArrayLike, ArrayLike]]
@@ -43,7 +56,7 @@ class Federated:
 
     def predict(self, rows: ArrayLike) -> Floats:
         """What the model says of rows of features."""
-        return np.asarray(_with_constant(np.asarray(rows, dtype=np.float64)) @ self.weights)
+        return np.asarray(_with_constant(_numbers(rows)) @ self.weights)
 
 
 def learn_together(
@@ -54,7 +67,7 @@ def learn_together(
     steps: int = 10,
     norm: object = 1,
     rate: float = 0.5,
-    unit: Unit = "subject",
+    unit: Protected = "subject",
     honest: object = Fraction(1, 2),
     dropouts: object = Fraction(1, 20),
     proofs: bool = True,
@@ -87,21 +100,22 @@ def learn_together(
         history.append(weights)
         certificates += [told] if told else []
     event = ApproximateStep(
-        mechanism="gopa",
+        mechanism=f"gopa ({made.parties - made.corrupted} of {made.parties} honest)",
         neighbours=Neighbours.REPLACE,
+        unit=Unit("party") if unit == "party" else Unit(),
         epsilon=positive(epsilon, name="epsilon"),
         delta=Fraction(delta_over(made, count, epsilon)),
     )
     return Federated(weights, tuple(history), made, event, tuple(certificates))
 
 
-def _measure(unit: Unit, width: int, norm: object, sizes: list[int]) -> Measure:
+def _measure(unit: Protected, width: int, norm: object, sizes: list[int]) -> Measure:
     of = Gradient(width, norm)
     return of if unit == "party" else Subjects(of, most=max(sizes), sizes=tuple(sizes))
 
 
 def _step(
-    tables: list[tuple[Floats, Floats]], weights: Floats, of: Measure, made: Plan, unit: Unit, proofs: bool
+    tables: list[tuple[Floats, Floats]], weights: Floats, of: Measure, made: Plan, unit: Protected, proofs: bool
 ) -> tuple[Floats, Certificate | None]:
     who = among(made, of)
     values = [_gradients(rows, target, weights) for rows, target in tables]
@@ -117,7 +131,7 @@ def _gradients(rows: Floats, target: Floats, weights: Floats) -> Floats:
 
 
 def _table(rows: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
-    features, told = np.asarray(rows, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    features, told = _numbers(rows), _numbers(target)
     if features.ndim != 2 or told.shape != (len(features),) or not len(features):
         raise WrongShape(
             "a party's data are not rows of features with one target each.",
@@ -125,6 +139,23 @@ def _table(rows: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
             fix="Give a table and a list of the same length.",
         )
     return _with_constant(features), told
+
+
+def _numbers(given: ArrayLike) -> Floats:
+    """An array of numbers; what a mask hides would be learned from all the same, so masks are refused."""
+    try:
+        found = np.asarray(plain_array(given), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, HubbubError):
+            raise
+        raise NotANumber("features and targets are numbers.", why="They are added up.", fix="Encode them.") from None
+    if not np.isfinite(found).all():
+        raise OutOfRange(
+            "features and targets must be finite.",
+            why="NaN and infinities have no gradient.",
+            fix="Fill in what is missing, by a rule that looks at one row alone.",
+        )
+    return found
 
 
 def _with_constant(rows: Floats) -> Floats:

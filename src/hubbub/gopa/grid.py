@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from hubbub.gopa.agreement import Agreement
-from hubbub.terms import OutOfRange, WrongShape, exact
+from hubbub.gopa.shapes import listlike
+from hubbub.terms import OutOfRange, WrongShape, exact, refuse_masked
 
 
 def rounded(agreement: Agreement, values: Sequence[object]) -> tuple[int, ...]:
@@ -30,9 +31,10 @@ def fits(agreement: Agreement, values: Sequence[object], steps: Sequence[int]) -
 def _places(agreement: Agreement, values: Sequence[object]) -> list[Fraction]:
     """Where numbers lie on the grid, in steps and fractions of steps."""
     quantity = agreement.quantity
-    if len(values) != quantity.coordinates:
+    refuse_masked(values)
+    if not listlike(values) or len(values) != quantity.coordinates:
         raise WrongShape(
-            f"{len(values)} numbers were given, and the quantity has {quantity.coordinates}.",
+            f"the quantity has {quantity.coordinates} numbers, and another count was given.",
             why="Every party gives a number for each coordinate.",
             fix=f"Give {quantity.coordinates}.",
         )

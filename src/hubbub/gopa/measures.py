@@ -25,7 +25,8 @@ from hubbub.gopa import grid
 from hubbub.gopa.agreement import Agreement, Quantity
 from hubbub.gopa.calibrate import Plan, plan
 from hubbub.gopa.sensitivity import Sensitivity
-from hubbub.terms import WrongShape
+from hubbub.gopa.shapes import listlike
+from hubbub.terms import WrongShape, refuse_masked
 
 Fractions = Sequence[Fraction]
 Frame = tuple[Fraction, Fraction]
@@ -101,9 +102,10 @@ class Measure(ABC):
 
 def listed(value: Any, count: int) -> list[Any]:
     """A value as so many numbers; a single one needs no list."""
+    refuse_masked(value, name="a party's numbers")
     if count == 1 and not hasattr(value, "__len__"):
         return [value]
-    if not hasattr(value, "__len__") or isinstance(value, str | bytes) or len(value) != count:
+    if not listlike(value) or len(value) != count:
         raise WrongShape(
             f"a value is not a list of {count} numbers.", why="Each party gives as many.", fix=f"Give {count}."
         )

@@ -9,7 +9,7 @@ from typing import Any
 from hubbub.gopa.agreement import Quantity
 from hubbub.gopa.measures import Fractions, Frame, Measure, listed
 from hubbub.gopa.sensitivity import Sensitivity
-from hubbub.terms import OutOfRange, ReversedBounds, WrongShape, exact, whole
+from hubbub.terms import OutOfRange, ReversedBounds, WrongShape, exact, plain_text, whole
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Histogram(Measure):
     cells: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cells", tuple(self.cells))
+        object.__setattr__(self, "cells", tuple(plain_text(cell, name="a cell") for cell in self.cells))
         if len(set(self.cells)) < max(2, len(self.cells)):
             raise WrongShape(
                 "a histogram has two cells or more, each with a name of its own.",
@@ -121,7 +121,7 @@ class Histogram(Measure):
 
     def shares(self, value: Any) -> list[Fraction]:
         """A one in the cell of this value."""
-        if value not in self.cells:
+        if not isinstance(value, str) or value not in self.cells:
             raise OutOfRange(
                 "a value is in none of the cells.",
                 why="The cells are public and agreed on before the run.",

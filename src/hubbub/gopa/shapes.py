@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -89,7 +89,7 @@ class Shape:
 
     def require_values(self, values: Sequence[int]) -> None:
         """Raise unless there is a value in range for each coordinate; the message does not say which is not."""
-        if len(values) != self.coordinates:
+        if not listlike(values) or len(values) != self.coordinates:
             raise WrongShape(
                 f"{self.coordinates} coordinates were agreed on, and another number of values came.",
                 why="Every party gives a value for each coordinate.",
@@ -101,3 +101,8 @@ class Shape:
                 why="Only such a value can be proved to be in range.",
                 fix="Clip and round the value before it is bound.",
             )
+
+
+def listlike(value: object) -> bool:
+    """Whether something can be gone through entry by entry: no number, no text, no table of keys."""
+    return hasattr(value, "__len__") and not isinstance(value, str | bytes | Mapping) and getattr(value, "ndim", 1) > 0

@@ -24,7 +24,17 @@ from hubbub.explain.words import short
 from hubbub.gopa import classic
 from hubbub.gopa.calibrate import Achieved, Plan, achieved, plan
 from hubbub.gopa.graphs import pairs, picks
-from hubbub.terms import EmptyInput, NotANumber, OutOfRange, ReversedBounds, WrongShape, exact, fraction_of, positive
+from hubbub.terms import (
+    EmptyInput,
+    NotANumber,
+    OutOfRange,
+    ReversedBounds,
+    WrongShape,
+    exact,
+    fraction_of,
+    plain_array,
+    positive,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -240,9 +250,10 @@ def _classic(
 
 def _shares(values: ArrayLike, low: float, high: float) -> Floats:
     """The values as shares of the range, clamped."""
+    given = plain_array(values)  # what a mask hides would be averaged all the same
     try:
-        told = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        told = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
         raise NotANumber(
             "values must be numbers.", why="They are averaged.", fix="Pass a list or an array of numbers."
         ) from None

@@ -17,7 +17,8 @@ from hubbub.gopa.gradients import Gradient
 from hubbub.gopa.measures import LEAST, Fractions, Measure, Reading, quotient, spread
 from hubbub.gopa.quantities import Histogram, Vector
 from hubbub.gopa.sensitivity import Sensitivity
-from hubbub.terms import MissingParameter, OutOfRange, WrongShape, whole
+from hubbub.gopa.shapes import listlike
+from hubbub.terms import MissingParameter, OutOfRange, WrongShape, refuse_masked, whole
 
 Unit = Literal["subject", "party"]
 
@@ -107,6 +108,11 @@ class Subjects(Measure):
     # ------------------------------------------------ from people to sums and back
 
     def numbers(self, value: Any, place: int = 0) -> Fractions:
+        refuse_masked(value, name="a party's people")
+        if not listlike(value):
+            raise WrongShape(
+                "a party's value is not the list of what its people have.", why="Each is added up.", fix="Give a list."
+            )
         people = [self.of.shares(one) for one in value]
         if len(people) > self.most or (self.sizes is not None and len(people) != self.sizes[place]):
             raise WrongShape(
