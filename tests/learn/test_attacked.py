@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub.learn import LogisticRegression
-from hubbub.learn.inputs import examples, labels_of, numbers_of, ready, table_of
+from hubbub.learn.inputs import examples, labels_of, numbers_of, private_table, ready
 from hubbub.learn.network import Network
 from hubbub.learn.solvers import Ball, gradient_descent, objective_perturbation, output_perturbation, projected_sgd
 
@@ -28,7 +28,7 @@ def test_a_huge_row_moves_the_sum_by_no_more_than_the_sensitivity():
     weights, labels = np.array([1.0, -2.0, 0.5]), np.arange(40) % 2
 
     def summed(keep):
-        data = examples(rows[keep], labels[keep], norm=0.5, classes=np.array([0, 1]), total=True)
+        data = examples(rows[keep], labels[keep], norm=0.5, classes=np.array([0, 1]))
         return network.clipped_sum(weights, data, None, clip=clip)
 
     moved = np.linalg.norm(summed(slice(0, None)) - summed(slice(1, None)))
@@ -49,16 +49,15 @@ def test_an_odd_label_changes_no_other_label(odd, classes, others):
 def test_an_odd_value_changes_no_other_value_and_raises_nothing(odd):
     table = np.array([[0.25, 1], [2, 3]], dtype=object)
     table[0, 1] = odd
-    found = table_of(table, total=True)
+    found = private_table(table)
     expected = float(odd) if isinstance(odd, int) and abs(odd) < 10**300 else 0.0
     assert found.tolist() == [[0.25, expected], [2, 3]]
 
 
 @pytest.mark.parametrize("odd", ["abc", 2j, 10**400])
 def test_lists_are_read_value_by_value_too(odd):
-    assert table_of([[0.25, odd], [2, 3]], total=True).tolist() == [[0.25, 0], [2, 3]]
-    assert numbers_of([1, odd], total=False) is None
-    assert np.isnan(numbers_of([1, odd], total=True)).tolist() == [False, True]
+    assert private_table([[0.25, odd], [2, 3]]).tolist() == [[0.25, 0], [2, 3]]
+    assert np.isnan(numbers_of([1, odd])).tolist() == [False, True]
 
 
 def test_an_odd_row_does_not_stop_a_fit_whose_rows_and_classes_are_declared():

@@ -92,5 +92,3 @@ def test_bad_parameters_are_refused() -> None:
         Ridge(alpha=-1, epsilon=1, delta=DELTA, norm=1, target_bounds=(0, 1)).fit(X, y)
     with pytest.raises(ReversedBounds):
         Ridge(epsilon=1, delta=DELTA, norm=1, target_bounds=(1, 0)).fit(X, y)
-    with pytest.raises(OutOfRange):
-        LinearRegression(epsilon=1, delta=DELTA, norm=1, target_bounds=(0, 1)).fit(X, np.full(20, np.nan))

@@ -465,6 +465,25 @@ def test_bad_settings_are_refused_before_a_charge(
     assert spent(ledger) == entries
 
 
+@pytest.mark.parametrize(
+    "odd", [torch.tensor(77), torch.tensor(-1), torch.tensor(2**40)], ids=["too large", "negative", "huge"]
+)
+def test_no_target_makes_training_fail_also_where_classes_are_not_declared(odd: Tensor) -> None:
+    y = Y.clone()
+    y[3] = odd
+    plain, strange = (trainer(batch=100, steps=3).fit(X, labels) for labels in (Y, y))
+    assert plain.guarantee_ == strange.guarantee_ and plain.event_ == strange.event_
+    assert all(bool(torch.isfinite(p).all()) for p in strange.model.parameters())
+
+
+def test_a_token_that_the_model_does_not_know_adds_nothing() -> None:
+    words = torch.randint(0, 9, (200, 4))
+    words[7, 1] = 1000
+    model = nn.Sequential(nn.Embedding(9, 3), nn.Flatten(), nn.Linear(12, 2))
+    made = PrivateTrainer(model, LOSS, **PRICE, steps=2, batch=100, sampling="full").fit(words, words[:, 0] % 2)
+    assert all(bool(torch.isfinite(p).all()) for p in made.model.parameters())
+
+
 class Stream(torch.utils.data.IterableDataset[Any]):
     """Items in an order of its own."""
 

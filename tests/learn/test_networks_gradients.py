@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hubbub.learn.networks.checks import best_way, evaluating, made_up, modes, refuse_mixing
-from hubbub.learn.networks.gradients import Looped, Mapped, Recorded, Way
+from hubbub.learn.networks.gradients import Looped, Mapped, Recorded, Way, sizes
 from hubbub.learn.networks.layers import _Linear, known, part_of
 from hubbub.learn.networks.losses import per_example
 from hubbub.learn.networks.rows import Kind
@@ -202,10 +203,12 @@ def test_an_empty_batch_has_sum_zero() -> None:
     assert not flat(Recorded(model, losses, names), (inputs[0][:0],), targets[:0], 1.0).any()
 
 
+PHYSICAL = 256  # as training has it, if nothing is said
+
+
 def way_for(make: Callable[[], nn.Module], kind: Kind) -> str:
     model, names = shadow(make)
-    inputs, targets = batch(kind)
-    return type(best_way(model, losses, names, inputs, targets)).__name__
+    return type(best_way(model, losses, names, [batch(kind), batch(kind, 16)], physical=16)).__name__
 
 
 def test_closed_forms_are_used_where_they_agree_and_only_there() -> None:
@@ -276,7 +279,77 @@ class Shuffled(nn.Module):
 def tried(*layers: nn.Module) -> None:
     model = nn.Sequential(nn.Linear(4, 6), *layers, nn.Linear(6, 3))
     modes(model)
-    refuse_mixing(model, losses, made_up((Kind((4,), torch.float32),), Kind((), torch.int64, 3)))
+    refuse_mixing(model, losses, made_up((Kind((4,), torch.float32),), Kind((), torch.int64, 3), physical=PHYSICAL))
+
+
+class MixesAt(nn.Module):
+    """A module that mixes in batches of some sizes alone: between two places, far from each other or close."""
+
+    def __init__(self, mixes: Callable[[int], bool], one: int = 0, other: int = -1) -> None:
+        super().__init__()
+        self.mixes, self.one, self.other = mixes, one, other
+
+    def forward(self, values: Tensor) -> Tensor:
+        if not self.mixes(len(values)):
+            return values
+        added = torch.zeros_like(values)
+        added[self.one] = values[self.other]
+        return values + added
+
+
+class Remembers(nn.Module):
+    """A module that keeps what it saw in an attribute, which is no buffer."""
+
+    def __init__(self, kept: Any) -> None:
+        super().__init__()
+        self.kept = kept
+
+    def forward(self, values: Tensor) -> Tensor:
+        if isinstance(self.kept, int):
+            self.kept += 1
+            return values * (self.kept > 100)
+        if isinstance(self.kept, Tensor):
+            values, self.kept = values + self.kept, values.detach().mean(0)
+            return values
+        (self.kept.update if isinstance(self.kept, dict) else self.kept.append)({"mean": values.detach().mean(0)})
+        return values
+
+
+@pytest.mark.parametrize(
+    "mixes",
+    [lambda n: n > 5, lambda n: n == PHYSICAL, lambda n: n == 32, lambda n: n in (2, 4), lambda n: n > 200],
+    ids=["more than 5", "the largest", "one size", "small ones", "large ones"],
+)
+@pytest.mark.parametrize("places", [(0, -1), (0, 1), (-1, -2)])
+def test_mixing_at_any_size_that_training_runs_is_found(mixes: Any, places: tuple[int, int]) -> None:
+    with pytest.raises(MixesPeople, match=r"'1' \(MixesAt\)"):
+        tried(MixesAt(mixes, *places))
+
+
+@pytest.mark.parametrize("kept", [0, torch.zeros(6), [], {}], ids=["a number", "a tensor", "a list", "a dict"])
+def test_a_memory_in_an_attribute_is_found(kept: Any) -> None:
+    with pytest.raises(MixesPeople, match=r"writes to '1.kept'"):
+        tried(Remembers(kept))
+
+
+def test_only_sizes_that_were_tried_are_run() -> None:
+    seen: set[int] = set()
+
+    class Watched(nn.Linear):
+        def forward(self, values: Tensor) -> Tensor:
+            seen.add(len(values))
+            return super().forward(values)
+
+    model = nn.Sequential(nn.Linear(4, 6), Watched(6, 6).requires_grad_(False), nn.Linear(6, 3)).requires_grad_(False)
+    names = ("0.weight", "2.weight", "2.bias")
+    padded, plain = Recorded(model, losses, names, physical=48), Looped(model, losses, names)
+    for count in (1, 3, 5, 17, 33, 47, 48):
+        inputs, targets = batch(Kind((4,), torch.float32), count)
+        inputs[0][0, 0] = torch.inf  # whose gradient is not finite: others are then counted without it
+        seen.clear()
+        found = flat(padded, inputs, targets, 0.5)
+        assert seen <= set(sizes(48))
+        assert torch.allclose(found, flat(plain, inputs, targets, 0.5), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -289,12 +362,14 @@ def test_layers_that_treat_each_example_by_itself_pass(layer: nn.Module) -> None
 @pytest.mark.parametrize(
     ("layer", "told"),
     [
-        (nn.BatchNorm1d(6), "running_mean"),
+        (nn.BatchNorm1d(6), r"'1' \(BatchNorm1d\)"),
+        (nn.SyncBatchNorm(6), r"'1' \(SyncBatchNorm\)"),
+        (nn.BatchNorm1d(6, momentum=0.0), r"'1' \(BatchNorm1d\)"),
         (nn.BatchNorm1d(6, track_running_stats=False), r"'1' \(BatchNorm1d\)"),
         (Centred(), r"'1' \(Centred\)"),
         (Shuffled(), r"'1' \(Shuffled\)"),
         (nn.Softmax(0), r"'1' \(Softmax\)"),
-        (Counting(), "buffer '1.seen'"),
+        (Counting(), "writes to 'buffer 1.seen'"),
         (Sized(), "another loss in a batch than alone"),
     ],
 )
@@ -315,7 +390,7 @@ def test_a_loss_over_pairs_is_found() -> None:
 
     model = nn.Linear(4, 3)
     with pytest.raises(MixesPeople, match="the model or the loss"):
-        refuse_mixing(model, pairs, made_up((Kind((4,), torch.float32),), Kind((), torch.int64, 3)))
+        refuse_mixing(model, pairs, made_up((Kind((4,), torch.float32),), Kind((), torch.int64, 3), physical=4))
 
 
 def test_checks_leave_modes_as_they_were() -> None:

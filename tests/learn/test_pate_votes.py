@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hubbub.learn.pate.teachers import ABSTAINS, LeastSquaresTeacher, factory_of, votes_of_one
+from hubbub.learn.pate.teachers import ABSTAINS, LeastSquaresTeacher, factory_of, try_teacher, votes_of_one
 from hubbub.learn.pate.votes import histograms, shards_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import NotANumber, WrongShape
@@ -63,7 +63,7 @@ def data(rows: int = 150) -> tuple[Any, Any]:
 
 def counted(rows: Any, labels: Any, shards: Any, teacher: Any = None) -> Any:
     asked = np.random.default_rng(5).normal(0.3, 0.6, (40, 4))
-    return histograms(factory_of(teacher), rows, labels, shards, asked, teachers=TEACHERS, classes=CLASSES, total=True)
+    return histograms(factory_of(teacher), rows, labels, shards, asked, teachers=TEACHERS, classes=CLASSES)
 
 
 # ---------------------------------------------------------------- one unit is one vote
@@ -162,32 +162,31 @@ def test_shards_are_uniform_and_independent() -> None:
 @pytest.mark.parametrize("how", ["raises", "shape", "unknown", "negative", "halves", "nan", "words"])
 def test_a_teacher_that_fails_abstains(how: str) -> None:
     rows, labels = data(20)
-    votes = votes_of_one(lambda: Broken(how), rows, labels, rows[:5], CLASSES, total=True)
+    votes = votes_of_one(lambda: Broken(how), rows, labels, rows[:5], CLASSES)
     assert (votes == ABSTAINS).all()
 
 
 def test_a_teacher_that_warns_says_nothing() -> None:
     rows, labels = data(20)
-    votes = votes_of_one(lambda: Broken("warns"), rows, labels, rows[:5], CLASSES, total=True)
+    votes = votes_of_one(lambda: Broken("warns"), rows, labels, rows[:5], CLASSES)
     assert (votes == 0).all()
-    with pytest.warns(UserWarning):
-        votes_of_one(lambda: Broken("warns"), rows, labels, rows[:5], CLASSES, total=False)
 
 
-def test_the_owner_sees_why_a_teacher_fails() -> None:
-    rows, labels = data(20)
-    with pytest.raises(RuntimeError):
-        votes_of_one(lambda: Broken("raises"), rows, labels, rows[:5], CLASSES, total=False)
+def test_what_is_wrong_with_a_teacher_shows_on_public_rows() -> None:
+    rows, _ = data(20)
+    with pytest.raises(NotANumber, match="fails on public rows"):
+        try_teacher(lambda: Broken("raises"), rows, CLASSES)
     with pytest.raises(WrongShape):
-        votes_of_one(lambda: Broken("shape"), rows, labels, rows[:5], CLASSES, total=False)
+        try_teacher(lambda: Broken("shape"), rows, CLASSES)
+    try_teacher(lambda: Broken("warns"), rows, CLASSES)
+    try_teacher(lambda: Broken("raises"), rows[:1], CLASSES)  # too few to try it on
 
 
-@pytest.mark.parametrize("total", [True, False])
-def test_no_rows_and_one_class_are_no_failures(total: bool) -> None:
+def test_no_rows_and_one_class_are_no_failures() -> None:
     rows, labels = data(20)
     never = factory_of(Broken("raises"))
-    assert (votes_of_one(never, rows[:0], labels[:0], rows[:5], CLASSES, total=total) == ABSTAINS).all()
-    assert (votes_of_one(never, rows, np.full(20, 2), rows[:5], CLASSES, total=total) == 2).all()
+    assert (votes_of_one(never, rows[:0], labels[:0], rows[:5], CLASSES) == ABSTAINS).all()
+    assert (votes_of_one(never, rows, np.full(20, 2), rows[:5], CLASSES) == 2).all()
 
 
 def test_huge_values_spoil_one_vote_only() -> None:

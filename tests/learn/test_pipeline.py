@@ -172,8 +172,7 @@ def test_no_row_makes_a_declared_fit_fail(odd: Any) -> None:
     X = X.astype(object)
     X[7, 1] = odd
     assert three(rows=50).fit(X, y).predict(people(5)[0]).shape == (5,)
-    with pytest.raises((OutOfRange, NotANumber)):
-        three().fit(X, y)  # the owner, who declared nothing, is told
+    assert three().fit(X, y).predict(people(5)[0]).shape == (5,)
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero")

@@ -25,7 +25,7 @@ class NetworkClassifier(NetworkEstimator, Classifier):
         return 1 if len(classes) == 2 else len(classes), classes, {"classes": names}
 
     def _examples(self, made: Training, X: Any, y: Any) -> Examples:
-        return examples(X, y, norm=made.norm, classes=made.told, total=self._total())
+        return examples(X, y, norm=made.norm, classes=made.told)
 
     def _learned_from(self, made: Training, values: Floats) -> None:
         super()._learned_from(made, values)

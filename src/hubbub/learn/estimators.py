@@ -10,6 +10,7 @@ import inspect
 from fractions import Fraction
 from typing import Any, Self
 
+from hubbub.learn.shapes import check_names
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, fraction_of, positive
 
 
@@ -62,6 +63,10 @@ class Estimator(Parameters):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "guarantee_")
 
+    def _check_names(self, X: Any) -> None:  # noqa: N803
+        """Refuse columns of other names, or in another order, than those of the fit."""
+        check_names(getattr(self, "feature_names_in_", None), X, model=type(self).__name__)
+
     def _need_fit(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise _not_fitted(type(self).__name__)
@@ -80,6 +85,7 @@ class OfInner:
 
         def asked(X: Any, *more: Any, **named: Any) -> Any:  # noqa: N803
             wrapper._need_fit()
+            wrapper._check_names(X)
             return method(wrapper._entering(X), *more, **named)
 
         return asked
@@ -104,6 +110,7 @@ class Wrapper(Estimator):
     def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
         """The score of the estimator inside; on private rows this is a private number."""
         self._need_fit()
+        self._check_names(X)
         return float(self._inner().score(self._entering(X), y))
 
     @property

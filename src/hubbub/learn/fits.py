@@ -12,12 +12,14 @@ import numpy as np
 from hubbub.learn.charges import Made, account_of, paid
 from hubbub.learn.counting import Counted, Counting, Price, RowCount, counted
 from hubbub.learn.estimators import Estimator, is_private, price_of
-from hubbub.learn.inputs import shape_of, table_of
+from hubbub.learn.inputs import private_table, table_of
 from hubbub.learn.network import Floats
+from hubbub.learn.shapes import check_target, names_of, need_target, shape_of
 from hubbub.ledger import Account
 from hubbub.terms import ApproximateDP, Event, Guarantee, Neighbours, Receipt, Unit, WrongShape, whole
 
 Watch = Callable[[int], None]
+AS_GIVEN = "Rows are taken as given: what was learned from them before (scaling, selection, encoding) is not covered."
 
 
 def nobody(step: int) -> None:
@@ -40,6 +42,7 @@ class PrivateEstimator(Estimator):
     """An estimator of private rows. What it releases is a vector whose size is known before a value is read."""
 
     _is_whole = False  # whether it pays for other estimators
+    _needs_target = False  # whether it learns from y
 
     epsilon: Any
     delta: Any
@@ -73,6 +76,7 @@ class PrivateEstimator(Estimator):
     def fit(self, X: Any, y: Any = None, *, watch: Watch = nobody) -> Self:
         """Learn from the rows of X (and y, where there is one); ``watch`` is told the number of each step done."""
         account = account_of(self.account, self.population)
+        self._check(X, y)
         made = self._prepare(X, y, account)
         title = f"fit {type(self).__name__}"
         values, receipt = paid(
@@ -80,6 +84,13 @@ class PrivateEstimator(Estimator):
         )
         self._keep(X, made, values, receipt)
         return self
+
+    def _check(self, X: Any, y: Any) -> None:
+        """Refuse what cannot be fitted, by types and shapes alone: before a charge, and whatever the values are."""
+        rows, _ = shape_of(X, empty=self.rows is not None)
+        if self._needs_target:
+            need_target(y)
+            check_target(y, rows)
 
     def _prepare(self, X: Any, y: Any, account: Account | None) -> Made:
         """All decisions, from parameters and shapes."""
@@ -109,7 +120,7 @@ class PrivateEstimator(Estimator):
     def _release_all(self, made: Any, X: Any, y: Any, watch: Watch = nobody) -> Floats:
         if not isinstance(made, Counted):
             return self._released(made, X, y, watch)
-        table = table_of(X, total=self._total())
+        table = private_table(X)
         rows = made.counting.draw(len(table))
         return np.concatenate([[float(rows)], self._released(made.planned(rows), table, y, watch)])
 
@@ -124,24 +135,20 @@ class PrivateEstimator(Estimator):
         self.event_, self.guarantee_, self.receipt_ = made.run, made.guarantee, receipt
 
     def _note_names(self, X: Any) -> None:
-        names = getattr(X, "columns", None)
-        if names is not None and all(isinstance(name, str) for name in names):
-            self.feature_names_in_ = np.asarray(names, dtype=object)
+        names = names_of(X)
+        if names is not None:
+            self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
     # ------------------------------------------------------------ what is promised
-
-    def _total(self) -> bool:
-        """Whether enough is declared that no row may make the fit fail."""
-        return self.rows is not None
 
     def _promise(self, price: Price, account: Account | None) -> Guarantee:
         relation, unit = Neighbours.parse(self.neighbours), Unit(self.unit)
         return Guarantee(ApproximateDP(*price), unit, relation, tuple(self._caveats(account)))
 
     def _caveats(self, account: Account | None) -> list[str]:
-        said = ["Running time is not covered.", *self._counted_public()]
+        said = ["Running time is not covered.", AS_GIVEN, *self._counted_public()]
         if self.unit:
             said.append("Each has one row.")
         if account is None:
@@ -164,6 +171,7 @@ class PrivateEstimator(Estimator):
                 why="The model was fitted on that many.",
                 fix="Give the same columns in the same order.",
             )
+        self._check_names(X)
         return table_of(X)
 
     def _refuse_more(self, rows: int, planned: RowCount) -> None:

@@ -1,8 +1,8 @@
-"""Reading X and y: shapes are public, values are not.
+"""Reading the values of X and y, after the charge. Each value is read by itself, and none of them makes it fail.
 
-``shape_of`` looks at no value. ``examples`` reads them: rows are divided by the declared norm and clipped to length 1,
-each by itself. Where classes and the number of rows were declared, nothing about a row makes it fail: what is not a
-number counts as 0, and a row of an unknown class contributes nothing. Otherwise the data's owner is told what is wrong.
+In a fit (``private_table``) what is not a finite number counts as 0, and a row of an unknown class contributes nothing:
+whether a fit is refused depends on types and shapes alone (``shapes``). Rows are divided by the declared norm and
+clipped to length 1, each by itself. Rows to predict, and public ones, are read strictly (``table_of``).
 """
 
 from __future__ import annotations
@@ -15,86 +15,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.network import Examples, Floats, Labels
-from hubbub.terms import EmptyInput, NotANumber, OutOfRange, WrongShape
+from hubbub.learn.shapes import array_of, check_rows
+from hubbub.terms import NotANumber, OutOfRange, WrongShape
 
 _LARGEST = 1e300  # a value over the norm counts as at most that
 
 
-def shape_of(x: Any, *, empty: bool = False) -> tuple[int, int]:
-    """(rows, columns) of a table, without reading a value where it has a ``shape``; without rows only if ``empty``."""
-    shape = getattr(x, "shape", None)
-    if shape is None:
-        shape = np.asarray(x).shape
-    if len(shape) != 2:
-        raise WrongShape(
-            f"X has {len(shape)} dimensions and needs 2. Reshape your data.",
-            why="One row is one person's features, one column is one feature.",
-            fix="Give X as a table: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row.",
-        )
-    if (shape[0] < 1 and not empty) or shape[1] < 1:
-        raise EmptyInput(
-            f"X has 0 rows or 0 feature(s) (shape=({shape[0]}, {shape[1]})) while a minimum of 1 is required.",
-            why="There is nothing to learn from.",
-            fix="Give a table with at least one row and one column.",
-        )
-    return int(shape[0]), int(shape[1])
+def private_table(x: Any) -> Floats:
+    """A table as doubles, 0 where there is no finite number. Nothing about a value raises or warns."""
+    check_rows(x)
+    return np.nan_to_num(numbers_of(array_of(x)), copy=False, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def table_of(x: Any, *, total: bool = False) -> Floats:
-    """A table as doubles; unless ``total``, what is not a finite number is refused."""
-    if hasattr(x, "toarray") and not hasattr(x, "__array__"):
-        raise WrongShape(
-            "X is sparse, and dense data is required.",
-            why="Rows are clipped and summed as dense vectors.",
-            fix="Give X.toarray().",
+def table_of(x: Any, *, name: str = "X") -> Floats:
+    """A table of rows that are nobody's secret as doubles; what is not a finite number is refused."""
+    check_rows(x, name=name)
+    values = array_of(x, name=name)
+    table = numbers_of(values)
+    if _words(values, table):
+        raise NotANumber(
+            f"{name} holds values that are not numbers.",
+            why="Features are numbers; categories must be encoded by a public list.",
+            fix="Encode categories with sklearn.preprocessing.OneHotEncoder(categories=[...]).",
         )
-    table = _doubles(_listed(x, total=total), total=total)
-    if total:
-        return np.nan_to_num(table, copy=False, nan=0.0, posinf=0.0, neginf=0.0)
     if not np.isfinite(table).all():
         raise OutOfRange(
-            "X contains NaN or infinity.",
-            why="A missing value has no gradient. Which rows have one is not told here.",
-            fix="Fill them with public values, or declare rows= (and classes=, of a classifier): then they count as 0.",
+            f"{name} contains NaN or infinity.",
+            why="For a missing value there is no prediction. Which rows have one is not told here.",
+            fix="Fill them with public values; in a fit they count as 0.",
         )
     return table
 
 
-def _listed(values: Any, *, total: bool) -> NDArray[Any]:
-    """An array. If ``total``, a list becomes one of objects: else one odd value would change the type of all."""
-    plain = total and not hasattr(values, "dtype") and not hasattr(values, "__array__")
-    return np.asarray(values, dtype=object if plain else None)
+def _words(values: NDArray[Any], table: Floats) -> bool:
+    """Whether something in it is neither a number nor missing."""
+    if values.dtype.kind not in "OUS":
+        return False
+    odd = values.astype(object)[np.isnan(table)]
+    return any(not isinstance(each, float | np.floating) and each is not None for each in odd)
 
 
-def _doubles(values: NDArray[Any], *, total: bool) -> Floats:
-    if values.dtype.kind == "c":
-        raise NotANumber(
-            "Complex data not supported: X must hold real numbers.", why="Gradients are real.", fix="Give real numbers."
-        )
-    found = numbers_of(values, total=total)
-    if found is None:
-        raise NotANumber(
-            "X holds values that are not numbers.",
-            why="Features are numbers; categories must be encoded by a public list.",
-            fix="Encode categories with sklearn.preprocessing.OneHotEncoder(categories=[...]).",
-        )
-    return found
-
-
-def numbers_of(values: Any, *, total: bool) -> Floats | None:
-    """Values as doubles. If one is no number: None, or, if ``total``, NaN in its place and nothing else changed."""
+def numbers_of(values: Any) -> Floats:
+    """Values as doubles, NaN in the place of what is no number: each by itself."""
+    read = array_of(values)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # which would tell that there is an odd value
-        try:
-            return np.array(values, dtype=np.float64, order="C")
-        except Exception:  # an object may raise whatever it likes
-            return np.vectorize(_number, otypes=[np.float64])(_listed(values, total=True)) if total else None
+        if read.dtype.kind in "biuf":
+            return np.array(read, dtype=np.float64, order="C")
+        with contextlib.suppress(Exception, SystemExit):  # an object may raise whatever it likes
+            if read.dtype.kind == "O":  # the same, in one go, if each of them is a number
+                return np.array(read, dtype=np.float64, order="C")
+        return np.vectorize(_number, otypes=[np.float64])(read) if read.size else np.zeros(read.shape)
 
 
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except Exception:  # whatever it is, it is one value of one row
+    except (Exception, SystemExit):  # whatever it is, it is one value of one row
         return np.nan
 
 
@@ -133,7 +110,7 @@ def _place(value: Any, classes: NDArray[Any]) -> int:
 
 def column_of(y: Any) -> NDArray[Any]:
     """y as one flat column."""
-    values = _listed(y, total=_mixed(y))
+    values = _column(y)
     if values.ndim == 2 and values.shape[1] == 1:
         _warn_column()
         values = values.ravel()
@@ -146,9 +123,15 @@ def column_of(y: Any) -> NDArray[Any]:
     return values
 
 
-def _mixed(y: Any) -> bool:
-    """Whether y is a list of values of several types, of which an array would make one."""
-    return isinstance(y, list | tuple) and len({type(value) for value in y}) > 1
+def _column(y: Any) -> NDArray[Any]:
+    """An array; of a list of values of one type, one of that type."""
+    values = array_of(y, name="y")
+    listed = values.dtype.kind == "O" and isinstance(y, list | tuple) and values.ndim == 1
+    if listed and len({type(value) for value in y}) == 1:
+        with contextlib.suppress(Exception):  # of values that are objects, or have lengths: as they came
+            alike = np.asarray(y)
+            return alike if alike.ndim == 1 else values
+    return values
 
 
 def _warn_column() -> None:
@@ -162,14 +145,21 @@ def _warn_column() -> None:
 
 def classes_of(y: Any) -> NDArray[Any]:
     """The different labels of y, sorted."""
-    values = column_of(np.asarray(y))
+    values = column_of(_alike(y))
     if values.dtype.kind == "f" and not _whole(values):
         raise OutOfRange(
             "Unknown label type: continuous. y holds numbers that are no class labels, or NaN or infinity.",
             why="A classifier needs classes.",
             fix="Give y as integers or strings.",
         )
-    found = np.unique(values)
+    try:
+        found = np.unique(values)
+    except TypeError:
+        raise OutOfRange(
+            "Unknown label type: y holds values that cannot be put in order.",
+            why="The set of labels counts as public if it is not declared.",
+            fix="Declare the classes that there may be: classes=[...].",
+        ) from None
     if len(found) < 2:
         raise OutOfRange(
             "y holds one class, and a classifier needs at least two class labels.",
@@ -179,29 +169,30 @@ def classes_of(y: Any) -> NDArray[Any]:
     return found
 
 
+def _alike(y: Any) -> Any:
+    """A list as one array of a type that all its values have: labels that nobody declared count as public."""
+    with contextlib.suppress(ValueError):
+        return np.asarray(y) if isinstance(y, list | tuple) else y
+    return y
+
+
 def _whole(values: NDArray[Any]) -> bool:
     return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
 
 
-def class_numbers(y: Any, classes: NDArray[Any], rows: int, *, total: bool) -> Labels:
-    """The class numbers of y, one per row of X; unless ``total``, what is none of the classes is refused."""
+def class_numbers(y: Any, classes: NDArray[Any], rows: int) -> Labels:
+    """The class numbers of y, one per row of X; -1 for what is none of the classes."""
     labels = labels_of(y, classes)
     if len(labels) != rows:
         raise WrongShape(
             "X and y have different numbers of rows.", why="Each row has one class.", fix="Give one label per row of X."
         )
-    if not total and (labels < 0).any():
-        raise OutOfRange(
-            "y holds labels that are none of the declared classes.",
-            why="Which labels they are is not told here.",
-            fix="Declare all classes=, or declare rows= too: then such rows contribute nothing.",
-        )
     return labels
 
 
-def examples(x: Any, y: Any, *, norm: float, classes: NDArray[Any], total: bool) -> Examples:
+def examples(x: Any, y: Any, *, norm: float, classes: NDArray[Any]) -> Examples:
     """Rows ready for training."""
-    table = table_of(x, total=total)
-    labels = class_numbers(y, classes, len(table), total=total)
+    table = private_table(x)
+    labels = class_numbers(y, classes, len(table))
     inputs, squares = ready(table, norm)
     return Examples(inputs, squares, labels)

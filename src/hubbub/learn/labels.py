@@ -12,7 +12,7 @@ from hubbub.learn.fits import PrivateEstimator
 from hubbub.learn.inputs import class_numbers, classes_of
 from hubbub.learn.network import Labels
 from hubbub.learn.released import Prepared, SumEstimator
-from hubbub.learn.targets import need_target
+from hubbub.learn.shapes import need_target
 from hubbub.ledger import Account
 from hubbub.terms import MissingParameter, OutOfRange
 
@@ -22,6 +22,8 @@ class Classifier(PrivateEstimator):
 
     classes: Any
     classes_: NDArray[Any]
+
+    _needs_target = True
 
     def _labels(self, y: Any, account: Account | None) -> NDArray[Any]:
         """The declared classes; or those of y, which is looked at only if no ledger is charged."""
@@ -36,9 +38,6 @@ class Classifier(PrivateEstimator):
             )
         need_target(y)
         return classes_of(y)
-
-    def _total(self) -> bool:
-        return super()._total() and self.classes is not None
 
     def _counted_public(self) -> list[str]:
         labels = ["The set of labels counts as public."] if self.classes is None else []
@@ -72,5 +71,5 @@ def _declared(classes: Any) -> NDArray[Any]:
 
 
 def labels_for(y: Any, made: Prepared, rows: int) -> Labels:
-    """The class numbers of y, one per row of X; -1 for none of them, which is refused where the owner may be told."""
-    return class_numbers(y, np.asarray(made.design.classes), rows, total=made.total)
+    """The class numbers of y, one per row of X; -1 for none of them."""
+    return class_numbers(y, np.asarray(made.design.classes), rows)

@@ -25,7 +25,8 @@ from hubbub.learn.moments import (
 from hubbub.learn.network import Floats
 from hubbub.learn.released import Design, Prepared, SumEstimator
 from hubbub.learn.sampling import step_of
-from hubbub.learn.targets import Regressor, need_target, target_bounds_of, targets_of
+from hubbub.learn.shapes import need_target
+from hubbub.learn.targets import Regressor, target_bounds_of, targets_of
 from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, exact
 
@@ -68,7 +69,7 @@ class LinearModel(Regressor, SumEstimator):
     def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
         grid = made.plan.grid
         table = self._table(X, made)
-        targets = targets_of(y, target_bounds_of(self), len(table), total=made.total)
+        targets = targets_of(y, target_bounds_of(self), len(table))
         total = moment_sums(self._entries(table, grid), np.rint(targets * grid.one), grid)
         return noisy_sum(total, step_of(made.plan.run))
 

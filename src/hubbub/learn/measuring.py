@@ -19,7 +19,7 @@ from hubbub.learn.charges import Made, pool_of
 from hubbub.learn.counting import Price, RowCount
 from hubbub.learn.estimators import Wrapper
 from hubbub.learn.fits import PrivateEstimator, Watch
-from hubbub.learn.inputs import class_numbers, column_of, table_of
+from hubbub.learn.inputs import class_numbers, column_of, private_table, table_of
 from hubbub.learn.moments import noisy_sum
 from hubbub.learn.network import Floats
 from hubbub.learn.plans import multiplier
@@ -106,9 +106,9 @@ def misses(model: Any, table: Floats, y: Any) -> Floats:
     asked = np.array([model.predict(row[None])[0] for row in table])
     ends = getattr(model, "target_bounds_", None)
     if ends is None:
-        said, truth = (class_numbers(each, model.classes_, len(table), total=True) for each in (asked, y))
+        said, truth = (class_numbers(each, model.classes_, len(table)) for each in (asked, y))
         return np.where(said == truth, 0.0, 1.0)
-    near, far = (targets_of(each, ends, len(table), total=True) for each in (asked, y))
+    near, far = (targets_of(each, ends, len(table)) for each in (asked, y))
     return np.asarray(np.abs(near - far) / 2)
 
 
@@ -149,6 +149,10 @@ class Measured(Wrapper, PrivateEstimator):
     """
 
     _is_whole = True
+
+    @property
+    def _needs_target(self) -> bool:  # type: ignore[override]
+        return bool(getattr(self.estimator, "_needs_target", False))
 
     def __init__(
         self,
@@ -204,11 +208,8 @@ class Measured(Wrapper, PrivateEstimator):
         )
         return Split(copy, inner, _together(inner.run, step, price, account), step, share, inner.guarantee)
 
-    def _total(self) -> bool:
-        return super()._total() and self.estimator._total()
-
     def _released(self, made: Split, X: Any, y: Any, watch: Watch) -> Floats:
-        table, labels = table_of(X, total=made.estimator._total()), column_of(y)
+        table, labels = private_table(X), column_of(y)
         if len(labels) != len(table):
             raise WrongShape(
                 "X and y have different numbers of rows.", why="Each row has one target.", fix="Give one per row of X."

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.inputs import ready, table_of
+from hubbub.learn.inputs import private_table, ready
 from hubbub.learn.mlp import hidden_of
 from hubbub.learn.network import Examples, Floats, Labels, Network
 from hubbub.learn.recipes import Facts, Recipe, layered
-from hubbub.learn.targets import Regressor, need_target, target_bounds_of, targets_of
+from hubbub.learn.targets import Regressor, target_bounds_of, targets_of
 from hubbub.learn.trained import NetworkEstimator, Training
 from hubbub.ledger import Account
 
@@ -86,13 +86,12 @@ class MLPRegressor(Regressor, NetworkEstimator):
         return layered(facts)
 
     def _outputs(self, y: Any, account: Account | None) -> tuple[int, Any, dict[str, object]]:
-        need_target(y)
         ends = target_bounds_of(self)
         return 1, ends, {"targets": list(map(str, ends))}
 
     def _examples(self, made: Training, X: Any, y: Any) -> Examples:
-        inputs, squares = ready(table_of(X, total=self._total()), made.norm)
-        targets = targets_of(y, made.told, len(inputs), total=self._total())
+        inputs, squares = ready(private_table(X), made.norm)
+        targets = targets_of(y, made.told, len(inputs))
         return Examples(inputs, squares, targets)  # type: ignore[arg-type]
 
     def _learned_from(self, made: Training, values: Floats) -> None:

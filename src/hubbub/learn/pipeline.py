@@ -14,10 +14,10 @@ import numpy as np
 from hubbub.learn.counting import Price, RowCount
 from hubbub.learn.estimators import Estimator, Wrapper
 from hubbub.learn.fits import PrivateEstimator, Watch
-from hubbub.learn.inputs import table_of
+from hubbub.learn.inputs import private_table
 from hubbub.learn.network import Floats
 from hubbub.learn.stages import Shape, Stage, affordable, check_stage, epsilon_for, is_private, stage_of
-from hubbub.learn.steps import identity, public_width
+from hubbub.learn.steps import identity, public_width, transformed
 from hubbub.ledger import Account
 from hubbub.terms import (
     ApproximateDP,
@@ -50,7 +50,6 @@ class Line:
     run: Repeat
     guarantee: Guarantee
     columns: int
-    total: bool  # whether no row may make the fit fail
 
     @property
     def stages(self) -> list[Stage]:
@@ -63,9 +62,9 @@ class Line:
         return sum(stage.size for stage in self.stages)
 
     def release(self, X: Any, y: Any, watch: Watch) -> Floats:
-        """Each step reads what the fitted steps before it make of the rows; if ``total``, what is no number is 0."""
+        """Each step reads what the fitted steps before it make of the rows; what is no finite number is 0."""
         released: list[Floats] = []
-        entering = self._clean(X)
+        entering = private_table(X)
         for place, step in enumerate(self.steps):
             if isinstance(step, Stage):
                 released.append(step.release(entering, y, watch))
@@ -73,11 +72,12 @@ class Line:
             else:
                 fitted = step
             if place < len(self.steps) - 1:
-                entering = self._clean(fitted.transform(entering))
+                entering = self._passed(fitted, entering)
         return np.concatenate(released)
 
-    def _clean(self, X: Any) -> Any:
-        return table_of(X, total=True) if self.total else X
+    def _passed(self, step: Any, entering: Floats) -> Floats:
+        """What leaves a fitted step; from a public one, whatever a row makes it raise."""
+        return private_table(step.transform(entering) if is_private(step) else transformed(step, entering))
 
     @property
     def parts(self) -> dict[str, object]:
@@ -111,6 +111,10 @@ class Pipeline(Wrapper, PrivateEstimator):
 
     _is_whole = True
 
+    @property
+    def _needs_target(self) -> bool:  # type: ignore[override]
+        return bool(getattr(self._inner(), "_needs_target", False))
+
     def __init__(
         self,
         steps: Sequence[Any] = (),
@@ -139,7 +143,7 @@ class Pipeline(Wrapper, PrivateEstimator):
             steps = self._staged(rows, widths, y, account, budget, shares, price[1])
             run = Repeat(Compose(tuple(step.run for step in steps if isinstance(step, Stage))), 1)
             guarantee = Guarantee(ApproximateDP(*price), Unit(self.unit), relation, _caveats(steps))
-            return Line(steps, run, guarantee, columns, self._total())
+            return Line(steps, run, guarantee, columns)
 
         return affordable(planned, price, relation, fits=len(shares))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hubbub.learn.counting import Price, RowCount
 from hubbub.learn.fits import PrivateEstimator, Watch
-from hubbub.learn.inputs import table_of
+from hubbub.learn.inputs import private_table
 from hubbub.learn.moments import Plan, plan_sums
 from hubbub.learn.network import Floats
 from hubbub.ledger import Account
@@ -55,7 +55,6 @@ class Prepared:
     rows: RowCount
     columns: int
     guarantee: Guarantee
-    total: bool
 
     @property
     def run(self) -> Repeat:
@@ -108,7 +107,7 @@ class SumEstimator(PrivateEstimator):
             neighbours=relation,
             unit=unit,
         )
-        return Prepared(design, plan, rows, columns, self._promise(price, account), self._total())
+        return Prepared(design, plan, rows, columns, self._promise(price, account))
 
     def _counts(self) -> bool:
         """Never: sums need no number of rows. If it is private, they are planned for as many as fit."""
@@ -131,7 +130,7 @@ class SumEstimator(PrivateEstimator):
 
     def _table(self, X: Any, made: Prepared) -> Floats:
         """The values of X; where the number of rows is public, of no more than were planned for."""
-        table = table_of(X, total=made.total)
+        table = private_table(X)
         self._refuse_more(len(table), made.rows)
         return table
 

@@ -18,8 +18,9 @@ from hubbub.accounting import rdp
 from hubbub.accounting.conversions import renyi_epsilon
 from hubbub.learn.charges import account_of, charged, request_for
 from hubbub.learn.estimators import Wrapper, price_of
-from hubbub.learn.inputs import shape_of, table_of
+from hubbub.learn.inputs import table_of
 from hubbub.learn.network import Floats
+from hubbub.learn.shapes import check_names, check_target, names_of, shape_of
 from hubbub.learn.stages import Shape, Stage, check_stage, copy_of, delta_left, stage_of
 from hubbub.ledger import Account
 from hubbub.terms import (
@@ -35,6 +36,7 @@ from hubbub.terms import (
     Repeat,
     Unit,
     Unreachable,
+    WrongShape,
     exact,
 )
 
@@ -149,6 +151,7 @@ class PrivateSearch(Wrapper):
         """Search; all of it is charged before a value is read."""
         account = account_of(self.account, self.population)
         price, trials = price_of(self), self._trials()
+        self._check(X, y)
         stages, run = self._planned(X, y, account, trials, price)
         request = None
         if account is not None:
@@ -164,6 +167,23 @@ class PrivateSearch(Wrapper):
         values, receipt = charged(account, request, lambda: self._best(stages, trials, X, y))
         self._keep(X, stages, run, values, receipt, price)
         return self
+
+    def _check(self, X: Any, y: Any) -> None:
+        """Refuse by types, shapes and names what cannot be fitted, or validated on the given rows."""
+        rows, columns = self._shape(X)
+        if y is not None:
+            check_target(y, rows)
+        inputs, answers = self.validation  # type: ignore[misc]
+        known, width = shape_of(inputs, name="validation=")
+        check_target(answers, known)
+        if width != columns:
+            raise WrongShape(
+                f"validation= has {width} columns and X has {columns}.",
+                why="The models that learn from X are scored on it.",
+                fix="Give validation rows with the columns of X, in the same order.",
+            )
+        if names_of(X) is not None and names_of(inputs) is not None:
+            check_names(names_of(X), inputs, model=type(self).__name__)
 
     def _facts(self) -> dict[str, object]:
         """The candidates in order and the validation rows: a stored answer names a candidate by its place."""
@@ -262,6 +282,8 @@ class PrivateSearch(Wrapper):
         self.best_params_ = dict(self.candidates[int(values[0])])
         self.best_estimator_ = chosen.keep(X, values[1 : 1 + chosen.size], receipt)
         self.n_features_in_ = self._shape(X)[1]
+        if names_of(X) is not None:
+            self.feature_names_in_ = names_of(X)
         self.event_, self.receipt_ = run, receipt
         inner = chosen.made.guarantee
         caveats = (*inner.caveats, "The validation rows count as public.")

@@ -51,11 +51,6 @@ class Stage:
         """What, beside the event, makes two fits the same."""
         return {"kind": type(self.estimator).__name__, **self.made.parts}
 
-    @property
-    def total(self) -> bool:
-        """Whether enough is declared that no row may make it fail."""
-        return self.estimator._total()
-
     def release(self, X: Any, y: Any, watch: Watch = nobody) -> Floats:
         """Read the rows, and release what the event says."""
         return self.estimator._release_all(self.made, X, y, watch)

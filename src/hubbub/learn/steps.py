@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import pickle
 import secrets
+import warnings
 from typing import Any
 
 import numpy as np
 
-from hubbub.learn.inputs import table_of
+from hubbub.learn.inputs import private_table, table_of
+from hubbub.learn.network import Floats
 from hubbub.terms import MixesPeople, NotANumber, WrongShape
 
 
@@ -41,6 +43,30 @@ def public_width(step: Any, columns: int) -> int:
             fix="Use a step that treats each row by itself.",
         )
     return int(together.shape[1])
+
+
+def transformed(step: Any, rows: Floats) -> Floats:
+    """What leaves a public step. If a row makes it raise, rows pass one by one, and that row is all zeros.
+
+    Guarantee: none; each row that leaves depends on the one that entered alone, and nothing raises or warns.
+    Because: the step treats each row by itself (``public_width``): post-processing of each row [DR14, Prop. 2.1].
+    """
+    width = public_width(step, rows.shape[1])
+    found = _tried(step, rows, width)
+    if found is not None:
+        return found
+    each = [_tried(step, rows[i : i + 1], width) for i in range(len(rows))]
+    return np.vstack([np.zeros((1, width)) if one is None else one for one in each])
+
+
+def _tried(step: Any, rows: Floats, width: int) -> Floats | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = private_table(step.transform(rows.copy()))  # a step may write
+    except (Exception, SystemExit):  # whatever it is, it is about rows, and must not be told
+        return None
+    return found if found.shape == (len(rows), width) else None
 
 
 def _needs_fit(step: Any) -> bool:

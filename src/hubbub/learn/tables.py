@@ -115,8 +115,7 @@ def _codes(values: NDArray[Any], column: Column) -> Floats:
     if isinstance(column, Category):
         places = {word_of(value): place for place, value in enumerate(column.values, 1)}
         return np.array([places.get(word_of(value), 0) for value in values], dtype=np.float64)
-    numbers = numbers_of(values, total=True)
-    assert numbers is not None
+    numbers = numbers_of(values)
     return np.where(np.isfinite(numbers), numbers, MISSING)
 
 
@@ -127,9 +126,7 @@ def words_in(table: Any, name: str) -> NDArray[Any]:
 
 def numbers_in(table: Any, name: str) -> Floats:
     """The values of a column as numbers, NaN for what is none."""
-    found = numbers_of(column_in(table, name), total=True)
-    assert found is not None
-    return found
+    return numbers_of(column_in(table, name))
 
 
 # ---------------------------------------------------------------- codes -> features

@@ -10,13 +10,14 @@ import numpy as np
 from hubbub.learn.inputs import column_of, numbers_of
 from hubbub.learn.network import Floats
 from hubbub.learn.released import pair_of
-from hubbub.terms import MissingParameter, NotANumber, OutOfRange, WrongShape
+from hubbub.terms import MissingParameter, WrongShape
 
 
 class Regressor:
     """What regressors share beside ``predict``."""
 
     _kind = "regressor"
+    _needs_target = True
 
     def predict(self, X: Any) -> Floats:
         """The prediction for each row."""
@@ -49,34 +50,13 @@ def target_bounds_of(estimator: Any) -> tuple[float, float]:
     return pair_of(estimator.target_bounds, "target_bounds")
 
 
-def targets_of(y: Any, bounds: tuple[float, float], rows: int, *, total: bool) -> Floats:
-    """y clipped to its bounds and moved to -1..1; what is not a number counts as the middle, if ``total``."""
-    values = _numbers(column_of(y), total=total)
+def targets_of(y: Any, bounds: tuple[float, float], rows: int) -> Floats:
+    """y clipped to its bounds and moved to -1..1; what is not a finite number counts as the middle."""
+    values = numbers_of(column_of(y))
     if len(values) != rows:
         raise WrongShape(
             "X and y have different numbers of rows.", why="Each row has one target.", fix="Give one per row of X."
         )
-    if not total and not np.isfinite(values).all():
-        raise OutOfRange(
-            "Input y contains NaN or infinity.",
-            why="A missing target teaches nothing. Which rows have one is not told here.",
-            fix="Leave such rows out, or declare rows=: then they count as the middle of the bounds.",
-        )
     middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
-    scaled = np.clip((np.clip(values, *bounds) - middle) / half, -1.0, 1.0)
-    return np.where(np.isfinite(values), scaled, 0.0)
-
-
-def _numbers(values: Any, *, total: bool) -> Floats:
-    numbers = numbers_of(values, total=total)
-    if numbers is None:
-        raise NotANumber("y holds values that are not numbers.", why="Targets are numbers.", fix="Give numbers.")
-    return numbers
-
-
-def need_target(y: Any) -> None:
-    """Refuse a missing y."""
-    if y is None:
-        raise MissingParameter(
-            "requires y to be passed, but the target y is None.", why="There is nothing to learn.", fix="Give y."
-        )
+    known = np.where(np.isfinite(values), values, middle)
+    return np.clip((np.clip(known, *bounds) - middle) / half, -1.0, 1.0)

@@ -17,7 +17,8 @@ from hubbub.learn.moments import Grid, Integers
 from hubbub.learn.network import Floats, Labels
 from hubbub.learn.released import Design, Prepared, SumEstimator, bounds_of
 from hubbub.learn.sampling import step_of
-from hubbub.learn.targets import Regressor, need_target, target_bounds_of, targets_of
+from hubbub.learn.shapes import need_target
+from hubbub.learn.targets import Regressor, target_bounds_of, targets_of
 from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, exact, positive, whole
 
@@ -225,7 +226,7 @@ class AdditiveTreesRegressor(Regressor, AdditiveTrees):
 
     def _targets(self, made: Prepared, y: Any, rows: int) -> Residuals:
         grid = made.plan.grid
-        truth = np.rint(targets_of(y, target_bounds_of(self), rows, total=made.total)[:, None] * grid.one)
+        truth = np.rint(targets_of(y, target_bounds_of(self), rows)[:, None] * grid.one)
         return lambda scores: np.clip(np.rint(scores * (grid.one / FINE)) - truth, -grid.one, grid.one)
 
     def _learn(self, made: Prepared, values: Floats) -> None:

@@ -11,10 +11,11 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.learn.charges import account_of, charged, request_for
-from hubbub.learn.inputs import column_of, labels_of, shape_of, table_of
+from hubbub.learn.inputs import column_of, labels_of, private_table
 from hubbub.learn.labels import Classifier
 from hubbub.learn.moments import Grid, Integers, noisy_sum
 from hubbub.learn.network import Floats, Labels
+from hubbub.learn.shapes import check_target, need_target, shape_of
 from hubbub.learn.stages import Stage, affordable, check_stage, epsilon_for, stage_of
 from hubbub.ledger import Account
 from hubbub.terms import (
@@ -46,7 +47,7 @@ class Folds:
 
     def scores(self, X: Any, y: Any) -> Floats:
         """The noisy accuracy in each fold."""
-        table, labels = table_of(X, total=self.stage.total), column_of(y)
+        table, labels = private_table(X), column_of(y)
         folds = noise.uniform(self.count, len(table))  # each row by itself: a fold does not depend on other rows
         right = np.zeros(len(table), dtype=bool)
         for fold in range(self.count):
@@ -133,6 +134,8 @@ def _folds(
 ) -> Folds:
     """The largest share for each fit with which everything together keeps the promise."""
     rows, columns = shape_of(X)
+    need_target(y)
+    check_target(y, rows)
     shared = {"neighbours": relation, "unit": unit.path, "rows": max(1, rows * (count - 1) // count)}
     apart = 2 if relation is Neighbours.REPLACE else 1
 

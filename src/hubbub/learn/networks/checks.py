@@ -1,24 +1,36 @@
 """Does a model keep examples apart? Found out by running it on made-up data, before a charge and before data is read.
 
-No list of modules is kept. One example of a batch is changed: if the loss of another one moves, they mix (batch
-normalisation, a loss over pairs, attention over the batch, ...). If a buffer changes, the model remembers what it saw.
-If an example has another loss alone than in a batch, the batch's size leaks in.
+Layers that are known to mix are refused by name. Everything else is tried, at every batch size that training will run
+(``gradients.sizes``; batches of other sizes are filled up to one of these). Half of a batch is changed, in as many
+ways as it takes to have every example once in the changed half and every other once in the kept one: if the loss of a
+kept example moves, they mix (batch normalisation, a loss over pairs, attention over the batch, ...). If a buffer or an
+attribute changes, the model remembers what it saw. If an example has another loss alone than in a batch, the batch's
+size leaks in.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 
-from hubbub.learn.networks.gradients import Inputs, Looped, Mapped, Recorded, Way
+from hubbub.learn.networks.gradients import Inputs, Looped, Mapped, Recorded, Way, sizes
 from hubbub.learn.networks.losses import Loss
 from hubbub.learn.networks.rows import Kind
 from hubbub.terms import MixesPeople
 
-_EXAMPLES = 5  # in a made-up batch
+Probe: TypeAlias = tuple[Inputs, Tensor]
+
+_EXAMPLES = 5  # in a small made-up batch
+_ALONE = 8  # examples of a larger one that are also tried alone
+_PER_EXAMPLE = (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
+_TORCHS_OWN = frozenset(vars(nn.Module()))  # what every layer has: hooks, parameters, buffers
+_BOUND = "One person could then move the gradients of all others, which clipping does not bound."
 _CLOSE = 1e-3  # relative difference of two computations of the same gradient in float32
 
 
@@ -29,34 +41,81 @@ def modes(model: nn.Module) -> None:
         layer.training = not own or any(p.requires_grad for p in own)
 
 
-def refuse_mixing(model: nn.Module, loss: Loss, probes: list[tuple[Inputs, Tensor]]) -> None:
+def refuse_mixing(model: nn.Module, loss: Loss, probes: list[Probe]) -> None:
     """Raise unless each example's loss depends on that example alone, as far as made-up batches can tell.
 
-    Not covered: a model that mixes examples only for inputs unlike those that were tried.
+    Not covered: a model that mixes examples only for inputs unlike those that were tried, or that keeps what it saw
+    where no attribute of its layers shows it.
     """
-    for inputs, targets in probes:
-        with _frozen_buffers(model) as changed:
-            before = _losses(model, loss, inputs, targets)
-        if changed:
-            raise _mixes(
-                f"the model writes to its buffer {changed[0]!r} while it trains.",
-                "What it remembers of its examples would leave without noise.",
-            )
-        for i in range(len(targets)):
-            others = torch.arange(len(targets)) != i
-            after = _losses(model, loss, *_with_another(inputs, targets, i))
-            if not _same(before[others], after[others]):
-                raise _mixes(
-                    f"{_culprit(model, inputs, targets, i)} mixes the examples of a batch.",
-                    "One person could then move the gradients of all others, which clipping does not bound.",
-                )
-    _refuse_size(model, loss, *probes[0])
+    _refuse_known(model)
+    for probe in probes:
+        _refuse_memory(model, loss, probe)
+        _refuse_mixing_in(model, loss, probe)
+        _refuse_size(model, loss, probe)
 
 
-def _refuse_size(model: nn.Module, loss: Loss, inputs: Inputs, targets: Tensor) -> None:
+def _refuse_known(model: nn.Module) -> None:
+    """Normalisation over the batch, by whatever name: it mixes whenever it looks at the batch and not at its memory."""
+    for name, layer in model.named_modules():
+        kind = isinstance(layer, nn.modules.batchnorm._BatchNorm) and not isinstance(layer, _PER_EXAMPLE)
+        if kind and (layer.training or not layer.track_running_stats):
+            raise _mixes(f"{name!r} ({type(layer).__name__}) mixes the examples of a batch.", _BOUND)
+
+
+def _refuse_memory(model: nn.Module, loss: Loss, probe: Probe) -> None:
+    before = _memory(model)
+    _losses(model, loss, *probe)
+    after = _memory(model)
+    changed = [name for name in after if name not in before or before[name] != after[name]]
+    if changed:
+        raise _mixes(
+            f"the model writes to {changed[0]!r} while it trains.",
+            "What it remembers of its examples would leave without noise, or reach the next batch.",
+        )
+
+
+def _memory(model: nn.Module) -> dict[str, bytes]:
+    """Everything that layers hold beside their parameters: buffers, and attributes of their own."""
+    held = {f"buffer {name}": _bytes(buffer) for name, buffer in model.named_buffers()}
+    for name, layer in model.named_modules():
+        own = {key: value for key, value in vars(layer).items() if key not in _TORCHS_OWN and key != "training"}
+        held.update({f"{name}.{key}".lstrip("."): _bytes(value) for key, value in own.items()})
+    return held
+
+
+def _bytes(value: object) -> bytes:
+    if isinstance(value, Tensor):
+        return repr((value.dtype, value.shape, value.detach().cpu().flatten().tolist())).encode()
+    if isinstance(value, nn.Module):
+        return b""
+    if isinstance(value, dict):
+        return b"".join(repr(key).encode() + _bytes(each) for key, each in value.items())
+    if isinstance(value, list | tuple | set | frozenset | deque):
+        return b"(" + b",".join(map(_bytes, value)) + b")"
+    return repr(value).encode()
+
+
+def _refuse_mixing_in(model: nn.Module, loss: Loss, probe: Probe) -> None:
+    """Change halves of the batch: of any two examples one is in a changed half while the other is not."""
+    before = _losses(model, loss, *probe)
+    for changed in _halves(len(probe[1])):
+        after = _losses(model, loss, *_with_others(*probe, changed))
+        if not _same(before[~changed], after[~changed]):
+            raise _mixes(f"{_culprit(model, probe, changed)} mixes the examples of a batch.", _BOUND)
+
+
+def _halves(count: int) -> list[Tensor]:
+    """By each binary digit of an example's place, those that have it and those that have not."""
+    places = torch.arange(count)
+    found = [(places >> digit) & 1 == side for digit in range((count - 1).bit_length()) for side in (0, 1)]
+    return [half for half in found if bool(half.any()) and not bool(half.all())]
+
+
+def _refuse_size(model: nn.Module, loss: Loss, probe: Probe) -> None:
+    inputs, targets = probe
     with evaluating(model):
         together = _losses(model, loss, inputs, targets)
-        for i in range(len(targets)):
+        for i in _some(len(targets)):
             alone = _losses(model, loss, tuple(x[i : i + 1] for x in inputs), targets[i : i + 1])
             if not torch.allclose(together[i : i + 1], alone, rtol=_CLOSE, atol=_CLOSE, equal_nan=True):
                 raise _mixes(
@@ -65,53 +124,65 @@ def _refuse_size(model: nn.Module, loss: Loss, inputs: Inputs, targets: Tensor) 
                 )
 
 
-def best_way(model: nn.Module, loss: Loss, names: tuple[str, ...], inputs: Inputs, targets: Tensor) -> Way:
-    """The fastest way to clipped sums that agrees with going through the examples one by one."""
+def _some(count: int) -> list[int]:
+    """A few places: the first, the last, and some between."""
+    return sorted({round(i * (count - 1) / (_ALONE - 1)) for i in range(_ALONE)})
+
+
+def best_way(model: nn.Module, loss: Loss, names: tuple[str, ...], probes: list[Probe], *, physical: int) -> Way:
+    """The fastest way to clipped sums that agrees with going through the examples one by one, at every size."""
     truth = Looped(model, loss, names)
     ways: list[Callable[..., Way]] = [Mapped]
     if Recorded.fits(model, names):
-        ways.insert(0, Recorded)
+        ways.insert(0, partial(Recorded, physical=physical))
     with evaluating(model):
         for kind in ways:
             way = kind(model, loss, names)
             with contextlib.suppress(Exception):  # whatever it is: this way does not work for this model
-                if _agree(way, truth, inputs, targets):
+                if all(_agree(way, truth, *probe) for probe in probes):
                     return way
     return truth
 
 
 def _agree(way: Way, truth: Way, inputs: Inputs, targets: Tensor) -> bool:
-    """Whether norms and sums are the same; half of the examples are clipped."""
+    """Whether norms and sums are the same; half of the examples are clipped. Of many examples some are looked at."""
+    if len(targets) > _EXAMPLES:
+        some = _some(len(targets))
+        norms = truth.clipped_sum(tuple(x[some] for x in inputs), targets[some], clip=1.0).norms
+        mine = way.clipped_sum(inputs, targets, clip=1.0).norms[some]
+        return torch.allclose(mine, norms, rtol=_CLOSE, atol=_CLOSE * max(float(norms.max()), 1e-6))
     norms = truth.clipped_sum(inputs, targets, clip=1.0).norms
     clip = max(float(norms.median()), 1e-6)
-    mine, other = (w.clipped_sum(inputs, targets, clip=clip) for w in (way, truth))
+    own, other = (w.clipped_sum(inputs, targets, clip=clip) for w in (way, truth))
     far = max(float(norms.max()), 1e-6)
-    if not torch.allclose(mine.norms, other.norms, rtol=_CLOSE, atol=_CLOSE * far):
+    if not torch.allclose(own.norms, other.norms, rtol=_CLOSE, atol=_CLOSE * far):
         return False
     size = max(float(sum(t.square().sum() for t in other.totals.values())) ** 0.5, 1e-3)
-    return all(float((mine.totals[n] - other.totals[n]).norm()) <= _CLOSE * size for n in truth.names)
+    return all(float((own.totals[n] - other.totals[n]).norm()) <= _CLOSE * size for n in truth.names)
 
 
 # ------------------------------------------------------------ made-up data
 
 
-def made_up(inputs: tuple[Kind, ...], target: Kind) -> list[tuple[Inputs, Tensor]]:
-    """Batches of random values of these kinds."""
+def made_up(inputs: tuple[Kind, ...], target: Kind, *, physical: int) -> list[Probe]:
+    """Batches of random values of these kinds: two small ones, and one of each size that training will run."""
     generator = torch.Generator().manual_seed(0)  # no secret: nothing here is about anybody
+    wanted = [(_EXAMPLES, 1.0), (_EXAMPLES, 4.0), *((size, 1.0) for size in sizes(physical))]
     return [
-        (tuple(kind.made_up(_EXAMPLES, scale, generator) for kind in inputs), target.made_up(_EXAMPLES, 1.0, generator))
-        for scale in (1.0, 4.0)
+        (tuple(kind.made_up(size, scale, generator) for kind in inputs), target.made_up(size, 1.0, generator))
+        for size, scale in wanted
     ]
 
 
-def _with_another(inputs: Inputs, targets: Tensor, i: int) -> tuple[Inputs, Tensor]:
-    """The same batch with example i taken from the next one's place, changed."""
-    changed = tuple(x.clone() for x in inputs)
-    for x in changed:
-        x[i] = -2 * x[i] + 1 if x.is_floating_point() else x[(i + 1) % len(x)]
-    others = targets.clone()
-    others[i] = -2 * targets[i] + 1 if targets.is_floating_point() else targets[(i + 1) % len(targets)]
-    return changed, others
+def _with_others(inputs: Inputs, targets: Tensor, changed: Tensor) -> Probe:
+    """The same batch with some examples changed: numbers moved, whole numbers those of the next example."""
+    return tuple(_moved(x, changed) for x in inputs), _moved(targets, changed)
+
+
+def _moved(values: Tensor, changed: Tensor) -> Tensor:
+    found = values.clone()
+    found[changed] = (-2 * values + 1 if values.is_floating_point() else values.roll(1, 0))[changed]
+    return found
 
 
 # ------------------------------------------------------------ running the model
@@ -140,23 +211,11 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             layer.training = training
 
 
-@contextlib.contextmanager
-def _frozen_buffers(model: nn.Module) -> Iterator[list[str]]:
-    """The names of buffers that were written to; they are put back."""
-    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
-    changed: list[str] = []
-    yield changed
-    for name, buffer in model.named_buffers():
-        if name not in before or not torch.equal(buffer, before[name]):
-            changed.append(name)
-
-
-def _culprit(model: nn.Module, inputs: Inputs, targets: Tensor, i: int) -> str:
-    """The first innermost layer whose output for another example moves with example i; or model and loss."""
-    before, after = (_leaf_outputs(model, given) for given in (inputs, _with_another(inputs, targets, i)[0]))
-    others = torch.arange(len(targets)) != i
+def _culprit(model: nn.Module, probe: Probe, changed: Tensor) -> str:
+    """The first innermost layer whose output for a kept example moves with the changed ones; or model and loss."""
+    before, after = (_leaf_outputs(model, given) for given in (probe[0], _with_others(*probe, changed)[0]))
     for (name, a), (_, b) in zip(before, after, strict=False):
-        if a.shape == b.shape and len(a) == len(others) and not _same(a[others].double(), b[others].double()):
+        if a.shape == b.shape and len(a) == len(changed) and not _same(a[~changed].double(), b[~changed].double()):
             return f"{name!r} ({type(model.get_submodule(name)).__name__})"
     return "the model or the loss"
 

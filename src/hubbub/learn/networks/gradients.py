@@ -84,8 +84,21 @@ class _Tap(torch.autograd.Function):
         return (errors[0] if ctx.needs_input_grad[0] else None), errors[0].new_zeros(()), None
 
 
+def sizes(physical: int) -> list[int]:
+    """The sizes of batches that are run: powers of two, and the largest."""
+    return [*(1 << power for power in range((physical - 1).bit_length())), physical]
+
+
 class Recorded(Way):
-    """One pass forward and one back for a batch, with taps at the outputs of layers that train."""
+    """One pass forward and one back for a batch, with taps at the outputs of layers that train.
+
+    A batch is filled up with copies of its last example, which weigh nothing, to one of ``sizes``: those are the sizes
+    at which ``checks`` has seen that the model keeps examples apart.
+    """
+
+    def __init__(self, model: nn.Module, loss: Loss, names: tuple[str, ...], *, physical: int = 1) -> None:
+        super().__init__(model, loss, names)
+        self.physical = physical
 
     @staticmethod
     def fits(model: nn.Module, names: tuple[str, ...]) -> bool:
@@ -96,6 +109,9 @@ class Recorded(Way):
         return not shared and all(known(model.get_submodule(owner)) for owner in owners)
 
     def _gradients(self, inputs: Inputs, targets: Tensor) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
+        count = len(targets)
+        more = next((size for size in sizes(self.physical) if size >= count), count) - count
+        inputs, targets = tuple(_filled(x, more) for x in inputs), _filled(targets, more)
         records = self._record(inputs, targets)
         owners = _owners(self.model, self.names)
         parts = {
@@ -106,13 +122,14 @@ class Recorded(Way):
             squares += part.squares()
 
         def total(factors: Tensor) -> dict[str, Tensor]:
+            factors = torch.cat([factors, factors.new_zeros(more)])
             unused = [name for name in self.names if name.rpartition(".")[0] not in parts]
             found = {name: torch.zeros_like(self.model.get_parameter(name)) for name in unused}
             for owner, part in parts.items():
                 found.update({_joined(owner, name): value for name, value in part.total(factors).items()})
             return found
 
-        return squares, total
+        return squares[:count], total
 
     def _record(self, inputs: Inputs, targets: Tensor) -> dict[str, list[Call]]:
         """What entered each layer and what came back, for every call in one pass."""
@@ -145,6 +162,10 @@ class Recorded(Way):
             if kept:  # else the loss does not depend on this call
                 records.setdefault(owner, []).append((entered, kept[0]))
         return records
+
+
+def _filled(values: Tensor, more: int) -> Tensor:
+    return torch.cat([values, values[-1:].expand(more, *values.shape[1:])]) if more else values
 
 
 def _owners(model: nn.Module, names: tuple[str, ...]) -> dict[str, frozenset[str]]:

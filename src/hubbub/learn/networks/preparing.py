@@ -66,7 +66,8 @@ def prepare(settings: Settings, X: Any, y: Any, team: Alone) -> Prepared:
     )
     rows = _rows(settings, len(source), team)
     settings.make_optimizer()
-    way = tried(shadow, settings.loss, names, source)
+    physical = min(whole(settings.physical, name="physical"), rows)
+    way = tried(shadow, settings.loss, names, source, physical=physical)
     course = _course(settings, way, rows, relation, epsilon=epsilon, delta=delta)
     holds = ApproximateDP(epsilon, delta)
     return Prepared(source, way, course, holds, relation, _parts(settings, way, course, rows))
@@ -98,9 +99,9 @@ def shadow_of(model: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
     return shadow.requires_grad_(False), names
 
 
-def tried(shadow: nn.Module, loss: Any, names: tuple[str, ...], source: Source) -> Way:
-    """The fastest way to clipped sums; the model is refused if it mixes examples."""
-    probes = made_up(source.inputs, source.target)
+def tried(shadow: nn.Module, loss: Any, names: tuple[str, ...], source: Source, *, physical: int) -> Way:
+    """The fastest way to clipped sums; the model is refused if it mixes examples in batches of up to ``physical``."""
+    probes = made_up(source.inputs, source.target, physical=physical)
     inputs, targets = probes[0]
     try:
         with torch.no_grad(), evaluating(shadow):
@@ -116,7 +117,7 @@ def tried(shadow: nn.Module, loss: Any, names: tuple[str, ...], source: Source) 
             fix="Give X and y as the model and the loss expect them; example= says how values look.",
         ) from None
     refuse_mixing(shadow, single, probes)
-    return best_way(shadow, single, names, inputs, targets)
+    return best_way(shadow, single, names, probes, physical=physical)
 
 
 def _rows(settings: Settings, here: int, team: Alone) -> int:
@@ -153,7 +154,7 @@ def _course(settings: Settings, way: Way, rows: int, relation: Neighbours, **pri
         run=run,
         clip=clip,
         expected=sampling.expected(rows),
-        physical=whole(settings.physical, name="physical"),
+        physical=min(whole(settings.physical, name="physical"), rows),
         tail=settings.averaged(),
         classes=settings.classes,
         every=0 if settings.checkpoint is None else whole(settings.every, name="every"),

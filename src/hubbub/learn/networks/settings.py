@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from hubbub.learn.fits import AS_GIVEN
 from hubbub.learn.networks.clipping import Clip, clip_of
 from hubbub.learn.networks.training import Momentum, Optimizer
 from hubbub.terms import MissingParameter, OutOfRange, positive, whole
@@ -99,7 +100,7 @@ class Settings:
 
     def caveats(self, *, charged: bool) -> tuple[str, ...]:
         """What the guarantee leaves out."""
-        said = [NOT_PROVED, "Running time is not covered."]
+        said = [NOT_PROVED, "Running time is not covered.", AS_GIVEN]
         if self.rows is None:
             said.append("The number of rows counts as public.")
         if self.unit:

@@ -20,7 +20,7 @@ from hubbub import noise
 from hubbub.learn.engine import noises, noisy
 from hubbub.learn.network import Floats
 from hubbub.learn.networks.clipping import Clip
-from hubbub.learn.networks.gradients import Way
+from hubbub.learn.networks.gradients import Clipped, Way
 from hubbub.learn.networks.rows import Opened, within
 from hubbub.learn.networks.states import State
 from hubbub.learn.networks.teams import Alone
@@ -179,13 +179,32 @@ def clipped_vector(course: Course, way: Way, rows: Opened, chosen: Rows, clip: f
     share = course.share
     for start in range(0, len(chosen), course.physical):
         inputs, targets = _valid(*rows.take(chosen[start : start + course.physical]), course.classes)
-        found = way.clipped_sum(inputs, targets, clip=clip)
+        found = _clipped(way, inputs, targets, clip)
         _add(total, [found.totals[name] for name in way.names])
         if share:
             total[-1] += 2 * share * float(((found.norms <= clip).double() - 0.5).sum())
     if share:
         total[:-1] *= math.sqrt(1 - share**2)
     return total.numpy()
+
+
+def _clipped(way: Way, inputs: tuple[Tensor, ...], targets: Tensor, clip: float) -> Clipped:
+    """Clipped sums. If an example makes the model or the loss raise, they run one by one, and it adds nothing."""
+    try:
+        return way.clipped_sum(inputs, targets, clip=clip)
+    except Exception:  # whatever it is, it is about examples, and must not be told
+        each = [_alone(way, tuple(x[i : i + 1] for x in inputs), targets[i : i + 1], clip) for i in range(len(targets))]
+    none = way.clipped_sum(tuple(x[:0] for x in inputs), targets[:0], clip=clip)
+    found = [none, *(one for one in each if one is not None)]
+    totals = {name: torch.stack([one.totals[name] for one in found]).sum(0) for name in way.names}
+    return Clipped(totals, torch.cat([one.norms for one in found]))
+
+
+def _alone(way: Way, inputs: tuple[Tensor, ...], target: Tensor, clip: float) -> Clipped | None:
+    try:
+        return way.clipped_sum(inputs, target, clip=clip)
+    except Exception:
+        return None
 
 
 def _add(total: Tensor, parts: list[Tensor]) -> None:

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from hubbub.learn.counting import Price, RowCount
 from hubbub.learn.fits import Watch, nobody
-from hubbub.learn.inputs import class_numbers, shape_of, table_of
+from hubbub.learn.inputs import class_numbers, private_table, table_of
 from hubbub.learn.labels import Classifier
 from hubbub.learn.network import Floats, Labels
 from hubbub.learn.pate.plans import Plan, Wishes, on_public, plan_for
 from hubbub.learn.pate.smooth import InstanceCost
 from hubbub.learn.pate.student import GraphStudent, taught
-from hubbub.learn.pate.teachers import factory_of
+from hubbub.learn.pate.teachers import factory_of, try_teacher
 from hubbub.learn.pate.votes import histograms, shards_of
+from hubbub.learn.shapes import check_names, names_of, shape_of
 from hubbub.learn.steps import identity
 from hubbub.ledger import Account
 from hubbub.terms import MissingParameter, WrongShape
@@ -123,17 +124,24 @@ class PATEClassifier(Classifier):
             )
         return super().fit(X, Owned(y, groups), watch=watch)
 
+    def _check(self, X: Any, y: Any) -> None:
+        super()._check(X, y.labels if isinstance(y, Owned) else y)
+        if names_of(X) is not None and names_of(self.public) is not None:
+            check_names(names_of(X), self.public, model=type(self).__name__)
+
     def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Plan:
         labels, guarantee = y, self._promise(price, account)
         if isinstance(y, Owned):
             labels = y.labels
             guarantee = replace(guarantee, caveats=tuple(said for said in guarantee.caveats if said != _ONE_ROW))
+        public, classes, make = self._public_rows(columns), self._labels(labels, account), factory_of(self.teacher)
+        try_teacher(make, public, len(classes))
         return plan_for(
             self._wishes(),
             rows=rows.expected,
-            public=self._public_rows(columns),
-            classes=self._labels(labels, account),
-            make=factory_of(self.teacher),
+            public=public,
+            classes=classes,
+            make=make,
             price=price,
             guarantee=guarantee,
             facts={"teacher": identity(self.teacher), "grouped": isinstance(y, Owned)},
@@ -149,7 +157,7 @@ class PATEClassifier(Classifier):
                 why="Teachers answer questions about public rows, and a student learns from these answers.",
                 fix="Write PATEClassifier(..., public=rows), with the columns of X.",
             )
-        table = table_of(self.public)
+        table = table_of(self.public, name="public=")
         if shape_of(table)[1] != columns:
             raise WrongShape(
                 f"public= has {table.shape[1]} columns and X has {columns}.",
@@ -173,16 +181,15 @@ class PATEClassifier(Classifier):
 
     def _released(self, made: Plan, X: Any, y: Any, watch: Watch) -> Floats:
         labels, groups = (y.labels, y.groups) if isinstance(y, Owned) else (y, None)
-        table = table_of(X, total=self._total())
+        table = private_table(X)
         counts = histograms(
             made.make,
             table,
-            class_numbers(labels, made.classes, len(table), total=self._total()),
+            class_numbers(labels, made.classes, len(table)),
             shards_of(groups, len(table), teachers=made.teachers),
             made.public[made.places],
             teachers=made.teachers,
             classes=len(made.classes),
-            total=self._total(),
             watch=watch,
         )
         answers = made.ballot.release(counts).astype(np.float64)

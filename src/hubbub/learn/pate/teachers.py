@@ -17,6 +17,7 @@ from hubbub.learn.network import Floats, Labels
 from hubbub.terms import NotANumber, WrongShape
 
 ABSTAINS = -1
+_TRIED = 100  # public rows on which a teacher is tried
 
 Factory = Callable[[], Any]
 
@@ -68,23 +69,42 @@ def factory_of(teacher: Any) -> Factory:
     )
 
 
-def votes_of_one(make: Factory, rows: Floats, labels: Labels, asked: Floats, classes: int, *, total: bool) -> Labels:
+def try_teacher(make: Factory, public: Floats, classes: int) -> None:
+    """Let a teacher learn public rows with made-up labels, and vote: what is wrong with it shows before a charge.
+
+    On a shard its failures are silent. So here it may say what went wrong: nothing here is about anybody.
+    """
+    rows = public[:_TRIED].copy()
+    if len(rows) < 2 * classes:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            votes = make().fit(rows, np.arange(len(rows)) % classes).predict(rows)
+    except Exception as failure:
+        raise NotANumber(
+            f"the teacher fails on public rows with made-up labels: {failure}",
+            why="A teacher that fails on its shard says nothing, and abstains.",
+            fix="Give a teacher with fit(X, y) and predict(X) for classes that are numbered from 0.",
+        ) from None
+    _said(votes, len(rows), classes)
+
+
+def votes_of_one(make: Factory, rows: Floats, labels: Labels, asked: Floats, classes: int) -> Labels:
     """What one teacher says of each row of ``asked``: a class number, or ABSTAINS.
 
-    Guarantee: none by itself; the votes depend on this shard alone, and if ``total``, nothing in it raises or warns.
+    Guarantee: none by itself; the votes depend on this shard alone, and nothing in it raises or warns.
     Because: they enter a histogram that moves by sqrt(2) at most [PSMRTE18, Sec. 3]; ``docs/proofs/pate.md``.
     """
     if len(labels) == 0:
         return np.full(len(asked), ABSTAINS)
     if (labels == labels[0]).all():
         return np.full(len(asked), labels[0])
-    if not total:
-        return _said(make().fit(rows, labels).predict(asked), len(asked), classes)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _said(make().fit(rows, labels).predict(asked), len(asked), classes)
-    except Exception:  # whatever it is, it is about one shard, and must not be told
+    except (Exception, SystemExit):  # whatever it is, it is about one shard, and must not be told
         return np.full(len(asked), ABSTAINS)
 
 

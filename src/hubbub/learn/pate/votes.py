@@ -58,7 +58,6 @@ def histograms(
     *,
     teachers: int,
     classes: int,
-    total: bool,
     watch: Callable[[int], None] = lambda teacher: None,
 ) -> Labels:
     """How many teachers say each class (columns) of each question (rows); ``watch`` is told each teacher done.
@@ -73,7 +72,7 @@ def histograms(
     counts = np.zeros((len(asked), classes), dtype=np.int64)
     for teacher in range(teachers):
         own = (shards == teacher) & (labels >= 0)
-        votes = votes_of_one(make, rows[own], labels[own], asked.copy(), classes, total=total)  # a teacher may write
+        votes = votes_of_one(make, rows[own], labels[own], asked.copy(), classes)  # a teacher may write
         voting = np.flatnonzero(votes != ABSTAINS)
         counts[voting, votes[voting]] += 1
         watch(teacher + 1)

@@ -130,7 +130,7 @@ def _images(X: Any, shape: tuple[int, int, int]) -> NDArray[Any]:
 def _scaled(images: NDArray[Any], bounds: tuple[float, float]) -> Singles:
     """Pixels from 0 to 1, with the images on the last axis."""
     lower, upper = bounds
-    pixels = numbers_of(images, total=True)
+    pixels = numbers_of(images)
     assert pixels is not None  # what is no number is NaN
     pixels = np.where(np.isfinite(pixels), np.clip(pixels, lower, upper), lower)
     scaled = ((pixels / 2 - lower / 2) / (upper / 2 - lower / 2)).astype(np.float32)

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.inputs import examples, shape_of
+from hubbub.learn.fits import AS_GIVEN
+from hubbub.learn.inputs import examples
 from hubbub.learn.network import Examples, Floats
 from hubbub.learn.rounding import CHUNK, FUNCTION, UNIT, gamma
 from hubbub.learn.sampling import Rows
+from hubbub.learn.shapes import shape_of
 from hubbub.learn.solvers.losses import Loss
 from hubbub.terms import Event, Guarantee, positive
 
 _CLASSES = np.array([-1, 1])
 ROWS_ARE_PUBLIC = "The number of rows counts as public."
-CAVEATS = ("Running time is not covered.", "Charged to no ledger.")
+CAVEATS = ("Running time is not covered.", AS_GIVEN, "Charged to no ledger.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,9 @@ class Problem:
 
     def read(self, X: Any, y: Any) -> Examples:
         """The rows over the norm, and labels -1 and 1."""
-        data = examples(X, y, norm=self.norm, classes=_CLASSES, total=False)
-        return Examples(data.inputs, data.squares, 2 * data.labels - 1)
+        data = examples(X, y, norm=self.norm, classes=_CLASSES)
+        signs = np.where(data.labels < 0, 0, 2 * data.labels - 1)  # what is neither label adds nothing
+        return Examples(data.inputs, data.squares, signs)
 
     def gradient_sum(self, weights: Floats, data: Examples, rows: Rows | None = None) -> Floats:
         """The sum of the rows' gradients."""

@@ -1,0 +1,192 @@
+"""What X and y are, by their types and shapes alone: refused before a charge, and before a value is looked at.
+
+A refusal here never depends on a value. What may be wrong with values (missing, infinite, no number at all) is no
+reason to refuse: ``inputs`` says what such values count as.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.terms import EmptyInput, MissingParameter, NotANumber, WrongShape
+
+_NO_NUMBERS = {"c": "Complex data not supported", "M": "dates", "m": "times", "V": "records"}
+
+
+def check_rows(x: Any, *, name: str = "X") -> None:
+    """Refuse by its type what is no table of numbers."""
+    if x is None:
+        raise MissingParameter(f"{name} is None.", why="There are no rows.", fix="Give a table of numbers.")
+    refuse_masked(x, name=name)
+    if hasattr(x, "toarray") and not hasattr(x, "__array__"):
+        raise WrongShape(
+            f"{name} is sparse, and dense data is required.",
+            why="Rows are clipped and summed as dense vectors.",
+            fix=f"Give {name}.toarray().",
+        )
+    for kind in _kinds(x):
+        if kind in _NO_NUMBERS:
+            raise NotANumber(
+                f"{_NO_NUMBERS[kind]}: {name} must hold real numbers.",
+                why="Features are numbers; categories must be encoded by a public list.",
+                fix="Give real numbers, such as the days since a public date.",
+            )
+
+
+def refuse_masked(values: Any, *, name: str) -> None:
+    """Refuse what hides some of its entries: arithmetic skips them, and clipping and noise would, too."""
+    parts = values if isinstance(values, list | tuple) else (values,)
+    if any(map(_is_masked, parts)):
+        raise WrongShape(
+            f"{name} comes with a mask.",
+            why="Arithmetic skips what a mask hides, so it would neither be clipped nor get noise.",
+            fix="Say what the hidden entries are: array.filled(0).",
+        )
+
+
+def _is_masked(part: Any) -> bool:
+    """A masked array or tensor; a single masked value is one value, and no number."""
+    return (isinstance(part, np.ma.MaskedArray) and part.ndim > 0) or type(part).__name__ == "MaskedTensor"
+
+
+def _kinds(x: Any) -> list[str]:
+    """One letter for each type in it, as numpy has them; "O" for types of others."""
+    own = getattr(x, "dtypes", None)
+    kinds = [x] if own is None else list(own)
+    return [_kind(getattr(each, "dtype", each)) for each in kinds]
+
+
+def _kind(dtype: Any) -> str:
+    if getattr(dtype, "is_complex", False):
+        return "c"  # of torch
+    return str(getattr(dtype, "kind", "O"))
+
+
+def array_of(values: Any, *, name: str = "X") -> NDArray[Any]:
+    """A plain array. A list becomes one of objects: else one odd value would change the type of all."""
+    refuse_masked(values, name=name)
+    if hasattr(values, "detach") and hasattr(values, "numpy"):  # a tensor, which may have a gradient
+        values = values.detach().cpu().double().numpy()
+    plain = not hasattr(values, "dtype") and not hasattr(values, "__array__")
+    try:
+        return np.asarray(values, dtype=object if plain else None).view(np.ndarray)
+    except (ValueError, TypeError):
+        raise _ragged(name) from None
+
+
+def shape_of(x: Any, *, empty: bool = False, name: str = "X") -> tuple[int, int]:
+    """(rows, columns) of a table, without reading a value where it has a ``shape``; without rows only if ``empty``."""
+    check_rows(x, name=name)
+    shape = _shape(x, name)
+    if len(shape) != 2:
+        if len(shape) == 1 and isinstance(x, list | tuple) and any(isinstance(row, list | tuple) for row in x):
+            raise _ragged(name)
+        raise WrongShape(
+            f"{name} has {len(shape)} dimensions and needs 2. Reshape your data.",
+            why="One row is one person's features, one column is one feature.",
+            fix=f"Give {name} as a table: {name}.reshape(-1, 1) for one feature, {name}.reshape(1, -1) for one row.",
+        )
+    if (shape[0] < 1 and not empty) or shape[1] < 1:
+        raise EmptyInput(
+            f"{name} has 0 rows or 0 feature(s) (shape=({shape[0]}, {shape[1]})) while a minimum of 1 is required.",
+            why="There is nothing to learn from.",
+            fix="Give a table with at least one row and one column.",
+        )
+    return shape[0], shape[1]
+
+
+def _shape(x: Any, name: str) -> tuple[int, ...]:
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        shape = array_of(x, name=name).shape
+    try:
+        return tuple(int(length) for length in shape)
+    except TypeError:
+        raise _ragged(name) from None
+
+
+def need_target(y: Any) -> None:
+    """Refuse a missing y."""
+    if y is None:
+        raise MissingParameter(
+            "requires y to be passed, but the target y is None.", why="There is nothing to learn.", fix="Give y."
+        )
+
+
+def check_target(y: Any, rows: int) -> None:
+    """Refuse a y that is no column of as many entries as X has rows."""
+    refuse_masked(y, name="y")
+    if hasattr(y, "toarray") and not hasattr(y, "__array__"):
+        raise WrongShape("y is sparse.", why="Each row has one target.", fix="Give one per row of X, in an array.")
+    shape = _shape(y, "y")
+    if isinstance(y, list | tuple) and len(shape) == 1 and any(isinstance(each, list | tuple) for each in y):
+        raise _ragged("y")
+    if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
+        raise WrongShape(
+            f"y has {len(shape)} dimensions and needs 1: y should be a 1d array.",
+            why="Each row has one target.",
+            fix="Give one per row of X.",
+        )
+    if shape[0] != rows:
+        raise WrongShape(
+            "X and y have different numbers of rows.", why="Each row has one target.", fix="Give one per row of X."
+        )
+
+
+def _ragged(name: str) -> WrongShape:
+    return WrongShape(
+        f"{name} has no shape: its rows have different lengths.",
+        why="Each row has the same columns.",
+        fix="Give a table: rows of one length.",
+    )
+
+
+# ---------------------------------------------------------------- names of columns
+
+
+def names_of(x: Any) -> NDArray[Any] | None:
+    """The names of the columns, if all of them are text; as scikit-learn has it."""
+    names = getattr(x, "column_names", None)
+    names = getattr(x, "columns", None) if names is None else names
+    listed = [] if names is None or callable(names) else list(names)
+    return np.asarray(listed, dtype=object) if listed and all(isinstance(name, str) for name in listed) else None
+
+
+def check_names(known: Any, x: Any, *, model: str) -> None:
+    """Refuse columns of other names, or in another order, than ``known``; warn where only one side has names."""
+    given = names_of(x)
+    if known is None and given is None:
+        return
+    if known is None or given is None:
+        import warnings
+
+        said = (
+            f"X has feature names, but {model} was fitted without feature names"
+            if known is None
+            else f"X does not have valid feature names, but {model} was fitted with feature names"
+        )
+        warnings.warn(said, UserWarning, stacklevel=4)
+        return
+    if len(known) == len(given) and all(known == given):
+        return
+    raise WrongShape(
+        "The feature names should match those that were passed during fit." + _differences(list(known), list(given)),
+        why="A model knows its columns by their order.",
+        fix=f"Give the columns in this order: {', '.join(map(repr, known[:5]))}{', ...' if len(known) > 5 else ''}.",
+    )
+
+
+def _differences(known: list[str], given: list[str]) -> str:
+    """In scikit-learn's own words."""
+    told = ""
+    for title, names in (
+        ("Feature names unseen at fit time", [name for name in sorted(set(given)) if name not in known]),
+        ("Feature names seen at fit time, yet now missing", [name for name in sorted(set(known)) if name not in given]),
+    ):
+        if names:
+            told += f"\n{title}:\n" + "".join(f"- {name}\n" for name in names[:5])
+            told += "- ...\n" if len(names) > 5 else ""
+    return told or "\nFeature names must be in the same order as they were in fit.\n"
