@@ -21,8 +21,7 @@ from hubbub.gopa.link import Link
 from hubbub.gopa.party import Party
 from hubbub.gopa.public import Inputs, Public
 from hubbub.gopa.wire import limit
-from hubbub.terms import OutOfRange, SourceUnavailable
-from hubbub.terms.errors import BudgetError, LedgerError, RunError
+from hubbub.terms import HubbubError, OutOfRange, SourceUnavailable
 
 Charge = Callable[[Party, Public, bytes], object]
 Watch = Callable[[Public], None]
@@ -150,7 +149,7 @@ class Host:
         """Whether a line may leave: only after its charge, again after a crash (the same charge is free)."""
         try:
             self._charge(party, self._public, line)
-        except (BudgetError, LedgerError, RunError) as error:
+        except HubbubError as error:  # whatever kept it from being paid for, it does not leave
             self._unpaid[party.identity.name] = error
             return False
         return True
