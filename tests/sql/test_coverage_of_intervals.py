@@ -7,6 +7,7 @@ two keys (2,000 in `make soak`) would fall below 92% (94%) with a probability of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -85,8 +86,8 @@ def engine() -> Iterator[Remembering]:
     real.close()
 
 
-def question(price: Price) -> Priced:
-    return priced(plan_text(TEXT, DATASET, gaussian=price.delta > 0), price)
+def question(price: Price, text: str = TEXT) -> Priced:
+    return priced(plan_text(text, DATASET, gaussian=price.delta > 0), price)
 
 
 def released(engine: Remembering, told: Priced) -> Release:
@@ -106,6 +107,9 @@ def released(engine: Remembering, told: Priced) -> Release:
         repeated=False,
         parameters={},
         budget_left="",
+        order=told.planned.order,
+        limit=told.planned.limit,
+        offset=told.planned.offset,
     )
 
 
@@ -170,3 +174,75 @@ def exact_spread(told: Priced, name: str, confidence: float) -> int:
     logs = -(reach**2) / (2 * float(law.scale) ** 2) if law.law == "gaussian" else -reach / float(law.scale)
     mass = np.exp(logs) * np.where(reach == 0, 1, 2)
     return int(np.searchsorted(np.cumsum(mass) / mass.sum(), confidence - 1e-12))
+
+
+# ---------------------------------------------------------------- rows that noisy values chose
+
+_BY_GROUP = "SELECT CAST(x * 10 AS INTEGER) % 50 AS g, COUNT(*) AS n FROM t GROUP BY 1"
+CHOSEN = {
+    "the largest": f"{_BY_GROUP} ORDER BY n DESC LIMIT 5",
+    "HAVING": f"{_BY_GROUP} HAVING COUNT(*) > 18",
+    "an outer WHERE": f"SELECT * FROM ({_BY_GROUP}) AS q WHERE n > 18",
+    "all but some": f"{_BY_GROUP} ORDER BY n OFFSET 45",
+    "of two questions": f"{_BY_GROUP} UNION ALL {_BY_GROUP} ORDER BY n DESC LIMIT 5",
+}
+
+
+def all_held(engine: Remembering, told: Priced, runs: int, looked_at: int | None = None) -> float:
+    """How often all intervals that are shown hold at once."""
+    true: dict[object, int] = {}
+    for _, x, _ in ROWS:
+        true[round(x * 10) % 50] = true.get(round(x * 10) % 50, 0) + 1
+    held = 0
+    for _ in range(runs):
+        release = released(engine, told)
+        release = release if looked_at is None else replace(release, looked_at=looked_at)
+        rows = zip(release["g"].values, release.intervals(0.95)["n"], strict=True)
+        held += all(low <= true[key] <= high for key, (low, high) in rows)
+    return held / runs
+
+
+@pytest.mark.parametrize("law", PRICES)
+@pytest.mark.parametrize("text", CHOSEN)
+def test_intervals_of_rows_that_noise_chose_hold_at_once(
+    text: str, law: str, engine: Remembering, soak: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed(monkeypatch)
+    assert all_held(engine, question(PRICES[law], CHOSEN[text]), 100 * soak) >= (0.94 if soak > 1 else 0.9)
+
+
+def test_intervals_for_each_row_by_itself_would_not(engine: Remembering, monkeypatch: pytest.MonkeyPatch) -> None:
+    seed(monkeypatch)
+    told = question(PRICES["gaussian"], CHOSEN["the largest"])
+    assert all_held(engine, told, 100, looked_at=1) < 0.75
+    assert all_held(engine, told, 100, looked_at=5) < 0.9  # those that are shown are not all that were looked at
+
+
+def test_what_noise_does_not_choose_keeps_its_intervals(engine: Remembering) -> None:
+    price = PRICES["gaussian"]
+    for end in ("", " ORDER BY n", " ORDER BY g LIMIT 3", " HAVING g > 4 LIMIT 2", " ORDER BY n LIMIT 50"):
+        assert released(engine, question(price, _BY_GROUP + end)).looked_at == 1, end
+
+
+def test_that_intervals_are_simultaneous_is_said_beside_them(engine: Remembering) -> None:
+    release = released(engine, question(PRICES["gaussian"], CHOSEN["the largest"]))
+    assert release.looked_at == 50
+    assert "95% simultaneous intervals" in str(release)
+    assert "out of 50" in str(release)
+    assert "looked at together" in release.sheet().methods()
+    again = Release.from_json(release.to_json())
+    assert again.intervals(0.95) == release.intervals(0.95)
+    assert release["n"].interval(0.95) == tuple(map(list, zip(*release.intervals(0.95)["n"], strict=True)))
+
+
+def test_a_quantile_is_within_its_bounds_where_no_stored_interval_is_wide_enough(engine: Remembering) -> None:
+    text = f"{_BY_GROUP.replace('COUNT(*) AS n', 'COUNT(*) AS n, MEDIAN(x) AS m')} ORDER BY n DESC LIMIT 3"
+    release = released(engine, question(PRICES["gaussian"], text))
+    assert set(release.intervals(0.999)["m"]) == {(0.0, 10.0)}
+
+
+def test_an_order_by_a_quantile_after_having_is_that_of_the_rows_that_are_left(engine: Remembering) -> None:
+    text = f"{_BY_GROUP.replace('COUNT(*) AS n', 'COUNT(*) AS n, MEDIAN(x) AS m')} HAVING g >= 25 ORDER BY MEDIAN(x)"
+    values = released(engine, question(PRICES["gaussian"], text))["m"].values
+    known = [value for value in values if value is not None]
+    assert known == sorted(known)

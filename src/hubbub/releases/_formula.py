@@ -27,6 +27,7 @@ Values: TypeAlias = "list[int | float | None]"
 Ends: TypeAlias = "tuple[Values, Values]"
 
 DRAWS = 10_000
+_RAREST = 0.001  # share of the draws beyond which an end is not read off them
 _CELLS = 4_000_000  # numbers simulated at a time
 _ONE_SIGMA = 0.6826894921370859  # what one standard deviation of a normal law holds
 
@@ -152,11 +153,23 @@ def percentiles(formula: Formula, table: Table, confidence: float) -> tuple[Floa
     """Both ends by simulation, some rows at a time; a draw that has no value counts as beyond either end."""
     point = Simulated(table, DRAWS, shared=True)
     lows, highs = np.empty(table.size), np.empty(table.size)
+    tail = max((1 - confidence) / 2, _RAREST)
     rows = max(1, _CELLS // DRAWS)
     for start in range(0, table.size, rows):
         point.rows = slice(start, start + rows)
         drawn = np.broadcast_to(formula.numbers(point), (DRAWS, min(rows, table.size - start)))
-        lows[point.rows], highs[point.rows] = _tails(np.ascontiguousarray(drawn.T), (1 - confidence) / 2)
+        lows[point.rows], highs[point.rows] = _tails(np.ascontiguousarray(drawn.T), tail)
+    return _stretched(formula, table, confidence, (lows, highs))
+
+
+def _stretched(formula: Formula, table: Table, confidence: float, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Ends beyond what draws can tell: further out as the tail of a Laplace law goes, which is the longest here."""
+    factor = math.log((1 - confidence) / 2) / math.log(_RAREST)
+    if factor <= 1:
+        return ends
+    with np.errstate(all="ignore"):
+        middle = np.clip(np.nan_to_num(formula.numbers(Released(table))), *ends)
+        lows, highs = (middle + factor * (end - middle) for end in ends)
     return lows, highs
 
 

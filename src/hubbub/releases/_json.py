@@ -58,6 +58,7 @@ def encode(release: Release) -> dict[str, Any]:
         "parameters": dict(release.parameters),
         "budget_left": release.budget_left,
         "clipped": dict(release.clipped),
+        **({"looked_at": release.looked_at} if release.looked_at > 1 else {}),
     }
 
 

@@ -90,5 +90,5 @@ def told(release: Release, *, confidence: float = 0.95) -> str:
     else:
         rows = tuple(zip(*columns, strict=True))
         body = lined_up(Table(release.columns_names, rows)) if release.columns else ""
-        body += f"\n({len(release):,} rows; {level} intervals)"
+        body += f"\n({len(release):,} rows; {level} {'simultaneous ' if release.looked_at > 1 else ''}intervals)"
     return "\n".join([body, *release.remarks(), release.price()])

@@ -115,6 +115,11 @@ def pmf(law: str, scale: Fraction) -> tuple[Floats, Floats]:
     return points, weights / weights.sum()
 
 
+def simultaneous(confidence: float, rows: int) -> float:
+    """The confidence of each of so many intervals with which all of them hold at once with ``confidence``."""
+    return 1 - (1 - confidence) / rows if rows > 1 else confidence
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A column of noisy integers: the value of a row is its integer times ``step``; noises are independent."""
@@ -170,6 +175,7 @@ class Table:
     measures: tuple[Measure, ...]
     size: int
     origins: tuple[tuple[object, ...], ...] = ()
+    looked_at: int = 1  # rows among which noisy values chose these
 
     def __post_init__(self) -> None:
         if not self.origins:
@@ -182,11 +188,19 @@ class Table:
                 fix="Give columns of the same length.",
             )
 
+    def level(self, confidence: float) -> float:
+        """The confidence of each interval with which all rows that were looked at are covered at once, as asked.
+
+        Which of them are shown may then depend on their noise (the union bound, whatever the noises have in common).
+        """
+        return simultaneous(confidence, self.looked_at)
+
     def row(self, index: int) -> Table:
         """One row as a table of its own; it remembers which row it was."""
         keys = tuple(KeyColumn(key.name, (key.values[index],), key.kind) for key in self.keys)
         measures = tuple(Measure(m.name, m.step, m.noise, (m.values[index],)) for m in self.measures)
-        return Table(keys, measures, 1, tuple((*origin, index) for origin in self.origins))
+        origins = tuple((*origin, index) for origin in self.origins)
+        return Table(keys, measures, 1, origins, self.looked_at)
 
     def joined(self, other: Table) -> tuple[Table, tuple[int, ...]]:
         """Both side by side, and where each measure of ``other`` went; one with a known origin is not added again."""
@@ -203,7 +217,8 @@ class Table:
                 measures.append(measure)
                 origins.append(origin)
             places.append(origins.index(origin))
-        return Table((*self.keys, *other.keys), tuple(measures), self.size, tuple(origins)), tuple(places)
+        looked_at = self.looked_at * other.looked_at
+        return Table((*self.keys, *other.keys), tuple(measures), self.size, tuple(origins), looked_at), tuple(places)
 
 
 class Same:

@@ -75,8 +75,11 @@ class Noisy:
         return self.formula.std_dev(self.table)
 
     def interval(self, confidence: float = 0.95) -> Ends:
-        """Lower and upper ends that hold the noiseless value with that confidence, row by row."""
-        return self.formula.interval(self.table, confidence)
+        """Lower and upper ends that hold the noiseless value with that confidence, row by row.
+
+        Where noisy values chose the rows, all that were looked at are held at once with that confidence.
+        """
+        return self.formula.interval(self.table, self.table.level(confidence))
 
     def simulate(self, draws: int = DRAWS) -> Floats:
         """What the noiseless numbers may be: one line per draw, one column per row.

@@ -28,6 +28,11 @@ NEGATIVE = (
     "many rows stay right; .rounded() shows it as 0."
 )
 
+CHOSEN = (
+    "Noisy values chose these rows out of {rows:,}, and favour those that noise lifted. So intervals are simultaneous: "
+    "those of a column hold for all rows that were looked at, with the stated confidence."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
@@ -64,6 +69,7 @@ class Release:
     parameters: Mapping[str, str] = field(default_factory=dict)
     budget_left: str = ""
     clipped: Mapping[str, str] = field(default_factory=dict)
+    looked_at: int = 1  # rows among which noisy values chose those shown (HAVING, ORDER BY with LIMIT)
 
     def __post_init__(self) -> None:
         for name in ("keys", "measures", "columns", "notes"):
@@ -94,7 +100,7 @@ class Release:
         lengths = [len(key.values) for key in self.keys] + [len(measure.values) for measure in self.measures]
         lengths += [len(part.values) for out in self.columns for part in walk(out.formula) if isinstance(part, Given)]
         size = next(iter(lengths), 1)
-        return Table(self.keys, self.measures, size, self._origins())
+        return Table(self.keys, self.measures, size, self._origins(), self.looked_at)
 
     def _origins(self) -> tuple[tuple[object, ...], ...]:
         if self.receipt is None:
@@ -170,11 +176,16 @@ class Release:
     def told(self, place: int, confidence: float = 0.95) -> tuple[Values, Ends]:
         """The values of a column and both ends of their intervals."""
         if (place, confidence) not in self._ends:
-            self._ends[place, confidence] = self.columns[place].formula.interval(self.table, confidence)
+            level = self.table.level(confidence)
+            self._ends[place, confidence] = self.columns[place].formula.interval(self.table, level)
         return self._values[place], self._ends[place, confidence]
 
     def intervals(self, confidence: float = 0.95) -> dict[str, list[tuple[object, object]]]:
-        """(low, high) of every row, by column; of keys and public numbers both are the value."""
+        """(low, high) of every row, by column; of keys and public numbers both are the value.
+
+        Where noisy values chose the rows (``looked_at``), the intervals of a column are simultaneous: with that
+        confidence they hold for all rows that were looked at.
+        """
         told = {output.name: self.told(i, confidence)[1] for i, output in reversed(list(enumerate(self.columns)))}
         return {name: list(zip(*told[name], strict=True)) for name in dict.fromkeys(self.columns_names)}
 
@@ -206,7 +217,8 @@ class Release:
         told = tuple(f"{name}: {words}" for name, words in self.clipped.items())
         below = any(self.counts_at(i) and any(v < 0 for v in self._values[i] if v) for i in range(len(self.columns)))
         covered = ", except where noted." if self.clipped else ": not clipping, nor groups that do not appear."
-        return (*self.notes, *own, *told, *((NEGATIVE,) if below else ()), NOISE_ONLY + covered)
+        chosen = (CHOSEN.format(rows=self.looked_at),) if self.looked_at > 1 else ()
+        return (*self.notes, *own, *told, *((NEGATIVE,) if below else ()), *chosen, NOISE_ONLY + covered)
 
     def __str__(self) -> str:
         from hubbub.releases import _text

@@ -67,13 +67,14 @@ class Sheet(Leaflet):
             for law, cited in (("gaussian", "[CKS20]"), ("laplace", "[GRS09]"))
             if law in laws
         )
+        together = "for all rows that were looked at together" if release.looked_at > 1 else "each"
         told = [
             f"The numbers answer the query `{' '.join(release.question.split())}`." if release.question else "",
             "They are differentially private [DMNS06]"
             + (f": exact integers, computed on bounded data, received {noise} before release." if noise else "."),
             f"The privacy cost is {release.guarantee.holds.words()} for {release.guarantee.unit.words()} "
             f"({release.guarantee.neighbours.value} neighbours).",
-            f"Intervals hold the number without noise with {100 * self.confidence:g}% confidence each; "
+            f"Intervals hold the number without noise with {100 * self.confidence:g}% confidence {together}; "
             f"{self._how()}They do not cover clipping, and derived numbers are post-processing [DR14].",
         ]
         return " ".join(part for part in told if part)

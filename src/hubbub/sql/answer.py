@@ -9,6 +9,7 @@ from typing import Any
 
 from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas
 from hubbub.releases.formulas import Formula
+from hubbub.releases.measures import simultaneous
 from hubbub.sql.conditions import evaluate, rank
 from hubbub.sql.expressions import Expr
 from hubbub.sql.facts import date_at
@@ -20,6 +21,7 @@ from hubbub.sql.schema import Kind, Value
 from hubbub.sql.spend import Spent
 from hubbub.terms import Guarantee, Receipt, root_of
 
+_SURE = 1 - 1e-12
 _PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "div": formulas.Over}
 
 
@@ -60,8 +62,10 @@ def release(
 ) -> Release:
     """The answer to a question from what its plans measured."""
     tables = [_Rows.of(part) for part in parts]
-    whole = tables[0] if len(tables) == 1 else _Rows.stacked(tables)
-    whole = whole.ordered(order, limit, offset)
+    if len(tables) > 1:
+        whole = _Rows.stacked(tables, order, limit, offset).selected(None, order, limit, offset)
+    else:
+        [whole] = tables
     return Release(
         keys=whole.keys,
         measures=whole.measures,
@@ -74,6 +78,7 @@ def release(
         parameters=parameters,
         budget_left=budget_left,
         clipped={name: words for part in parts for name, words in _clipped(part)},
+        looked_at=whole.looked_at,
     )
 
 
@@ -102,14 +107,16 @@ class _Rows:
     keys: tuple[KeyColumn, ...]
     measures: tuple[Measure, ...]
     columns: tuple[Output, ...]
+    looked_at: int = 1  # rows among which noisy values chose these
 
     @classmethod
     def of(cls, part: Part) -> _Rows:
         """The rows of one plan after HAVING, ORDER BY and LIMIT."""
         if part.plan.levels:
             plan = part.plan
-            whole = cls.stacked([cls.of(level) for level in _levels(part)])
-            return whole.ordered(_by_output(plan), plan.limit, plan.offset)
+            order = _by_output(plan)
+            whole = cls.stacked([cls.of(level) for level in _levels(part)], order, plan.limit, plan.offset)
+            return whole.selected(None, order, plan.limit, plan.offset)
         plan = part.plan
         keys = [
             KeyColumn(key.name, tuple(row[i] for row in part.keys), key.value.kind.value)
@@ -130,16 +137,24 @@ class _Rows:
                 )
             )
         rows = cls((*keys, *constants), part.measures, tuple(columns))
-        return rows.filtered(plan.having, part).ordered(plan.order, plan.limit, plan.offset, part)
+        return rows.selected(plan.having, plan.order, plan.limit, plan.offset, part)
 
     @classmethod
-    def stacked(cls, tables: Sequence[_Rows]) -> _Rows:
-        """UNION ALL: the tables one below the other, each column's measures side by side with nothing in between."""
+    def stacked(cls, tables: Sequence[_Rows], order: Sequence[Ordering], limit: int | None, offset: int) -> _Rows:
+        """UNION ALL: the tables one below the other, each column's measures side by side with nothing in between.
+
+        Their intervals are those that will still hold once the whole is cut.
+        """
         first = tables[0]
+        noisy = any(_is_noisy(part.value, table) for part in order for table in tables)
+        size = sum(table.size for table in tables)
+        chosen = any(table.looked_at > 1 for table in tables) or (noisy and _cuts(size, limit, offset))
+        looked_at = sum(max(table.looked_at, table.size) for table in tables) if chosen else 1
+        levels = tuple(simultaneous(level, looked_at) for level in LEVELS)
         keys: list[KeyColumn] = []
         columns: list[Output] = []
         for place, output in enumerate(first.columns):
-            values, lows, highs = _told(tables, place)
+            values, lows, highs = _told(tables, place, levels)
             if all(isinstance(table.columns[place].formula, formulas.Key) for table in tables):
                 kinds = {table.kind_at(place) for table in tables}
                 keys.append(KeyColumn(output.name, tuple(values), kinds.pop() if len(kinds) == 1 else ""))
@@ -147,9 +162,9 @@ class _Rows:
                     Output(output.name, formulas.Key(len(keys) - 1), output.about, output.mechanism, output.notes)
                 )
             else:
-                given = formulas.Given(tuple(values), LEVELS, lows, highs)
+                given = formulas.Given(tuple(values), levels, lows, highs)
                 columns.append(Output(output.name, given, output.about, output.mechanism, output.notes))
-        return cls(tuple(keys), (), tuple(columns))
+        return cls(tuple(keys), (), tuple(columns), looked_at)
 
     @property
     def table(self) -> Table:
@@ -171,25 +186,34 @@ class _Rows:
         formula = self.columns[place].formula
         return self.keys[formula.index].kind if isinstance(formula, formulas.Key) else ""
 
-    def filtered(self, condition: Expr | None, part: Part) -> _Rows:
-        """The rows for which the condition holds of the noisy values."""
-        if condition is None:
-            return self
-        values = _evaluate(condition, self, part)
-        return self.picked([i for i in range(self.size) if values[i] is True])
+    def selected(
+        self,
+        condition: Expr | None,
+        order: Sequence[Ordering],
+        limit: int | None,
+        offset: int,
+        part: Part | None = None,
+    ) -> _Rows:
+        """The rows for which the condition holds of the noisy values, in order, and of these the first few.
 
-    def ordered(self, order: Sequence[Ordering], limit: int | None, offset: int, part: Part | None = None) -> _Rows:
-        """The rows in order, and of these the first few."""
-        places = list(range(self.size))
+        Both look at all rows as they are: what a quantile's column holds has no other places.
+        """
+        places, looked_at = list(range(self.size)), self.looked_at
+        if condition is not None:
+            holds = _evaluate(condition, self, part)
+            places = [i for i in places if holds[i] is True]
+            looked_at = max(looked_at, self.size) if _is_noisy(condition, self) else looked_at
+        if any(_is_noisy(each.value, self) for each in order) and _cuts(len(places), limit, offset):
+            looked_at = max(looked_at, self.size)
         for ordering in reversed(order):
             values = _evaluate(ordering.value, self, part)
             known = [i for i in places if values[i] is not None]
             missing = [i for i in places if values[i] is None]
             known.sort(key=lambda i: rank(values[i]), reverse=ordering.descending)
             places = missing + known if ordering.nulls_first else known + missing
-        if limit is None and not offset and places == list(range(self.size)):
-            return self
-        return self.picked(places[offset : None if limit is None else offset + limit])
+        places = places[offset : None if limit is None else offset + limit]
+        chosen = self if places == list(range(self.size)) else self.picked(places)
+        return replace(chosen, looked_at=looked_at)
 
     def picked(self, places: Sequence[int]) -> _Rows:
         """Some of the rows, in that order."""
@@ -199,7 +223,19 @@ class _Rows:
             for measure in self.measures
         )
         columns = tuple(Output(o.name, _picked(o.formula, places), o.about, o.mechanism, o.notes) for o in self.columns)
-        return _Rows(keys, measures, columns)
+        return _Rows(keys, measures, columns, self.looked_at)
+
+
+def _cuts(size: int, limit: int | None, offset: int) -> bool:
+    """Whether LIMIT and OFFSET leave rows out."""
+    return offset > 0 or (limit is not None and limit < size)
+
+
+def _is_noisy(value: Expr, rows: _Rows) -> bool:
+    """Whether noise is in an expression over the answer's rows."""
+    if value.op == "output":
+        return bool(rows.columns[value.param].formula.is_uncertain(rows.table))
+    return value.op == "read" or any(_is_noisy(arg, rows) for arg in value.args)
 
 
 def _picked(formula: Formula, places: Sequence[int]) -> Formula:
@@ -218,15 +254,15 @@ def _picked(formula: Formula, places: Sequence[int]) -> Formula:
     return rebuilt(formula, change)
 
 
-def _told(tables: Sequence[_Rows], place: int) -> tuple[list[Any], Any, Any]:
-    """The values and stored intervals of a column over several tables."""
+def _told(tables: Sequence[_Rows], place: int, levels: Sequence[float]) -> tuple[list[Any], Any, Any]:
+    """The values and intervals of a column over several tables."""
     values: list[Any] = []
-    lows: list[list[Any]] = [[] for _ in LEVELS]
-    highs: list[list[Any]] = [[] for _ in LEVELS]
+    lows: list[list[Any]] = [[] for _ in levels]
+    highs: list[list[Any]] = [[] for _ in levels]
     for table in tables:
         formula = table.columns[place].formula
         values += formula.evaluate(table.table)
-        for i, level in enumerate(LEVELS):
+        for i, level in enumerate(levels):
             low, high = formula.interval(table.table, level)
             lows[i] += list(low)
             highs[i] += list(high)
@@ -273,12 +309,18 @@ def _read(reading: Reading, part: Part) -> Formula:
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
         return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)
-    told = part.quantiles[quantiles_of(part.plan).index(reading)]
+    return _given(part.quantiles[quantiles_of(part.plan).index(reading)], reading, part)
+
+
+def _given(told: Quantiles, reading: Reading, part: Part) -> Formula:
+    """A quantile with its stored intervals; beyond these, it lies between its bounds for sure."""
+    size, levels = len(told.values), (*LEVELS, _SURE)
+    assert reading.lower is not None and reading.upper is not None
+    lows = (*told.lows, (float(reading.lower),) * size)
+    highs = (*told.highs, (float(reading.upper),) * size)
     if part.plan.curves[reading.curve].value.kind is Kind.DATE:
-        return formulas.Given(
-            _dates(told.values), LEVELS, tuple(_dates(c) for c in told.lows), tuple(_dates(c) for c in told.highs)
-        )
-    return formulas.Given(told.values, LEVELS, told.lows, told.highs)
+        return formulas.Given(_dates(told.values), levels, tuple(map(_dates, lows)), tuple(map(_dates, highs)))
+    return formulas.Given(told.values, levels, lows, highs)
 
 
 def _dates(column: Sequence[float | None]) -> Any:
