@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -13,12 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 import typer
 
 from hubbub.cli import exits
-from hubbub.cli.hidden import value_of
-from hubbub.local import Collection, KaryResponse, wire
+from hubbub.cli.hidden import answer_of, value_of
+from hubbub.local import Client, Collection, Hybrid, KaryResponse, wire
 from hubbub.local.collector import Collector
 from hubbub.terms import errors
 from tests.cli._shell import Shell
@@ -209,6 +211,73 @@ def test_people_report_to_a_served_collection_and_are_counted_once(shell: Shell,
     assert shell(f"collect report {address} pear --key {fruit}").code == 6  # nobody listens any more
 
 
+def test_answers_and_tokens_come_from_files_stdin_or_the_environment(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a command line everybody sees them, and the shell remembers them."""
+    shell("collect init daily --epsilon 1 --answers no,yes --epochs 9 --minimum 1 --question", "Today?")
+    one, two, three = shell("collect tokens daily --count 3").out.split()
+    (shell.folder / "answer").write_text("yes\n")
+    (shell.folder / "token").write_text(f"{one}\n")
+    with Collector(shell.folder / "daily" / "reports.db") as collector:
+        key = collector.store.public_key
+    with running("serve", "daily", "--port", "0", "--per-token", "1", log=shell.folder / "log") as address:
+        line = f"collect report {address} --key {key}"
+        told = shell(f"{line} --value-file answer --token-file token --memory a.json")
+        assert (told.out, told.code) == ("accepted\n", 0), told.err
+        monkeypatch.setenv("HUBBUB_TOKEN", two)
+        monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+        assert shell(f"{line} - --memory b.json").out == "accepted\n"
+        monkeypatch.delenv("HUBBUB_TOKEN")
+        monkeypatch.setattr("sys.stdin", io.StringIO(three))
+        assert shell(f"{line} --value-file answer --token - --memory c.json").out == "accepted\n"
+        for wrong in (
+            "",
+            "yes --value-file answer",
+            "- --token -",
+            "--value-file nowhere",
+            f"yes --token {one} --token-file token",
+        ):
+            assert shell(f"{line} {wrong} --memory d.json").code == 2, wrong
+        assert not (shell.folder / "d.json").exists()
+
+
+def test_an_answer_from_a_program_is_never_refused_because_of_what_it_is(shell: Shell) -> None:
+    """A report that stays away would tell; a slip of the hand is told before."""
+    words = Collection(name="n", question="?", answers=("a", "b"), randomizer=KaryResponse(epsilon=1, domain=2))
+    numbers = Collection(name="n", question="?", randomizer=KaryResponse(epsilon=1, domain=4))
+    mean = Collection(name="n", question="?", randomizer=Hybrid(epsilon=1, lower=0, upper=1))
+    for number, asked in enumerate((words, numbers, mean)):
+        client = Client(asked, state=shell.folder / f"{number}.json")
+        for text in ("kiwi", "", "nan", "1e999999", "-1", "1.5", "\u202e", "9" * 5000, "sNaN"):
+            path = shell.folder / "answer"
+            path.write_text(text)
+            assert client.report(answer_of(None, path).value(asked))[:3] == b"HBR"
+        with pytest.raises((typer.BadParameter, errors.HubbubError)):
+            answer_of("kiwi", None).value(asked)
+
+
+def test_a_question_that_would_show_something_else_is_refused(shell: Shell) -> None:
+    for sign in ("\x1b[2J", "\u202e", "\n", "\u200b"):
+        said = shell("collect init odd --epsilon 1 --values 2 --question", f"What{sign}?")
+        assert said.code == 5
+        assert sign not in said.err.replace("\n", "") or sign == "\n"
+        said = shell("collect init odd --epsilon 1 --question What? --answers", f"a{sign}a,b")
+        assert said.code == 5
+    assert not (shell.folder / "odd").exists()
+
+
+def test_the_owners_page_is_served_by_a_command_of_its_own(shell: Shell, fruit: str) -> None:
+    fill(shell.folder / "fruit", 60)
+    with (
+        running("serve", "fruit", "--port", "0", log=shell.folder / "log") as sending,
+        running("show", "fruit", "--port", "0", log=shell.folder / "shown") as shown,
+    ):
+        assert httpx.get(sending).status_code == 404
+        assert "Which fruit?" in httpx.get(shown).text
+        assert httpx.get(f"{shown}v1/estimate.json").json()["reports"] == 60
+
+
 def test_past_its_cap_a_client_goes_on_sending(shell: Shell) -> None:
     shell("collect init daily --epsilon 1 --values 2 --epochs 4 --minimum 1 --question", "Today?")
     with Collector(shell.folder / "daily" / "reports.db") as collector:
@@ -237,24 +306,26 @@ def test_tokens_and_open_epochs_are_rules_of_the_server(shell: Shell) -> None:
         assert shell(other).out == "rejected: limit\n"
 
 
-def test_a_shuffler_stands_between(shell: Shell) -> None:
+def test_a_shuffler_stands_between_with_tokens_and_survives_a_stop(shell: Shell) -> None:
     shell("collect init tiny --epsilon 1 --values 2 --minimum 2 --question", "Today?")
     with Collector(shell.folder / "tiny" / "reports.db") as collector:
         key = collector.store.public_key
-    with (
-        running("serve", "tiny", "--port", "0", "--shuffled", "2", log=shell.folder / "log") as collecting,
-        running(
-            "shuffle", collecting, "--key", key, "--port", "0", "--every", "0.05", log=shell.folder / "mix"
-        ) as mixing,
-    ):
-        assert shell(f"collect report {collecting} 1 --key {key}").out == "rejected: batch\n"
-        for number in range(2):
-            line = f"collect report {mixing} 1 --key {key} --memory {number}.json"
-            assert shell(line).out == "taken by the shuffler\n"
-        for _ in range(200):
-            if shell("collect estimate tiny --json").json["reports"]:
-                break
-            time.sleep(0.05)
+    tokens = shell("collect tokens tiny --count 2").out.split()
+    (shell.folder / "shuffler").write_text(shell("collect tokens tiny --shuffler").out)
+    rules = ("--port", "0", "--shuffled", "2", "--per-token", "1")
+    mixer = ("--key", key, "--port", "0", "--every", "0.05", "--per-token", "1", "--token-file", "shuffler")
+    with running("serve", "tiny", *rules, log=shell.folder / "log") as collecting:
+        assert shell(f"collect report {collecting} 1 --key {key}").out == "rejected: token\n"
+        for number, token in enumerate(tokens):
+            with running("shuffle", collecting, *mixer, log=shell.folder / f"mix{number}") as mixing:
+                line = f"collect report {mixing} 1 --key {key} --memory {number}.json"
+                assert shell(line).out == "rejected: token\n"
+                assert shell(f"{line} --token {token}").out == "taken by the shuffler\n"
+                assert shell(f"{line} --token {token}").out == "it is there already\n"
+                for _ in range(200 * number):
+                    if shell("collect estimate tiny --json").json["reports"]:
+                        break
+                    time.sleep(0.05)
     assert shell("collect estimate tiny --json").json["reports"] == 2
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hubbub.local._kernels import count_bits
 from hubbub.local._randomizer import Randomizer, Reports, no_reports
+from hubbub.local._values import report_array, whole_reports
 from hubbub.terms import BadReport
 
 Rows = NDArray[np.uint8]
@@ -19,23 +20,32 @@ class Bits(Randomizer):
 
     def pack(self, reports: Any) -> Rows:
         """The reports as they are."""
-        return np.atleast_2d(np.asarray(reports, dtype=np.uint8))
+        plain = report_array(reports)
+        if plain.dtype == np.uint8:
+            return np.atleast_2d(plain)
+        rows = np.atleast_2d(whole_reports(plain))
+        if rows.size and (rows.min() < 0 or rows.max() > 255):
+            raise self._malformed()
+        return rows.astype(np.uint8)
 
     def _unpack(self, payload: Rows) -> Reports:
         return payload
 
     def _reports(self, reports: Any) -> Rows:
-        rows = np.atleast_2d(np.asarray(reports))
+        rows = np.atleast_2d(report_array(reports))
         if not rows.size:
             raise no_reports()
         if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != self.payload_bytes:
-            raise BadReport(
-                f"a report of {self.protocol} is a row of {self.payload_bytes} bytes.",
-                why="Each person sends one row of packed bits.",
-                fix="Estimate with the randomizer that made the reports.",
-                reason="malformed",
-            )
+            raise self._malformed()
         return rows
+
+    def _malformed(self) -> BadReport:
+        return BadReport(
+            f"a report of {self.protocol} is a row of {self.payload_bytes} bytes.",
+            why="Each person sends one row of packed bits.",
+            fix="Estimate with the randomizer that made the reports.",
+            reason="malformed",
+        )
 
 
 def bit_counts(rows: Rows, width: int) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.local._hashes import mix_many
 from hubbub.local._randomizer import FrequencyRandomizer, local_step, no_reports
+from hubbub.local._values import report_array
 from hubbub.local._words import Codes, below_many
 from hubbub.local.hadamard import OneBitHadamard, walsh
 from hubbub.local.kary import KaryResponse
@@ -70,7 +71,7 @@ class Levels:
 
     def split(self, reports: Any) -> list[Codes]:
         """The reports of each level."""
-        rows = np.asarray(reports)
+        rows = report_array(reports)
         if not rows.size:
             raise no_reports()
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.terms import NotANumber, OutOfRange, WrongShape, whole
+from hubbub.terms import NotANumber, OutOfRange, WrongShape, refuse_masked, whole
 
 Floats = NDArray[np.float64]
 Function = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
@@ -78,9 +79,17 @@ def matrix_at(kernel: Kernel, points: Floats) -> Floats:
         ) from None
 
 
-def checked_matrix(matrix: NDArray[np.float64]) -> Floats:
+def checked_matrix(matrix: Any) -> Floats:
     """A square matrix of finite numbers, made symmetric: a pair has no order."""
-    values = np.array(matrix, dtype=np.float64)
+    refuse_masked(matrix, name="the kernel")
+    try:
+        values = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise NotANumber(
+            "a kernel's matrix must be rows of numbers, all of one length.",
+            why="It has one row and one column for each value.",
+            fix="Give the kernel at every pair of values.",
+        ) from None
     if values.ndim != 2 or values.shape[0] != values.shape[1] or not 2 <= values.shape[0] <= MOST_BINS:
         raise WrongShape(
             f"a kernel's matrix must be square, of 2 to {MOST_BINS:,} rows, and has the shape {values.shape}.",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.explain.leaflet import Json
 from hubbub.local._estimates import Estimate, Frequencies
-from hubbub.local._values import Values, code_of, domain_of, epsilon_of, known
+from hubbub.local._values import Values, code_of, domain_of, epsilon_of, known, report_array, whole_reports
 from hubbub.local._words import Codes, Words, bytes_for, from_bytes, to_bytes
 from hubbub.noise._source import SECURE
 from hubbub.terms import (
@@ -31,6 +31,7 @@ from hubbub.terms import (
     Unit,
     WrongShape,
     fraction_of,
+    plain_array,
     whole,
 )
 from hubbub.terms.events import Step
@@ -122,7 +123,7 @@ class Randomizer(ABC):
 
     def pack(self, reports: Any) -> NDArray[np.uint8]:
         """Reports as rows of ``payload_bytes`` bytes."""
-        return to_bytes(np.atleast_1d(np.asarray(reports, dtype=np.int64)), self.payload_bytes)
+        return to_bytes(np.atleast_1d(whole_reports(reports)), self.payload_bytes)
 
     def unpack(self, payload: NDArray[np.uint8]) -> Reports:
         """Rows of bytes as reports; refused if one of them is no report of this randomizer."""
@@ -177,7 +178,7 @@ class Randomizer(ABC):
 
     def _reports(self, reports: Any) -> Reports:
         """Reports as integers, refused if one of them cannot be: reports are public."""
-        codes = np.atleast_1d(np.asarray(reports))
+        codes = np.atleast_1d(report_array(reports))
         assert self.symbols is not None
         if not codes.size:
             raise no_reports()
@@ -212,13 +213,14 @@ class Randomizer(ABC):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _checked_words(self, codes: NDArray[Any], words: Words) -> Words:
-        if words.shape != (len(codes), self.words) or words.dtype != np.uint64:
+        plain = isinstance(words, np.ndarray) and not isinstance(words, np.ma.MaskedArray)
+        if not plain or words.shape != (len(codes), self.words) or words.dtype != np.uint64:
             raise WrongShape(
                 f"{self.protocol} needs {self.words} words of 64 bits for each value.",
                 why="A report is a fixed function of a value and of its own words.",
                 fix="Give an array of uint64 with one row for each value.",
             )
-        return words
+        return words.view(np.ndarray)
 
 
 class FrequencyRandomizer(Randomizer):
@@ -360,14 +362,21 @@ def reported(count: object) -> int:
 
 def checked_state(state: Any, size: int) -> NDArray[np.int64]:
     """A state of the declared length."""
-    array = np.asarray(state)
-    if array.shape != (size,):
-        raise WrongShape(
-            f"a state of {size} numbers was expected.",
-            why="The state of a randomizer has one fixed length.",
-            fix="Decode with the randomizer that made the reports.",
-        )
-    return array.astype(np.int64, copy=False)
+    array = plain_array(state, name="a state")
+    if array.shape != (size,) or array.dtype.kind not in "iuO":
+        raise _no_state(size)
+    try:
+        return array.astype(np.int64, copy=False)
+    except (OverflowError, TypeError, ValueError):
+        raise _no_state(size) from None
+
+
+def _no_state(size: int) -> WrongShape:
+    return WrongShape(
+        f"a state of {size} whole numbers was expected.",
+        why="The state of a randomizer has one fixed length.",
+        fix="Decode with the randomizer that made the reports.",
+    )
 
 
 def no_reports() -> EmptyInput:

@@ -10,7 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.mechanisms._values import integer_array
-from hubbub.terms import NotANumber, OutOfRange, ReversedBounds, TooLarge, WrongShape, exact, positive, whole
+from hubbub.terms import (
+    BadReport,
+    NotANumber,
+    OutOfRange,
+    ReversedBounds,
+    TooLarge,
+    WrongShape,
+    exact,
+    plain_array,
+    positive,
+    refuse_masked,
+    whole,
+)
 
 Codes = NDArray[np.int64]
 Values = int | float | Sequence[Any] | NDArray[Any]
@@ -59,7 +71,7 @@ def code_of(missing: object, domain: int) -> int:
 
 def integers(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     """A flat array of integers of any size; anything else is refused by its type, not by its value."""
-    values = _column(values)
+    values = column_of(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iub" and values.dtype != np.uint64:
         array: NDArray[Any] = values.astype(np.int64, copy=False)
     else:
@@ -118,8 +130,8 @@ def grid_steps(
 
 def reals(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
     """A flat array of doubles; other types are refused by their type, and numbers beyond the doubles are infinite."""
-    column = _column(values)
-    array = column if isinstance(column, np.ndarray) else np.array(column, dtype=object)
+    column = column_of(values)
+    array = column if isinstance(column, np.ndarray) else plain_array(column)
     if array.ndim != 1:
         raise WrongShape(
             f"a flat list of values was expected and {array.ndim} dimensions came.",
@@ -131,9 +143,49 @@ def reals(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
     return np.array([_double(value) for value in array.tolist()], dtype=np.float64)
 
 
-def _column(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any] | NDArray[Any]:
-    """A column of a table (pandas, Polars, Arrow) as an array; anything else as it is."""
-    return np.asarray(values) if hasattr(values, "__array__") else values
+def report_array(reports: Any) -> NDArray[Any]:
+    """Reports as an ordinary array of whatever they are; masks are refused, and rows that do not fit together."""
+    refuse_masked(reports, name="reports")
+    try:
+        return np.asarray(reports)
+    except (ValueError, TypeError, OverflowError):
+        raise BadReport(
+            "reports do not form one array.",
+            why="All reports of a randomizer have one form.",
+            fix="Give what randomize() returned.",
+            reason="malformed",
+        ) from None
+
+
+def whole_reports(reports: Any) -> NDArray[np.int64]:
+    """Reports that are whole numbers of 63 bits, of any shape."""
+    array = report_array(reports)
+    if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.size and int(array.max()) >> 63):
+        raise BadReport(
+            "reports are whole numbers.",
+            why="This randomizer sends nothing else.",
+            fix="Give what randomize() returned.",
+            reason="malformed",
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def column_of(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any] | NDArray[Any]:
+    """A column of a table as an array, anything else as it is.
+
+    Refused by their type are columns that can hold nothing at a place: they become an array of another type as soon as
+    one value is missing, and whether that is refused would then depend on one person.
+    """
+    refuse_masked(values)
+    if not hasattr(values, "__array__"):
+        return values
+    if getattr(values, "dtype", None) is None:
+        raise WrongShape(
+            "a column without a type of numpy's came.",
+            why="Arrow's columns become arrays of another type as soon as one value is missing.",
+            fix="Say what missing values are: column.fill_null(0).to_numpy().",
+        )
+    return np.asarray(values)
 
 
 def _double(value: object) -> float:

@@ -17,7 +17,7 @@ from hubbub.explain.leaflet import Json
 from hubbub.local._estimates import MeanEstimate
 from hubbub.local._means import MeanRandomizer
 from hubbub.local._randomizer import Reports, checked_state, no_reports, reported
-from hubbub.local._values import Values
+from hubbub.local._values import Values, report_array
 from hubbub.local._words import Codes, Words, bytes_for, from_bytes
 from hubbub.mechanisms import DiscreteGaussian, Geometric
 from hubbub.terms import BadReport, GaussianNoise, LaplaceNoise, Neighbours, WrongShape, fraction_of
@@ -106,7 +106,7 @@ class Additive(MeanRandomizer):
         return self.respond(codes, words)
 
     def _reports(self, reports: Any) -> Codes:
-        codes = np.atleast_1d(np.asarray(reports))
+        codes = np.atleast_1d(report_array(reports))
         if not codes.size:
             raise no_reports()
         if codes.dtype.kind not in "iu" or codes.ndim != 1 or codes.min() < 0 or codes.max() >= self._size:

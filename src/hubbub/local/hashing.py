@@ -14,7 +14,7 @@ from hubbub.local._estimates import Frequencies
 from hubbub.local._hashes import SEEDS, bucket, bucket_many
 from hubbub.local._kernels import count_hits
 from hubbub.local._randomizer import FrequencyRandomizer, no_reports
-from hubbub.local._values import domain_of, integers
+from hubbub.local._values import domain_of, integers, report_array
 from hubbub.local._words import (
     Codes,
     Words,
@@ -107,7 +107,7 @@ class LocalHashing(FrequencyRandomizer):
         return count_hits(reports & (SEEDS - 1), reports >> _ANSWER, codes, self.buckets)
 
     def _reports(self, reports: Any) -> Codes:
-        array = np.atleast_1d(np.asarray(reports))
+        array = np.atleast_1d(report_array(reports))
         if not array.size:
             raise no_reports()
         if array.dtype.kind not in "iu" or array.ndim != 1 or array.min() < 0 or array.max() >> _ANSWER >= self.buckets:

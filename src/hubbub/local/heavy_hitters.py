@@ -20,10 +20,11 @@ from hubbub.explain.leaflet import Figure, Json, Leaflet, Section, Table
 from hubbub.explain.words import short
 from hubbub.local._estimates import Frequencies, quantile
 from hubbub.local._randomizer import local_step, no_reports
+from hubbub.local._values import report_array
 from hubbub.local._words import Codes, below_many
 from hubbub.local.hashing import LocalHashing
 from hubbub.noise._source import SECURE
-from hubbub.terms import BadReport, OutOfRange, TooLarge, fraction_of, whole
+from hubbub.terms import BadReport, OutOfRange, TooLarge, WrongShape, fraction_of, refuse_masked, whole
 from hubbub.terms.events import Step
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -161,8 +162,8 @@ class HeavyHitters:
     def randomize(self, strings: Sequence[Any], *, rng: noise.Source | None = None) -> NDArray[np.int64]:
         """The report of each person: rows (round, report)."""
         source = SECURE if rng is None else rng
-        rounds = below_many(source.words(len(strings)), self.rounds)
-        full = [self._full(string) for string in strings]
+        full = [self._full(string) for string in _people(strings)]
+        rounds = below_many(source.words(len(full)), self.rounds)
         names = self._names(text[: self._size(turn)] for text, turn in zip(full, rounds.tolist(), strict=True))
         reports = np.asarray(self.randomizer.randomize(names, rng=source)) if full else names
         return np.stack([rounds, reports], axis=1)
@@ -235,7 +236,7 @@ class HeavyHitters:
         return ("".join(letters).ljust(size, _END) for letters in product(self.alphabet, repeat=length))
 
     def _split(self, reports: Any) -> list[Codes]:
-        rows = np.asarray(reports)
+        rows = report_array(reports)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
             raise BadReport(
                 "these are no reports about prefixes.",
@@ -246,6 +247,20 @@ class HeavyHitters:
         if any(not len(part) for part in parts) or sum(map(len, parts)) != len(rows):
             raise no_reports()
         return parts
+
+
+def _people(strings: Any) -> list[Any]:
+    """A flat list, one entry for each person; refused by its type alone."""
+    refuse_masked(strings, name="strings")
+    if isinstance(strings, str | bytes) or (
+        not isinstance(strings, Sequence | np.ndarray) and not hasattr(strings, "dtype")
+    ):
+        raise WrongShape(
+            f"a list of strings was expected and a {type(strings).__name__} came.",
+            why="Each entry is what one person holds.",
+            fix="Give a list, also for one person.",
+        )
+    return list(strings)
 
 
 def detection_limit(variance: float, candidates: int, rounds: int, confidence: object) -> float:

@@ -17,7 +17,7 @@ from hubbub.explain.words import short
 from hubbub.local._estimates import quantile
 from hubbub.local._levels import scores
 from hubbub.local._randomizer import FrequencyRandomizer, local_step
-from hubbub.local._values import domain_of, epsilon_of, known
+from hubbub.local._values import domain_of, epsilon_of, known, report_array
 from hubbub.local.kary import KaryResponse
 from hubbub.local.ranges import level_randomizer
 from hubbub.terms import BadReport, Compose, OutOfRange, WrongShape
@@ -144,7 +144,7 @@ class JointTable:
 
     def estimate(self, reports: Any) -> JointEstimate:
         """The table, from the reports of many people."""
-        return self._from_product(reports) if self.method == "product" else self._from_split(np.asarray(reports))
+        return self._from_product(reports) if self.method == "product" else self._from_split(report_array(reports))
 
     def _from_product(self, reports: Any) -> JointEstimate:
         state = self.whole.accumulate(reports)

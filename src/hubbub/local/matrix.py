@@ -17,7 +17,7 @@ from hubbub.local._pairs import possible
 from hubbub.local._randomizer import FrequencyRandomizer, Randomizer, symbol_bytes
 from hubbub.local._words import WORD, Codes, Words, exp_low
 from hubbub.local.law import exact_law
-from hubbub.terms import NoBound, OutOfRange, WrongShape, exact, fraction_of, whole
+from hubbub.terms import NoBound, OutOfRange, WrongShape, exact, fraction_of, plain_array, whole
 
 _MOST = 1 << 12
 
@@ -121,14 +121,21 @@ class FiniteRandomizer(FrequencyRandomizer):
 
 def _masses(matrix: Sequence[Sequence[object]] | NDArray[Any]) -> list[list[int]]:
     """Rows of probabilities in units of 2^-64 that add up to 2^64: cumulative sums are rounded, so none is lost."""
-    rows = [[exact(value, name="a probability") for value in row] for row in list(matrix)]
+    plain = plain_array(matrix, name="the matrix")
+    if plain.ndim != 2:
+        raise _no_matrix()
+    rows = [[exact(value, name="a probability") for value in row] for row in plain.tolist()]
     if len(rows) < 2 or len({len(row) for row in rows}) != 1 or not 2 <= len(rows[0]) <= _MOST:
-        raise WrongShape(
-            "a matrix has a row for each value and, in each row, a probability for each report.",
-            why="Two values at least, and every row of the same length.",
-            fix="Give a list of rows, as in [[0.75, 0.25], [0.25, 0.75]].",
-        )
+        raise _no_matrix()
     return [_row(row) for row in rows]
+
+
+def _no_matrix() -> WrongShape:
+    return WrongShape(
+        "a matrix has a row for each value and, in each row, a probability for each report.",
+        why="Two values at least, and every row of the same length.",
+        fix="Give a list of rows, as in [[0.75, 0.25], [0.25, 0.75]].",
+    )
 
 
 def _row(row: list[Fraction]) -> list[int]:

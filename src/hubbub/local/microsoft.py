@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hubbub.explain.leaflet import Json
 from hubbub.local._randomizer import FrequencyRandomizer, no_reports
-from hubbub.local._values import domain_of
+from hubbub.local._values import domain_of, report_array, whole_reports
 from hubbub.local._words import (
     WORD,
     Codes,
@@ -111,7 +111,9 @@ class DBitFlip(FrequencyRandomizer):
 
     def pack(self, reports: Any) -> NDArray[np.uint8]:
         """Reports as rows of bytes."""
-        rows = np.atleast_2d(np.asarray(reports, dtype=np.int64))
+        rows = np.atleast_2d(whole_reports(reports))
+        if rows.shape[1:] != (self.flips,):
+            raise self._malformed()
         return np.ascontiguousarray(to_bytes(rows, self._width)).reshape(len(rows), self.payload_bytes)
 
     def valid(self, payload: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -141,17 +143,20 @@ class DBitFlip(FrequencyRandomizer):
         return rising & (values[:, 0] >= 0) & (values[:, -1] < self.domain)
 
     def _reports(self, reports: Any) -> Codes:
-        rows = np.atleast_2d(np.asarray(reports))
+        rows = np.atleast_2d(report_array(reports))
         if not rows.size:
             raise no_reports()
         if rows.dtype.kind not in "iu" or rows.shape[1:] != (self.flips,) or not self._possible(rows).all():
-            raise BadReport(
-                f"a report is a row of {self.flips} integers 2 value + bit in rising order.",
-                why="Each client is asked about that many different values.",
-                fix="Estimate with the randomizer that made the reports.",
-                reason="domain",
-            )
+            raise self._malformed()
         return rows.astype(np.int64, copy=False)
+
+    def _malformed(self) -> BadReport:
+        return BadReport(
+            f"a report is a row of {self.flips} integers 2 value + bit in rising order.",
+            why="Each client is asked about that many different values.",
+            fix="Estimate with the randomizer that made the reports.",
+            reason="domain",
+        )
 
     def _picked(self, words: Words) -> Codes:
         """Different values, each set of them equally likely (Floyd's method), in rising order."""

@@ -25,9 +25,9 @@ from hubbub.local._pair_kernels import (
     rounding_bound,
 )
 from hubbub.local._pairs import Response, likely, pair_mean, pair_variance
-from hubbub.local._values import Codes, bounds_of, known, reals
+from hubbub.local._values import Codes, bounds_of, column_of, known, reals
 from hubbub.local.kary import KaryResponse
-from hubbub.terms import EmptyInput, MissingParameter, TooLarge, WrongShape, positive, whole
+from hubbub.terms import EmptyInput, MissingParameter, TooLarge, WrongShape, plain_array, positive, whole
 from hubbub.terms.events import Step
 
 Floats = NDArray[np.float64]
@@ -73,7 +73,7 @@ class UStatistic:
         )
         self.kernel = _kernel_of(kernel, lipschitz)
         if self.kernel is None:
-            self.matrix = checked_matrix(np.asarray(kernel, dtype=np.float64))
+            self.matrix = checked_matrix(kernel)
             self._edges: tuple[tuple[float, float], ...] = ()
             self.bins = len(self.matrix)
         else:
@@ -87,7 +87,7 @@ class UStatistic:
         """Values as bins: a fixed map of each person's own value."""
         if not self._edges:
             return known(values, domain=self.bins, missing=0)
-        columns = np.asarray(values)
+        columns = plain_array(column_of(values))
         if columns.ndim != (2 if len(self._edges) > 1 else 1) or (columns.ndim == 2 and columns.shape[1] != 2):
             raise WrongShape(
                 f"{len(self._edges)} number{'s' * (len(self._edges) > 1)} for each person were expected.",

@@ -16,7 +16,7 @@ from hubbub.explain.leaflet import Json, Leaflet, Section, Table
 from hubbub.explain.words import short
 from hubbub.local._estimates import MeanEstimate, quantile
 from hubbub.local._randomizer import local_step, no_reports
-from hubbub.local._values import bounds_of, epsilon_of, reals
+from hubbub.local._values import bounds_of, epsilon_of, reals, report_array
 from hubbub.local._words import below_many
 from hubbub.local.reals import Hybrid
 from hubbub.noise._source import SECURE
@@ -186,7 +186,7 @@ class LocalVariance:
 
 def _pairs(reports: Any, why: str) -> NDArray[np.int64]:
     """Reports as rows of two integers."""
-    rows = np.asarray(reports)
+    rows = report_array(reports)
     if not rows.size:
         raise no_reports()
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":

@@ -15,7 +15,7 @@ from hubbub.explain.leaflet import Json
 from hubbub.local._estimates import VectorEstimate
 from hubbub.local._hashes import SEEDS, mix_many
 from hubbub.local._randomizer import Randomizer, checked_state, local_step, no_reports, reported
-from hubbub.local._values import epsilon_of
+from hubbub.local._values import epsilon_of, report_array
 from hubbub.local._words import (
     Codes,
     Words,
@@ -29,7 +29,7 @@ from hubbub.local._words import (
     most,
     threshold,
 )
-from hubbub.terms import BadReport, OutOfRange, WrongShape, fraction_of, whole
+from hubbub.terms import BadReport, OutOfRange, WrongShape, fraction_of, refuse_masked, whole
 
 _UNIT = 1 << 20  # of the fixed-point sums of a state
 _CHOICE = 32  # a report is seed + 2^32 choice
@@ -101,9 +101,10 @@ class PrivUnitG(Randomizer):
         return int(super().randomize([array], rng=rng)[0]) if array.ndim == 1 else super().randomize(array, rng=rng)
 
     def _numbers(self, values: Any) -> Floats:
+        refuse_masked(values)
         try:
             return np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise self._wrong_shape() from None
 
     def _wrong_shape(self) -> WrongShape:
@@ -192,7 +193,7 @@ class PrivUnitG(Randomizer):
         return both[..., : self.dimension]
 
     def _reports(self, reports: Any) -> Codes:
-        codes = np.atleast_1d(np.asarray(reports))
+        codes = np.atleast_1d(report_array(reports))
         if not codes.size:
             raise no_reports()
         if (
