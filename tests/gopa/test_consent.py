@@ -111,6 +111,7 @@ def test_the_event_says_whom_it_protects_and_how_many_must_be_honest() -> None:
 def test_a_certificate_says_when_a_party_as_a_whole_is_not_protected() -> None:
     ran = average([[1] * 9, [0] * 9, [1] * 9, [0] * 9], Subjects(Number(), most=2000), epsilon=1, delta=1e-3, honest=1)
     assert ran.certificate is not None
+    assert "not for a party as a whole" in " ".join(str(ran).split()) and ran.to_json()["share"] == "1/2000"
     told = Sheet(ran.certificate)
     assert "A party's value as a whole is NOT protected" in " ".join(str(told).split())
     assert told.to_json()["unit"] == {"protects": "part", "share": "1/2000"}

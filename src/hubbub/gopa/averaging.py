@@ -67,10 +67,16 @@ class Average(Leaflet):
             f"{len(self.parties):,} of {self.plan.parties:,} parties are in it. Each showed one masked number for each "
             "coordinate; the masks cancel in the sum.",
             f"The noise of {self.achieved.honest:,} honest parties makes it epsilon = {short(self.achieved.epsilon)} "
-            f"with delta = {self.achieved.delta:.1e}.",
+            f"with delta = {self.achieved.delta:.1e}, for {self._unit}.",
             "All parties ran in this process, which saw all values: nobody was protected from it.",
         )
         return (Section("The average", told, self._table()),)
+
+    @property
+    def _unit(self) -> str:
+        share = self.plan.sensitivity.share
+        part = f"what moves a party's numbers by at most {share} of their range, and not for a party as a whole"
+        return "all that one party has" if share == 1 else part
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -81,6 +87,8 @@ class Average(Leaflet):
             "epsilon": float(self.achieved.epsilon),
             "delta": self.achieved.delta,
             "parties": list(self.parties),
+            "share": str(self.plan.sensitivity.share),
+            "honest": {"at_least": self.plan.parties - self.plan.corrupted, "of": self.plan.parties},
             "proved": self.certificate is not None,
         }
 
