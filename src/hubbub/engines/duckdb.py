@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,12 @@ class DuckDB:
         """The engine's own type of each column, with its collation, as in ``VARCHAR COLLATE NOCASE``."""
         return self._natives[table]
 
+    def spellings(self, table: str, name: str, texts: Sequence[str]) -> list[str]:
+        """Texts as a column's collation has them: the one spelling that all equal texts share."""
+        escaped = ["'" + text.replace("'", "''") + "'" for text in texts]
+        forms = ", ".join(str(column(text, self._natives[table][name])) for text in escaped)
+        return [str(form) for [form] in self.rows(f"SELECT unnest([{forms}])")]
+
     def rows(self, sql: str, *, seconds: float = DEFAULT_SECONDS) -> list[tuple[Any, ...]]:
         """The result of one statement, with integers of any size."""
         with self._run(sql, seconds) as cursor:
@@ -123,11 +129,11 @@ class DuckDB:
         import duckdb
 
         cursor = self._connection.cursor()
-        for place, (name, frame) in enumerate(self._frames.items(), start=1):
-            if name.replace('"', '""') in sql:  # a table that is not named is not read
-                cursor.register(f"_frame_{place}", _rows_of(frame))  # what is registered is seen by one cursor alone
         watch = _Watch(cursor, seconds)
         try:
+            for place, (name, frame) in enumerate(self._frames.items(), start=1):
+                if name.replace('"', '""') in sql:  # a table that is not named is not read
+                    cursor.register(f"_frame_{place}", _rows_of(frame))  # it is seen by one cursor alone
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             cursor.execute(sql)
             yield cursor

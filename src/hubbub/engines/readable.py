@@ -31,7 +31,7 @@ def column(name: str, native: str) -> str | None:
         return f"TRY_CAST(TRY_CAST({name} AS TIMESTAMP WITH TIME ZONE) AS TIMESTAMP)"
     if base == "TIME":  # a time outside of the day cannot be written as text
         return f"encode(CAST(epoch_us({name}) AS VARCHAR))"
-    if base == "JSON":  # other casts parse it, and fail
+    if base in ("JSON", "INTERVAL"):  # casts of JSON to other types fail, and files hold no negative interval
         return f"encode(CAST({name} AS VARCHAR))"
     return name if base in ("TIMESTAMP", '"NULL"') or _is_plain(base) else None
 

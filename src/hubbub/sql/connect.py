@@ -159,6 +159,8 @@ def _source(table: descriptor.DeclaredTable, folder: Path) -> object:
 def _marked(dataset: Dataset, engine: DuckDB, sources: Mapping[str, object]) -> Dataset:
     """The dataset with what the sources themselves tell; ids that would never meet are refused."""
     dataset = replace(dataset, tables=tuple(_told_by_source(table, engine) for table in dataset.tables))
+    for table in dataset.tables:
+        _check_spellings(table, engine)
     check_ids(dataset)
     tables = (
         replace(table, prepared=is_prepared(sources[table.name], table, dataset, engine.columns(table.name)))
@@ -179,6 +181,21 @@ def _told_by_source(table: Table, engine: DuckDB) -> Table:
         for column in table.columns
     )
     return replace(table, columns=columns)
+
+
+def _check_spellings(table: Table, engine: DuckDB) -> None:
+    """Public keys of a column with a collation are written as keys leave: in the spelling that equal texts share."""
+    for column in table.columns:
+        texts = [value for value in column.values or () if isinstance(value, str)]
+        if not texts or " COLLATE " not in column.native:
+            continue
+        for text, form in zip(texts, engine.spellings(table.name, column.name, texts), strict=True):
+            if text != form:
+                raise OutOfRange(
+                    f"the key {text!r} of {column.name!r} is written {form!r} here.",
+                    why="The column has a collation, and texts that it calls equal leave in one spelling.",
+                    fix=f"Write {form!r}.",
+                )
 
 
 def _visible(engine: DuckDB, name: str) -> list[tuple[str, Kind]]:

@@ -155,14 +155,14 @@ def clipped(scope: Scope, bounding: Bounding, dialect: Dialect) -> str:
     norms = dict(zip(scope.totals, bounding.totals, strict=True))
     grouped = [PERSON, *scope.keys]
     clamped = [
-        f"least(greatest(CAST(sum({name}) AS {dialect.huge}) * {fine}, -{norm}), {norm}) AS {name}"
+        f"least(greatest({dialect.huge_of(f'sum({name})')}, -{norm // fine}), {norm // fine}) * {fine} AS {name}"
         for (name, norm), fine in zip(norms.items(), bounding.fine, strict=True)
     ]
     size = {name: f"sum({name} * {name})" if bounding.norm == "L2" else f"sum(abs({name}))" for name in norms}
     limit = {name: norm * norm if bounding.norm == "L2" else norm for name, norm in norms.items()}
     over = " OR ".join(f"{size[name]} > {limit[name]}" for name in norms)
     told = [
-        f"CAST(coalesce(sum({_shrunk(name, norm, limit[name], bounding, dialect)}), 0) AS {dialect.huge}) AS {name}"
+        f"{dialect.huge_of(f'coalesce(sum({_shrunk(name, norm, limit[name], bounding, dialect)}), 0)')} AS {name}"
         for name, norm in norms.items()
     ]
     sizes = [f"{size[name]} AS s_{name}" for name in norms]

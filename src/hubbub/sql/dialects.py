@@ -1,7 +1,8 @@
 """How each operation reads in an engine's SQL. Every template is total: it gives a value or NULL, and never fails.
 
-Numbers are computed as doubles, which overflow to infinity instead of raising; dates outside the years 1 to 9999 are
-missing before a calendar function sees them; casts that fail give NULL.
+It is so by the functions it is made of, with or without the CASE around them: an engine may drop a condition that its
+statistics call always true, and a guard is gone with it. Numbers are computed as doubles, which overflow to infinity
+instead of raising; casts give NULL where they cannot be made; what a function cannot take is held to what it can.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Dialect:
         Kind.TIMESTAMP: "TIMESTAMP",
     }
     huge = "HUGEINT"
+    least_positive = "CAST(5e-324 AS DOUBLE)"
 
     # ------------------------------------------------------------ words
 
@@ -85,7 +87,11 @@ class Dialect:
 
     def whole(self, text: str) -> str:
         """A bounded double as a 64-bit integer."""
-        return f"CAST(floor({text} + 0.5) AS BIGINT)"
+        return self.try_cast(f"floor({text} + 0.5)", Kind.INTEGER)
+
+    def huge_of(self, text: str) -> str:
+        """A sum of integers as one of many digits, which it is already where its sum is exact."""
+        return f"TRY_CAST({text} AS {self.huge})"
 
     def toward_zero(self, top: str, bottom: str) -> str:
         """Integer division of huge integers, rounded toward zero; the bottom is positive."""
@@ -93,7 +99,8 @@ class Dialect:
 
     def root_above(self, text: str) -> str:
         """An integer at least the root of a huge integer; a double's root is off by far less than the margin."""
-        return f"(CAST(ceil(sqrt(CAST({text} AS DOUBLE)) * 1.000000000001) AS {self.huge}) + 1)"
+        root = f"sqrt(greatest(TRY_CAST({text} AS DOUBLE), 0))"
+        return f"(TRY_CAST(ceil({root} * 1.000000000001) AS {self.huge}) + 1)"
 
     def inline(self) -> str:
         """The hint that a WITH part is cheap to read again."""
@@ -101,10 +108,14 @@ class Dialect:
 
     def calendar(self, value: Expr, text: str) -> str:
         """A date or timestamp inside the years 1 to 9999, else NULL."""
-        first, last = date(1, 1, 1), date(9999, 12, 31)
-        if value.kind is Kind.TIMESTAMP:
-            first, last = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
-        return f"(CASE WHEN {text} BETWEEN {self.literal(first)} AND {self.literal(last)} THEN {text} END)"
+        first, last = _ends(value.kind)
+        inside = f"{text} BETWEEN {self.literal(first)} AND {self.literal(last)}"
+        return f"(CASE WHEN {inside} THEN {self.in_calendar(value, text)} END)"
+
+    def in_calendar(self, value: Expr, text: str) -> str:
+        """A date or timestamp, moved into the years 1 to 9999: functions of the calendar fail far outside of them."""
+        first, last = _ends(value.kind)
+        return f"least(greatest({text}, {self.literal(first)}), {self.literal(last)})"
 
     # ------------------------------------------------------------ operations
 
@@ -112,7 +123,7 @@ class Dialect:
         """The value as a double."""
         if value.op in _DOUBLES or (value.op == "column" and value.kind is Kind.NUMBER):
             return text
-        return f"CAST({text} AS {self.types[Kind.NUMBER]})"
+        return self.try_cast(text, Kind.NUMBER)
 
     def operation(self, value: Expr, parts: list[str]) -> str:
         """The operation on parts that are printed already."""
@@ -126,7 +137,7 @@ class Dialect:
             return f"{op}({numbers[0]})"
         simple = _SIMPLE.get(op)
         if simple is not None:
-            return simple.format(*parts, n=numbers)
+            return simple.format(*parts, n=numbers, least=self.least_positive)
         return getattr(self, f"_{op}")(value, parts, numbers)  # type: ignore[no-any-return]
 
     def nearest(self, value: Expr, text: str) -> str:
@@ -151,7 +162,8 @@ class Dialect:
         return f"exp({numbers[0]})"
 
     def _div(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
-        return f"({numbers[0]} / {numbers[1]})"  # doubles: infinite, or no number, where the bottom is 0
+        # Of doubles: infinite, or no number, where the bottom is 0; and 0 and -0 are equal, so they divide alike.
+        return f"({numbers[0]} / ({numbers[1]} + 0.0))"
 
     def _mod(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         number = value.facts.number
@@ -234,7 +246,8 @@ class Dialect:
 
     def _extract(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         safe = self.calendar(value.args[0], parts[0])
-        return f"CAST(floor(extract({value.param} FROM {self.try_cast(safe, Kind.TIMESTAMP)})) AS BIGINT)"
+        part = f"extract({value.param} FROM {self.try_cast(safe, Kind.TIMESTAMP)})"
+        return self.try_cast(f"floor({part})", Kind.INTEGER)
 
     def _date_trunc(self, value: Expr, parts: list[str], numbers: list[str]) -> str:
         safe = self.calendar(value.args[0], parts[0])
@@ -251,8 +264,10 @@ class Dialect:
             text = self.try_cast(text, Kind.INTEGER)  # a whole number reads 3, and a double 3.0
         elif inner.facts.number.is_decimal and inner.facts.number.digits and target.kind is Kind.INTEGER:
             text = self.rounded(numbers[0], 0)  # decimals are rounded away from zero, doubles to the even neighbour
+        elif target.kind is Kind.TEXT and inner.kind in (Kind.DATE, Kind.TIMESTAMP):
+            text = self.calendar(inner, text)  # far outside of it even TRY_CAST fails
         if target.width:
-            return f"CAST({self.decimal(inner, text, target.width, target.digits)} AS {self.types[Kind.NUMBER]})"
+            return self.try_cast(self.decimal(inner, text, target.width, target.digits), Kind.NUMBER)
         return self.narrow(text, target.name) if target.name else self.try_cast(text, target.kind)
 
     def decimal(self, value: Expr, text: str, width: int, digits: int) -> str:
@@ -276,6 +291,7 @@ class PostgresDialect(Dialect):
     name = "postgres"
     types = Dialect.types | {Kind.NUMBER: "double precision", Kind.TEXT: "text", Kind.BOOLEAN: "boolean"}
     huge = "numeric"
+    least_positive = "1e-300"
     _LARGEST = "1e30"  # products of ten such numbers are still doubles
 
     def stored(self, text: str, kind: Kind) -> str:
@@ -294,6 +310,9 @@ class PostgresDialect(Dialect):
 
     def short(self, text: str) -> str:
         return self.cut(text)
+
+    def huge_of(self, text: str) -> str:
+        return f"CAST({text} AS {self.huge})"
 
     def is_nan(self, text: str) -> str:
         return f"({text} = 'NaN'::double precision)"
@@ -362,9 +381,9 @@ _SIMPLE = {
     "int_div": "trunc({n[0]} / NULLIF({n[1]}, 0))",
     "neg": "(-{n[0]})",
     "trunc": "trunc({n[0]})",
-    "sqrt": "(CASE WHEN {n[0]} >= 0 THEN sqrt({n[0]}) END)",
-    "ln": "(CASE WHEN {n[0]} > 0 THEN ln({n[0]}) END)",
-    "log10": "(CASE WHEN {n[0]} > 0 THEN log10({n[0]}) END)",
+    "sqrt": "(CASE WHEN {n[0]} >= 0 THEN sqrt(greatest({n[0]}, 0)) END)",
+    "ln": "(CASE WHEN {n[0]} > 0 THEN ln(greatest({n[0]}, {least})) END)",
+    "log10": "(CASE WHEN {n[0]} > 0 THEN log10(greatest({n[0]}, {least})) END)",
     "power": "pow({n[0]} + 0.0, {n[1]})",
     "or": "({0} OR {1})",
     "pipe": "({0} || {1})",
@@ -378,4 +397,13 @@ _SIMPLE = {
     "trim": "trim({0})",
     "length": "length({0})",
 }
+
+
+def _ends(kind: Kind) -> tuple[date, date]:
+    """The first and last day, or moment, of the years 1 to 9999."""
+    if kind is Kind.TIMESTAMP:
+        return datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
+    return date(1, 1, 1), date(9999, 12, 31)
+
+
 DIALECTS: dict[str, Dialect] = {"duckdb": Dialect(), "postgres": PostgresDialect()}

@@ -95,7 +95,7 @@ class _Printer:
         keys = (*self.groups, "cell")
         wanted = _Wanted(keys, columns, {"m0": "count(*)"}, present, [curve.value, curve.condition])
         inner = self._bounded(wanted, additive=True)
-        counted = select([*keys, "CAST(m0 AS BIGINT) AS m0"], f"({inner}) AS counted")
+        counted = select([*keys, f"{self.dialect.try_cast('m0', Kind.INTEGER)} AS m0"], f"({inner}) AS counted")
         return Statement(counted, len(keys), 1)
 
     # ------------------------------------------------------------ one row's integers
@@ -127,10 +127,9 @@ class _Printer:
         else:
             steps = self._divided(self.dialect.number(measure.value, text), step)
             ends = self.dialect.double(float(low)), self.dialect.double(float(high))
-            held = (  # between two integers a number is rounded to one between them; no number is above every number
-                f"CASE WHEN {steps} BETWEEN {ends[0]} AND {ends[1]} THEN CAST({steps} AS BIGINT) "
-                f"WHEN {steps} < {ends[0]} THEN {low} WHEN NOT {self.dialect.is_nan(steps)} THEN {high} END"
-            )
+            # between two integers a number is rounded to one between them; what is no number is above every number
+            inside = self.dialect.try_cast(f"least(greatest({steps}, {ends[0]}), {ends[1]})", Kind.INTEGER)
+            held = f"CASE WHEN NOT {self.dialect.is_nan(steps)} THEN {inside} END"
         centred = held if not measure.centre else f"({held} - {measure.centre})"
         return f"(({centred}) * ({centred}))" if measure.square else centred
 
@@ -151,7 +150,7 @@ class _Printer:
     def _place(self, value: Expr, text: str) -> str:
         """A number, or a date in days since 1970."""
         if value.kind is Kind.DATE:
-            return f"CAST({text} - DATE '1970-01-01' AS {self.dialect.types[Kind.NUMBER]})"
+            return self.dialect.try_cast(f"{self.dialect.in_calendar(value, text)} - DATE '1970-01-01'", Kind.NUMBER)
         return self.dialect.number(value, text)
 
     def _total(self, name: str, measure: Measured) -> str:

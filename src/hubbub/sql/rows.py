@@ -57,8 +57,13 @@ class RowsPrinter:
         return text
 
     def key(self, value: Expr) -> str:
-        """A group key: what the engine tells apart, everybody does. Dates outside the calendar are missing."""
+        """A group key: what the engine tells apart, everybody does. Dates outside the calendar are missing.
+
+        Keys that are equal look alike, so that no one person's way of writing is told: 0 and -0 are 0.
+        """
         text = self.typed(value)
+        if value.kind is Kind.NUMBER:
+            return f"({self.dialect.number(value, text)} + 0.0)"
         return self.dialect.calendar(value, text) if value.kind in (Kind.DATE, Kind.TIMESTAMP) else text
 
     def _exists(self, inside: Inside) -> str:
@@ -113,7 +118,7 @@ class RowsPrinter:
     def _scaled(self, value: Expr, total: str, count: str, function: str) -> str:
         step = value.facts.step or Fraction(1, 10**6)
         top, bottom = (self.dialect.double(float(part)) for part in (step.numerator, step.denominator))
-        scaled = f"CAST({total} AS {self.dialect.types[Kind.NUMBER]})"
+        scaled = self.dialect.try_cast(total, Kind.NUMBER)
         scaled += f" * {top}" if step.numerator != 1 else ""
         scaled += f" / {bottom}" if step.denominator != 1 else ""
         return f"({scaled})" if function == "sum" else f"({scaled} / NULLIF({count}, 0))"
@@ -180,7 +185,7 @@ class RowsPrinter:
 
     def _stored(self, text: str, kind: Kind) -> str:
         if kind is Kind.OPAQUE:
-            return self.dialect.short(f"CAST({text} AS {self.dialect.types[Kind.TEXT]})")
+            return self.dialect.short(self.dialect.try_cast(text, Kind.TEXT))
         stored = self.dialect.stored(text, kind)
         return self.dialect.short(stored) if kind is Kind.TEXT else stored
 

@@ -1,0 +1,107 @@
+"""Keys leave in one form: which of several equal spellings a person used is told to nobody."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from pathlib import Path
+
+import duckdb
+import pyarrow
+import pytest
+
+from hubbub.engines import DuckDB, InDatabase
+from hubbub.sql import connect
+from hubbub.sql.ask import plan_text
+from hubbub.sql.schema import Column, Dataset, Kind, Link, Table
+from hubbub.terms import Budget, OutOfRange
+from tests.sql._exact import read_exactly
+
+
+def answer(engine: DuckDB, question: str) -> dict[str, int]:
+    """Keys as they leave, and the first integer of each."""
+    natives = engine.natives("t")
+    columns = tuple(Column(name=name, kind=Kind(kind), native=natives[name]) for name, kind in engine.columns("t"))
+    table = Table(name="t", source="", columns=columns, link=Link("p"), max_rows_per_unit=3)
+    dataset = Dataset(name="d", population="d", unit="t.p", budget=Budget(1, 1e-6), tables=(table,))
+    [read] = read_exactly(engine, plan_text(question, dataset, gaussian=True))
+    return {key: number for key, number in read.measures[0].items() if number}
+
+
+def _database(folder: Path, kind: str, values: list[str]) -> DuckDB:
+    file = folder / "t.duckdb"
+    file.unlink(missing_ok=True)
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(f"CREATE TABLE t (p BIGINT, x {kind})")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(values)))
+    return DuckDB({"t": InDatabase(str(file), "t")}, threads=1)
+
+
+SPELLINGS = {
+    "VARCHAR COLLATE NOCASE": (["gout", "Gout", "GOUT"], "gout"),
+    "VARCHAR COLLATE NOACCENT": (["naive", "na\u00efve", "n\u00e4ive"], "naive"),
+    "VARCHAR COLLATE NOCASE.NOACCENT": (["naive", "NA\u00cfVE", "n\u00e4ive"], "naive"),
+    "VARCHAR COLLATE NFC": (["\u00e9", "e\u0301"], "\u00e9"),
+}
+QUESTIONS = {
+    "SELECT x AS k, COUNT(*) AS n FROM t GROUP BY k": "{key}",
+    "SELECT x || '!' AS k, COUNT(*) AS n FROM t GROUP BY k": "{key}!",
+    "SELECT k, COUNT(*) AS n FROM (SELECT DISTINCT p, x AS k FROM t) GROUP BY k": "{key}",
+    "SELECT COALESCE(x, 'none') AS k, COUNT(*) AS n FROM t GROUP BY k": "{key}",
+    "SELECT CASE WHEN p >= 0 THEN x ELSE 'none' END AS k, COUNT(*) AS n FROM t GROUP BY k": "{key}",
+}
+
+
+@pytest.mark.parametrize("kind", SPELLINGS)
+def test_texts_that_a_collation_calls_equal_leave_in_one_spelling(kind: str, tmp_path: Path) -> None:
+    values, key = SPELLINGS[kind]
+    for order in permutations(values):
+        engine = _database(tmp_path, kind, list(order))
+        for question, form in QUESTIONS.items():
+            assert answer(engine, question) == {repr((form.format(key=key),)): len(values)}, question
+        engine.close()
+
+
+def test_texts_that_a_collation_calls_equal_are_one_value(tmp_path: Path) -> None:
+    engine = _database(tmp_path, "VARCHAR COLLATE NOCASE", ["gout", "Gout", "GOUT", "flu"])
+    assert answer(engine, "SELECT COUNT(DISTINCT x) AS n FROM t") == {"()": 2}
+    assert answer(engine, "SELECT COUNT(*) AS n FROM t WHERE x = 'gOUT'") == {"()": 3}
+    assert answer(engine, "SELECT COUNT(*) AS n FROM t WHERE x IN ('gOUT', 'FLU')") == {"()": 4}
+    engine.close()
+
+
+def test_a_text_whose_collation_has_no_one_spelling_is_left_out(tmp_path: Path) -> None:
+    engine = _database(tmp_path, "VARCHAR COLLATE de", ["a"])
+    assert engine.columns("t") == [("p", "integer")]
+    engine.close()
+
+
+def test_zeros_and_what_is_no_number_leave_in_one_form() -> None:
+    odd = pyarrow.array([0x7FF8000000000001, 0xFFF8000000000000, 0x7FF8000000000000], pyarrow.uint64())
+    values = pyarrow.chunked_array([pyarrow.array([-0.0, 0.0, -0.0]), odd.view(pyarrow.float64())])
+    engine = DuckDB({"t": pyarrow.table({"p": range(6), "x": values})}, threads=1)
+    for value in ("x", "x * 1", "-x", "x / 3", "CAST(x AS DOUBLE)", "LEAST(x, x)", "CASE WHEN p < 9 THEN x END"):
+        keys = answer(engine, f"SELECT {value} AS k, COUNT(*) AS n FROM t GROUP BY k")
+        assert keys == {"(0.0,)": 3, "(nan,)": 3}, value
+    engine.close()
+
+
+def test_moments_of_any_zone_leave_in_one_form() -> None:
+    ticks = pyarrow.array([0, 0], pyarrow.int64())
+    for zone in ("UTC", "America/New_York", "+05:30"):
+        table = pyarrow.table({"p": [1, 2], "x": ticks.view(pyarrow.timestamp("us", zone))})
+        engine = DuckDB({"t": table}, threads=1)
+        assert answer(engine, "SELECT x AS k, COUNT(*) AS n FROM t GROUP BY k") == {
+            "(datetime.datetime(1970, 1, 1, 0, 0),)": 2
+        }
+        engine.close()
+
+
+def test_declared_keys_are_written_as_the_collation_has_them(tmp_path: Path) -> None:
+    _database(tmp_path, "VARCHAR COLLATE NOCASE", ["gout", "Gout"]).close()
+    facts = {"unit": "p", "max_rows_per_unit": 1, "budget": Budget(9, 1e-6)}
+    with pytest.raises(OutOfRange, match="gout"):
+        connect(tmp_path / "t.duckdb", keys={"x": ["Gout"]}, ledger=tmp_path / "l", **facts)  # type: ignore[arg-type]
+    with connect(tmp_path / "t.duckdb", keys={"x": ["gout"]}, ledger=tmp_path / "l", **facts) as db:  # type: ignore[arg-type]
+        [number] = db.sql("SELECT x, COUNT(*) AS n FROM t GROUP BY x", epsilon=8)["n"].values
+        assert math.isclose(number, 2, abs_tol=4)
