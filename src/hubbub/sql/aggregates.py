@@ -57,11 +57,8 @@ class Aggregates(Names):
             node = node.this
         quantile: Fraction | None = None
         if isinstance(node, exp.WithinGroup):
+            self._check_within(node)
             ordered = node.expression.expressions[0]
-            if len(node.expression.expressions) != 1 or not isinstance(
-                node.this, exp.PercentileCont | exp.PercentileDisc
-            ):
-                raise self._refused(NotAllowed, node, "WITHIN GROUP orders a percentile by one column.")
             quantile = self._level(node.this.this, bool(ordered.args.get("desc")))
             function, argument, distinct = "quantile", ordered.this, False
         else:
@@ -94,6 +91,12 @@ class Aggregates(Names):
         number = INTEGER if function == "count" else args[0].facts.number if function in _SAME_TYPE else DOUBLE
         facts = Facts(kind=kind, number=number)
         return Expr("aggregate" if condition is None else "aggregate_if", tuple(args), spec, facts)
+
+    def _check_within(self, node: exp.WithinGroup) -> None:
+        """A percentile with one level, ordered by one column."""
+        percentile = isinstance(node.this, exp.PercentileCont | exp.PercentileDisc)
+        if not percentile or node.this.args.get("expression") is not None or len(node.expression.expressions) != 1:
+            raise self._refused(NotAllowed, node, "WITHIN GROUP orders a percentile by one column.")
 
     def _level(self, node: exp.Expr | None, descending: bool) -> Fraction:
         if isinstance(node, exp.Literal) and not node.is_string:

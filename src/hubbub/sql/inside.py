@@ -201,6 +201,8 @@ class InsidePeople(Aggregates):
             return self._per_person(tree, scope, scalars, where, private, cap)
         fields = self._selected(tree, scope, self._rows_scalars(scope, ctes, windows=True))
         distinct = tree.args.get("distinct") is not None
+        if distinct and tree.args["distinct"].expressions:
+            raise self._refused(NotAllowed, tree, "DISTINCT goes over all columns here.")
         return Rows(source=items, fields=fields, where=where, private=private, cap=cap, distinct=distinct)
 
     def _per_person(
@@ -364,6 +366,8 @@ class InsidePeople(Aggregates):
         or IN stands where unknown and false are the same.
         """
         query = node.args["query"]
+        if node.expressions:
+            raise self._refused(NotAllowed, node, "IN has a list or a subquery.")
         inner, ctes, scalars = self._subquery(node, query, scope, ctes)
         where = self._condition(_select(query).args.get("where"), scalars)
         selected = _select(query).expressions

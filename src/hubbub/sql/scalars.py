@@ -290,6 +290,8 @@ class Scalars:
     def _case(self, node: exp.Case) -> Expr:
         parts: list[Expr] = []
         for branch in node.args.get("ifs") or []:
+            if branch.args.get("false") is not None:
+                raise self._refused(NotAllowed, branch, "a branch of CASE has one value.")
             if node.this:
                 condition = build("eq", self.alike(node, [self.build(node.this), self.build(branch.this)], skip=0))
             else:
