@@ -218,7 +218,6 @@ def test_linked_tables_come_in_batches_of_people() -> None:
     [
         ({"links": []}, MissingParameter),
         ({"links": [Link("visits", "who", 3)]}, OutOfRange),
-        ({"links": [Link("visits", "ward", 3)]}, OutOfRange),
         ({"links": [Link("visits", "person", 0)]}, OutOfRange),
         ({"domain": {"people": PEOPLE}}, MissingParameter),
         ({"domain": {"people": {**PEOPLE, "age": Numeric(bounds="private")}, "visits": VISITS}}, MissingParameter),

@@ -34,7 +34,7 @@ def test_bins_of_whole_numbers_hold_every_number_once(lower: int, width: int, bi
 )
 def test_a_value_made_from_a_cell_lies_in_that_cell(values: list[int | None], bins: int, missing: bool) -> None:
     column = Numeric(lower=0, upper=99, bins=bins, missing=missing)
-    coding = coding_of(column, pyarrow.int64())
+    coding = coding_of(column)
     codes = coding.encode(pyarrow.chunked_array([pyarrow.array(values, pyarrow.int64())]))
     again = coding.decode(codes, np.random.default_rng(0))
     assert np.array_equal(coding.encode(pyarrow.chunked_array([again])), codes)
@@ -42,13 +42,13 @@ def test_a_value_made_from_a_cell_lies_in_that_cell(values: list[int | None], bi
 
 
 def test_numbers_beyond_the_bounds_go_to_the_nearest_one() -> None:
-    coding = coding_of(Numeric(lower=0, upper=9), pyarrow.int64())
+    coding = coding_of(Numeric(lower=0, upper=9))
     assert coding.encode(pyarrow.chunked_array([[-7, 3, 12, None]])).tolist() == [0, 3, 9, 0]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_no_number_has_a_cell_too(value: float) -> None:
-    coding = coding_of(Numeric(lower=0, upper=1, bins=4, missing=True), pyarrow.float64())
+    coding = coding_of(Numeric(lower=0.0, upper=1.0, bins=4, missing=True))
     assert 0 <= coding.encode(pyarrow.chunked_array([[value]]))[0] < coding.cells
 
 
@@ -67,12 +67,12 @@ def test_lists_of_another_type_than_the_column_are_compared_as_text() -> None:
 def test_categories_in_a_dictionary_and_dates_in_text_are_read() -> None:
     column = pyarrow.chunked_array([pyarrow.array(["b", "a", None]).dictionary_encode()])
     assert Labels(("a", "b")).encode(column).tolist() == [1, 0, 2]
-    days = coding_of(Date(lower="2025-01-01", upper="2025-01-10"), pyarrow.string())
+    days = coding_of(Date(lower="2025-01-01", upper="2025-01-10"))
     assert days.encode(pyarrow.chunked_array([["2025-01-03", "2024-01-01", "soon"]])).tolist() == [2, 0, 0]
 
 
 def test_dates_come_back_as_dates_between_their_bounds() -> None:
-    days = coding_of(Date(lower="2025-01-01", upper="2025-12-31", bins=12), pyarrow.date32())
+    days = coding_of(Date(lower="2025-01-01", upper="2025-12-31", bins=12))
     made = days.decode(np.arange(12), np.random.default_rng(0)).to_pylist()
     assert all(datetime.date(2025, 1, 1) <= day <= datetime.date(2025, 12, 31) for day in made)
     moments = pyarrow.chunked_array([[datetime.datetime(2025, 7, 1, 13)]])
@@ -93,7 +93,7 @@ def test_a_column_without_a_domain_is_refused_with_the_line_to_add() -> None:
 def test_without_any_domain_each_is_found_by_its_type() -> None:
     schema = pyarrow.schema({"n": pyarrow.int64(), "w": pyarrow.string(), "b": pyarrow.bool_()})
     found = domain_for(schema, None)
-    assert found["n"] == Numeric(bounds="private", missing=True)
+    assert found["n"] == Numeric(bounds="private", missing=True, whole=True)
     assert found["w"] == Categorical("private")
     assert found["b"] == Categorical((False, True))
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hubbub.ledger import Pool, fingerprint
 from hubbub.ledger.accounts import Account
 from hubbub.publish.coding import kind_of
 from hubbub.terms import Event, Receipt, to_json
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _SECONDS = 3600.0  # the longest that a run may take
 
@@ -56,10 +53,10 @@ def charged(
     return stored.answer, stored.receipt
 
 
-def columns_told(schema: pyarrow.Schema, domain: Mapping[str, object]) -> list[list[str]]:
-    """Columns for ``parts``: name, type and domain of each, in their order. Stored tables know columns by their place,
-    and cells by their number, which all three decide."""
-    return [[name, kind_of(schema.field(name).type), repr(column)] for name, column in domain.items()]
+def columns_told(domain: Mapping[str, object]) -> list[list[str]]:
+    """Columns for ``parts``: name, declared type and domain of each, in their order. Stored tables know columns by
+    their place, and cells by their number, which all three decide."""
+    return [[name, kind_of(column), repr(column)] for name, column in domain.items()]
 
 
 def _pool(account: Account) -> Pool:

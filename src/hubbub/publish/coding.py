@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 Codes: TypeAlias = NDArray[np.int64]
 _DAYS = 86_400
+_TRUTHS = {"true": "1", "false": "0"}  # as a Python object is written beside others
+_EXACT = float(1 << 53)  # up to here doubles hold every whole number
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,10 @@ class Scale:
         return len(self.edges) - 1 + self.missing
 
     def encode(self, column: pyarrow.ChunkedArray) -> Codes:
-        """The cell of each value; beyond the bounds the first or the last, not a number like missing."""
+        """The cell of each value; beyond the bounds the first or the last, what is no finite number like missing."""
         values = numbers_of(column, dates=self.kind == "date")
         inner = np.array([float(edge) for edge in self.edges[1:-1]])
-        absent = np.isnan(values)
+        absent = ~np.isfinite(values)
         codes = np.searchsorted(inner, np.where(absent, -np.inf, values), side="right").astype(np.int64)
         return np.where(absent, self.cells - 1, codes) if self.missing else codes
 
@@ -81,14 +84,10 @@ class Labels:
         import pyarrow
         import pyarrow.compute as pc
 
-        flat = plain(column)
         rest = self.values.index(self.other) if self.other in self.values else len(self.values)
-        try:
-            listed = pyarrow.array(list(self.values)).cast(flat.type)
-        except (pyarrow.ArrowException, TypeError, ValueError):  # other types than the column's, which is public
-            flat, listed = flat.cast(pyarrow.string()), pyarrow.array([str(value) for value in self.values])
-        found = pc.fill_null(pc.index_in(flat, value_set=listed), rest)
-        return np.asarray(found).astype(np.int64)
+        read = reader_of(self.values)
+        listed = read(pyarrow.array(list(self.values)))
+        return np.asarray(pc.fill_null(pc.index_in(read(column), value_set=listed), rest)).astype(np.int64)
 
     def decode(self, codes: Codes, generator: np.random.Generator) -> pyarrow.Array:
         """The value of each cell."""
@@ -101,16 +100,22 @@ class Labels:
 Coding: TypeAlias = Scale | Labels
 
 
-def coding_of(column: Numeric | Categorical | Date, kind: pyarrow.DataType) -> Coding:
-    """The cells of a column whose domain is public."""
-    import pyarrow
-
+def coding_of(column: Numeric | Categorical | Date) -> Coding:
+    """The cells of a column whose domain is public: from its declaration alone, however its values are stored."""
     if isinstance(column, Categorical):
         return Labels(tuple(column.values), column.other)
     if isinstance(column, Date):
         return Scale(tuple(column.edges(whole=True)), column.missing, "date")
-    integer = pyarrow.types.is_integer(kind)
-    return Scale(tuple(column.edges(whole=integer)), column.missing, "int" if integer else "float")
+    return Scale(tuple(column.edges(whole=column.is_whole)), column.missing, "int" if column.is_whole else "float")
+
+
+def kind_of(column: object) -> str:
+    """The type of a declared column, in a word."""
+    if isinstance(column, Numeric):
+        return "int64" if column.is_whole else "double"
+    if isinstance(column, Date):
+        return "date32[day]"
+    return "string"
 
 
 def plain(column: pyarrow.ChunkedArray) -> pyarrow.Array:
@@ -130,16 +135,6 @@ def plain_table(table: pyarrow.Table, names: Iterable[str]) -> pyarrow.Table:
     import pyarrow
 
     return pyarrow.table({name: plain(table[name]) for name in names})
-
-
-def kind_of(kind: pyarrow.DataType) -> str:
-    """A column's type in words, the same for every way to store the same values."""
-    import pyarrow
-
-    types = pyarrow.types
-    if types.is_dictionary(kind):
-        return kind_of(kind.value_type)
-    return "string" if types.is_large_string(kind) or types.is_string_view(kind) else str(kind)
 
 
 def numbers_of(column: pyarrow.ChunkedArray, *, dates: bool) -> NDArray[np.float64]:
@@ -162,8 +157,9 @@ def _doubles(array: pyarrow.Array) -> NDArray[np.float64]:
 
 
 def _number(text: str | None) -> float:
+    """A number; truth values are 1 and 0, as a column of them is."""
     try:
-        return float(text) if text is not None else float("nan")
+        return float(_TRUTHS.get(text, text)) if text is not None else float("nan")
     except ValueError:
         return float("nan")
 
@@ -173,3 +169,72 @@ def _day(text: str | None) -> float:
         return float("nan") if text is None else float(datetime.datetime.fromisoformat(text).toordinal() - 719_163)
     except ValueError:
         return float("nan")
+
+
+# ---------------------------------------------------------------- words
+
+# Each value by itself becomes what its column's list holds: a whole number is the same word as int64, as double (which
+# pandas makes of it as soon as one value is missing) and as a Python object beside others. So no row decides how
+# another one is read.
+
+
+def reader_of(values: Iterable[Any]) -> Callable[[Any], pyarrow.Array]:
+    """How cells are read to be compared with a list of values: as truth values, numbers, days or words."""
+    listed = list(values)
+    if all(isinstance(value, bool | np.bool_) for value in listed):
+        return truths_of
+    if all(isinstance(value, int | float | Decimal | np.number) for value in listed):
+        return _numbers_alike
+    return _days_alike if all(type(value) is datetime.date for value in listed) else texts_of
+
+
+def _numbers_alike(column: Any) -> pyarrow.Array:
+    import pyarrow
+
+    values = numbers_of(column, dates=False)
+    return pyarrow.array(values + 0.0, mask=~np.isfinite(values))  # -0 + 0 is 0
+
+
+def _days_alike(column: Any) -> pyarrow.Array:
+    import pyarrow
+
+    values = numbers_of(column, dates=True)
+    return pyarrow.array(values, mask=~np.isfinite(values))
+
+
+def truths_of(column: Any) -> pyarrow.Array:
+    """True and False: themselves, 1 and 0, or these words; null for everything else."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(texts_of(column)))
+    place = pc.index_in(words, value_set=pyarrow.array(["false", "0", "true", "1"]))
+    return pc.greater_equal(place, 2)
+
+
+def texts_of(column: Any) -> pyarrow.Array:
+    """Values as words: text itself, whole numbers without a point, days without midnight; null for what is missing."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    flat, types = plain(column), pyarrow.types
+    if types.is_floating(flat.type):
+        return _words_of_doubles(pc.cast(flat, pyarrow.float64()))
+    if types.is_date(flat.type) or types.is_timestamp(flat.type):
+        words = pc.cast(pc.cast(flat, pyarrow.timestamp("us"), safe=False), pyarrow.string())
+    elif types.is_null(flat.type):
+        return pyarrow.nulls(len(flat), pyarrow.string())
+    else:
+        words = pc.cast(flat, pyarrow.string())
+    return pc.replace_substring_regex(words, r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(\.0+)?$", r"\1")
+
+
+def _words_of_doubles(flat: Any) -> pyarrow.Array:
+    import pyarrow
+    import pyarrow.compute as pc
+
+    values = _doubles(flat)
+    whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < _EXACT)
+    words = pc.cast(pyarrow.array(np.where(whole, values, 0.0).astype(np.int64)), pyarrow.string())
+    rest = pc.cast(pyarrow.array(values, mask=np.isnan(values)), pyarrow.string())
+    return pc.if_else(pyarrow.array(whole), words, rest)

@@ -21,7 +21,7 @@ from hubbub.publish.domains import Categorical, Column, Date, Key, Numeric
 from hubbub.terms import BadDescriptor, HubbubError
 
 _KEYS = {
-    Numeric: {"lower", "upper", "bounds", "bins", "missing"},
+    Numeric: {"lower", "upper", "bounds", "bins", "missing", "whole"},
     Date: {"lower", "upper", "bins", "missing"},
     Categorical: {"values", "other"},
     Key: {"key"},

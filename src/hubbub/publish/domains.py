@@ -13,6 +13,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as entry
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,7 +33,9 @@ _FIRST = datetime.date(1970, 1, 1)
 class Numeric:
     """Numbers between two bounds, in ``bins`` equal parts; whole numbers get a bin each if there are few enough.
 
-    With ``missing=True`` missing values are a cell of their own; else they count as the lower bound.
+    Whether these are whole numbers is part of the declaration (``whole``; if it is not given, they are if both bounds
+    are written without a point), and never read off the rows: one missing value turns whole numbers into doubles in
+    many a table. With ``missing=True`` missing values are a cell of their own; else they count as the lower bound.
     """
 
     lower: Any = None
@@ -40,6 +43,7 @@ class Numeric:
     bounds: str | None = None
     bins: int | None = None
     missing: bool = False
+    whole: bool | None = entry(default=None, repr=False)  # stored requests know columns by their kind and their words
 
     def __post_init__(self) -> None:
         if self.bounds not in (None, PRIVATE) or (self.bounds is None) == (self.lower is None or self.upper is None):
@@ -52,6 +56,13 @@ class Numeric:
             raise _reversed(self.lower, self.upper)
         if self.bins is not None:
             whole(self.bins, name="bins")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the column holds whole numbers: as declared, or if both bounds are written without a point."""
+        if self.whole is not None:
+            return bool(self.whole)
+        return all(isinstance(end, int) and not isinstance(end, bool) for end in (self.lower, self.upper))
 
     @property
     def cells(self) -> int:
@@ -244,7 +255,7 @@ def _found(field: pyarrow.Field) -> Column:
     if types.is_boolean(kind):
         return Categorical((False, True))
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return Numeric(bounds=PRIVATE, missing=True)
+        return Numeric(bounds=PRIVATE, missing=True, whole=types.is_integer(kind))
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_dictionary(kind):
         return Categorical(PRIVATE)
     raise MissingParameter(

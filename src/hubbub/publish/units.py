@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.coding import Codes, plain
+from hubbub.publish.coding import Codes, texts_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -18,7 +18,7 @@ def people_of(column: pyarrow.ChunkedArray) -> Codes:
     """A number for each row that tells people apart; rows without a name belong to one person together."""
     import pyarrow.compute as pc
 
-    encoded = pc.dictionary_encode(plain(column), null_encoding="encode")
+    encoded = pc.dictionary_encode(texts_of(column), null_encoding="encode")
     return np.asarray(encoded.indices).astype(np.int64)
 
 
@@ -48,10 +48,9 @@ def _rank(people: Codes, hashes: NDArray[np.uint64]) -> Codes:
 
 def _hashes(rows: pyarrow.Table) -> NDArray[np.uint64]:
     """A 64-bit hash of each row's own values, the same in every run and every table."""
-    import pyarrow
     import pyarrow.compute as pc
 
-    texts = [plain(column).cast(pyarrow.string()) for column in rows.columns]
+    texts = [texts_of(column) for column in rows.columns]
     joined = pc.binary_join_element_wise(
         *texts, "\x1f", null_handling="replace", null_replacement="\x1e"
     )  # no value holds these signs by accident

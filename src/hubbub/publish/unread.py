@@ -1,7 +1,8 @@
 """A private table that nobody has looked at yet: its columns, which are public, and how its rows are read.
 
-A request is checked and charged with the columns alone; the rows are read after that. What has no type of its own (a
-cell of a CSV file, a Python object) is text, and is then read as its column was declared. No value can make it fail.
+A request is checked and charged with the columns alone; the rows are read after that. A column is read as it was
+declared, however its values are stored: a single missing value or text would otherwise decide the type of all, and so
+of what is released. No value can make it fail.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.engines.records import UNREADABLE, Csv
-from hubbub.engines.sources import arrow_of, files_of, format_of, header_of, object_columns, unavailable
+from hubbub.engines.sources import arrow_of, files_of, format_of, header_of, unavailable
 from hubbub.publish.coding import numbers_of
 from hubbub.publish.domains import Date, Numeric
 from hubbub.terms import OutOfRange, SourceUnavailable
@@ -55,9 +56,27 @@ def unread_of(table: object, domain: object = None) -> Unread:
     declared = domain if isinstance(domain, Mapping) else {}
     if isinstance(table, str | Path):
         return _file(str(table), declared)
-    untyped = [str(name) for name in object_columns(table)]
-    rows = _typed(arrow_of(table, objects_as_text=True), {name: declared.get(name) for name in untyped})
-    return Unread(rows.schema, lambda: rows)
+    rows = _undecided(arrow_of(_real(table), objects_as_text=True), table, declared)
+    return Unread(_schema(rows.schema, declared), cache(lambda: _typed(rows, declared)))
+
+
+def _real(table: Any) -> Any:
+    """A pandas table in which one complex number does not make complex numbers of all."""
+    if type(table).__module__.split(".")[0] != "pandas":
+        return table
+    odd = [name for name, kind in zip(table.columns, table.dtypes, strict=True) if getattr(kind, "kind", "") == "c"]
+    real = {name: np.asarray(table[name]) for name in odd}
+    return table.assign(**{name: np.where(values.imag == 0, values.real, np.nan) for name, values in real.items()})
+
+
+def _undecided(rows: pyarrow.Table, table: object, declared: Mapping[str, object]) -> pyarrow.Table:
+    """Whole numbers of a pandas table become doubles with its first missing value: they are doubles either way."""
+    import pyarrow
+
+    for place, (name, kind) in enumerate(zip(rows.column_names, getattr(table, "dtypes", ()), strict=False)):
+        if name not in declared and isinstance(kind, np.dtype) and kind.kind in "iu":
+            rows = rows.set_column(place, name, rows[name].cast(pyarrow.float64(), safe=False))
+    return rows
 
 
 def _file(given: str, declared: Mapping[str, object]) -> Unread:
@@ -66,7 +85,7 @@ def _file(given: str, declared: Mapping[str, object]) -> Unread:
     if len(files) > 1 or format_of(path) == "duckdb":
         raise unavailable(given, "one CSV or Parquet file is published at a time")
     if format_of(path) == "parquet":
-        return Unread(_parquet_schema(path), cache(lambda: _parquet(path)))
+        return Unread(_schema(_parquet_schema(path), declared), cache(lambda: _typed(_parquet(path), declared)))
     names = header_of(path)
     return Unread(_csv_schema(names, declared), cache(lambda: _typed(_csv(path, names), declared)))
 
@@ -120,7 +139,12 @@ def _unread() -> SourceUnavailable:
     )
 
 
-# ---------------------------------------------------------------- text as declared
+# ---------------------------------------------------------------- values as declared
+
+
+def _schema(schema: pyarrow.Schema, declared: Mapping[str, object]) -> pyarrow.Schema:
+    """The columns as they will be read: of those that are declared, the declaration says how."""
+    return _typed(schema.empty_table(), declared).schema
 
 
 def _typed(table: pyarrow.Table, declared: Mapping[str, object]) -> pyarrow.Table:
@@ -137,14 +161,9 @@ def _numbers(column: pyarrow.ChunkedArray, declared: Numeric | Date) -> pyarrow.
     days = isinstance(declared, Date)
     values = numbers_of(column, dates=days)
     absent = ~np.isfinite(values)
-    if not days and not is_whole(declared):
+    if isinstance(declared, Numeric) and not declared.is_whole:
         return pyarrow.array(values, mask=absent)
     whole = np.clip(np.where(absent, 0.0, np.floor(values)), -_EXACT, _EXACT).astype(np.int64)
     if not days:
         return pyarrow.array(whole, mask=absent)
     return pyarrow.array(np.clip(whole, -700_000, 2_900_000).astype(np.int32), mask=absent).cast(pyarrow.date32())
-
-
-def is_whole(column: Any) -> bool:
-    """Whether a column holds whole numbers: its bounds are written without a point."""
-    return isinstance(column, Numeric) and isinstance(column.lower, int) and isinstance(column.upper, int)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hubbub.mechanisms import FindRange, ThresholdKeys
-from hubbub.publish.coding import Codes, Coding, Labels, Scale, coding_of, numbers_of, plain
+from hubbub.publish.coding import Codes, Coding, Labels, Scale, coding_of, numbers_of, texts_of
 from hubbub.publish.domains import MOST_FOUND, Categorical, Date, Found, Numeric, equal_edges
 from hubbub.publish.measure import Whom, epsilon_for
 from hubbub.terms import Event
@@ -49,7 +49,7 @@ class Finder:
         import pyarrow
         import pyarrow.compute as pc
 
-        text = plain(values).cast(pyarrow.string())
+        text = texts_of(values)
         units = pyarrow.array(people if people is not None else np.arange(len(text)))
         pairs = pyarrow.table({"value": text, "unit": units}).filter(pc.less_equal(pc.utf8_length(text), _LONGEST))
         counted = pairs.group_by(["value", "unit"]).aggregate([]).group_by("value").aggregate([("unit", "count")])
@@ -75,15 +75,12 @@ class Finder:
         )
 
 
-def coding_with(column: Numeric | Categorical | Date, kind: pyarrow.DataType, found: Found | None) -> Coding:
+def coding_with(column: Numeric | Categorical | Date, found: Found | None) -> Coding:
     """The cells of a column, with what was found if its domain is private."""
-    import pyarrow
-
     if found is None:
-        return coding_of(column, kind)
+        return coding_of(column)
     if isinstance(column, Categorical):
         return Labels(tuple(found), column.other)
     assert isinstance(column, Numeric)
-    integer = pyarrow.types.is_integer(kind)
-    edges = equal_edges(Fraction(found[0]), Fraction(found[1]), column.bins, whole=integer)
-    return Scale(tuple(edges), column.missing, "int" if integer else "float")
+    edges = equal_edges(Fraction(found[0]), Fraction(found[1]), column.bins, whole=column.is_whole)
+    return Scale(tuple(edges), column.missing, "int" if column.is_whole else "float")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.coding import plain, plain_table
+from hubbub.publish.coding import plain_table, texts_of
 from hubbub.publish.domains import Column, Domain, Key, Numeric, domain_for, is_private
 from hubbub.publish.measure import Whom
 from hubbub.publish.stored import Measured
@@ -42,7 +42,6 @@ class Family:
     links: tuple[Link, ...]
     names: tuple[str, ...]  # the parent's modelled columns
     tasks: tuple[Task, ...]
-    schemas: tuple[pyarrow.Schema, ...]
 
     @property
     def unit(self) -> Unit:
@@ -72,16 +71,14 @@ def family_of(
         whole(link.max_rows, name="max_rows")
     counters: dict[str, Column] = {counter_of(link): Numeric(lower=0, upper=link.max_rows) for link in links}
     tasks = [Task({**own, **counters}, Whom(unit, neighbours), unit=key)]
-    coded = [_with_counters(schemas[parent], links)]
     for link in links:
         told = domain_for(schemas[link.table], {link.column: Key(key), **domain[link.table]})
         given = {f"{parent}.{name}": own[name] for name in names}
         whom = Whom(unit, neighbours, link.max_rows)
         tasks.append(Task({**given, **told}, whom, unit=link.column))
-        coded.append(_joined_schema(schemas[parent], schemas[link.table], parent, names))
     for task in tasks:
         _check_public(task)
-    return Family(parent, key, links, names, tuple(tasks), tuple(coded))
+    return Family(parent, key, links, names, tuple(tasks))
 
 
 def plans_of(family: Family, epsilon: object, delta: object, method: str, people: int | None) -> list[Plan]:
@@ -99,8 +96,7 @@ def plans_of(family: Family, epsilon: object, delta: object, method: str, people
 
 def family_told(family: Family, plans: Sequence[Plan]) -> dict[str, Any]:
     """What makes this request different from all others, besides its event."""
-    parts = zip(family.tasks, plans, family.schemas, strict=True)
-    tables = [told_of(task, plan, schema) for task, plan, schema in parts]
+    tables = [told_of(task, plan) for task, plan in zip(family.tasks, plans, strict=True)]
     return {"parent": family.parent, "key": family.key, "links": repr(family.links), "tables": tables}
 
 
@@ -123,7 +119,7 @@ def _joined(people: pyarrow.Table, rows: pyarrow.Table, family: Family, link: Li
     import pyarrow
     import pyarrow.compute as pc
 
-    place = pc.index_in(plain(rows[link.column]), value_set=plain(people[family.key]), skip_nulls=True)
+    place = pc.index_in(texts_of(rows[link.column]), value_set=texts_of(people[family.key]), skip_nulls=True)
     there = pc.is_valid(place)
     matched = people.select(list(family.names)).take(place.filter(there))
     kept = rows.filter(there)
@@ -136,25 +132,13 @@ def _counts(keys: pyarrow.ChunkedArray, pointing: pyarrow.ChunkedArray) -> Any:
     import pyarrow
     import pyarrow.compute as pc
 
-    place = pc.index_in(plain(pointing), value_set=plain(keys), skip_nulls=True)
+    place = pc.index_in(texts_of(pointing), value_set=texts_of(keys), skip_nulls=True)
     return pyarrow.array(np.bincount(np.asarray(place).astype(np.int64), minlength=len(keys)))
 
 
 def counter_of(link: Link) -> str:
     """The parent's column that says how many rows of the link's table a person has."""
     return f"number of {link.table}"
-
-
-def _with_counters(schema: pyarrow.Schema, links: Sequence[Link]) -> pyarrow.Schema:
-    import pyarrow
-
-    return pyarrow.schema([*schema, *(pyarrow.field(counter_of(link), pyarrow.int64()) for link in links)])
-
-
-def _joined_schema(people: pyarrow.Schema, rows: pyarrow.Schema, parent: str, names: Sequence[str]) -> pyarrow.Schema:
-    import pyarrow
-
-    return pyarrow.schema([*(pyarrow.field(f"{parent}.{name}", people.field(name).type) for name in names), *rows])
 
 
 def _check_names(
@@ -178,12 +162,6 @@ def _check_names(
                 f"table {table!r} has no column {column!r}.",
                 why="Keys tell whose rows are whose.",
                 fix=f"Its columns are {', '.join(schemas[table].names)}.",
-            )
-        if schemas[table].field(column).type != schemas[parent].field(key).type:
-            raise OutOfRange(
-                f"{table}.{column} and {parent}.{key} have different types.",
-                why="A key of another type points to nobody.",
-                fix="Give both columns the same type.",
             )
 
 

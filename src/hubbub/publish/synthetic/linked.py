@@ -87,9 +87,7 @@ def synthesize_linked(
         parts=family_told(family, plans),
     )
     measured, seed = read_text(text)
-    sources = [
-        source_of(task, m, schema) for task, m, schema in zip(family.tasks, measured, family.schemas, strict=True)
-    ]
+    sources = [source_of(task, m) for task, m in zip(family.tasks, measured, strict=True)]
     whom = Whom(family.unit, Neighbours.parse(neighbours))
     return LinkedSynthetic(
         family=family,

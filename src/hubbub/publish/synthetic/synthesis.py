@@ -107,10 +107,10 @@ def synthesize(
         delta=fraction_of(delta, name="delta"),
         title=f"synthetic data ({method})",
         dataset=dataset,
-        parts={**told_of(task, plan, private.schema), "impossible": repr(impossible)},
+        parts={**told_of(task, plan), "impossible": repr(impossible)},
     )
     (measured,), seed = read_text(text)
-    source = source_of(task, measured, private.schema)
+    source = source_of(task, measured)
     return Synthetic(
         source=source,
         rows=rows or max(1, round(source.model.total)),
@@ -118,7 +118,7 @@ def synthesize(
         epsilon=float(positive(epsilon, name="epsilon")),
         delta=float(fraction_of(delta, name="delta")),
         event=plan.event,
-        guarantee=guarantee_of(epsilon, delta, task.whom, receipt),
+        guarantee=guarantee_of(epsilon, delta, task.whom, receipt, kinds=isinstance(domain, Mapping)),
         receipt=receipt,
         seed=seed,
     )
@@ -164,7 +164,7 @@ def _task(
     task = Task(declared, whom_of(unit, most, neighbours), tuple(impossible), engine, unit)
     structural.check(task.impossible, task.columns)
     if not any(is_private(column) for column in task.columns.values()):
-        structural.check_possible(structural.fine_zeros(task.impossible, codings_of(task, {}, schema)))
+        structural.check_possible(structural.fine_zeros(task.impossible, codings_of(task, {})))
     return task
 
 
@@ -181,10 +181,10 @@ def whom_of(unit: str | None, most: int | None, neighbours: Neighbours | str) ->
     return Whom(Unit(unit), Neighbours.parse(neighbours), whole(most, name="max_rows_per_unit"))
 
 
-def told_of(task: Task, plan: Plan, schema: pyarrow.Schema) -> dict[str, Any]:
+def told_of(task: Task, plan: Plan) -> dict[str, Any]:
     """What makes this request for one table different from all others, besides its event: public facts alone."""
     return {
-        "columns": columns_told(schema, task.domain),
+        "columns": columns_told(task.domain),
         "unit": task.unit,
         "whom": repr(plan.whom),
         "method": repr(plan.method),
@@ -196,7 +196,7 @@ def measured_table(table: pyarrow.Table, task: Task, plan: Plan) -> Measured:
     private = plain_table(table, dict.fromkeys([*task.columns, *([task.unit] if task.unit else [])]))
     people = people_of(private[task.unit]) if task.unit else None
     rows, found = coded_rows(private, task, plan, people)
-    return measure_all(rows, plan, task, found, private.schema)
+    return measure_all(rows, plan, task, found)
 
 
 def coded_rows(private: pyarrow.Table, task: Task, plan: Plan, people: Codes | None) -> tuple[Rows, dict[str, Found]]:
@@ -208,7 +208,7 @@ def coded_rows(private: pyarrow.Table, task: Task, plan: Plan, people: Codes | N
         for name, column in task.columns.items()
         if plan.finder is not None and is_private(column)
     }
-    codings = codings_of(task, found, private.schema)
+    codings = codings_of(task, found)
     codes = np.stack([coding.encode(table[name]) for name, coding in codings.items()], axis=1)
     return Rows(codes, tuple(coding.cells for coding in codings.values())), found
 
@@ -220,11 +220,11 @@ def bounded(private: pyarrow.Table, task: Task, people: Codes) -> pyarrow.Table:
     return private.filter(pyarrow.array(chosen_rows(people, private.select(list(task.columns)), task.whom.most)))
 
 
-def measure_all(rows: Rows, plan: Plan, task: Task, found: dict[str, Found], schema: pyarrow.Schema) -> Measured:
+def measure_all(rows: Rows, plan: Plan, task: Task, found: dict[str, Found]) -> Measured:
     """Singles on the declared cells, then coarser cells, then pairs on those."""
     meter = Meter(rows, plan.whom)
     singles = [meter.measure((column,), sigma=plan.method.single) for column in range(len(rows.sizes))]
-    codings = codings_of(task, found, schema)
+    codings = codings_of(task, found)
     groups = _groups(singles, list(codings.values()), float(plan.method.single))
     coarse = Meter(rows.merged(groups), plan.whom)
     merged = [single.merged(groups) for single in singles]
@@ -245,9 +245,9 @@ def _groups(singles: Sequence[Measurement], codings: Sequence[Coding], sigma: fl
     ]
 
 
-def source_of(task: Task, measured: Measured, schema: pyarrow.Schema) -> Source:
+def source_of(task: Task, measured: Measured) -> Source:
     """The model, fitted to what was stored."""
-    codings = codings_of(task, measured.found, schema)
+    codings = codings_of(task, measured.found)
     zeros: list[Zeros] = structural.fine_zeros(task.impossible, codings)
     groups = list(measured.groups)
     singles = [single.merged(groups) for single in measured.singles]
@@ -262,17 +262,19 @@ def source_of(task: Task, measured: Measured, schema: pyarrow.Schema) -> Source:
     return Source(codings, keys, list(task.domain), measured, model, zeros)
 
 
-def codings_of(task: Task, found: Mapping[str, Found], schema: pyarrow.Schema) -> dict[str, Coding]:
+def codings_of(task: Task, found: Mapping[str, Found]) -> dict[str, Coding]:
     """How each modelled column is cut into cells."""
-    return {
-        name: coding_with(column, schema.field(name).type, found.get(name)) for name, column in task.columns.items()
-    }
+    return {name: coding_with(column, found.get(name)) for name, column in task.columns.items()}
 
 
-def guarantee_of(epsilon: object, delta: object, whom: Whom, receipt: Receipt | None) -> Guarantee:
-    """The promise in words."""
+def guarantee_of(
+    epsilon: object, delta: object, whom: Whom, receipt: Receipt | None, *, kinds: bool = True
+) -> Guarantee:
+    """The promise in words. ``kinds``: whether somebody declared what the columns hold."""
     caveats = [] if whom.unit.is_row else [f"At most {whom.most} rows of one person count."]
     caveats.append("Any number of rows may be drawn: they say no more than the noisy marginals.")
+    if not kinds:
+        caveats.append("Which columns hold numbers, words and truth values counts as public: nobody declared it.")
     if receipt is None:
         caveats.append("Charged to no ledger.")
     cost = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))

@@ -125,7 +125,7 @@ def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[s
                 why="The cells of a published table are known before a row is read.",
                 fix="Declare Numeric(lower=..., upper=..., bins=...), Categorical([...]) or Date(...).",
             )
-    return {name: coding_of(column, schema.field(name).type) for name, column in declared.items()}  # type: ignore[arg-type]
+    return {name: coding_of(column) for name, column in declared.items()}  # type: ignore[arg-type]
 
 
 def _schema(fields: list[Any]) -> pyarrow.Schema:

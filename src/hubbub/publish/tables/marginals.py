@@ -88,7 +88,7 @@ def marginals(
         dataset=dataset,
         parts={
             "of": [list(columns) for columns in wanted],
-            "columns": columns_told(private.schema, {name: domain[name] for name in names}),
+            "columns": columns_told({name: domain[name] for name in names}),
         },
     )
     model = fitted(sizes, noisy)

@@ -155,7 +155,7 @@ def top_down(
         parts={
             "levels": list(levels),
             "tree": [list(path) for path in tree.paths[-1]],
-            "columns": columns_told(private.schema, {lowest: "place", **{name: (domain or {})[name] for name in by}}),
+            "columns": columns_told({lowest: "place", **{name: (domain or {})[name] for name in by}}),
         },
     )
     margins = {name: margin_of(budget, sigma) for name, sigma in zip(levels, sigmas, strict=True)}
