@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from torch import Tensor, nn
@@ -474,6 +475,22 @@ def test_no_target_makes_training_fail_also_where_classes_are_not_declared(odd: 
     plain, strange = (trainer(batch=100, steps=3).fit(X, labels) for labels in (Y, y))
     assert plain.guarantee_ == strange.guarantee_ and plain.event_ == strange.event_
     assert all(bool(torch.isfinite(p).all()) for p in strange.model.parameters())
+
+
+def test_a_state_of_another_data_set_is_refused(tmp_path: Path) -> None:
+    """Else the second data set would get the model of the first."""
+    given = {"checkpoint": tmp_path / "state", "steps": 2, "every": 1}
+    trainer(dataset="a", **given).fit(X, Y)
+    with pytest.raises(RequestChanged):
+        trainer(dataset="b", **given).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "form", [np.ma.masked_less(X.numpy(), 0), pandas.DataFrame(X.numpy()), [[1.0], [2.0, 3.0]], "abc", None]
+)
+def test_what_is_no_plain_array_is_refused(form: Any) -> None:
+    with pytest.raises(HubbubError):
+        trainer().fit(form, Y)
 
 
 def test_a_token_that_the_model_does_not_know_adds_nothing() -> None:

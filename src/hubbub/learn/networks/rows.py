@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from hubbub.learn.networks.gradients import Inputs
 from hubbub.learn.sampling import Rows
+from hubbub.learn.shapes import refuse_masked
 from hubbub.terms import MissingParameter, WrongShape
 
 
@@ -189,11 +190,13 @@ def _most(values: Tensor) -> int:
 
 def _array(values: Any) -> Any:
     """An array or tensor of numbers; its values are not looked at."""
+    refuse_masked(values, name="X or y")
     try:
         found = values if hasattr(values, "shape") else np.asarray(values)
     except ValueError:
         found = np.empty(0, dtype=object)
-    if isinstance(getattr(found, "dtype", None), np.dtype) and found.dtype.kind not in "biufc":
+    kind = getattr(found, "dtype", None)
+    if not isinstance(kind, torch.dtype) and getattr(kind, "kind", "O") not in "biufc":
         raise WrongShape(
             "X and y must be arrays of numbers with one shape for all examples.",
             why="The model was made for examples of one shape.",

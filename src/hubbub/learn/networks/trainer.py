@@ -73,7 +73,8 @@ class PrivateTrainer(Settings):
         made = prepare(self, X, y, team)
         path = None if self.checkpoint is None or not team.leads else Path(self.checkpoint)
         start, steps = vector_of(self._trained()), made.course.run.times
-        fresh = State(fingerprint(**made.parts), start, start, made.course.clip.start)
+        named = {} if self.dataset is None else {"dataset": self.dataset}  # a state is of one run on one data set
+        fresh = State(fingerprint(**made.parts, **named), start, start, made.course.clip.start)
         state: State = team.told(begin(path, fresh, steps=steps) if team.leads else None)
 
         def run() -> Floats:
