@@ -203,7 +203,7 @@ def test_ids_of_128_bits_keep_their_digits(tmp_path: Path) -> None:
     assert check_prepared(tmp_path / "c.parquet", "who", "HUGEINT")
 
 
-@pytest.mark.parametrize("native", ["INTERVAL", "INTEGER[]", "VARCHAR COLLATE NOCASE"])
+@pytest.mark.parametrize("native", ["INTEGER[]", "VARCHAR COLLATE NOCASE"])
 def test_ids_that_a_copy_would_keep_otherwise_than_they_are_compared_are_refused(native: str, tmp_path: Path) -> None:
     file = str(tmp_path / "v.duckdb")
     with duckdb.connect(file) as database:
@@ -211,6 +211,15 @@ def test_ids_that_a_copy_would_keep_otherwise_than_they_are_compared_are_refused
     with pytest.raises(SourceUnavailable, match="cannot be told apart by 'who'"):
         prepare(InDatabase(file, "v"), unit="who", out=tmp_path / "c.parquet")
     assert [each.name for each in tmp_path.iterdir()] == ["v.duckdb"]
+
+
+def test_ids_without_a_form_in_files_are_kept_as_the_bytes_that_they_are_compared_by(tmp_path: Path) -> None:
+    file = str(tmp_path / "v.duckdb")
+    with duckdb.connect(file) as database:
+        database.execute("CREATE TABLE v AS SELECT to_days(CAST(-i AS INTEGER)) AS who, i AS n FROM range(3) r(i)")
+    rows = pyarrow.parquet.read_table(prepare(InDatabase(file, "v"), unit="who", out=tmp_path / "c.parquet"))
+    assert sorted(rows.column("_hb_rank").to_pylist()) == [1, 1, 1]
+    assert check_prepared(tmp_path / "c.parquet", "who", "BLOB")
 
 
 def test_a_copy_made_in_one_form_is_not_read_in_another(tmp_path: Path) -> None:
