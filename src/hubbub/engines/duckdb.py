@@ -177,7 +177,7 @@ class DuckDB:
 
     def _collations(self, body: str, texts: list[str]) -> dict[str, str]:
         """The types of text columns that have a collation: only the definition of a table tells it."""
-        if not texts:
+        if not texts or not self._databases:  # neither a Parquet file nor a frame has one
             return {}
         named = ", ".join(f"{_quoted(each)} AS c{place}" for place, each in enumerate(texts))
         self._connection.execute(f"CREATE TEMP TABLE _empty AS SELECT {named} FROM ({body}) LIMIT 0")

@@ -136,9 +136,13 @@ def _described(path: Path, memory: str) -> tuple[Dataset, DuckDB]:
         )
     sources = {table.name: _source(table, path.parent) for table in declared.tables}
     engine = DuckDB(sources, memory=memory)
+    return complete(declared, engine, sources), engine
+
+
+def complete(declared: descriptor.Declared, engine: DuckDB, sources: Mapping[str, object]) -> Dataset:
+    """What a descriptor declares, with the names and types that its sources have."""
     schemas = {name: _visible(engine, name) for name in sources}
-    dataset = descriptor.complete(declared, schemas)
-    return _marked(dataset, engine, sources), engine
+    return _marked(descriptor.complete(declared, schemas), engine, sources)
 
 
 def _source(table: descriptor.DeclaredTable, folder: Path) -> object:

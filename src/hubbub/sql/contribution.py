@@ -154,8 +154,9 @@ def clipped(scope: Scope, bounding: Bounding, dialect: Dialect) -> str:
     """
     norms = dict(zip(scope.totals, bounding.totals, strict=True))
     grouped = [PERSON, *scope.keys]
+    sums = {name: f"coalesce({dialect.huge_of(f'sum({name})')}, 0)" for name in norms}  # greatest skips what is missing
     clamped = [
-        f"least(greatest({dialect.huge_of(f'sum({name})')}, -{norm // fine}), {norm // fine}) * {fine} AS {name}"
+        f"least(greatest({sums[name]}, -{norm // fine}), {norm // fine}) * {fine} AS {name}"
         for (name, norm), fine in zip(norms.items(), bounding.fine, strict=True)
     ]
     size = {name: f"sum({name} * {name})" if bounding.norm == "L2" else f"sum(abs({name}))" for name in norms}

@@ -127,11 +127,14 @@ class RowsPrinter:
         facts = value.facts
         if not facts.kind.is_number or value.param.function not in ("count", "sum"):
             return text
+        held = text
         if facts.upper is not None:
-            text = f"least({text}, {self.dialect.literal(facts.upper)})"
-        if facts.lower is not None and value.param.function == "sum":
-            text = f"greatest({text}, {self.dialect.literal(facts.lower)})"
-        return text
+            held = f"least({held}, {self.dialect.literal(facts.upper)})"
+        if value.param.function == "count":
+            return held
+        if facts.lower is not None:
+            held = f"greatest({held}, {self.dialect.literal(facts.lower)})"
+        return text if held == text else f"CASE WHEN {text} IS NOT NULL THEN {held} END"  # both skip what is missing
 
     # ------------------------------------------------------------ FROM
 

@@ -214,7 +214,7 @@ SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(TRY_CAST(sum(m0) AS HUGEINT), -80000), 80000) * 1 AS m0
+-- WITH totals AS (SELECT _hb_u, k0, least(greatest(coalesce(TRY_CAST(sum(m0) AS HUGEINT), 0), -80000), 80000) * 1 AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."cost" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) AS BIGINT) END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
@@ -226,7 +226,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 --   FROM totals LEFT JOIN large ON totals._hb_u = large._hb_u
 --   GROUP BY totals.k0
 -- postgres:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric), -80000), 80000) * 1 AS m0
+-- WITH totals AS (SELECT _hb_u, k0, least(greatest(coalesce(CAST(sum(m0) AS numeric), 0), -80000), 80000) * 1 AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
@@ -243,7 +243,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(TRY_CAST(sum(m0) AS HUGEINT), -80000), 80000) * 1 AS m0
+-- WITH totals AS (SELECT _hb_u, k0, least(greatest(coalesce(TRY_CAST(sum(m0) AS HUGEINT), 0), -80000), 80000) * 1 AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."cost" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) AS BIGINT) END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
@@ -255,7 +255,7 @@ SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 --   FROM totals LEFT JOIN large ON totals._hb_u = large._hb_u
 --   GROUP BY totals.k0
 -- postgres:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(CAST(sum(m0) AS numeric), -80000), 80000) * 1 AS m0
+-- WITH totals AS (SELECT _hb_u, k0, least(greatest(coalesce(CAST(sum(m0) AS numeric), 0), -80000), 80000) * 1 AS m0
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS m0
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
@@ -458,13 +458,13 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 -- expected:
 -- duckdb:
 -- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, CASE WHEN NOT isnan((t1."s" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t1."s" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(25000000.0 AS DOUBLE)) AS BIGINT) END AS c0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", greatest(least((TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)), CAST(250000.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)) AS "s"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", CASE WHEN (TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)) IS NOT NULL THEN greatest(least((TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)), CAST(250000.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)) END AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
 --   WHERE t1._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
---   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", greatest(least((TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)), CAST(250000.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)) AS "s"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", CASE WHEN (TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)) IS NOT NULL THEN greatest(least((TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)), CAST(250000.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)) END AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL
@@ -482,13 +482,13 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 --   FROM parts
 -- postgres:
 -- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, CASE WHEN NOT ((t1."s" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t1."s" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(25000000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t1."s" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(25000000.0 AS double precision)) AS bigint) END) END AS c0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", greatest(least((CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)), CAST(250000.0 AS double precision)), CAST(0.0 AS double precision)) AS "s"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", CASE WHEN (CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)) IS NOT NULL THEN greatest(least((CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)), CAST(250000.0 AS double precision)), CAST(0.0 AS double precision)) END AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
 --   WHERE t1._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
---   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", greatest(least((CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)), CAST(250000.0 AS double precision)), CAST(0.0 AS double precision)) AS "s"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", CASE WHEN (CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)) IS NOT NULL THEN greatest(least((CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)), CAST(250000.0 AS double precision)), CAST(0.0 AS double precision)) END AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
 --   WHERE t0._hb_u IS NOT NULL
