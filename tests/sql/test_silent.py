@@ -344,22 +344,25 @@ def _told_apart_by(engine: DuckDB, unit: str) -> Dataset:
 
 
 class Untouchable:
-    """An engine that nobody may use."""
+    """An engine whose data nobody may use: statements can be tried on its twin, which has none."""
 
-    def __getattribute__(self, name: str) -> object:
+    dialect = "duckdb"
+
+    def __init__(self, engine: DuckDB) -> None:
+        self.bind = engine.bind
+
+    def __getattr__(self, name: str) -> object:
         pytest.fail(f"the engine was asked for {name!r}")
 
 
-def test_previews_and_explanations_touch_no_engine_and_cost_nothing(
-    asked: dict[str, Connection], tmp_path: Path
-) -> None:
+def test_previews_and_explanations_touch_no_data_and_cost_nothing(asked: dict[str, Connection], tmp_path: Path) -> None:
     dataset = asked["calm"].dataset
     assert dataset.budget is not None
     with Ledger(tmp_path / "ledger.db") as ledger:
         ledger.open_population(
             dataset.population, dataset.budget, neighbours=dataset.neighbours, unit=dataset.unit, by="test", why="test"
         )
-        connection = Connection(dataset, Untouchable(), ledger)
+        connection = Connection(dataset, Untouchable(asked["calm"].engine), ledger)
         before = ledger.glance(dataset.population)
         for text in [*WHOLE, *UNKNOWN]:
             assert str(connection.preview(text, epsilon=0.5))

@@ -23,6 +23,7 @@ from hubbub.engines.sources import (
     quoted_list,
     unavailable,
 )
+from hubbub.engines.twin import open_twin
 
 DEFAULT_SECONDS = 300.0
 _KINDS = {
@@ -85,6 +86,9 @@ class DuckDB:
         self._connection = duckdb.connect(":memory:")
         self._columns: dict[str, list[tuple[str, str]]] = {}
         self._natives: dict[str, dict[str, str]] = {}
+        self._schemas: dict[str, list[tuple[str, str, str]]] = {}
+        self._twin: Any = None
+        self._turn = threading.Lock()
         self._frames: dict[str, Any] = {}
         self._files: list[str] = []
         self._databases: dict[str, str] = {}
@@ -119,32 +123,31 @@ class DuckDB:
         with self._run(sql, seconds) as cursor:
             return list(cursor.fetchnumpy().values())
 
+    def bind(self, sql: str, *, seconds: float) -> None:
+        """Try a statement on the twin of the sources; ``EngineFailed`` if it cannot run there."""
+        with self._turn:
+            if self._twin is None:
+                self._twin = open_twin(self._schemas)
+        with _executed(self._twin.cursor(), sql, seconds, {}) as cursor:
+            cursor.fetchall()
+
     def close(self) -> None:
         """Let the sources go."""
         self._connection.close()
+        if self._twin is not None:
+            self._twin.close()
         self._frames.clear()
 
     @contextmanager
     def _run(self, sql: str, seconds: float) -> Iterator[Any]:
-        import duckdb
-
         cursor = self._connection.cursor()
-        watch = _Watch(cursor, seconds)
-        try:
-            for place, (name, frame) in enumerate(self._frames.items(), start=1):
-                if name.replace('"', '""') in sql:  # a table that is not named is not read
-                    cursor.register(f"_frame_{place}", _rows_of(frame))  # it is seen by one cursor alone
-            cursor.execute("BEGIN TRANSACTION READ ONLY")
-            cursor.execute(sql)
+        named = {
+            f"_frame_{place}": frame
+            for place, (name, frame) in enumerate(self._frames.items(), start=1)
+            if name.replace('"', '""') in sql  # a table that is not named is not read
+        }
+        with _executed(cursor, sql, seconds, named):
             yield cursor
-        except Exception as error:  # its class is looked at, never its words: they may quote a row
-            if not watch.late and _is_stopped(error):
-                raise KeyboardInterrupt from None
-            raise EngineFailed from None
-        finally:
-            watch.stop()
-            with suppress(duckdb.Error):
-                cursor.close()
 
     # ------------------------------------------------------------ sources
 
@@ -174,6 +177,7 @@ class DuckDB:
         described = self._connection.execute(f"DESCRIBE {quoted}").fetchall()
         self._columns[name] = [(str(row[0]), kind_of(str(row[1]))) for row in described]
         self._natives[name] = {str(row[0]): collated.get(str(row[0]), str(row[1])) for row in described}
+        self._schemas[name] = [(str(row[0]), str(row[1]), kind_of(str(row[1]))) for row in described]
 
     def _collations(self, body: str, texts: list[str]) -> dict[str, str]:
         """The types of text columns that have a collation: only the definition of a table tells it."""
@@ -238,6 +242,28 @@ class DuckDB:
         settings.append(f"SET temp_directory = '{folder}'")  # nothing of the data is written outside a folder given
         for setting in (*settings, "SET enable_external_access = false", "SET lock_configuration = true"):
             self._connection.execute(setting)
+
+
+@contextmanager
+def _executed(cursor: Any, sql: str, seconds: float, frames: Mapping[str, Any]) -> Iterator[Any]:
+    """The cursor after one statement that only reads, within its time; whatever fails says no more than that."""
+    import duckdb
+
+    watch = _Watch(cursor, seconds)
+    try:
+        for name, frame in frames.items():
+            cursor.register(name, _rows_of(frame))  # it is seen by one cursor alone
+        cursor.execute("BEGIN TRANSACTION READ ONLY")
+        cursor.execute(sql)
+        yield cursor
+    except Exception as error:  # its class is looked at, never its words: they may quote a row
+        if not watch.late and _is_stopped(error):
+            raise KeyboardInterrupt from None
+        raise EngineFailed from None
+    finally:
+        watch.stop()
+        with suppress(duckdb.Error):
+            cursor.close()
 
 
 def _rows_of(frame: Any) -> Any:

@@ -81,7 +81,7 @@ class PlannedWorkload:
         )
         return PaidWorkload(self, price, mechanism)
 
-    def statement(self, dialect: str, *, secret: str) -> Statement:
+    def statement(self, dialect: str, *, secret: str = _FIXED) -> Statement:
         """What the engine is to run."""
         [statement] = print_plan(self.plan, self.dataset, DIALECTS[dialect], secret=secret)
         return statement
@@ -188,7 +188,7 @@ class PaidWorkload:
             "version": dataset.version,
             "unit": dataset.unit,
             "neighbours": dataset.neighbours.value,
-            "statement": planned.statement("duckdb", secret=_FIXED).sql,
+            "statement": planned.statement("duckdb").sql,
             "cells": [[str(cell.value) for cell in each.cells] for each in planned.attributes],
         }
         return Request(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.ledger import Request, fingerprint
+from hubbub.sql import limits
 from hubbub.sql.check import check
 from hubbub.sql.dialects import DIALECTS
 from hubbub.sql.measure import quantiles_of, size_of
@@ -34,8 +35,8 @@ class Planned:
     limit: int | None = None
     offset: int = 0
 
-    def statements(self, dialect: str, *, secret: str) -> tuple[tuple[Statement, ...], ...]:
-        """What the engine is to run, for each plan."""
+    def statements(self, dialect: str, *, secret: str = _FIXED) -> tuple[tuple[Statement, ...], ...]:
+        """What the engine is to run, for each plan; with the secret of the ranks only where it is to run on data."""
         return tuple(print_plan(each, self.dataset, DIALECTS[dialect], secret=secret) for each in self.plans)
 
 
@@ -62,7 +63,7 @@ class Priced:
             "version": dataset.version,
             "unit": dataset.unit,
             "neighbours": dataset.neighbours.value,
-            "statements": [[s.sql for s in part] for part in self.planned.statements("duckdb", secret=_FIXED)],
+            "statements": [[s.sql for s in part] for part in self.planned.statements("duckdb")],
             "keys": [[[str(v) for v in key.domain or ()] for key in each.keys] for each in self.planned.plans],
             "quantiles": [[q.words() for q in quantiles_of(each)] for each in self.planned.plans],
         }
@@ -90,8 +91,11 @@ def plan_text(
     clipping: bool = False,
 ) -> Planned:
     """Everything that can be said about a question from public facts."""
-    tree, where = parse(text)
-    told = resolve(check(tree, where), where, dataset)
+    try:
+        tree, where = parse(text)
+        told = resolve(check(tree, where), where, dataset)
+    except RecursionError:  # somebody calls us from deep inside
+        raise limits.too_large() from None
     questions = told.parts if isinstance(told, Union) else (told,)
     plans = tuple(
         plan(each, dataset, gaussian=gaussian, totals=totals, unknown_keys=gaussian, clipping=clipping)

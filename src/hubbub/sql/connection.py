@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 from hubbub.ledger import Account, Ledger, Request, Reservation, Stored
 from hubbub.ledger.view import BudgetView, Line
 from hubbub.releases import Release
-from hubbub.sql import answer, measure
+from hubbub.sql import answer, limits, measure
+from hubbub.sql._running import check_runs, guarded
 from hubbub.sql.ask import Planned, Priced, plan_text, priced
 from hubbub.sql.describe import Description, describe
 from hubbub.sql.parse import explained
 from hubbub.sql.schema import Dataset
 from hubbub.sql.spend import price_of
-from hubbub.terms import NoAnswer, NotAllowed, exact
+from hubbub.terms import NotAllowed, OutOfRange, exact, fraction_of
 
 if TYPE_CHECKING:
     from hubbub.sql._suggestion import Suggestion
@@ -211,7 +212,7 @@ class Connection:
     # ------------------------------------------------------------ the way through
 
     def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> Planned:
-        bounds = {name: exact(value, name=f"totals[{name!r}]") for name, value in (totals or {}).items()}
+        bounds = {} if totals is None else _totals(totals)
         return plan_text(text, self.dataset, gaussian=self._gaussian, totals=bounds, clipping=clipping)
 
     def _priced(
@@ -227,7 +228,12 @@ class Connection:
         *,
         clipping: bool = False,
     ) -> Priced:
+        limits.check_ordinary(
+            epsilon=epsilon, delta=delta, rho=rho, within=within, assume=assume, confidence=confidence
+        )
+        fraction_of(confidence, name="confidence")
         planned = self._planned(text, totals, clipping=clipping)
+        check_runs(self.engine, (each.sql for part in planned.statements(self.engine.dialect) for each in part))
         if within is None:
             return priced(planned, price_of(self._limit, epsilon=epsilon, delta=delta, rho=rho))
         from hubbub.sql.within import price_within
@@ -279,28 +285,29 @@ class Connection:
 
     def run(self, told: Priced, reservation: Reservation) -> tuple[measure.Measured, ...]:
         """Read the integers of a charged question, with noise; a run that does not end is settled as no answer."""
-        from hubbub.engines import EngineFailed
-
         planned = told.planned
         self.watch("charged")
-        try:
+        statements = planned.statements(self.engine.dialect, secret=self._secret)
+
+        def read() -> tuple[measure.Measured, ...]:
             self.watch("reading")
             return tuple(
-                measure.run(self.engine, each, spent, statements, seconds=self.seconds)
-                for each, spent, statements in zip(
-                    planned.plans,
-                    told.spent,
-                    planned.statements(self.engine.dialect, secret=self._secret),
-                    strict=True,
-                )
+                measure.run(self.engine, each, spent, texts, seconds=self.seconds)
+                for each, spent, texts in zip(planned.plans, told.spent, statements, strict=True)
             )
-        except EngineFailed:
-            self.ledger.fail(reservation, "the engine gave no answer")
-            raise NoAnswer(
-                "the engine gave no answer within its time and memory, and the question is charged.",
-                why="Whether it ends may depend on the data, so a refund would tell something about them.",
-                fix="Ask for less at once, or let the owner allow more time or memory.",
-            ) from None
+
+        return guarded(self.ledger, reservation, read)
+
+
+def _totals(given: Mapping[str, object]) -> dict[str, Fraction]:
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise OutOfRange(
+            "totals is a mapping from columns of the answer to numbers.",
+            why="A bound on a person's total belongs to a COUNT or SUM that is told.",
+            fix='Write totals={"n": 100}.',
+        )
+    limits.check_ordinary(**{f"totals[{name!r}]": value for name, value in given.items()})
+    return {name: exact(value, name=f"totals[{name!r}]") for name, value in given.items()}
 
 
 def _parameters(told: Priced) -> dict[str, str]:

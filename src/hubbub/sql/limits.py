@@ -7,7 +7,9 @@ exceeds one is refused before anything is charged (``docs/proofs/sql.md``, "Work
 
 from __future__ import annotations
 
-from hubbub.terms import OverLimit
+from fractions import Fraction
+
+from hubbub.terms import OutOfRange, OverLimit, exact
 
 # the analyst's text
 SIGNS = 20_000  # of one question
@@ -19,6 +21,7 @@ DEPTH = 120  # levels of the tree
 NODES = 6_000  # of the tree
 DIGITS = 60  # of a number
 LARGEST = 10**30  # of a number, and what a bound of one is worked out up to
+LARGEST_PARAMETER = Fraction(10) ** 300
 
 # one value
 TEXT = 4_096  # characters of a text that is read or made; the rest is cut off
@@ -37,13 +40,26 @@ ROWS = 1_000_000  # rows of one person that a join can have
 LEVELS = 64  # of ROLLUP, CUBE and GROUPING SETS
 
 # the engine's text
-STATEMENT = 1_000_000  # signs
+EXPRESSION = 40_000  # signs of one expression
+STATEMENT = 5_000_000  # signs, with long lists of declared keys
 TWIN_SECONDS = 10.0  # for a statement on a few rows of ours
 
 
 def over(what: str, why: str, fix: str) -> OverLimit:
     """The refusal of a question that is beyond a limit."""
     return OverLimit(what, why=why, fix=fix)
+
+
+def check_ordinary(**given: object) -> None:
+    """Refuse parameters that are no numbers, or such that no double holds them."""
+    for name, value in given.items():
+        number = None if value is None else exact(value, name=name)
+        if number and not 1 / LARGEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
+            raise OutOfRange(
+                f"{name} lies between 10^-300 and 10^300.",
+                why="No parameter of a question is that large or that small.",
+                fix=f"Give {name} as an ordinary number.",
+            )
 
 
 def too_large() -> OverLimit:

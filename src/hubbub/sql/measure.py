@@ -32,6 +32,9 @@ class Engine(Protocol):
 
     dialect: str
 
+    def bind(self, sql: str, *, seconds: float) -> None:
+        """Try a statement on a twin without data."""
+
     def rows(self, sql: str, *, seconds: float = ...) -> list[tuple[Any, ...]]:
         """Rows with integers of any size."""
 

@@ -54,7 +54,7 @@ def _silence() -> Iterator[None]:
 
 def explained(text: str) -> str | None:
     """The question inside ``EXPLAIN PRIVATE ...``, or None if the text is no such request."""
-    match = _EXPLAIN.match(text)
+    match = _EXPLAIN.match(text) if isinstance(text, str) else None
     return text[match.end() :] if match else None
 
 

@@ -45,7 +45,7 @@ class RowsPrinter:
 
     def _short(self, value: Expr, text: str) -> str:
         """What a function makes, cut where it may be long. Templates name parts twice, and that must not double on."""
-        if len(text) > limits.STATEMENT:
+        if len(text) > limits.EXPRESSION:
             raise limits.too_large()
         return self.dialect.cut(text) if is_cut(value) else text
 

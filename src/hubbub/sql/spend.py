@@ -18,6 +18,7 @@ from hubbub.accounting.conversions import rho_for
 from hubbub.accounting.gaussian import mu_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdKeys
 from hubbub.releases import Noise
+from hubbub.sql import limits
 from hubbub.sql.plans import Moved, Plan
 from hubbub.terms import (
     ApproximateDP,
@@ -73,6 +74,7 @@ class Spent:
 
 def price_of(budget: Budget, *, epsilon: object = None, delta: object = None, rho: object = None) -> Price:
     """The price that was asked for, in a currency that the budget counts."""
+    limits.check_ordinary(epsilon=epsilon, delta=delta, rho=rho)
     if (epsilon is None) == (rho is None):
         raise MissingParameter(
             "a question says what it may cost: epsilon or rho, or how exact it should be (within).",

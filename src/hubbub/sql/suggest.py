@@ -16,7 +16,7 @@ from hubbub.ledger import Request, Reservation, fingerprint
 from hubbub.mechanisms import NoisyCDF
 from hubbub.mechanisms._curve import Curve as NoisyCurve
 from hubbub.sql._buckets import Buckets, rows_buckets, values_buckets
-from hubbub.sql._running import guarded
+from hubbub.sql._running import check_runs, guarded
 from hubbub.sql._suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
 from hubbub.sql.dialects import DIALECTS, Dialect
 from hubbub.sql.expressions import Expr, column, literal
@@ -62,6 +62,7 @@ def suggest_bounds(
     price = price_of(connection._limit, epsilon=epsilon, delta=delta, rho=rho)
     unit = Unit(dataset.unit)
     [spent] = spend((planned.plan(),), price, neighbours=dataset.neighbours, unit=unit)
+    check_runs(connection.engine, [planned.statement(DIALECTS[connection.engine.dialect])])
     request = _request(connection, planned, spent, fresh=fresh)
 
     def run(reservation: Reservation) -> str:

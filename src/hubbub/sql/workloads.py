@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hubbub.explain.leaflet import Json, Leaflet, Section, Table
 from hubbub.ledger import Reservation
 from hubbub.releases import Release, formulas
-from hubbub.sql._running import guarded
+from hubbub.sql._running import check_runs, guarded
 from hubbub.sql._workload import PaidWorkload, plan_workload
 from hubbub.sql.spend import price_of
 from hubbub.terms import Guarantee, Receipt, UnknownName
@@ -44,6 +44,7 @@ def workload(
     """
     planned = plan_workload(queries, connection.dataset, gaussian=connection._gaussian, names=names)
     price = price_of(connection._limit, epsilon=epsilon, delta=delta, rho=rho)
+    check_runs(connection.engine, [planned.statement(connection.engine.dialect).sql])
     paid = planned.paid(price)
     request = paid.request(connection, fresh=fresh)
 
