@@ -8,9 +8,11 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from hubbub.sql import limits
 from hubbub.sql.aggregates import AGGREGATES, Aggregates
 from hubbub.sql.expressions import Expr, Facts, literal
 from hubbub.sql.facts import build
+from hubbub.sql.fan_out import bounded, bounded_inside
 from hubbub.sql.names import Cte, Ctes, Scope, bare
 from hubbub.sql.numbers import INTEGER
 from hubbub.sql.people import by_key, cap_after, link_between
@@ -48,10 +50,14 @@ class InsidePeople(Aggregates):
         cap = self._add(scope, source.this, ctes, None, None)
         for join in tree.args.get("joins") or []:
             cap = self._add(scope, join.this, ctes, join, cap)
+        items = bounded(scope.all_items(), self.dataset)
+        scope.items = [(name, item) for (name, _), item in zip(scope.items, items, strict=True)]
         return scope, cap
 
     def _add(self, scope: Scope, node: exp.Expr, ctes: Ctes, join: exp.Join | None, cap: int | None) -> int | None:
         """Put an item into the scope, joined to those that are there."""
+        if self._aliases >= limits.ITEMS:  # queries with a name are put in wherever they are named
+            raise limits.too_large()
         rows = self._item(node, ctes)
         name = node.alias_or_name.lower()
         if any(name == other for other, _ in scope.items):
@@ -423,7 +429,8 @@ class InsidePeople(Aggregates):
                 "this looks at other people's rows.",
                 "Compare the person, or a declared key of theirs, inside and outside the subquery.",
             )
-        return build("exists", [], Inside(items, where, whom if private else ""))
+        inside = Inside(items, where, whom if private else "")
+        return build("exists", [], bounded_inside(inside, self.dataset) if self.dataset.unit else inside)
 
 
 def _select(query: exp.Expr) -> exp.Expr:

@@ -30,17 +30,18 @@ def link_between(on: Expr | None, before: tuple[Item, ...], item: Item, dataset:
     aliases = {other.alias for other in before if other.rows.private}
     found = [
         link
-        for part in _equalities(on)
+        for part in equalities(on)
         for new, old in (part, part[::-1])
         if new.param[0] == item.alias and old.param[0] in aliases
-        for link in [_link(new, old, dataset)]
+        for link in [link_of(new, old, dataset)]
         if link is not None
     ]
     order = (Link.TO_ONE, Link.TO_MANY, Link.SAME_PERSON)
     return min(found, key=order.index, default=None)
 
 
-def _link(new: Expr, old: Expr, dataset: Dataset) -> Link | None:
+def link_of(new: Expr, old: Expr, dataset: Dataset) -> Link | None:
+    """How two columns that are equal tie a new item to one that is there."""
     if new.facts.origin is None or old.facts.origin is None:
         return Link.SAME_PERSON if new.facts.unit and old.facts.unit else None
     if _points(old.facts.origin, new.facts.origin, dataset):
@@ -71,11 +72,12 @@ def _points(child: tuple[str, str], parent: tuple[str, str], dataset: Dataset) -
     )
 
 
-def _equalities(on: Expr | None) -> list[tuple[Expr, Expr]]:
+def equalities(on: Expr | None) -> list[tuple[Expr, Expr]]:
+    """The pairs of columns that a condition equates."""
     if on is None:
         return []
     if on.op == "and":
-        return [pair for arg in on.args for pair in _equalities(arg)]
+        return [pair for arg in on.args for pair in equalities(arg)]
     if on.op == "eq" and all(arg.op == "column" for arg in on.args):
         return [(on.args[0], on.args[1])]
     return []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from hubbub.sql import limits
+from hubbub.sql import fan_out, limits
 from hubbub.sql.bound import bound, number_of, with_people
 from hubbub.sql.expressions import Expr
 from hubbub.sql.people import conjuncts
@@ -84,7 +84,7 @@ def plan(
         limit=question.limit,
         offset=question.offset,
         levels=question.levels,
-        notes=_notes(keys, texts),
+        notes=(*_notes(keys, texts), *dict.fromkeys(fan_out.notes(question.source))),
         clamped=tuple(dict.fromkeys(planner.clamped)),
     )
 

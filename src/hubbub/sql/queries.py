@@ -64,6 +64,8 @@ class Item:
     rows: Scan | Rows
     how: str = "from"  # from | inner | left
     on: Expr | None = None
+    at_most: int | None = None  # so many rows of one person take part, where rows multiply
+    unique_by: str = ""  # a declared key of the table, which is made unique
 
 
 @dataclass(frozen=True, slots=True)

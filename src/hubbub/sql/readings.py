@@ -167,6 +167,7 @@ class Readings:
         level = {"min": EXTREME, "max": 1 - EXTREME}.get(value.param.function, value.param.quantile)
         most = MOST_CELLS if self.many is None else max(FEWEST_CELLS, min(MOST_CELLS, ALL_CELLS // max(1, self.many)))
         width = argument.facts.step or (Fraction(1) if argument.kind is Kind.DATE else (high - low) / (most - 1))
+        width = width or Fraction(1)  # the bounds leave one value
         while (high - low) / width + 1 > most:
             width *= 2
         cells = math.floor((high - low) / width) + 1

@@ -144,7 +144,7 @@ class RowsPrinter:
         parts = []
         for item in items:
             names = sorted(name for alias, name in used if alias == item.alias)
-            body = self._body(item, names, extra if item is items[0] else ())
+            body = self._body(item, names, extra if item is items[0] else (), joined=len(items) > 1)
             if item.how == "from":
                 parts.append(f"{body} AS {item.alias}")
             else:
@@ -159,10 +159,37 @@ class RowsPrinter:
             conditions.append(f"{item.alias}.{PERSON} = {whom}.{PERSON}")
         return f"({' AND '.join(conditions) or 'TRUE'})"
 
-    def _body(self, item: Item, names: list[str], extra: tuple[str, ...]) -> str:
+    def _body(self, item: Item, names: list[str], extra: tuple[str, ...], *, joined: bool) -> str:
         if isinstance(item.rows, Scan):
-            return f"({self._scan(item.rows.table, names, extra, unique=item.how != 'from')})"
-        return f"({self.rows(item.rows)})"
+            whole = item.at_most is not None or item.unique_by
+            read = [column.name for column in item.rows.table.columns] if whole else names
+            body = self._scan(item.rows.table, read, extra, unique=joined)
+            return f"({self._within(item, body, names, read)})"
+        names = [field.name for field in item.rows.fields]
+        return f"({self._within(item, self.rows(item.rows), names, names)})"
+
+    def _within(self, item: Item, body: str, names: list[str], read: list[str]) -> str:
+        """Of an item whose rows multiply, so many of each person; of a key that rows share by mistake, one row.
+
+        Ranks go by every column of the table, not by those that are used: two readings must keep the same rows.
+        """
+        if item.at_most is None and not item.unique_by:
+            return body
+        quoted = [self.dialect.quoted(name) for name in read]
+        by = [PERSON] if item.at_most is not None else [PERSON, self.dialect.quoted(item.unique_by)]
+        most = 1 if item.at_most is None else item.at_most
+        carried = ", ".join([PERSON, *(self.dialect.quoted(name) for name in names)])
+        inline = self.dialect.inline() if isinstance(item.rows, Scan) else ""
+        same = " AND ".join(f"b.{name} = h.{name}" for name in by)
+        order = ", ".join([self.dialect.keyed_hash("0", quoted), *quoted] if quoted else ["1"])
+        rank = f"row_number() OVER (PARTITION BY {', '.join(by)} ORDER BY {order}) AS r"
+        heavy = f"SELECT {', '.join(by)} FROM b GROUP BY {', '.join(by)} HAVING count(*) > {most}"
+        return (
+            f"WITH b AS{inline} ({body}), h AS MATERIALIZED ({heavy}) "
+            f"SELECT {carried} FROM b WHERE NOT EXISTS (SELECT 1 FROM h WHERE {same}) "
+            f"UNION ALL SELECT {carried} FROM (SELECT {carried}, {rank} FROM b WHERE EXISTS (SELECT 1 FROM h "
+            f"WHERE {same})) AS ranked WHERE r <= {most}"
+        )
 
     def _scan(self, table: Table, names: list[str], extra: tuple[str, ...], *, unique: bool) -> str:
         """A declared table: the person, and the columns that are used, each as the type of its kind."""
@@ -178,7 +205,7 @@ class RowsPrinter:
             whom, source = self._owner(table, source)
             columns = [f"{whom} AS {PERSON}", *columns]
         told = ", ".join(columns) or "1 AS one"
-        if table.public and unique and table.key and not self.dataset.unit:
+        if table.public and unique and table.key:
             declared = table.column(table.key)  # a public key that is not unique must not multiply rows
             assert declared is not None
             key = self._stored(f"s.{quoted(table.key)}", declared.kind)

@@ -154,7 +154,7 @@ class Scalars:
             raise self._refused(
                 NotAllowed, node, "a literal is needed here.", "What a row contains may not steer how long it takes."
             )
-        if kind == "N" and not (isinstance(value.param, int) and abs(value.param) <= 10_000):
+        if kind == "N" and not (type(value.param) is int and abs(value.param) <= 10_000):
             raise self._refused(WrongType, node, "a whole number up to 10,000 is needed here.")
         if kind == "T":
             if not isinstance(value.param, str):

@@ -125,15 +125,15 @@ SELECT COUNT(*) FROM drugs
 -- name: a join that multiplies by public rows
 SELECT COUNT(*) FROM visits v JOIN wards w ON TRUE
 -- expected:
--- Unbounded [P805]: how many rows one person can have here was not declared.
---   Without a cap one person could move the answer without limit.
---   Declare max_rows_per_unit for the table (or connect(..., max_rows_per_unit=50)), or let suggest_bounds estimate it privately.
---   docs: errors/P805
+-- OverLimit [P809]: how many rows 'wards' has was not declared, and each row of a person would meet all of them here.
+--   A row of one person could then make more work than everybody else's.
+--   Join by its declared key, or declare its number of rows: rows = 1000.
+--   docs: errors/P809
 
 -- name: a join of a capped and an uncapped table
 SELECT COUNT(*) FROM visits v JOIN drugs d ON v.patient_id = d.patient_id
 -- expected:
--- Unbounded [P805]: how many rows one person can have here was not declared.
---   Without a cap one person could move the answer without limit.
---   Declare max_rows_per_unit for the table (or connect(..., max_rows_per_unit=50)), or let suggest_bounds estimate it privately.
---   docs: errors/P805
+-- OverLimit [P809]: how many rows one person has in 'drugs' was not declared, and each of them would meet others here.
+--   The rows of one person could then make more work than everybody else's.
+--   Declare max_rows_per_unit for the table, or join by its declared key.
+--   docs: errors/P809
