@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from hubbub.sql import limits
 from hubbub.sql.bound import PEOPLE
 from hubbub.sql.expressions import Expr, readable, shown
 from hubbub.sql.facts import build
@@ -249,7 +250,8 @@ def _grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int)
         step = Fraction(1)
     if step is None or (high - low) / step > most or max(abs(low), abs(high)) / step > _MOST_STEPS:
         span = high - low or max(abs(low), abs(high))
-        step = Fraction(10) ** math.floor(math.log10(float(span / wanted)))
+        finest = max(span / wanted, Fraction(1, limits.LARGEST))  # a double of it is not 0
+        step = Fraction(10) ** math.floor(math.log10(float(finest)))
         while (high - low) / step > most or max(abs(low), abs(high)) / step > _MOST_STEPS:
             step *= 10
     return step, math.floor(low / step), math.ceil(high / step)
