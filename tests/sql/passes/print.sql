@@ -363,12 +363,38 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 -- duckdb:
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex"
---   FROM "patients" AS s) AS t1 ON (t1._hb_u = t0._hb_u)
+--   FROM "visits" AS s) AS t0 JOIN (WITH b AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."birth_year" AS BIGINT) AS "birth_year", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex", CASE WHEN strlen(TRY_CAST(s."town" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."town" AS VARCHAR) ELSE left(TRY_CAST(s."town" AS VARCHAR), 4096) END AS "town"
+--   FROM "patients" AS s), h AS MATERIALIZED (SELECT _hb_u, "patient_id"
+--   FROM b
+--   GROUP BY _hb_u, "patient_id" HAVING count(*) > 1) SELECT _hb_u, "patient_id", "sex"
+--   FROM b
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM h
+--   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")
+--   UNION ALL SELECT _hb_u, "patient_id", "sex"
+--   FROM (SELECT _hb_u, "patient_id", "sex", row_number() OVER (PARTITION BY _hb_u, "patient_id" ORDER BY hash('0', "patient_id", "birth_year", "sex", "town"), "patient_id", "birth_year", "sex", "town") AS r
+--   FROM b
+--   WHERE EXISTS (SELECT 1
+--   FROM h
+--   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")) AS ranked
+--   WHERE r <= 1) AS t1 ON (t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex"
---   FROM "patients" AS s) AS t1 ON (t1._hb_u = t0._hb_u)
+--   FROM "visits" AS s) AS t0 JOIN (WITH b AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."birth_year" AS BIGINT) AS "birth_year", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex", CASE WHEN strlen(TRY_CAST(s."town" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."town" AS VARCHAR) ELSE left(TRY_CAST(s."town" AS VARCHAR), 4096) END AS "town"
+--   FROM "patients" AS s), h AS MATERIALIZED (SELECT _hb_u, "patient_id"
+--   FROM b
+--   GROUP BY _hb_u, "patient_id" HAVING count(*) > 1) SELECT _hb_u, "patient_id", "sex"
+--   FROM b
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM h
+--   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")
+--   UNION ALL SELECT _hb_u, "patient_id", "sex"
+--   FROM (SELECT _hb_u, "patient_id", "sex", row_number() OVER (PARTITION BY _hb_u, "patient_id" ORDER BY hash('0', "patient_id", "birth_year", "sex", "town"), "patient_id", "birth_year", "sex", "town") AS r
+--   FROM b
+--   WHERE EXISTS (SELECT 1
+--   FROM h
+--   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")) AS ranked
+--   WHERE r <= 1) AS t1 ON (t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
@@ -383,12 +409,38 @@ SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_i
 -- postgres:
 -- WITH scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", left(CAST(s."sex" AS text), 4096) AS "sex"
---   FROM "patients" AS s) AS t1 ON (t1._hb_u = t0._hb_u)
+--   FROM "visits" AS s) AS t0 JOIN (WITH b AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."birth_year" AS BIGINT) AS "birth_year", left(CAST(s."sex" AS text), 4096) AS "sex", left(CAST(s."town" AS text), 4096) AS "town"
+--   FROM "patients" AS s), h AS MATERIALIZED (SELECT _hb_u, "patient_id"
+--   FROM b
+--   GROUP BY _hb_u, "patient_id" HAVING count(*) > 1) SELECT _hb_u, "patient_id", "sex"
+--   FROM b
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM h
+--   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")
+--   UNION ALL SELECT _hb_u, "patient_id", "sex"
+--   FROM (SELECT _hb_u, "patient_id", "sex", row_number() OVER (PARTITION BY _hb_u, "patient_id" ORDER BY hashtextextended(ROW("patient_id", "birth_year", "sex", "town")::text, 0), "patient_id", "birth_year", "sex", "town") AS r
+--   FROM b
+--   WHERE EXISTS (SELECT 1
+--   FROM h
+--   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")) AS ranked
+--   WHERE r <= 1) AS t1 ON (t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", left(CAST(s."sex" AS text), 4096) AS "sex"
---   FROM "patients" AS s) AS t1 ON (t1._hb_u = t0._hb_u)
+--   FROM "visits" AS s) AS t0 JOIN (WITH b AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."birth_year" AS BIGINT) AS "birth_year", left(CAST(s."sex" AS text), 4096) AS "sex", left(CAST(s."town" AS text), 4096) AS "town"
+--   FROM "patients" AS s), h AS MATERIALIZED (SELECT _hb_u, "patient_id"
+--   FROM b
+--   GROUP BY _hb_u, "patient_id" HAVING count(*) > 1) SELECT _hb_u, "patient_id", "sex"
+--   FROM b
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM h
+--   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")
+--   UNION ALL SELECT _hb_u, "patient_id", "sex"
+--   FROM (SELECT _hb_u, "patient_id", "sex", row_number() OVER (PARTITION BY _hb_u, "patient_id" ORDER BY hashtextextended(ROW("patient_id", "birth_year", "sex", "town")::text, 0), "patient_id", "birth_year", "sex", "town") AS r
+--   FROM b
+--   WHERE EXISTS (SELECT 1
+--   FROM h
+--   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")) AS ranked
+--   WHERE r <= 1) AS t1 ON (t1._hb_u = t0._hb_u)
 --   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 50),
 --   parts AS (SELECT count(*) AS m0
