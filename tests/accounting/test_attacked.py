@@ -112,8 +112,8 @@ def test_lower_bounds_of_discrete_gaussians_lie_below_their_own_sum(sigma: str, 
 
 
 def test_lower_bounds_in_several_coordinates() -> None:
-    one = DiscreteGaussian(sensitivity=Fraction(3, 2), sigma=10, dimension=1).event
-    many = DiscreteGaussian(sensitivity=Fraction(3, 2), sigma=10, dimension=9).event
+    one = DiscreteGaussian(sensitivity=Fraction(3, 2), sigma=20, dimension=1).event
+    many = DiscreteGaussian(sensitivity=Fraction(3, 2), sigma=20, dimension=9).event
     assert epsilon(many, delta=1e-5).lower > epsilon(one, delta=1e-5).lower  # two coordinates, a step each
     assert epsilon(many, delta=1e-5).lower <= epsilon(many, delta=1e-5)
 
