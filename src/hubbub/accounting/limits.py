@@ -17,10 +17,21 @@ from typing import NamedTuple, TypeVar
 
 from hubbub.accounting import bounds, costs
 from hubbub.accounting.conversions import rho_epsilon, rho_for
-from hubbub.terms import ApproximateDP, Budget, Event, Measure, Neighbours, NoBound, PureDP, ZeroConcentratedDP
+from hubbub.terms import (
+    ApproximateDP,
+    Budget,
+    Event,
+    Measure,
+    Neighbours,
+    NoBound,
+    PureDP,
+    TooLarge,
+    ZeroConcentratedDP,
+)
 
 T = TypeVar("T")
 LOSS_UNIT = 10**24
+_LARGEST = 1 << 240  # units; sums of as many as a ledger could ever hold stay below 2^256
 DELTA_UNIT = 10**40
 OWN_DELTA = Fraction(1, 4)  # of an (epsilon, delta) budget, for steps that bring a delta of their own
 _MARGIN = Fraction(1_000_001, 1_000_000)  # on a plan's bound: another machine's doubles may end a little higher
@@ -43,9 +54,16 @@ class Amount(NamedTuple):
     @classmethod
     def of(cls, loss: Fraction, delta: Fraction = Fraction(0)) -> Amount:
         """The amount, each part rounded up to a whole unit."""
-        return cls(
+        amount = cls(
             -(-loss.numerator * LOSS_UNIT // loss.denominator), -(-delta.numerator * DELTA_UNIT // delta.denominator)
         )
+        if max(amount) >= _LARGEST:
+            raise TooLarge(
+                "a cost or budget is beyond 10^48.",
+                why="Totals are kept in records of a fixed size, and no promise of that size means anything.",
+                fix="Give an epsilon or rho that means something: at most a few tens.",
+            )
+        return amount
 
     def __add__(self, other: Amount) -> Amount:  # type: ignore[override]
         return Amount(self.loss + other.loss, self.delta + other.delta)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,6 +31,16 @@ Analyst = Annotated[str, typer.Option("--analyst", help="A share of this analyst
 InPool = Annotated[Pool, typer.Option("--pool", help="For questions, or for plans fixed in advance.")]
 Svg = Annotated[Path | None, typer.Option("--svg", help="Write the chart into this folder.", metavar="DIR")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")]
+
+
+LeastShare = Annotated[
+    str | None,
+    typer.Option("--least-share", help="What one question costs at least. [default: 0.00001]", metavar="SHARE"),
+]
+MostFailures = Annotated[
+    int | None,
+    typer.Option("--most-failures", help="Questions without an answer, until an owner looks. [default: 10]"),
+]
 
 
 class Shares(StrEnum):
@@ -84,6 +94,8 @@ def open_(
     share_answers: Annotated[
         bool, typer.Option("--share-answers", help="Give stored answers to other projects too, for free.")
     ] = False,
+    least_share: LeastShare = None,
+    most_failures: MostFailures = None,
     by: By = None,
     at: At = DEFAULT,
     state: State = None,
@@ -108,6 +120,7 @@ def open_(
             unit=unit,
             shares=shares.value,
             share_answers=share_answers,
+            **_given(least_share, most_failures),
             by=decider(by),
             why=why,
         )
@@ -200,6 +213,43 @@ def revoke(
     with opened(at, state) as ledger:
         ledger.revoke(name, budget, project=project, analyst=analyst, pool=pool.value, by=decider(by), why=why)
         _after(ledger, name, as_json=as_json)
+
+
+@app.command()
+def rules(
+    name: Name,
+    why: Why,
+    least_share: LeastShare = None,
+    most_failures: MostFailures = None,
+    by: By = None,
+    at: At = DEFAULT,
+    state: State = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change what one question costs at least, or how often an analyst may get no answer before an owner looks."""
+    given = _given(least_share, most_failures)
+    if not given:
+        raise typer.BadParameter("say which rule: --least-share or --most-failures.")
+    with opened(at, state) as ledger:
+        ledger.change_rules(name, **given, by=decider(by), why=why)
+        _after(ledger, name, as_json=as_json)
+
+
+@app.command()
+def look(
+    name: Name,
+    why: Why,
+    analyst: Annotated[str, typer.Option("--analyst", help="Whose questions were looked at.", metavar="NAME")],
+    by: By = None,
+    at: At = DEFAULT,
+    state: State = None,
+    as_json: AsJson = False,
+) -> None:
+    """State that an owner looked at an analyst's questions without an answer; they count from zero again."""
+    with opened(at, state) as ledger:
+        ledger.look(name, analyst=analyst, by=decider(by), why=why)
+    content: Json = {"kind": "look", "population": name, "analyst": analyst}
+    told(f"looked at the questions of {analyst} to {name} that had no answer", content, as_json=as_json)
 
 
 @app.command()
@@ -305,3 +355,12 @@ def _after(ledger: Ledger, name: str, *, as_json: bool) -> None:
         output.document(view.to_json())
     else:
         output.data(numbers([view]))
+
+
+def _given(least_share: str | None, most_failures: int | None) -> dict[str, Any]:
+    """The rules that were typed; the others stay, or are the default."""
+    typed = {
+        "least_share": None if least_share is None else values.number(least_share, "least-share"),
+        "most_failures": most_failures,
+    }
+    return {name: value for name, value in typed.items() if value is not None}

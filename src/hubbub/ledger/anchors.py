@@ -14,6 +14,7 @@ import os
 import struct
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ _FORM = struct.Struct(">8sQQ32s32s32s32s32sH402s")  # magic, write number, seque
 _MAGIC = b"hubbub-1"
 _PAUSE = 1.0  # seconds between two forced writes
 Totals = tuple[Amount, Amount]  # questions, plans
+Check = Callable[["Anchor"], None]
 
 
 class Anchor(NamedTuple):
@@ -55,7 +57,7 @@ class Anchor(NamedTuple):
         if magic != _MAGIC:
             return None
         ql, qd, pl, pd = (int.from_bytes(n, "big") for n in amounts)
-        return cls(name[:length].decode(), sequence, head, (Amount(ql, qd), Amount(pl, pd)), number)
+        return cls(name[:length].decode(errors="replace"), sequence, head, (Amount(ql, qd), Amount(pl, pd)), number)
 
 
 class Anchors:
@@ -68,8 +70,14 @@ class Anchors:
         self._written: dict[str, tuple[bytes, Anchor]] = {}
         self._pid, self._lock = os.getpid(), threading.Lock()
 
-    def cover(self, name: str, sequence: int, head: bytes, totals: Totals, *, force: bool = False) -> None:
-        """Make sure that the anchor is at ``sequence`` or later, with totals of at least these."""
+    def cover(
+        self, name: str, sequence: int, head: bytes, totals: Totals, *, check: Check | None = None, force: bool = False
+    ) -> None:
+        """Make sure that the anchor is at ``sequence`` or later, with totals of at least these.
+
+        ``check`` is given an anchor that somebody else wrote and refuses one that is of another book: of two copies of
+        a ledger, the first to anchor is the one that goes on.
+        """
         if self._pid != os.getpid():
             self._renew()
         with self._lock:
@@ -77,20 +85,35 @@ class Anchors:
                 handle = self._handle(name)
                 fcntl.flock(handle, fcntl.LOCK_EX)
                 try:
-                    self._write(name, handle, Anchor(name, sequence, head, totals, 1))
+                    self._write(name, handle, Anchor(name, sequence, head, totals, 1), check)
                     self._maybe_force(name, handle, force)
                 finally:
                     fcntl.flock(handle, fcntl.LOCK_UN)
             except OSError as error:
                 raise no_place() from error
 
-    def _write(self, name: str, handle: int, new: Anchor) -> None:
+    def _write(self, name: str, handle: int, new: Anchor, check: Check | None) -> None:
         old = self._newest(name, handle)
+        if check is not None and old is not None and not self._is_own(old):
+            check(old)
         anchor = _after(old, new)
         if anchor is not old:
             slot = anchor.pack()
             write_all(handle, slot, _SLOT * (anchor.number % 2))
             self._written[name] = (slot, anchor)
+
+    def latest(self, name: str) -> Anchor | None:
+        """The anchor of one population, as anybody wrote it last."""
+        if self._pid != os.getpid():
+            self._renew()
+        with self._lock:
+            try:
+                return self._newest(name, self._handle(name))
+            except OSError as error:
+                raise no_place() from error
+
+    def _is_own(self, anchor: Anchor) -> bool:
+        return anchor is self._written.get(anchor.name, (b"", None))[1]
 
     def read(self) -> dict[str, Anchor]:
         """Every anchor there is."""

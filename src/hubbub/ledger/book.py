@@ -34,11 +34,12 @@ class Transaction:
     An exclusive turn keeps other writers out. Errors of the driver leave in our words: its own name files and hosts.
     """
 
-    __slots__ = ("_book", "_connection", "_done", "_driver", "_exclusive", "_streams")
+    __slots__ = ("_book", "_connection", "_done", "_driver", "_exclusive", "_reads_anything", "_streams")
 
     def __init__(self, book: Book, *, exclusive: bool) -> None:
         self._book, self._driver, self._exclusive, self._done = book, book.driver, exclusive, False
         self._streams: list[Generator[Row]] = []
+        self._reads_anything = False
 
     def __enter__(self) -> Self:
         try:
@@ -74,6 +75,11 @@ class Transaction:
         self._streams.append(rows)
         return rows
 
+    def read_anything(self) -> None:
+        """From here on, read also what no ledger ever wrote, to say so."""
+        self._reads_anything = True
+        self._driver.read_anything(self._connection)
+
     def sound(self) -> bool:
         """Whether the database finds itself whole."""
         return self._driver.sound(self._connection)
@@ -90,7 +96,7 @@ class Transaction:
                 self._undo(failed)
                 raise self._driver.meaning(failed) or failed from failed
         if error is None:
-            self._book.give_back(self._connection)
+            (self._book.throw_away if self._reads_anything else self._book.give_back)(self._connection)
             return
         self._undo(error)
         if (meaning := self._driver.meaning(error)) is not None:
@@ -126,6 +132,7 @@ class Book:
             self._migrate(create)
         except Exception as error:
             raise self.driver.meaning(error) or error from error
+        self._identity = self._look()
         _BOOKS.add(self)
 
     @property
@@ -135,7 +142,19 @@ class Book:
 
     def transaction(self) -> Transaction:
         """An exclusive turn: whoever else wants to write waits."""
+        if self._look() != self._identity:
+            raise unavailable("its file was moved, removed or replaced since it was opened")
         return Transaction(self, exclusive=True)
+
+    def _look(self) -> tuple[int, int] | None:
+        """Which file this is: an open one can be renamed, and a copy be put in its place."""
+        if self.file is None:
+            return None
+        try:
+            found = self.file.stat()
+        except OSError:
+            return 0, 0
+        return found.st_dev, found.st_ino
 
     def snapshot(self) -> Transaction:
         """A consistent view for long reads, in nobody's way."""
@@ -256,11 +275,20 @@ def _need_psycopg() -> None:
 
 
 def _look_at(file: Path, create: bool) -> None:
-    """Refuse a missing file or folder. The file itself is left to SQLite: closing it here would let go of its locks."""
+    """Refuse a missing file or folder; a new file is for its owner alone, and so is what SQLite puts beside it.
+
+    A file that is there is left to SQLite: closing it here would let go of its locks.
+    """
     if not file.exists() and not create:
         raise unavailable("there is no such file")
     if not file.parent.is_dir():
         raise unavailable("its folder does not exist")
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+    except OSError:
+        raise unavailable("the file cannot be made") from None
 
 
 def _format_of(connection: Connection) -> int:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from hubbub.terms import Event, from_json, to_json
+from hubbub.terms import Event, Unreadable, WrongShape, from_json, to_json
 
 ORIGIN = bytes(32)  # what the first entry follows
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
@@ -77,7 +77,17 @@ def digest(text: str) -> str:
 @lru_cache(maxsize=4096)
 def event_text(event: Event) -> tuple[str, str]:
     """(digest, JSON text) of an event."""
-    text = canonical(to_json(event))
+    try:
+        text = canonical(to_json(event))
+        same = event_of(text) == event
+    except (Unreadable, ValueError):  # a number of thousands of digits, say
+        same = False
+    if not same:
+        raise WrongShape(
+            "this event cannot be stored: what is read back would be another one.",
+            why="Events are kept for ever, and a charge is checked again from what is stored.",
+            fix="Make it with a mechanism, from ordinary numbers.",
+        )
     return digest(text), text
 
 

@@ -12,6 +12,7 @@ and after three a new charge is due, once the last of them has had its time. Not
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ from typing import Any
 
 from sqlalchemy import Select
 
-from hubbub.accounting.limits import Amount, Currency, cost_in, price_fits
+from hubbub.accounting.limits import Amount, Currency, Limit, cost_in, price_fits
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
 from hubbub.ledger.book import Batch, Transaction
@@ -27,9 +28,20 @@ from hubbub.ledger.chain import answer_body, canonical, digest, event_text
 from hubbub.ledger.core import Core, Turn
 from hubbub.ledger.decimals import amount_of, decimals
 from hubbub.ledger.drivers import Row
-from hubbub.ledger.policy import Account, Policy, Population, account_key
+from hubbub.ledger.policy import Account, Policy, Population, account_key, failures_key
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored
-from hubbub.terms import BudgetConflict, BudgetExceeded, Event, NoAnswer, RequestChanged, Superseded, UnknownPopulation
+from hubbub.terms import (
+    BelowLeastPrice,
+    BudgetConflict,
+    BudgetExceeded,
+    Event,
+    NeedsOwner,
+    NoAnswer,
+    RequestChanged,
+    Superseded,
+    UnknownPopulation,
+    plain_text,
+)
 
 ATTEMPTS = 3  # runs under one charge
 _BILLS = 4096  # kept, so that pricing is done once for requests alike
@@ -45,6 +57,7 @@ class Bill:
     costs: dict[str, Amount]
     prices: dict[str, tuple[str, str]]  # the same as entries say it
     accounts: list[Account]
+    failures: dict[str, str]  # population -> where its failures by this analyst are counted
     look: Select[Any]  # the statement that reads their totals, and the names it wants
     keys: dict[str, str]
     anywhere: bool
@@ -87,7 +100,7 @@ def store(core: Core, reservation: Reservation, answer: str) -> Stored:
     """Write the answer durably and anchor it; if another run was first, its answer is returned instead."""
     record = _record(reservation, answer)
     if record is None:
-        ending, was_first = _settle(core, reservation, _failure(reservation, "too large"), None)
+        ending, was_first = _settle(core, reservation, _failure(core, reservation, "too large"), None)
     else:
         ending, was_first = _settle(core, reservation, answer_body(reservation.sequence, digest(record)), record)
     if record is None and was_first:
@@ -97,19 +110,28 @@ def store(core: Core, reservation: Reservation, answer: str) -> Stored:
 
 def fail(core: Core, reservation: Reservation, reason: str) -> None:
     """Settle a charge with no answer, for a public reason such as a timeout; asking again is charged again."""
-    _settle(core, reservation, _failure(reservation, reason), None)
+    _settle(core, reservation, _failure(core, reservation, reason), None)
 
 
-def _failure(reservation: Reservation, reason: str) -> str:
-    return canonical({"kind": "failure", "charge": reservation.sequence, "reason": reason})
+def _failure(core: Core, reservation: Reservation, reason: str) -> str:
+    plain_text(reason, name="reason", longest=1000)
+    request = reservation.request
+    said = {"kind": "failure", "charge": reservation.sequence, "reason": reason}
+    return canonical(said | {"analyst": request.analyst, "named": list(core.policy.named(request))})
 
 
 def _settle(core: Core, held: Reservation, said: str, record: str | None) -> tuple[Row, bool]:
     """End a charge, unless it has ended: (how it ended, whether that was now); anchored either way."""
     with core.book.transaction() as transaction:
-        (found,) = transaction.read((statements.HEAD_AND_ENDING, {"charge": held.sequence}))
+        found, charge = transaction.read(
+            (statements.HEAD_AND_ENDING, {"charge": held.sequence}), (statements.HASH, {"sequence": held.sequence})
+        )
         turn = core.begin(transaction, [row[:4] for row in found])
+        if not charge or charge[0][0] != held.head:
+            raise _foreign()
         settled = found[0][4] is not None
+        if not settled and record is None:
+            _count_failures(core, transaction, turn, held.request)
         if not settled:
             entry = turn.append(said, key=core.key_if_due())
             turn.add(statements.ADD_ANSWER, charge=held.sequence, sequence=entry.sequence, body=record)
@@ -118,6 +140,13 @@ def _settle(core: Core, held: Reservation, said: str, record: str | None) -> tup
     core.seen = max(core.seen, ending[1])
     core.cover((ending[1], ending[3]), held.totals or {})
     return ending, not settled
+
+
+def _count_failures(core: Core, transaction: Transaction, turn: Turn, request: Request) -> None:
+    for name in core.policy.named(request):
+        key = failures_key(name, request.analyst)
+        (rows,) = transaction.read((statements.totals_of(1), {"a0": key}))
+        _count_failure(turn, key, failures_of(rows[0] if rows else None))
 
 
 def ask(core: Core, request: Request, run: Callable[[Reservation], str]) -> Stored:
@@ -154,6 +183,7 @@ def _work_out(policy: Policy, request: Request) -> Bill:
     for who in whose:
         _price_fits(who, request)  # worked out here, before the turn
     accounts = policy.accounts(populations, project=request.project, analyst=request.analyst, pool=request.pool)
+    failures = {name: failures_key(name, request.analyst) for name in policy.named(request)}
     event = event_text(request.event)
     terms = digest(canonical([event[0], request.pool, *map(str, _terms(request))]))[:32]
     costs = {who.name: _cost(who, request) for who in whose}
@@ -164,8 +194,9 @@ def _work_out(policy: Policy, request: Request) -> Bill:
         costs=costs,
         prices={name: decimals(cost) for name, cost in costs.items()},
         accounts=accounts,
-        look=statements.totals_of(len(accounts)),
-        keys={f"a{i}": account.key for i, account in enumerate(accounts)},
+        failures=failures,
+        look=statements.totals_of(len(accounts) + len(failures)),
+        keys={f"a{i}": key for i, key in enumerate([*(account.key for account in accounts), *failures.values()])},
         anywhere=all(who.share_answers for who in whose),
         currency=whose[0].currency(request.pool),
         event=event,
@@ -198,11 +229,13 @@ def _check_rules(bill: Bill, request: Request) -> None:
 
 
 def _check_rules_of(policy: Policy, who: Population, request: Request) -> None:
-    if who.unit and who.name in policy.named(request) and any(s.unit.path != who.unit for s in request.event.steps()):
+    if who.unit and any(s.unit.path != who.unit for s in request.event.steps()):
+        shared = "" if who.name in policy.named(request) else ", and its people may be among those asked about"
         raise BudgetConflict(
-            f"the budget of {who.name!r} protects {who.unit!r}, and this event protects another unit.",
+            f"the budget of {who.name!r} protects {who.unit!r}{shared}, and this event protects another unit.",
             why="A guarantee for one row is none for a person with many.",
-            fix=f"Bound what each {who.unit} contributes, and give the mechanism unit=Unit({who.unit!r}).",
+            fix=f"Bound what each {who.unit} contributes, and give the mechanism unit=Unit({who.unit!r})."
+            + (" Or declare the populations disjoint, if no person is in both." if shared else ""),
         )
     if not policy.may_spend(who, project=request.project, analyst=request.analyst, pool=request.pool):
         raise BudgetExceeded(
@@ -210,12 +243,28 @@ def _check_rules_of(policy: Policy, who: Population, request: Request) -> None:
             why="Its owner lets only those spend who were granted a share.",
             fix=f"Ask for one: `hubbub budget request {who.name} --project {request.project}`.",
         )
+    _check_least(who, request, _cost(who, request))
     if not _price_fits(who, request):
         assert who.each is not None
         raise BudgetExceeded(
             f"one request to {who.name!r} may cost {who.each.measure().words()}, and this one costs more.",
             why="The owner caps what a single request may spend.",
             fix="Ask with more noise, or in parts.",
+        )
+
+
+def _check_least(who: Population, request: Request, cost: Amount) -> None:
+    """A question may not be so cheap that a budget holds millions of them: each may fail, or take long, by design."""
+    budget = who.pools.get(request.pool)
+    if who.least_share is None or request.pool is not Pool.QUESTIONS or budget is None:
+        return
+    least = Limit(budget, who.currency(request.pool)).left(Amount()).loss * who.least_share
+    if cost.loss < least:
+        loss = Amount(math.ceil(least)).measure(who.currency(request.pool)).words()
+        raise BelowLeastPrice(
+            f"one question to {who.name!r} costs at least {loss}, and this one costs less.",
+            why="Budgets that hold millions of questions let somebody try millions: the owner set a least price.",
+            fix="Ask for a more accurate answer.",
         )
 
 
@@ -254,6 +303,7 @@ def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | St
         turn = core.begin(transaction, [row[:4] for row in head])
         if turn.policy != bill.policy.sequence:
             return None
+        _check_kept(core, transaction, bill, request.pool, {row[0]: row for row in totals})
         earlier = _NOTHING
         if head[0][4] is not None or bill.anywhere:
             earlier = _look_back(transaction, bill, request, here)
@@ -275,6 +325,13 @@ def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | St
     core.seen = turn.sequence
     core.known_events.add(bill.event[0])
     return held
+
+
+def _check_kept(core: Core, transaction: Transaction, bill: Bill, pool: Pool, totals: Mapping[str, Row]) -> None:
+    """Refuse to go on where the second place knows better than the totals beside the book."""
+    for name in bill.populations:
+        row = totals.get(account_key(name, pool))
+        core.check_anchored(transaction, name, pool, Amount() if row is None else Amount(int(row[2]), int(row[3])))
 
 
 def _look_back(transaction: Transaction, bill: Bill, request: Request, here: Mapping[str, Any]) -> _Earlier:
@@ -339,6 +396,8 @@ def _charge(
     core: Core, turn: Turn, bill: Bill, request: Request, totals: Mapping[str, Row], earlier: _Earlier
 ) -> Reservation:
     _check_rules(bill, request)
+    failures = {name: failures_of(totals.get(key)) for name, key in bill.failures.items()}
+    _check_failures(bill, request, failures)
     after = {a.key: _spend(turn, bill, a, totals.get(a.key)) for a in bill.accounts}
     spent = {who: after[account_key(who, request.pool)] for who in bill.populations}
     said = bill.said | {
@@ -346,7 +405,9 @@ def _charge(
         **{name: value for name, value in _optional(request) if value},
     }
     if earlier.open is not None:
-        said["supersedes"] = earlier.open[0]
+        said |= {"supersedes": earlier.open[0], "counted": True}
+        for name, key in bill.failures.items():
+            _count_failure(turn, key, failures[name])
     entry = turn.append(said, fingerprint=bytes.fromhex(request.fingerprint), project=request.project)
     if earlier.open is not None:
         turn.add(statements.ADD_ANSWER, charge=earlier.open[0], sequence=entry.sequence, body=None)
@@ -356,10 +417,40 @@ def _charge(
     return Reservation(request, *place, bill.populations, bill.costs, bill.currency, 1, _by_pool(request.pool, spent))
 
 
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """How many questions of an analyst had no answer since an owner last looked, and when that was."""
+
+    count: int = 0
+    since: str = "0"
+
+
+def failures_of(row: Row | None) -> Failures:
+    """The failures that a row of the totals counts."""
+    return Failures() if row is None else Failures(int(row[2]), row[1])
+
+
+def _count_failure(turn: Turn, key: str, failures: Failures) -> None:
+    values = {"period": failures.since, "loss": str(failures.count + 1), "delta": "0"}
+    turn.add(statements.ADD_TOTAL, account=key, **values)
+    turn.add(statements.SPEND, key=key, **values)
+
+
+def _check_failures(bill: Bill, request: Request, failures: Mapping[str, Failures]) -> None:
+    for name, caused in failures.items():
+        most = bill.policy.populations[name].most_failures
+        if most is not None and caused.count >= most:
+            raise NeedsOwner(
+                f"{caused.count} questions of analyst {request.analyst!r} to {name!r} had no answer.",
+                why="Whether a question fails could be made to depend on a person: so many, and an owner looks first.",
+                fix=f"Let an owner look at the log and go on: `hubbub budget look {name} --analyst {request.analyst}`.",
+            )
+
+
 def _spend(turn: Turn, bill: Bill, account: Account, row: Row | None) -> Amount:
     """The account's total with this charge, or a refusal."""
     period = account.period(turn.now)
-    spent = Amount(int(row[2]), int(row[3])) if row is not None and row[1] == period else Amount()
+    spent = Amount() if row is None or account.starts_again(row[1], turn.now) else Amount(int(row[2]), int(row[3]))
     total = spent + bill.costs[account.population]
     if account.limit is None or not account.limit.fits(total):
         raise _exceeded(bill, account, spent)
@@ -442,6 +533,14 @@ def _exceeded(bill: Bill, account: Account, spent: Amount) -> BudgetExceeded:
         f"this request costs {cost}, and {whose} has {left} left {pool}.",
         why="The budget was fixed in advance and holds for all projects and analysts together; nothing was charged.",
         fix=f"Ask with more noise, or for more budget: `hubbub budget request {account.population}`.",
+    )
+
+
+def _foreign() -> RequestChanged:
+    return RequestChanged(
+        "this reservation is of another ledger.",
+        why="An answer is stored under its own charge, in the book in which that stands.",
+        fix="Store it with the ledger that reserved it.",
     )
 
 

@@ -17,12 +17,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub.accounting.limits import Amount
 from hubbub.ledger import statements
-from hubbub.ledger.anchors import OWNERS, Anchors, Totals
+from hubbub.ledger.anchors import OWNERS, Anchor, Anchors, Totals
 from hubbub.ledger.book import Batch, Book, Transaction
 from hubbub.ledger.chain import ORIGIN, Entry, canonical, clock, link
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.keys import Place
 from hubbub.ledger.policy import Policy
+from hubbub.ledger.requests import Pool
 from hubbub.terms import BehindAnchor, ClockBackwards, LedgerDamaged
 
 DRIFT = 5_000_000  # microseconds by which the clocks of several machines may differ
@@ -91,6 +92,7 @@ class Core:
         self.book = Book(url, create=create)
         self.place = Place(state)
         self.seen = 0
+        self._trusted: dict[str, Anchor] = {}  # anchors that were found in this book
         self.known_events: set[str] = set()  # committed already: need not be sent again
         self._key: Ed25519PrivateKey | None = None
         self._signed = float("-inf")
@@ -161,6 +163,9 @@ class Core:
         with self.book.transaction() as transaction:
             (last,) = transaction.read((statements.LAST, {}))
             turn = self.begin(transaction, last, any_clock=any_clock)
+            for anchor in self.anchors.read().values():  # owners write rarely: all of them, whoever wrote them
+                (rows,) = transaction.read((statements.HASH, {"sequence": anchor.sequence}))
+                self._check_head(anchor, rows)
             policy = Policy.read(_entries(transaction.stream(statements.POLICY)))
             if (said := fields(policy)) is None:
                 self.policy = policy
@@ -172,13 +177,42 @@ class Core:
                 also(turn, policy, entry)
             turn.finish()
         self.policy, self.seen = policy, entry.sequence
-        self.anchors.cover(OWNERS, entry.sequence, entry.hash, (Amount(), Amount()), force=True)
+        self.anchors.cover(
+            OWNERS, entry.sequence, entry.hash, (Amount(), Amount()), check=self._check_anchor, force=True
+        )
         return entry
 
     def cover(self, entry: tuple[int, bytes], totals: Mapping[str, Totals]) -> None:
         """Anchor an entry for each population, before anything about it is shown."""
         for name, spent in totals.items():
-            self.anchors.cover(name, *entry, spent)
+            self.anchors.cover(name, *entry, spent, check=self._check_anchor)
+
+    def check_anchored(self, transaction: Transaction, name: str, pool: Pool, kept: Amount) -> None:
+        """Refuse to go on if the second place knows better: of another history, or of more that was spent."""
+        anchor = self.anchors.latest(name)
+        if anchor is None:
+            return
+        if anchor is not self._trusted.get(name):
+            (rows,) = transaction.read((statements.HASH, {"sequence": anchor.sequence}))
+            self._check_head(anchor, rows)
+            self._trusted[name] = anchor
+        known = dict(zip(Pool, anchor.totals, strict=True))[pool]
+        if kept.loss < known.loss or kept.delta < known.delta:
+            raise behind(f"{name!r} had spent more when it was anchored than its total says now")
+
+    def _check_anchor(self, anchor: Anchor) -> None:
+        with self.book.snapshot() as view:
+            (rows,) = view.read((statements.HASH, {"sequence": anchor.sequence}))
+        self._check_head(anchor, rows)
+
+    def _check_head(self, anchor: Anchor, rows: list[Row]) -> None:
+        """An anchored entry stands in this book, or was lost before a restore that says so."""
+        if not rows and not self.policy.is_lost(anchor.sequence):
+            raise behind(f"entry {anchor.sequence} was anchored and is gone")
+        if rows and rows[0][0] != anchor.head:
+            raise behind(
+                f"entry {anchor.sequence} is another than the one that was anchored: two copies of it were in use"
+            )
 
     def close(self) -> None:
         """Force the anchors to disk and let the book go."""
@@ -253,10 +287,7 @@ class Core:
                 )
             for anchor in anchors:
                 (rows,) = view.read((statements.HASH, {"sequence": anchor.sequence}))
-                if not rows and not self.policy.is_lost(anchor.sequence):
-                    raise behind(f"entry {anchor.sequence} was anchored and is gone")
-                if rows and rows[0][0] != anchor.head:
-                    raise behind(f"entry {anchor.sequence} is another than the one that was anchored")
+                self._check_head(anchor, rows)
         self.seen = newest.sequence
 
 

@@ -77,6 +77,10 @@ class Driver(ABC):
         return True
 
     @abstractmethod
+    def read_anything(self, connection: Any) -> None:
+        """Read what somebody else wrote, also text that is none, until the connection is thrown away."""
+
+    @abstractmethod
     def commit(self, connection: Any) -> None:
         """End a turn well."""
 
@@ -127,6 +131,9 @@ class SQLite(Driver):
 
     def sound(self, connection: Any) -> bool:
         return bool(connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)])
+
+    def read_anything(self, connection: Any) -> None:
+        connection.text_factory = lambda text: text.decode(errors="surrogateescape")
 
     def commit(self, connection: Any) -> None:
         connection.execute("COMMIT")
@@ -239,6 +246,9 @@ class PostgreSQL(Driver):
             known.add(form.name)
         run: str = cursor.mogrify(form.run, [values[name] for name in form.names]) if form.names else form.run
         return run
+
+    def read_anything(self, connection: Any) -> None:
+        """The database itself keeps out text that is none."""
 
     def stream(self, connection: Any, statement: str, parameters: Mapping[str, Any]) -> Generator[Row]:
         with connection.cursor(name="hubbub") as cursor:

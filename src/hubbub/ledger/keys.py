@@ -31,8 +31,8 @@ class Place:
         self.folder = Path(folder).expanduser().resolve() if folder is not None else _default()
 
     def of(self, ledger: str) -> Path:
-        """The folder of one ledger."""
-        return self.folder / ledger
+        """The folder of one ledger; an altered book may name anything, and gets a folder that is not there."""
+        return self.folder / (ledger if _ID.fullmatch(ledger) else "unknown")
 
     def known(self, location: str) -> str | None:
         """The ledger that was last seen at a location, if any."""
@@ -50,7 +50,7 @@ class Place:
     def new_key(self, ledger: str) -> Ed25519PrivateKey:
         """A key for a new ledger, on disk before the ledger is."""
         key = Ed25519PrivateKey.generate()
-        durably(self.of(ledger) / "key", key.private_bytes_raw().hex().encode() + b"\n", mode=0o600)
+        durably(self.of(ledger) / "key", key.private_bytes_raw().hex().encode() + b"\n")
         return key
 
     def key(self, ledger: str, public: str) -> Ed25519PrivateKey:
@@ -77,12 +77,12 @@ def signed(public: str, head: bytes, signature: bytes) -> bool:
     return True
 
 
-def durably(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Write a small file so that it is there whole, or not at all, whatever happens."""
+def durably(path: Path, content: bytes) -> None:
+    """Write a small file so that it is there whole, or not at all, whatever happens; for its owner's eyes only."""
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        private_folder(path.parent)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
             write_all(handle, content, 0)
             os.fsync(handle)
@@ -92,6 +92,13 @@ def durably(path: Path, content: bytes, *, mode: int = 0o644) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise no_place() from error
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner alone."""
+    if not folder.is_dir():
+        private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def write_all(handle: int, content: bytes, place: int) -> None:

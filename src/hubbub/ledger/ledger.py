@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from hubbub.accounting.limits import Amount, Currency
 from hubbub.ledger import charging, owners, statements, transfer
+from hubbub.ledger.book import Transaction
 from hubbub.ledger.chain import Entry, event_of
 from hubbub.ledger.core import Core
+from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.policy import Plea, Population, Window
 from hubbub.ledger.remeasure import Remeasurement, remeasure
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored
 from hubbub.ledger.verify import Verification
 from hubbub.ledger.view import BudgetView, Line, glance, look
-from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt
+from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt, RequestChanged
 
+LEAST_SHARE = Fraction(1, 100_000)  # of a budget: what one question costs at least, if the owner says nothing else
+MOST_FAILURES = 10  # questions of an analyst without an answer, until an owner looks
 _KEEP: Any = object()  # "leave this rule as it is"
 
 
@@ -136,6 +141,8 @@ class Ledger:
         window: Window | None = None,
         shares: str = "optional",
         share_answers: bool = False,
+        least_share: object = LEAST_SHARE,
+        most_failures: int | None = MOST_FAILURES,
         by: str,
         why: str,
     ) -> None:
@@ -146,9 +153,18 @@ class Ledger:
         fixed now, before any answer is seen. ``unit`` is the path that tells people apart: events must protect that
         unit. ``each`` caps one request; ``window`` caps each day, week, month or
         year; ``shares="required"`` lets only those spend who have a share; ``share_answers`` gives stored answers to
-        other projects too, who thereby learn that somebody asked.
+        other projects too, who thereby learn that somebody asked. ``least_share`` is the share of the budget that one
+        question costs at least, ``most_failures`` how many questions without an answer an analyst may cause before
+        an owner looks (``look``); None for no such rule.
         """
-        rules = {"each": each, "window": window, "shares": shares, "share_answers": share_answers}
+        rules = {
+            "each": each,
+            "window": window,
+            "shares": shares,
+            "share_answers": share_answers,
+            "least_share": least_share,
+            "most_failures": most_failures,
+        }
         owners.open_population(
             self._core,
             name,
@@ -171,11 +187,20 @@ class Ledger:
         window: Window | None = _KEEP,
         shares: str = _KEEP,
         share_answers: bool = _KEEP,
+        least_share: object = _KEEP,
+        most_failures: int | None = _KEEP,
         by: str,
         why: str,
     ) -> None:
         """Change the rules named; the others stay."""
-        given = {"each": each, "window": window, "shares": shares, "share_answers": share_answers}
+        given = {
+            "each": each,
+            "window": window,
+            "shares": shares,
+            "share_answers": share_answers,
+            "least_share": least_share,
+            "most_failures": most_failures,
+        }
         rules = {name: value for name, value in given.items() if value is not _KEEP}
         owners.change_rules(self._core, population, rules, by=by, why=why)
 
@@ -240,6 +265,10 @@ class Ledger:
         """Turn down a request for more."""
         owners.refuse(self._core, plea, by=by, why=why)
 
+    def look(self, population: str, *, analyst: str, by: str, why: str) -> None:
+        """An owner has looked at an analyst's questions that had no answer: they count from zero again."""
+        owners.look(self._core, population, analyst, by=by, why=why)
+
     def declare_disjoint(self, *populations: str, by: str, why: str) -> None:
         """State that no person is in two of these populations."""
         owners.declare_disjoint(self._core, populations, by=by, why=why)
@@ -299,18 +328,20 @@ class Ledger:
             yield from wanted if newest is None else deque(wanted, maxlen=newest)
 
     def check(self, receipt: Receipt) -> bool:
-        """Whether a receipt is true: its entry stands in the book, for that event and request."""
+        """Whether a receipt is true: its entry stands in the book, for that event, request, amount and time."""
         with self._core.book.snapshot() as view:
-            (rows,) = view.read((statements.ENTRY, {"sequence": receipt.sequence}))
-            if not rows or rows[0][6].hex() != receipt.head:
+            shown = _entry(view, receipt.sequence)
+            if shown is None or shown.hash.hex() != receipt.head or shown.when() != receipt.at:
                 return False
-            said = Entry(*rows[0]).fields()
-            if said["kind"] == "answer":
-                (rows,) = view.read((statements.ENTRY, {"sequence": said["charge"]}))
-                said = Entry(*rows[0]).fields()
+            charge = _entry(view, shown.fields().get("charge", receipt.sequence))
+            said = charge.fields() if charge is not None else {}
             (event,) = view.read((statements.EVENT, {"digest": said.get("event", "")}))
-        same = bool(event) and event_of(event[0][0]) == receipt.event
-        return same and rows[0][3].hex() == receipt.fingerprint and receipt.population in said["charged"]
+        if charge is None or not event or receipt.population not in said.get("charged", ()):
+            return False
+        currency = self._core.policy.population(receipt.population).currency(Pool(said["pool"]))
+        charged = amount_of(*said["charged"][receipt.population][:2]).measure(currency)
+        mark = (charge.fingerprint or b"").hex()
+        return (event_of(event[0][0]), mark, charged) == (receipt.event, receipt.fingerprint, receipt.charged)
 
     def verify(self, *, anchor: bool = True) -> Verification:
         """Check everything; ``anchor=False`` where the second place is not at hand (a cut tail then goes unnoticed)."""
@@ -329,7 +360,12 @@ class Ledger:
 
     def behind(self, receipt: Receipt) -> tuple[int, str]:
         """The charge behind a receipt of this ledger, and the answer that is stored under it."""
-        self.check(receipt)
+        if not self.check(receipt):
+            raise RequestChanged(
+                "this receipt is not one of this ledger, or says something else than its entry.",
+                why="A receipt names its entry, what was charged and when; all of it must be so.",
+                fix="Use the receipt of the release as it was given, with the ledger that gave it.",
+            )
         with self._core.book.snapshot() as view:
             (rows,) = view.read((statements.ENTRY, {"sequence": receipt.sequence}))
             said: dict[str, Any] = Entry(*rows[0]).fields()
@@ -386,6 +422,11 @@ def restore(
 ) -> int:
     """Put a backup in a ledger's place and count the gap to the anchor as spent; returns the number of that entry."""
     return transfer.restore(Path(backup), target, state=state, spend_all=spend_all, by=by, why=why).sequence
+
+
+def _entry(view: Transaction, sequence: int) -> Entry | None:
+    (rows,) = view.read((statements.ENTRY, {"sequence": sequence}))
+    return Entry(*rows[0]) if rows else None
 
 
 def _about(entries: Iterable[Entry], population: str) -> Iterator[Entry]:

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+from hubbub.accounting.limits import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.core import Core
-from hubbub.ledger.policy import Policy, Population, Window, minus, plus, same_kind, within, write_budget
+from hubbub.ledger.policy import (
+    Policy,
+    Population,
+    Window,
+    failures_key,
+    minus,
+    plus,
+    same_kind,
+    within,
+    write_budget,
+)
 from hubbub.ledger.requests import Pool, name_of
-from hubbub.terms import Budget, BudgetConflict, EmptyInput, MissingParameter, Neighbours, OutOfRange, plain_text
+from hubbub.terms import (
+    Budget,
+    BudgetConflict,
+    EmptyInput,
+    MissingParameter,
+    Neighbours,
+    OutOfRange,
+    fraction_of,
+    plain_text,
+    whole,
+)
 
 SHARES = ("optional", "required")
+RULES = ("each", "window", "shares", "share_answers", "least_share", "most_failures")
 
 
 def open_population(
@@ -31,6 +54,9 @@ def open_population(
 ) -> None:
     """Open a budget; nothing is written if the very same one is open already."""
     name_of(name, what="population")
+    plain_text(unit, name="unit", longest=1000)
+    for amount in (budget, lifetime):
+        _check_size(amount)
     whole, part = lifetime or budget, plans_lifetime or plans
     said = {
         "kind": "population",
@@ -59,7 +85,7 @@ def change_rules(core: Core, population: str, rules: Mapping[str, Any], *, by: s
 
     def fields(policy: Policy) -> Mapping[str, Any]:
         who = policy.population(population)
-        now = {n: getattr(who, n) for n in ("each", "window", "shares", "share_answers")} | dict(rules)
+        now = {name: getattr(who, name) for name in RULES} | dict(rules)
         return {"kind": "rules", "population": population, **_write_rules(who.promised, now)} | _signed(by, why)
 
     core.record(fields)
@@ -85,6 +111,8 @@ def grant(
         who = policy.population(population)
         same_kind(who.promised, budget)
         _check_plea(policy, plea, population)
+        _check_size(plus(policy.shares.get((population, project, analyst, pool)), budget))
+        _check_size(plus(who.pools.get(pool), budget))
         lifetime = None if any(place.values()) else _new_lifetime(who, pool, budget, raise_lifetime)
         said = {"kind": "grant", "population": population, **place, "pool": pool.value, "budget": write_budget(budget)}
         return said | {"lifetime": lifetime, "plea": plea} | _signed(by, why)
@@ -186,6 +214,23 @@ def refuse(core: Core, plea: int, *, by: str, why: str) -> None:
     core.record(fields)
 
 
+def look(core: Core, population: str, analyst: str, *, by: str, why: str) -> None:
+    """An owner has looked at what an analyst's questions without an answer were about: they count from zero again."""
+    name_of(analyst, what="analyst")
+    key = failures_key(population, analyst)
+
+    def fields(policy: Policy) -> Mapping[str, Any]:
+        policy.population(population)
+        return {"kind": "look", "population": population, "analyst": analyst} | _signed(by, why)
+
+    def also(turn: Any, _policy: Policy, entry: Entry) -> None:
+        values = {"period": str(entry.sequence), "loss": "0", "delta": "0"}
+        turn.add(statements.ADD_TOTAL, account=key, **values)
+        turn.add(statements.SPEND, key=key, **values)
+
+    core.record(fields, also=also)
+
+
 def erase(core: Core, charges: Iterable[int], *, by: str, why: str) -> None:
     """Delete the stored answers of these charges. The charges stay; asking again is charged again."""
     wanted = sorted(set(charges))
@@ -219,6 +264,12 @@ def _check_answered(core: Core, charges: Sequence[int]) -> None:
                     why="Only what is stored can be erased.",
                     fix="Give the numbers of charges whose answers are stored.",
                 )
+
+
+def _check_size(budget: Budget | None) -> None:
+    """Refuse a budget that no record could hold."""
+    if budget is not None:
+        Amount.of(budget.epsilon or budget.rho or Fraction(0), budget.delta)
 
 
 def _signed(by: str, why: str) -> dict[str, str]:
@@ -309,7 +360,17 @@ def _write_rules(budget: Budget, rules: Mapping[str, Any]) -> dict[str, Any]:
         "window": _write_window(window),
         "shares": shares,
         "share_answers": bool(rules.get("share_answers", False)),
+        "least_share": _write_share(rules.get("least_share")),
+        "most_failures": _write_count(rules.get("most_failures")),
     }
+
+
+def _write_share(share: object) -> str | None:
+    return None if share is None else str(fraction_of(share, name="least_share", one=True))
+
+
+def _write_count(count: object) -> int | None:
+    return None if count is None else whole(count, name="most_failures")
 
 
 def _write_window(window: Window | None) -> dict[str, Any] | None:
@@ -318,11 +379,11 @@ def _write_window(window: Window | None) -> dict[str, Any] | None:
 
 def _check_same(there: Population, said: Mapping[str, Any]) -> None:
     """The terms must be those of the opening; rules may also be the ones that hold now."""
-    rules = ("each", "window", "shares", "share_answers")
+    rules = [name for name in RULES if name in there.opened]  # those of its time
     asked = {name: said[name] for name in rules}
-    now = _write_rules(there.promised, {name: getattr(there, name) for name in rules})
+    held = _write_rules(there.promised, {name: getattr(there, name) for name in rules})
     terms = all(said[name] == value for name, value in there.opened.items() if name not in rules)
-    if not terms or asked not in (now, {name: there.opened[name] for name in rules}):
+    if not terms or asked not in ({name: held[name] for name in rules}, {name: there.opened[name] for name in rules}):
         raise _exists(there.name)
 
 

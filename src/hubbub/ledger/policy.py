@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -28,8 +29,17 @@ from hubbub.terms import (
     from_json,
     to_json,
 )
+from hubbub.terms.numbers import parse
 
-NONSENSE = (KeyError, TypeError, ValueError, AttributeError, AssertionError)  # what an altered entry may lead to
+NONSENSE = (  # what an altered entry may lead to
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RecursionError,
+)
 EVERY = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
 
 
@@ -53,6 +63,12 @@ class Window:
         return datetime.fromtimestamp(at / 1e6, UTC).strftime(EVERY[self.every])
 
 
+def is_over(period: str, at: int) -> bool:
+    """Whether a window, of whatever length it was, has ended: one that was made a month from a day goes on."""
+    now = datetime.fromtimestamp(at / 1e6, UTC)
+    return period not in {now.strftime(form) for form in EVERY.values()}
+
+
 @dataclass(frozen=True, slots=True)
 class Population:
     """People who share a budget, and the rules under which it is spent."""
@@ -68,6 +84,8 @@ class Population:
     window: Window | None = None
     shares: str = "optional"
     share_answers: bool = False
+    least_share: Fraction | None = None  # of the pool for questions, that one question must at least cost
+    most_failures: int | None = None  # questions without an answer that an analyst may cause before an owner looks
     raised: int = 0  # how often the lifetime was raised
 
     @property
@@ -100,6 +118,10 @@ class Account:
         """The window that counts at a time; empty for accounts that never start again."""
         return self.window.period(at) if self.window else ""
 
+    def starts_again(self, period: str, at: int) -> bool:
+        """Whether what was spent up to ``period`` counts no more at a time."""
+        return self.window is not None and is_over(period, at)
+
 
 @dataclass(frozen=True, slots=True)
 class Plea:
@@ -128,6 +150,7 @@ class Policy:
     disjoint: set[frozenset[str]] = field(default_factory=set)
     datasets: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     pleas: dict[int, Plea] = field(default_factory=dict)
+    looks: dict[tuple[str, str], int] = field(default_factory=dict)  # when an owner last looked at failures
     gaps: list[tuple[int, int]] = field(default_factory=list)  # sequences lost to a restore
     bills: dict[Any, Any] = field(default_factory=dict)  # what was worked out under this policy; see ``charging``
     owed: dict[str, Amount] = field(default_factory=dict)  # spent by accounts that a restored backup did not know
@@ -291,6 +314,9 @@ class Policy:
             **{name: said[name] for name in ("population", "project", "analyst", "by", "why")},
         )
 
+    def _look(self, entry: Entry, said: dict[str, Any]) -> None:
+        self.looks[said["population"], said["analyst"]] = entry.sequence
+
     def _refusal(self, _: Entry, said: dict[str, Any]) -> None:
         self.pleas.pop(said["plea"], None)
 
@@ -304,6 +330,11 @@ class Policy:
 def account_key(population: str, pool: Pool, project: str = "", analyst: str = "") -> str:
     """The name of an account in the table of totals; names hold no slash."""
     return f"{population}/{project}/{analyst}/{pool}"
+
+
+def failures_key(population: str, analyst: str) -> str:
+    """The name under which an analyst's questions without an answer are counted."""
+    return f"{population}//{analyst}/failures"
 
 
 def window_key(population: str) -> str:
@@ -338,6 +369,8 @@ def _rules(said: dict[str, Any]) -> dict[str, Any]:
         "window": None if window is None else Window(read_budget(window["budget"]), window["every"]),
         "shares": said["shares"],
         "share_answers": said["share_answers"],
+        "least_share": None if (least := said.get("least_share")) is None else parse(least),  # 0.1 had neither
+        "most_failures": said.get("most_failures"),
     }
 
 

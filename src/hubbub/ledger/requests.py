@@ -84,6 +84,9 @@ class Request:
         name_of(self.project, what="project")
         name_of(self.analyst, what="analyst")
         plain_text(self.title, name="title")
+        plain_text(self.dataset, name="dataset", longest=1000)
+        plain_text(self.version, name="version", longest=1000)
+        plain_text(self.question, name="question", longest=64)
         if not isinstance(self.event, Event):
             raise WrongShape(
                 "a request needs an event.",

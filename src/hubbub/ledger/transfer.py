@@ -18,11 +18,11 @@ from hubbub.ledger.core import Core, Turn
 from hubbub.ledger.decimals import decimals
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.keys import Place
-from hubbub.ledger.policy import Policy, account_key
+from hubbub.ledger.policy import NONSENSE, Policy, account_key
 from hubbub.ledger.requests import Pool
 from hubbub.ledger.schema import ANSWERS, ENTRIES, EVENTS, TOTALS
 from hubbub.ledger.verify import Replay, Verification, compare_anchors, compare_tables
-from hubbub.terms import BehindAnchor, LedgerDamaged, LedgerUnavailable, Unreadable
+from hubbub.terms import BehindAnchor, LedgerDamaged, LedgerUnavailable, Unreadable, plain_text
 
 FORM = "hubbub-ledger/1"
 _BATCH = 2000
@@ -128,9 +128,7 @@ def verify_ledger(
     """Check a ledger without opening it for use, which would refuse one that is cut or altered."""
     book = Book(url, create=False)
     try:
-        with book.snapshot() as view:
-            (rows,) = view.read((statements.ENTRY, {"sequence": 1}))
-        first = Entry(*rows[0]).fields() if rows else {}
+        first = _first(book)
         found = verify_book(book, Anchors(Place(state).of(str(first.get("ledger", "")))) if anchor else None)
     finally:
         book.close()
@@ -139,10 +137,23 @@ def verify_ledger(
     return found
 
 
+def _first(book: Book) -> dict[str, Any]:
+    """What the first entry says, or nothing if it was altered beyond reading."""
+    with book.snapshot() as view:
+        view.read_anything()
+        (rows,) = view.read((statements.ENTRY, {"sequence": 1}))
+    try:
+        said = Entry(*rows[0]).fields() if rows else {}
+    except NONSENSE:
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
 def verify_book(book: Book, anchors: Anchors | None) -> Verification:
     """Check a whole book; without anchors a cut tail cannot be noticed."""
     kept = None if anchors is None else anchors.read()
     with book.snapshot() as view:
+        view.read_anything()
         events: dict[str, str] = dict(view.stream(statements.ALL_EVENTS))
         replay = Replay(events)
         for row in view.stream(statements.FROM, {"start": 0}):
@@ -214,6 +225,8 @@ def restore(source: Path, target: str | Path, *, state: str | Path | None, spend
     Without an anchor nobody knows what was spent since the backup: then only ``spend_all`` helps, which counts all that
     is left as spent.
     """
+    plain_text(by, name="by")
+    plain_text(why, name="why")
     old = Book(source, create=False)
     try:
         checked = verify_book(old, None)

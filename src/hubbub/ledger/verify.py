@@ -22,12 +22,12 @@ from typing import Any
 
 from hubbub.accounting.limits import Amount, covers
 from hubbub.ledger.anchors import Anchor
-from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, link
+from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of
 from hubbub.ledger.charging import ATTEMPTS
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.keys import signed
-from hubbub.ledger.policy import NONSENSE, Account, Policy
+from hubbub.ledger.policy import NONSENSE, Account, Policy, failures_key
 from hubbub.ledger.requests import Pool
 from hubbub.terms import HubbubError
 
@@ -79,6 +79,7 @@ class Verification:
 class _Total:
     spent: Amount = field(default_factory=Amount)
     period: str = ""
+    afresh: Amount = field(default_factory=Amount)  # as 0.1 counted: a window of another length began at 0
 
 
 class Replay:
@@ -111,18 +112,21 @@ class Replay:
 
     def feed(self, row: Row) -> None:
         """Take in the next entry."""
-        sequence, at, policy, fingerprint, project, body, mark, signature = row
-        if link(self.hash, sequence, at, policy, fingerprint, project, body) != mark:
-            self.problem(f"entry {sequence} is altered, or the one before it is missing")
-        try:
-            said = json.loads(body)
-            self._step(said, row)
-        except (HubbubError, *NONSENSE) as error:
-            self.problem(f"entry {sequence} cannot be understood ({type(error).__name__})")
-        if signature is not None:
-            self._check_signature(sequence, mark, signature)
         self.entries += 1
-        self.sequence, self.at, self.hash = sequence, at, mark
+        try:
+            entry = _typed(row)
+        except NONSENSE:
+            self.problem(f"entry {_shown(row[0])} has a field of a wrong type")
+            return
+        if not entry.follows(self.hash):
+            self.problem(f"entry {entry.sequence} is altered, or the one before it is missing")
+        try:
+            self._step(json.loads(entry.body), row)
+        except (HubbubError, *NONSENSE) as error:
+            self.problem(f"entry {entry.sequence} cannot be understood ({type(error).__name__})")
+        if entry.signature is not None:
+            self._check_signature(entry.sequence, entry.hash, entry.signature)
+        self.sequence, self.at, self.hash = entry.sequence, entry.at, entry.hash
 
     def finish(self) -> None:
         """What only the end can tell: limits of the last epoch, the last signature."""
@@ -163,10 +167,14 @@ class Replay:
         self.policy.apply(entry, said)
         for key, account in self.policy.all_accounts().items():
             if key not in self.totals:
-                self.totals[key] = _Total(self.policy.owed.get(key, Amount()), account.period(entry.at))
+                owed = self.policy.owed.get(key, Amount())
+                self.totals[key] = _Total(owed, account.period(entry.at), owed)
+        if said["kind"] == "look":
+            self.totals[failures_key(said["population"], said["analyst"])] = _Total(period=str(entry.sequence))
         if said["kind"] == "restore":
             for key, spent in said["spent"].items():
                 self.totals[key].spent += amount_of(*spent)
+                self.totals[key].afresh += amount_of(*spent)
 
     def _charge(self, said: dict[str, Any], row: Row) -> None:
         sequence, at = row[0], row[1]
@@ -174,10 +182,13 @@ class Replay:
         accounts, charged = self._pay(said, row)
         for account in accounts:
             total = self.totals[account.key]
-            if account.window is not None and total.period != (period := account.period(at)):
+            if account.starts_again(total.period, at):
                 self._check_limits()
-                total.spent, total.period = Amount(), period
+                total.spent = Amount()
+            if total.period != (period := account.period(at)):
+                total.afresh, total.period = Amount(), period
             total.spent += charged[account.population]
+            total.afresh += charged[account.population]
             self._touched[account.key] = account
         pool = said["pool"]
         for name, (_, _, loss, delta) in said["charged"].items():
@@ -185,6 +196,8 @@ class Replay:
                 self.problem(f"entry {sequence}: the total of {name!r} does not add up")
         if (old := said.get("supersedes")) is not None:
             self._settle(sequence, old, None)
+        if said.get("counted"):
+            self._count_failures(said)
         self._open[sequence] = [1, row[3], row[4]]
 
     def _pay(self, said: dict[str, Any], row: Row) -> tuple[list[Account], dict[str, Amount]]:
@@ -233,6 +246,14 @@ class Replay:
 
     def _failure(self, said: dict[str, Any], row: Row) -> None:
         self._settle(row[0], said["charge"], None)
+        if "named" in said:  # 0.1 did not count them
+            self._count_failures(said)
+
+    def _count_failures(self, said: dict[str, Any]) -> None:
+        for name in said["named"]:
+            total = self.totals.setdefault(failures_key(name, said["analyst"]), _Total(period="0"))
+            total.spent += Amount(1)
+            total.afresh += Amount(1)
 
     def _settle(self, sequence: int, charge: int, answer: bytes | None) -> None:
         if self._open.pop(charge, None) is None:
@@ -258,20 +279,41 @@ def compare_tables(replay: Replay, answers: Iterable[Row], totals: Iterable[Row]
     """What stands beside the entries must be what the entries say."""
     expected = dict(replay.endings)
     for charge, sequence, body in answers:
-        found = None if body is None else hashlib.sha256(body.encode()).digest()
         ending = expected.pop(charge, None)
         if ending is None:
-            replay.problem(f"charge {charge} has an ending that no entry tells of")
-        elif ending != (sequence, found):
+            replay.problem(f"charge {_shown(charge)} has an ending that no entry tells of")
+        elif ending != (sequence, _digest(body)):
             replay.problem(f"the answer to charge {charge} is altered or lost")
     for charge in list(expected)[:_MOST]:
         replay.problem(f"the answer to charge {charge} is gone")
-    kept = {key: (period, Amount(int(loss), int(delta))) for key, period, loss, delta in totals}
+    kept = {key: (period, loss, delta) for key, period, loss, delta in totals}
     for key, total in replay.totals.items():
-        if kept.pop(key, None) != (total.period, total.spent):
+        expected_rows = [(total.period, str(a.loss), str(a.delta)) for a in (total.spent, total.afresh)]
+        if kept.pop(key, None) not in expected_rows:
             replay.problem(f"the kept total of {key!r} is not what the entries add up to")
     for key in kept:
-        replay.problem(f"there is a total {key!r} that belongs to nobody")
+        replay.problem(f"there is a total {_shown(key)} that belongs to nobody")
+
+
+def _typed(row: Row) -> Entry:
+    """An entry whose fields are of the types that were written; anything else was put there by another hand."""
+    wanted = (int, int, int, bytes | None, str | None, str, bytes, bytes | None)
+    if len(row) != len(wanted) or not all(isinstance(value, kind) for value, kind in zip(row, wanted, strict=True)):
+        raise TypeError
+    row[5].encode()  # text that is none
+    return Entry(*row)
+
+
+def _digest(body: object) -> bytes | None:
+    """The digest of a record, or of nothing that an entry could name if it is no text."""
+    if body is None:
+        return None
+    return hashlib.sha256(body.encode(errors="surrogatepass")).digest() if isinstance(body, str) else b""
+
+
+def _shown(value: object) -> str:
+    """A value from an altered row, as far as it may be shown."""
+    return ascii(value)[:40]
 
 
 def compare_anchors(replay: Replay, anchors: Mapping[str, Anchor], hashes: Mapping[int, bytes]) -> int:

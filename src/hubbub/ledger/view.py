@@ -84,6 +84,7 @@ class BudgetView(Leaflet):
     pleas: tuple[Plea, ...]
     history: tuple[tuple[int, float], ...]
     entries: int
+    failures: tuple[tuple[str, int], ...] = ()  # analyst, questions without an answer since an owner looked
 
     @property
     def title(self) -> str:
@@ -114,6 +115,9 @@ class BudgetView(Leaflet):
         ]
         if len(self.history) > 1:
             parts.append(Section("Over time", (), figure=self._figure()))
+        if self.failures:
+            rows = tuple((analyst, str(count)) for analyst, count in self.failures)
+            parts.append(Section("Without an answer", (), Table(("analyst", "questions, since an owner looked"), rows)))
         if self.pleas:
             rows = tuple((str(p.number), clock(p.at)[:16], p.by, p.budget.measure().words(), p.why) for p in self.pleas)
             parts.append(Section("Asked for", (), Table(("number", "when", "who", "how much", "why"), rows)))
@@ -134,6 +138,7 @@ class BudgetView(Leaflet):
             "requests": [
                 {"number": p.number, "by": p.by, "why": p.why, "budget": p.budget.measure().words()} for p in self.pleas
             ],
+            "failures": dict(self.failures),
             "entries": self.entries,
         }
 
@@ -161,6 +166,9 @@ class BudgetView(Leaflet):
             who.window and f"In each {who.window.every} at most {who.window.budget.measure().words()}.",
             who.shares == "required" and "Only projects and analysts with a share may ask.",
             who.share_answers and "Stored answers are given to other projects too.",
+            who.least_share
+            and f"One question costs at least {float(who.least_share):.3g} of the budget for questions.",
+            who.most_failures and f"After {who.most_failures} questions without an answer, an owner looks first.",
         ]
         if told := " ".join(rule for rule in rules if rule):
             yield told
@@ -198,7 +206,13 @@ def look(core: Core, name: str) -> BudgetView:
     history.append((max(last[1], history[-1][0] if history else 0), first.spent.loss / LOSS_UNIT))
     others = [line for line in own if line is not first]
     pleas = tuple(plea for plea in policy.pleas.values() if plea.population == name)
-    return BudgetView(who, (first, *others), tuple(shares), pleas, tuple(history), last[0])
+    return BudgetView(who, (first, *others), tuple(shares), pleas, tuple(history), last[0], _failures(totals, name))
+
+
+def _failures(totals: dict[str, Row], name: str) -> tuple[tuple[str, int], ...]:
+    """How many questions of each analyst had no answer, since an owner last looked."""
+    parts = {key: key.split("/") for key in totals if key.startswith(f"{name}//") and key.endswith("/failures")}
+    return tuple((part[2], int(totals[key][2])) for key, part in sorted(parts.items()) if totals[key][2] != "0")
 
 
 def glance(core: Core, name: str) -> Line:

@@ -23,7 +23,9 @@
     │   ├── BudgetExceeded    P401  it does not fit into what is left
     │   ├── MechanismExhausted P402 a mechanism that may answer only so often has done so
     │   ├── UnknownPopulation P403  nobody opened a budget for these people
-    │   └── BudgetConflict    P404  a budget or rule contradicts what the ledger already says
+    │   ├── BudgetConflict    P404  a budget or rule contradicts what the ledger already says
+    │   ├── BelowLeastPrice   P405  a question cheaper than the owner allows
+    │   └── NeedsOwner        P406  too many questions without an answer: an owner looks first
     ├── LedgerError
     │   ├── RequestChanged    P411  another request under a fingerprint that is taken
     │   ├── Superseded        P412  too late: the request was charged anew meanwhile
@@ -219,6 +221,18 @@ class BudgetConflict(BudgetError):
     """A budget or a rule contradicts what the ledger already says."""
 
     code = "P404"
+
+
+class BelowLeastPrice(BudgetError):
+    """A question cheaper than the owner allows."""
+
+    code = "P405"
+
+
+class NeedsOwner(BudgetError):
+    """An analyst's questions had no answer too often: an owner looks first."""
+
+    code = "P406"
 
 
 class LedgerError(HubbubError):

@@ -21,14 +21,16 @@ kind or a new optional field, and a fixture of each form ever written stays in t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
-from hubbub.terms.errors import EmptyInput
-from hubbub.terms.numbers import exact, fraction_of, positive, whole
-from hubbub.terms.units import Neighbours, Unit
+from hubbub.terms.errors import EmptyInput, WrongShape
+from hubbub.terms.names import plain_text
+from hubbub.terms.numbers import fraction_of, positive, whole
+from hubbub.terms.units import Neighbours, Unit, unit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,15 @@ class Step(Event):
     def steps(self) -> Iterator[Step]:
         yield self
 
+    def _normalise(self, read: Callable[..., object], *names: str) -> None:
+        """Put fields into the types that they are stored and read back in, with the words that every step has."""
+        put = object.__setattr__
+        for name in names:
+            put(self, name, read(getattr(self, name), name=name))
+        put(self, "mechanism", plain_text(self.mechanism, name="mechanism", longest=200))
+        put(self, "neighbours", Neighbours.parse(self.neighbours))
+        put(self, "unit", unit_of(self.unit))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceNoise(Step):
@@ -69,10 +80,8 @@ class LaplaceNoise(Step):
     mechanism: str = "laplace"
 
     def __post_init__(self) -> None:
-        positive(self.scale, name="scale")
-        positive(self.sensitivity, name="sensitivity")
-        positive(self.grid, name="grid")
-        whole(self.dimension, name="dimension")
+        self._normalise(positive, "scale", "sensitivity", "grid")
+        self._normalise(whole, "dimension")
 
     @property
     def epsilon(self) -> Fraction:
@@ -95,10 +104,8 @@ class GaussianNoise(Step):
     mechanism: str = "gaussian"
 
     def __post_init__(self) -> None:
-        positive(self.sigma, name="sigma")
-        positive(self.sensitivity, name="sensitivity")
-        positive(self.grid, name="grid")
-        whole(self.dimension, name="dimension")
+        self._normalise(positive, "sigma", "sensitivity", "grid")
+        self._normalise(whole, "dimension")
 
     @property
     def rho(self) -> Fraction:
@@ -115,7 +122,7 @@ class ExponentialChoice(Step):
     mechanism: str = "exponential"
 
     def __post_init__(self) -> None:
-        positive(self.epsilon, name="epsilon")
+        self._normalise(positive, "epsilon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +133,7 @@ class PureStep(Step):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        positive(self.epsilon, name="epsilon")
+        self._normalise(positive, "epsilon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +145,8 @@ class ApproximateStep(Step):
     delta: Fraction
 
     def __post_init__(self) -> None:
-        positive(self.epsilon, name="epsilon")
-        fraction_of(self.delta, name="delta")
+        self._normalise(positive, "epsilon")
+        self._normalise(fraction_of, "delta")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,8 +158,8 @@ class ConcentratedStep(Step):
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        positive(self.rho, name="rho")
-        fraction_of(self.delta, name="delta", zero=True)
+        self._normalise(positive, "rho")
+        self._normalise(partial(fraction_of, zero=True), "delta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ class Several(Event):
                 why="An empty composition would be a guarantee about nothing.",
                 fix="Give the events that were run.",
             )
-        object.__setattr__(self, "events", tuple(self.events))
+        object.__setattr__(self, "events", tuple(event_of(event) for event in self.events))
 
     def steps(self) -> Iterator[Step]:
         for event in self.events:
@@ -199,6 +206,7 @@ class Repeat(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "times", whole(self.times, name="times"))
+        event_of(self.event)
 
     def steps(self) -> Iterator[Step]:
         yield from self.event.steps()
@@ -214,6 +222,7 @@ class Poisson(Event):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", fraction_of(self.rate, name="rate", one=True))
+        event_of(self.event)
 
     def steps(self) -> Iterator[Step]:
         yield from self.event.steps()
@@ -229,8 +238,21 @@ class WithoutReplacement(Event):
     population: int
 
     def __post_init__(self) -> None:
-        whole(self.sample, name="sample")
-        whole(self.population, name="population", least=int(exact(self.sample, name="sample")))
+        put, sample = object.__setattr__, whole(self.sample, name="sample")
+        put(self, "sample", sample)
+        put(self, "population", whole(self.population, name="population", least=sample))
+        event_of(self.event)
 
     def steps(self) -> Iterator[Step]:
         yield from self.event.steps()
+
+
+def event_of(value: Event) -> Event:
+    """An event, and nothing that only looks like one."""
+    if not isinstance(value, Event):
+        raise WrongShape(
+            f"an event was expected and a {type(value).__name__} came.",
+            why="Costs are worked out from what was done, and only events say that.",
+            fix="Pass mechanism.event.",
+        )
+    return value

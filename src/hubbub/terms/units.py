@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from hubbub.terms.errors import OutOfRange
+from hubbub.terms.errors import OutOfRange, WrongShape
+from hubbub.terms.names import plain_text
 
 
 class Neighbours(StrEnum):
@@ -48,6 +49,9 @@ class Unit:
 
     path: str = ""
 
+    def __post_init__(self) -> None:
+        plain_text(self.path, name="the unit's path", longest=1000)
+
     @property
     def is_row(self) -> bool:
         """True if each row is protected by itself."""
@@ -56,3 +60,14 @@ class Unit:
     def words(self) -> str:
         """The unit as it reads in a sentence."""
         return "one row" if self.is_row else f"everything about one person ({self.path})"
+
+
+def unit_of(value: Unit) -> Unit:
+    """A unit, and nothing that only looks like one: events are compared and stored by it."""
+    if not isinstance(value, Unit):
+        raise WrongShape(
+            f"a unit was expected and a {type(value).__name__} came.",
+            why="It says whom the guarantee is about.",
+            fix='Write Unit("patients.patient_id"), or Unit() for rows.',
+        )
+    return value
