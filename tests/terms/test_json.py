@@ -50,12 +50,13 @@ FIXTURES = Path(__file__).parent.parent / "fixtures" / "terms"
 
 positive = st.fractions(min_value=Fraction(1, 10**9), max_value=10**9)
 chance = st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(999, 1000))
-about = {"neighbours": st.sampled_from(Neighbours), "unit": st.builds(Unit, st.text(max_size=20))}
+words = st.text(st.characters(exclude_categories=["C", "Z"]), max_size=20)  # what a terminal shows as it is
+about = {"neighbours": st.sampled_from(Neighbours), "unit": st.builds(Unit, words)}
 steps = st.one_of(
     st.builds(LaplaceNoise, scale=positive, sensitivity=positive, grid=positive, dimension=st.integers(1, 99), **about),
     st.builds(GaussianNoise, sigma=positive, sensitivity=positive, grid=positive, **about),
     st.builds(ExponentialChoice, epsilon=positive, **about),
-    st.builds(PureStep, mechanism=st.text(max_size=10), epsilon=positive, **about),
+    st.builds(PureStep, mechanism=words, epsilon=positive, **about),
     st.builds(ApproximateStep, mechanism=st.just("keys"), epsilon=positive, delta=chance, **about),
     st.builds(ConcentratedStep, mechanism=st.just("x"), rho=positive, delta=chance, **about),
 )
