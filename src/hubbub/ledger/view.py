@@ -116,8 +116,7 @@ class BudgetView(Leaflet):
         if len(self.history) > 1:
             parts.append(Section("Over time", (), figure=self._figure()))
         if self.failures:
-            rows = tuple((analyst, str(count)) for analyst, count in self.failures)
-            parts.append(Section("Without an answer", (), Table(("analyst", "questions, since an owner looked"), rows)))
+            parts.append(Section("Without an answer", (), self._failed()))
         if self.pleas:
             rows = tuple((str(p.number), clock(p.at)[:16], p.by, p.budget.measure().words(), p.why) for p in self.pleas)
             parts.append(Section("Asked for", (), Table(("number", "when", "who", "how much", "why"), rows)))
@@ -141,6 +140,10 @@ class BudgetView(Leaflet):
             "failures": dict(self.failures),
             "entries": self.entries,
         }
+
+    def _failed(self) -> Table:
+        header = ("analyst", "questions, since an owner looked")
+        return Table(header, tuple((analyst, str(count)) for analyst, count in self.failures))
 
     def _odds(self) -> Iterator[str]:
         for line in self.accounts:
