@@ -179,7 +179,7 @@ def test_refusals_have_their_exit_codes(desk: Shell, arguments: str, sql: str, c
         ("query visits.parquet --unit patient_id --budget 1 --epsilon 1 --bound cost=5", 2),
         ("query visits.parquet --unit patient_id --budget 1 --epsilon 1 --bound cost=2025-13-01:2025-12-31", 2),
         ("query visits.parquet --unit patient_id --budget 1 --epsilon 1 --key ward", 2),
-        ("query visits.parquet --unit patient_id --budget 1 --epsilon 1 --key code=a,b", 2),
+        ("query visits.parquet --unit patient_id --budget 1 --epsilon 1 --key codes=a,b", 3),
     ],
 )
 def test_what_is_wrong_with_a_source_is_told_by_the_exit_code(desk: Shell, line: str, code: int) -> None:

@@ -41,7 +41,7 @@ def options(folder: Path) -> dict[str, Any]:
         "unit": "who",
         "max_rows_per_unit": 1,
         "keys": {"ward": ["n", "o'neil"]},
-        "bounds": {"age": (0, 90)},
+        "bounds": {"age": (0, 90), "day": (date(2025, 1, 1), date(2025, 12, 31))},
         "budget": Budget(100, 1e-6),
         "ledger": folder / "ledger.db",
     }

@@ -206,11 +206,23 @@ def test_text_becomes_what_was_declared_of_it(line: str, kind: Kind) -> None:
     assert column(line).kind is kind
 
 
-def test_a_declared_type_wins_over_the_source_and_bounds_do_not() -> None:
-    assert column('type = "number"', arrived=Kind.INTEGER).kind is Kind.NUMBER
-    assert column("lower = 0, upper = 9, step = 1", arrived=Kind.NUMBER).kind is Kind.NUMBER
-    with pytest.raises(BadDescriptor, match=r"x is of type date, and lower says number\."):
-        column("lower = 0, upper = 9", arrived=Kind.DATE)
+@pytest.mark.parametrize("arrived", [kind for kind in Kind if kind is not Kind.OPAQUE])
+def test_what_is_declared_wins_over_the_source(arrived: Kind) -> None:
+    assert column('type = "number"', arrived=arrived).kind is Kind.NUMBER
+    assert column("lower = 0, upper = 9, step = 1", arrived=arrived).kind is Kind.INTEGER
+    assert column("lower = 0, upper = 9", arrived=arrived).kind is Kind.NUMBER
+    assert column("values = [true]", arrived=arrived).kind is Kind.BOOLEAN
+    assert column("lower = 2025-01-01, upper = 2025-12-31", arrived=arrived).kind is Kind.DATE
+
+
+def test_without_a_declaration_all_numbers_are_of_one_type() -> None:
+    assert column("max_per_unit = 1", arrived=Kind.INTEGER).kind is Kind.NUMBER
+    assert column("max_per_unit = 1", arrived=Kind.DATE).kind is Kind.DATE
+
+
+def test_nothing_can_be_declared_of_what_no_question_can_speak_of() -> None:
+    with pytest.raises(BadDescriptor, match=r"x is of type opaque, and lower says number\."):
+        column("lower = 0, upper = 9", arrived=Kind.OPAQUE)
 
 
 def test_times_count_in_microseconds_and_zones_in() -> None:

@@ -215,7 +215,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Connec
             folder / f"{place}.duckdb",
             unit="p",
             max_rows_per_unit=3,
-            bounds={"cost": (0, 10, 0.5), "k": (0, 4), "day": _year()},
+            bounds={"cost": (0, 10, 0.5), "k": (0, 4, 1), "day": _year()},
             keys={"ward": ["n", "s", "e"]},
             budget=Budget(10**6, 1e-3),
             ledger=folder / f"{place}.db",

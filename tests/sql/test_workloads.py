@@ -32,8 +32,15 @@ from hubbub.terms import (
 
 CAP = 4
 BEGIN = date(2025, 1, 1)
-KEYS = {"ward": ["n", "s"], "a": [0, 1, 2, 3], "b": [0, 1, 2, 3], "c": [0, 1, 2, 3], "d": [0, 1, 2, 3]}
-BOUNDS = {"age": (0, 63), "day": (BEGIN, BEGIN + timedelta(days=30)), "cost": (0, 10)}
+KEYS = {
+    "ward": ["n", "s"],
+    "new": [False, True],
+    "a": [0, 1, 2, 3],
+    "b": [0, 1, 2, 3],
+    "c": [0, 1, 2, 3],
+    "d": [0, 1, 2, 3],
+}
+BOUNDS = {"age": (0, 63, 1), "day": (BEGIN, BEGIN + timedelta(days=30)), "cost": (0, 10)}
 
 
 @pytest.fixture(autouse=True)
@@ -181,7 +188,7 @@ def test_all_pairs_of_columns_are_far_more_exact_than_one_by_one(tmp_path: Path)
     frame = pandas.DataFrame({"who": range(2000)} | {name: generator.random(2000) < 0.3 for name in names})
     pairs = list(combinations(names, 2))
     texts = [f"SELECT {one}, {other}, COUNT(*) AS n FROM table GROUP BY {one}, {other}" for one, other in pairs]
-    with opened(frame, tmp_path, keys={}, bounds={}) as db:
+    with opened(frame, tmp_path, keys={name: [False, True] for name in names}, bounds={}) as db:
         told = workload(db, texts, rho=0.5)
     known = [{(row[0], row[1]): row[2] for row in exact(frame, text)} for text in texts]
     truth = [table.get(key, 0) for table in known for key in product((False, True), repeat=2)]

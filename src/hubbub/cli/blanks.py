@@ -11,8 +11,9 @@ from fractions import Fraction
 
 import typer
 
-from hubbub.cli.declared import allowance, bound, kinds_of, listed, typed
+from hubbub.cli.declared import allowance, bound, listed, typed
 from hubbub.cli.schemas import schemas_of
+from hubbub.engines.sources import is_csv, no_header
 from hubbub.sql.draft import _budget, key_of, quoted, toml
 
 Blanks = Mapping[tuple[str, str], str]  # (section, key) -> the value as TOML
@@ -52,18 +53,20 @@ class Said:
     def _spelled(self, name: str) -> str:
         spelled = next((column for column in self.columns() if column.lower() == name.lower()), None)
         if spelled is None:
+            if is_csv(self.file):
+                raise no_header(self.file, [name])
             raise typer.BadParameter(f"{self.file} has no column '{name}'; it has {', '.join(self.columns())}.")
         return spelled
 
     def _declared(self) -> dict[str, str]:
         """What is declared of columns, as TOML."""
-        kinds, parts = kinds_of(self.file), dict[str, list[str]]()
+        parts: dict[str, list[str]] = {}
         for name, ends in map(bound, self.bounds):
             numbers = [toml(end if isinstance(end, date) else Fraction(end)) for end in ends]
             told = zip(("lower", "upper", "step"), numbers, strict=False)
             parts.setdefault(name, []).extend(f"{end} = {number}" for end, number in told)
         for name, words in map(listed, self.keys):
-            shown = ", ".join(toml(typed(word, kinds.get(name.lower()))) for word in words)
+            shown = ", ".join(map(toml, typed(words)))
             parts.setdefault(name, []).append(f"values = [{shown}]")
         return {name: f"{{ {', '.join(told)} }}" for name, told in parts.items()}
 

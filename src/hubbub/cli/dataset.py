@@ -11,7 +11,21 @@ import typer
 
 from hubbub.cli import output
 from hubbub.cli.connections import At, dataset_of, with_budget
-from hubbub.cli.declared import Allowance, Bounds, Compared, Facts, Keys, MaxRows, Population, Rows, Source, Unit
+from hubbub.cli.declared import (
+    Allowance,
+    Bounds,
+    Compared,
+    Facts,
+    Header,
+    Keys,
+    MaxRows,
+    Name,
+    Population,
+    Rows,
+    Source,
+    Unit,
+    Version,
+)
 from hubbub.cli.ledgers import AsJson, told
 
 if TYPE_CHECKING:
@@ -33,6 +47,9 @@ def describe(
     budget: Allowance = None,
     population: Population = None,
     neighbours: Compared = None,
+    name: Name = None,
+    version: Version = None,
+    header: Header = None,
     at: At = None,
     as_json: AsJson = False,
     html: Annotated[
@@ -42,7 +59,20 @@ def describe(
     """What is public about a source: who is protected, tables, columns, bounds, keys. Free; reads no row."""
     from hubbub.sql.describe import describe as described
 
-    facts = Facts(source, unit, max_rows, bound or (), key or (), rows, budget, population, neighbours)
+    facts = Facts(
+        source,
+        unit,
+        max_rows,
+        bound or (),
+        key or (),
+        rows,
+        budget,
+        population,
+        neighbours,
+        name=name,
+        version=version,
+        header=header,
+    )
     output.leaflet(described(with_budget(facts, at)), as_json=as_json, svg=None, html=html)
 
 

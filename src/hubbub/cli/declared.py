@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -16,7 +17,7 @@ import typer
 from hubbub.cli import values
 
 if TYPE_CHECKING:
-    from hubbub.sql.schema import Kind, Value
+    from hubbub.sql.schema import Value
     from hubbub.terms import Budget
 
 Source = Annotated[
@@ -50,6 +51,21 @@ Population = Annotated[
     str | None,
     typer.Option("--population", help="Whose budget this is. [default: the table's name]", metavar="NAME"),
 ]
+Name = Annotated[
+    str | None, typer.Option("--name", help="What the data are called. [default: the file's name]", metavar="NAME")
+]
+Version = Annotated[
+    str | None,
+    typer.Option("--version", help="Tells these data from earlier ones in the same place.", metavar="VERSION"),
+]
+Header = Annotated[
+    str | None,
+    typer.Option(
+        "--header",
+        help="Of a CSV file: 'yes' if its first line names its columns, or the names.",
+        metavar="yes|A,B,...",
+    ),
+]
 
 
 class Neighbours(StrEnum):
@@ -80,6 +96,9 @@ class Facts:
     budget: str | None = None
     population: str | None = None
     neighbours: Neighbours | None = None
+    name: str | None = None
+    version: str | None = None
+    header: str | None = None
 
     @property
     def described(self) -> bool:
@@ -101,23 +120,14 @@ class Facts:
             "budget": None if self.budget is None else allowance(self.budget),
             "population": self.population,
             "neighbours": self.neighbours and self.neighbours.value,
+            "name": self.name,
+            "version": self.version,
+            "header": None if self.header is None else headed(self.header),
         }
         return {name: value for name, value in said.items() if value is not None}
 
     def _keys(self) -> dict[str, list[Value]]:
-        if not self.keys or self.described:
-            return {name: list(words) for name, words in map(listed, self.keys)}
-        kinds = kinds_of(self.source)
-        return {
-            name: [typed(word, kinds.get(name.lower())) for word in words] for name, words in map(listed, self.keys)
-        }
-
-
-def kinds_of(source: str) -> dict[str, Kind]:
-    """The kinds of a source's columns, by their names in small letters."""
-    from hubbub.cli.schemas import schemas_of
-
-    return {name.lower(): kind for columns in schemas_of(source).values() for name, kind in columns}
+        return {name: typed(words) for name, words in map(listed, self.keys)}
 
 
 # ---------------------------------------------------------------- words -> values
@@ -158,20 +168,42 @@ def listed(text: str) -> tuple[str, list[str]]:
     return name, words
 
 
-def typed(word: str, kind: Kind | None) -> Value:
-    """A key as the column has it: text unless the column is of another kind."""
-    try:
-        if kind == "integer":
-            return int(word)
-        if kind == "number":
-            return float(word)
-        if kind == "boolean":
-            return {"true": True, "false": False}[word.lower()]
-        if kind == "date":
-            return date.fromisoformat(word)
-        return datetime.fromisoformat(word) if kind == "timestamp" else word
-    except (ValueError, KeyError):
-        raise typer.BadParameter(f"'{word}' is no {kind}, which its column holds.", param_hint="--key") from None
+def headed(text: str) -> bool | list[str]:
+    """``yes``, or the names of the columns."""
+    return True if text == "yes" else next(csv.reader([text]), [])
+
+
+def typed(words: Sequence[str]) -> list[Value]:
+    """Keys as they are written: whole numbers, numbers, dates, times or truth values if all are, and else text.
+
+    What a column holds has no say: one missing value makes doubles of integers. ``01`` is no number as people write it.
+    """
+    for read in _READINGS:
+        with suppress(ValueError, KeyError):
+            return [read(word) for word in words]
+    return list(words)
+
+
+def _whole(word: str) -> int:
+    if str(int(word)) != word:
+        raise ValueError
+    return int(word)
+
+
+def _number(word: str) -> float:
+    if not _DECIMAL.fullmatch(word):
+        raise ValueError
+    return float(word)
+
+
+_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
+_READINGS: tuple[Callable[[str], Value], ...] = (
+    _whole,
+    _number,
+    lambda word: {"true": True, "false": False}[word],
+    date.fromisoformat,
+    datetime.fromisoformat,
+)
 
 
 def pair(text: str, *, hint: str) -> tuple[str, Decimal]:

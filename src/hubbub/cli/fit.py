@@ -14,7 +14,7 @@ import typer
 
 from hubbub.cli import output, values
 from hubbub.cli.connections import Analyst, At, Project, connected
-from hubbub.cli.declared import Allowance, Bounds, Compared, Facts, Keys, Population, Source
+from hubbub.cli.declared import Allowance, Bounds, Compared, Facts, Header, Keys, Population, Source
 from hubbub.cli.ledgers import LEDGER, AsJson, decider, opened
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def fit(
     budget: Allowance = None,
     population: Population = None,
     neighbours: Compared = None,
+    header: Header = None,
     project: Project = "default",
     analyst: Analyst = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Pay again for new noise.")] = False,
@@ -138,12 +139,34 @@ def fit(
         raise typer.BadParameter("measure on public rows (--test) or on private ones (--holdout), not both.")
     for place in filter(None, (out, card)):
         check(place, ending=place == card)
-    facts = Facts(source, unit or _row(source), None, bound or (), key or (), None, budget, population, neighbours)
+    facts = Facts(
+        source,
+        unit or _row(source),
+        None,
+        bound or (),
+        key or (),
+        None,
+        budget,
+        population,
+        neighbours,
+        header=header or _header(source, target),
+    )
     order = Order(target, epsilon, delta, model, columns, table, bounds, rows, holdout, fresh)
     with _desk(facts, at=at, project=project, analyst=analyst) as desk:
         made = _trained(desk, order, test)
     write(made, out=out, card=card)
     output.leaflet(card_of(made), as_json=as_json, svg=None, html=None)
+
+
+def _header(source: str, target: str) -> str | None:
+    """A CSV file whose first line names the column to predict has a header."""
+    from hubbub.engines.sources import files_of, header_of, is_csv, no_header
+
+    if not is_csv(source):
+        return None
+    if target.lower() not in map(str.lower, header_of(*files_of(source))):
+        raise no_header(Path(source).name, [target])
+    return "yes"
 
 
 def _row(source: str) -> str | None:

@@ -17,12 +17,15 @@ from hubbub.cli.declared import (
     Bounds,
     Compared,
     Facts,
+    Header,
     Keys,
     MaxRows,
+    Name,
     Population,
     Rows,
     Source,
     Unit,
+    Version,
     pair,
 )
 from hubbub.cli.ledgers import AsJson
@@ -104,6 +107,9 @@ def query(
     budget: Allowance = None,
     population: Population = None,
     neighbours: Compared = None,
+    name: Name = None,
+    version: Version = None,
+    header: Header = None,
     at: At = None,
     project: Project = "default",
     analyst: Analyst = None,
@@ -120,7 +126,20 @@ def query(
     if as_json and as_csv:
         raise typer.BadParameter("one form at a time: --json or --csv.")
     price = Price(epsilon, rho, delta, within, confidence, assume, total)
-    facts = Facts(source, unit, max_rows, bound or (), key or (), rows, budget, population, neighbours)
+    facts = Facts(
+        source,
+        unit,
+        max_rows,
+        bound or (),
+        key or (),
+        rows,
+        budget,
+        population,
+        neighbours,
+        name=name,
+        version=version,
+        header=header,
+    )
     text = read(sql)
     if explained := _EXPLAIN.match(text):
         with connected(facts, at=at, project=project, analyst=analyst, lasting=False) as connection:
@@ -160,6 +179,9 @@ def preview(
     budget: Allowance = None,
     population: Population = None,
     neighbours: Compared = None,
+    name: Name = None,
+    version: Version = None,
+    header: Header = None,
     at: At = None,
     project: Project = "default",
     analyst: Analyst = None,
@@ -172,7 +194,20 @@ def preview(
     """
     price = Price(epsilon, rho, delta, within, confidence, assume, total)
     price.check()
-    facts = Facts(source, unit, max_rows, bound or (), key or (), rows, budget, population, neighbours)
+    facts = Facts(
+        source,
+        unit,
+        max_rows,
+        bound or (),
+        key or (),
+        rows,
+        budget,
+        population,
+        neighbours,
+        name=name,
+        version=version,
+        header=header,
+    )
     with connected(facts, at=at, project=project, analyst=analyst, lasting=False) as connection:
         told = connection.preview(read(sql), **price.arguments())
     output.leaflet(told, as_json=as_json, svg=None, html=html)

@@ -12,7 +12,7 @@ from typing import Any
 from hubbub.engines import parquet
 from hubbub.engines.frames import readable_table
 from hubbub.engines.readable import Read, column, parquet_column
-from hubbub.engines.records import UNREADABLE, Csv
+from hubbub.engines.records import Csv
 from hubbub.engines.sources import (
     Headless,
     InDatabase,
@@ -31,7 +31,7 @@ _KINDS = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "number"),
-    **dict.fromkeys(("VARCHAR", "UUID", "ENUM"), "text"),
+    **dict.fromkeys(("VARCHAR", "UUID", "ENUM", "NULL"), "text"),
     "DATE": "date",
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
     "TIMESTAMP WITH TIME ZONE": "timestamp",
@@ -160,7 +160,8 @@ class DuckDB:
         elif isinstance(source, str | Path):
             self._view(name, *self._files_body(name, files_of(source)))
         else:
-            self._view(name, self._frame_body(name, readable_table(arrow_of(source))), column)
+            table = readable_table(arrow_of(source, objects_as_text=True))
+            self._view(name, self._frame_body(name, table), column)
 
     def _view(self, name: str, body: str, read: Read) -> None:
         """The table as questions see it: each column by an expression that does not fail."""
@@ -270,7 +271,7 @@ def _rows_of(frame: Any) -> Any:
     """What a cursor reads."""
     try:
         return frame.read() if isinstance(frame, Csv) else frame
-    except UNREADABLE:
+    except Exception:  # the file is gone or cut short, or memory is: the words may quote a row
         raise EngineFailed from None
 
 
@@ -301,5 +302,5 @@ def _is_stopped(error: Exception) -> bool:
 
 def kind_of(native: str) -> str:
     """Our kind for one of the engine's types; ``opaque`` for what a query cannot speak of."""
-    base = native.split("(", maxsplit=1)[0].strip().upper()
+    base = native.split("(", maxsplit=1)[0].strip('" ').upper()
     return "opaque" if native.endswith("]") else _KINDS.get(base, "opaque")

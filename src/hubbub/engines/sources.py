@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import json
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 DATABASE = (".duckdb", ".ddb", ".db")
-_MISSING = ("NaT", "NaN", "sNaN")  # a date and decimals that are none
+_WHOLE = 2.0**126  # below it, doubles without a fraction are written as whole numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,29 +118,53 @@ def arrow_of(frame: Any, *, objects_as_text: bool = False) -> pyarrow.Table:
     try:
         if hasattr(frame, "to_arrow"):
             return frame.to_arrow()
-        if type(frame).__module__.split(".")[0] == "pandas":
+        if is_pandas(frame):
             return pyarrow.Table.from_pandas(_texts(frame) if objects_as_text else frame, preserve_index=False)
         if hasattr(frame, "__arrow_c_stream__"):
             return pyarrow.table(frame)
-    except (pyarrow.ArrowException, TypeError, ValueError):
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):
         raise unavailable("the table in memory", "a column holds values of several types") from None
     raise unavailable(f"a {type(frame).__name__}", "it is no path and no pandas, Polars or Arrow table")
 
 
+def is_pandas(frame: object) -> bool:
+    """Whether it is a table of pandas, whose types follow its rows."""
+    return type(frame).__module__.split(".")[0] == "pandas"
+
+
+def is_csv(source: object) -> bool:
+    """Whether it is a CSV file, or a glob of them, whose first line says what its columns are called."""
+    return isinstance(source, str | Path) and str(source).lower().endswith(CSV)
+
+
+def identity_of(source: object) -> str | None:
+    """What tells a source from others: where it is, and never what is in it. None for a table in memory."""
+    if isinstance(source, InDatabase):
+        return json.dumps([*files_of(source.path), source.table])
+    if isinstance(source, Headless):
+        return json.dumps(files_of(source.path))
+    return json.dumps(files_of(source)) if isinstance(source, str | Path) else None
+
+
 def object_columns(frame: Any) -> list[Any]:
-    """The columns of a pandas table that hold Python objects, also as the values of a category."""
-    if type(frame).__module__.split(".")[0] != "pandas":
+    """The columns of a pandas table whose values must be looked at one by one: Python objects, words, and others.
+
+    Truth values, numbers and moments have a type that no value of theirs can break.
+    """
+    if not is_pandas(frame):
         return []
     kinds = [getattr(getattr(kind, "categories", None), "dtype", kind) for kind in frame.dtypes]
-    return [name for name, kind in zip(frame.columns, kinds, strict=True) if str(kind) == "object"]
+    return [name for name, kind in zip(frame.columns, kinds, strict=True) if getattr(kind, "kind", "O") not in "biufM"]
 
 
 def _texts(frame: Any) -> Any:
     """A pandas table with its objects as text."""
-    made = frame.copy(deep=False)
+    if len(set(frame.columns)) < len(frame.columns):
+        raise unavailable("the table in memory", "two of its columns have one name")
+    changed = frame.copy(deep=False)
     for name in object_columns(frame):
-        made[name] = _strings([_text(value) for value in frame[name]])
-    return made
+        changed[name] = _strings([_text(value) for value in frame[name].astype(object)])
+    return changed
 
 
 def _strings(texts: list[str | None]) -> Any:
@@ -150,18 +176,44 @@ def _strings(texts: list[str | None]) -> Any:
 
 
 def _text(value: object) -> str | None:
-    """A value as a CSV file would hold it; None for what is missing or no plain value. Nothing makes it fail."""
+    """A value as a CSV file would hold it; None for what is missing or no plain value. Nothing makes it fail.
+
+    Methods are those of the plain types, whatever a class derived from them says. A whole number reads the same
+    as an integer, a double and a decimal.
+    """
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
+        return str.encode(value, "utf-8", "replace").decode()
     try:
-        if isinstance(value, float | np.floating):
-            return None if np.isnan(value) else str(value).removesuffix(".0")
-        text = str(value) if isinstance(value, int | np.integer | Decimal | datetime.date) else None
-        return None if text in _MISSING else text
-    except (ArithmeticError, ValueError):  # a whole number of very many digits
+        return next((text(value) for known, text in _TEXTS if isinstance(value, known)), None)
+    except (ArithmeticError, ValueError, TypeError):  # a whole number of very many digits, a moment that is none
         return None
+
+
+def _float_text(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    return str(int(value)) if abs(value) < _WHOLE and value == math.trunc(value) else repr(value)
+
+
+def _moment_text(value: Any) -> str | None:
+    """A date or a time as the engine writes it; with a zone, in UTC."""
+    if not isinstance(value, datetime.datetime):
+        return datetime.date.isoformat(value)
+    if np.isnat(np.datetime64(value.replace(tzinfo=None))):  # NaT of pandas is a datetime
+        return None
+    if value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC)
+    text = datetime.datetime.isoformat(value.replace(tzinfo=None), sep=" ", timespec="seconds")
+    return f"{text}.{value.microsecond:06}".rstrip("0").rstrip(".") + ("+00" if value.tzinfo else "")
+
+
+_TEXTS: tuple[tuple[Any, Callable[[Any], str | None]], ...] = (  # the first that fits: a truth value is an integer
+    (bool | np.bool_, lambda value: "true" if value else "false"),
+    (int | np.integer, lambda value: int.__repr__(int(value))),
+    (float | np.floating, lambda value: _float_text(float(value))),
+    (Decimal, lambda value: Decimal.__str__(value) if value.is_finite() else None),
+    (datetime.date, _moment_text),
+)
 
 
 def unavailable(name: str, why: str) -> SourceUnavailable:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.engines.records import UNREADABLE, Csv
-from hubbub.engines.sources import arrow_of, files_of, format_of, header_of, unavailable
+from hubbub.engines.sources import arrow_of, files_of, format_of, header_of, no_header, unavailable
 from hubbub.publish.coding import numbers_of
 from hubbub.publish.domains import Date, Numeric
 from hubbub.terms import OutOfRange, SourceUnavailable
@@ -87,6 +87,8 @@ def _file(given: str, declared: Mapping[str, object]) -> Unread:
     if format_of(path) == "parquet":
         return Unread(_schema(_parquet_schema(path), declared), cache(lambda: _typed(_parquet(path), declared)))
     names = header_of(path)
+    if declared and not set(declared) & set(names):
+        raise no_header(Path(path).name, [str(name) for name in declared])
     return Unread(_csv_schema(names, declared), cache(lambda: _typed(_csv(path, names), declared)))
 
 

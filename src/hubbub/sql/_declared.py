@@ -49,14 +49,7 @@ class DeclaredColumn:
     @property
     def implied(self) -> Kind | None:
         """The kind that values or bounds speak of."""
-        if self.values:
-            return common_kind(self.values)
-        if self.lower is None:
-            return Kind.NUMBER if self.step is not None else None
-        numbers = (self.lower, self.upper, self.step)
-        if all(isinstance(number, Fraction) and number.denominator == 1 for number in numbers):
-            return Kind.INTEGER
-        return value_kind(self.lower)
+        return kind_declared(self.values, self.lower, self.upper, step=self.step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +57,12 @@ class DeclaredTable:
     """What the text says of a table; ``link`` names columns as they were typed.
 
     ``source`` is a file or URL, a table inside a database, or empty: then it is looked up by the table's name.
+    ``header`` says of a CSV file that its first line names its columns, or how they are named if no line does.
     """
 
     name: str
     source: str | Inside = ""
+    header: bool | tuple[str, ...] | None = None
     key: str = ""
     link: Link | None = None
     max_rows_per_unit: int | None = None
@@ -75,6 +70,11 @@ class DeclaredTable:
     public: bool = False
     why: str = ""
     columns: tuple[DeclaredColumn, ...] = ()
+
+    def names(self) -> list[str]:
+        """Every column that is spoken of."""
+        linked = [self.link.column] if self.link is not None else []
+        return [*linked, *([self.key] if self.key else []), *(column.name for column in self.columns)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +128,35 @@ def sort_of(value: Value | Fraction) -> object:
     kind = value_kind(value)
     zone = isinstance(value, datetime) and value.tzinfo is not None
     return Kind.NUMBER if kind.is_number else (kind, zone)
+
+
+def kind_declared(
+    values: Sequence[Value] | None,
+    lower: Bound | None = None,
+    upper: Bound | None = None,
+    *,
+    step: Fraction | None = None,
+) -> Kind | None:
+    """What a column is by what is declared of it: never by its source, where one missing value makes integers doubles.
+
+    Values say it; else bounds do: whole bounds with a whole step make it an integer, others a number.
+
+    >>> kind_declared(None, Fraction(0), Fraction(10), step=Fraction(1)), kind_declared(None, Fraction(0), Fraction(10))
+    (<Kind.INTEGER: 'integer'>, <Kind.NUMBER: 'number'>)
+    """
+    if values:
+        return common_kind(values)
+    if lower is None or upper is None:
+        return Kind.NUMBER if step is not None else None
+    numbers = (lower, upper, step)
+    if all(isinstance(number, Fraction) and number.denominator == 1 for number in numbers):
+        return Kind.INTEGER
+    return Kind.TIMESTAMP if isinstance(upper, datetime) else value_kind(lower)
+
+
+def kind_undeclared(arrived: Kind) -> Kind:
+    """What a column is of which nothing is declared: all numbers are numbers, whole or not."""
+    return Kind.NUMBER if arrived is Kind.INTEGER else arrived
 
 
 def common_kind(values: Sequence[Value]) -> Kind:

@@ -12,7 +12,7 @@ from hubbub.sql._declared_fields import located, missing
 from hubbub.sql.positions import Section, did_you_mean
 from hubbub.sql.schema import Link
 
-TABLE_KEYS = ("source", "key", "unit", "max_rows_per_unit", "rows", "public", "why", "columns")
+TABLE_KEYS = ("source", "header", "key", "unit", "max_rows_per_unit", "rows", "public", "why", "columns")
 
 
 def tables_in(section: Section, engine: str, database: str, folder: Path | None) -> Iterator[DeclaredTable]:
@@ -32,6 +32,7 @@ def tables_in(section: Section, engine: str, database: str, folder: Path | None)
         yield DeclaredTable(
             name=name,
             source=_source(inside, name, engine, database, folder),
+            header=_header(inside),
             key=inside.words("key"),
             max_rows_per_unit=inside.count("max_rows_per_unit"),
             rows=inside.count("rows"),
@@ -48,6 +49,22 @@ def _source(table: Section, name: str, engine: str, database: str, folder: Path 
     if own or not database:
         return located(own, folder)
     return Inside(located(database, folder), name)
+
+
+def _header(table: Section) -> bool | tuple[str, ...] | None:
+    """Whether a CSV file's first line names its columns; or their names, if it does not."""
+    given = table.content.get("header")
+    if given is None or given is True:
+        return given
+    names = [str(name) for name in given if isinstance(name, str) and name.strip()] if isinstance(given, list) else []
+    if not names or names != given or len({name.lower() for name in names}) < len(names):
+        table.refuse(
+            "header",
+            "header is true, or the list of a CSV file's columns if no line of it names them.",
+            why="Without a header the first line is a person's record, so names must come from its owner.",
+            fix='Write header = true, or header = ["patient_id", "ward", "cost"].',
+        )
+    return tuple(names)
 
 
 def _find(name: str, tables: Sequence[DeclaredTable]) -> DeclaredTable | None:

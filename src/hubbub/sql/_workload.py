@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -184,11 +184,8 @@ class PaidWorkload:
         planned, dataset = self.planned, self.planned.dataset
         question = {
             "workload": [_plain(parts) for parts in planned.parts],
-            "dataset": dataset.name,
-            "version": dataset.version,
-            "unit": dataset.unit,
-            "neighbours": dataset.neighbours.value,
-            "statement": planned.statement("duckdb").sql,
+            **dataset.fingerprint(),
+            "statement": replace(planned, dataset=dataset.bare()).statement("duckdb").sql,
             "cells": [[str(cell.value) for cell in each.cells] for each in planned.attributes],
         }
         return Request(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.ledger import Request, fingerprint
@@ -58,12 +58,10 @@ class Priced:
     def request(self, *, project: str, analyst: str, fresh: bool, seconds: float) -> Request:
         """What is charged."""
         dataset = self.planned.dataset
+        bare = replace(self.planned, dataset=dataset.bare())
         question = {
-            "dataset": dataset.name,
-            "version": dataset.version,
-            "unit": dataset.unit,
-            "neighbours": dataset.neighbours.value,
-            "statements": [[s.sql for s in part] for part in self.planned.statements("duckdb")],
+            **dataset.fingerprint(),
+            "statements": [[s.sql for s in part] for part in bare.statements("duckdb")],
             "keys": [[[str(v) for v in key.domain or ()] for key in each.keys] for each in self.planned.plans],
             "quantiles": [[q.words() for q in quantiles_of(each)] for each in self.planned.plans],
         }

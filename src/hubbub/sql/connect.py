@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, datetime, time
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hubbub.engines import DuckDB, InDatabase
 from hubbub.engines.duckdb import tables_in
-from hubbub.engines.sources import CSV, DATABASE
+from hubbub.engines.sources import DATABASE, Headless, identity_of, is_csv
 from hubbub.ledger import Ledger
+from hubbub.ledger.requests import name_of
 from hubbub.sql import descriptor
 from hubbub.sql.connection import SECONDS, Connection
-from hubbub.sql.expressions import kind_of, place_of
+from hubbub.sql.given import Given, check_header, dataset_given, visible_in
 from hubbub.sql.identity import check_ids
 from hubbub.sql.prepare import is_prepared
-from hubbub.sql.schema import Column, Dataset, Kind, Link, Table, Value
-from hubbub.terms import (
-    Budget,
-    BudgetConflict,
-    MissingParameter,
-    Neighbours,
-    OutOfRange,
-    ReversedBounds,
-    SourceUnavailable,
-    UnknownName,
-    exact,
-    whole,
-)
+from hubbub.sql.schema import Dataset, Kind, Table
+from hubbub.terms import Budget, BudgetConflict, MissingParameter, Neighbours, OutOfRange, SourceUnavailable
 
 
 def connect(
@@ -46,6 +35,9 @@ def connect(
     population: str | None = None,
     neighbours: Neighbours | str | None = None,
     rows: int | None = None,
+    name: str | None = None,
+    version: str | None = None,
+    header: bool | Sequence[str] | None = None,
     project: str = "default",
     analyst: str = "owner",
     seconds: float = SECONDS,
@@ -55,8 +47,12 @@ def connect(
 
     Without a descriptor the facts are given here: ``unit`` is the column that tells people apart ("row" if every row is
     protected by itself), ``max_rows_per_unit`` how many rows one of them has at most, ``bounds`` of numbers and dates
-    (a third number is the grid), ``keys`` the public values of columns. A file's table is named after its stem.
-    ``neighbours`` is "add-remove" if not given: the guarantee compares the data with and without one person.
+    (a third number is the grid), ``keys`` the public values of columns. What is declared of a column decides its type.
+    A file's table is named after its stem, or by ``name``. ``version`` tells data from earlier data in the same place:
+    a question about another version is asked anew. What was answered from a table in memory is repeated by a later
+    connection only if ``name`` and ``version`` are given, and the same. ``header`` is about CSV files: True if their
+    first line holds names, or the names if no line does. ``neighbours`` is "add-remove" if not given: the guarantee
+    compares the data with and without one person.
 
     >>> import pandas, tempfile, hubbub
     >>> visits = pandas.DataFrame({"patient": [1, 1, 2, 3], "ward": ["n", "s", "n", "n"]})
@@ -77,6 +73,9 @@ def connect(
         population=population,
         neighbours=neighbours,
         rows=rows,
+        name=name,
+        version=version,
+        header=header,
         memory=memory,
     )
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger or ledger_place(source, dataset))
@@ -96,15 +95,19 @@ def declare(
     population: str | None = None,
     neighbours: Neighbours | str | None = None,
     rows: int | None = None,
+    name: str | None = None,
+    version: str | None = None,
+    header: bool | Sequence[str] | None = None,
     memory: str = "",
 ) -> tuple[Dataset, DuckDB]:
     """What is public about a source, and the engine that reads it; no ledger is touched."""
     if isinstance(source, str | Path) and str(source).lower().endswith(".toml"):
         given = {"unit": unit, "bounds": bounds, "budget": budget, "keys": keys, "population": population}
         also = {"rows": rows, "max_rows_per_unit": max_rows_per_unit, "neighbours": neighbours}
-        _refuse_beside_descriptor({**given, **also})
+        _refuse_beside_descriptor({**given, **also, "name": name, "version": version, "header": header})
         return _described(Path(source), memory)
-    sources = _sources(source)
+    name, version = _called(name, "dataset"), _called(version, "version")
+    sources = _sources(source, name, header)
     if unit is None:
         raise MissingParameter(
             "connect needs a unit.",
@@ -112,9 +115,23 @@ def declare(
             fix='Write unit="patient_id" for the column that tells people apart, or unit="row".',
         )
     engine = DuckDB(sources, memory=memory)
-    facts = _Facts(unit, bounds or {}, keys or {}, max_rows_per_unit, rows)
+    facts = Given(unit, bounds or {}, keys or {}, max_rows_per_unit, rows, name, version)
+    for table, each in sources.items():
+        if header is None and is_csv(each):
+            check_header(each, visible_in(engine, table), facts.names())
     relation = Neighbours.parse(neighbours or Neighbours.ADD_REMOVE)
-    return _declared(sources, engine, facts, budget, population, relation), engine
+    dataset = dataset_given(sources, engine, facts, budget, population, relation)
+    return _marked(dataset, engine, sources, lasting=bool(name and version)), engine
+
+
+def _called(name: str | None, what: str) -> str:
+    if name is not None and what == "dataset" and "." in name:
+        raise OutOfRange(
+            "the name of a dataset without a descriptor has no dot.",
+            why="Its table has the same name, and columns are named as table.column.",
+            fix='Write name="visits".',
+        )
+    return "" if name is None else name_of(name, what=what)
 
 
 def ledger_place(source: object, dataset: Dataset) -> str | Path:
@@ -141,7 +158,10 @@ def _described(path: Path, memory: str) -> tuple[Dataset, DuckDB]:
 
 def complete(declared: descriptor.Declared, engine: DuckDB, sources: Mapping[str, object]) -> Dataset:
     """What a descriptor declares, with the names and types that its sources have."""
-    schemas = {name: _visible(engine, name) for name in sources}
+    schemas = {name: visible_in(engine, name) for name in sources}
+    for table in declared.tables:
+        if table.header is None and not table.public and is_csv(sources[table.name]):
+            check_header(sources[table.name], schemas[table.name], table.names())
     return _marked(descriptor.complete(declared, schemas), engine, sources)
 
 
@@ -149,10 +169,10 @@ def _source(table: descriptor.DeclaredTable, folder: Path) -> object:
     if isinstance(table.source, descriptor.Inside):
         return InDatabase(table.source.source, table.source.table)
     if table.source:
-        return table.source
+        return _headed(table.source, table.header)
     for ending in (".parquet", ".csv"):
         if (folder / f"{table.name}{ending}").is_file():
-            return folder / f"{table.name}{ending}"
+            return _headed(folder / f"{table.name}{ending}", table.header)
     raise SourceUnavailable(
         f"the table {table.name!r} has no source.",
         why=f"There is neither {table.name}.parquet nor {table.name}.csv beside the descriptor.",
@@ -160,14 +180,36 @@ def _source(table: descriptor.DeclaredTable, folder: Path) -> object:
     )
 
 
-def _marked(dataset: Dataset, engine: DuckDB, sources: Mapping[str, object]) -> Dataset:
-    """The dataset with what the sources themselves tell; ids that would never meet are refused."""
+def _headed(source: str | Path, header: bool | Sequence[str] | None) -> object:
+    """A file; with its columns, if its owner names them because no line of it does."""
+    if header is None or header is True:
+        return source
+    names = () if isinstance(header, bool | str) else tuple(header)
+    if not is_csv(source) or not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise OutOfRange(
+            "header is True, or the list of a CSV file's columns.",
+            why="It says whether the first line of such a file names its columns, and how they are named if not.",
+            fix='Write header=True, or header=["patient_id", "ward", "cost"].',
+        )
+    return Headless(str(source), names)
+
+
+def _marked(dataset: Dataset, engine: DuckDB, sources: Mapping[str, object], *, lasting: bool = True) -> Dataset:
+    """The dataset with what the sources themselves tell; ids that would never meet are refused.
+
+    A table in memory is told from others by a name and version that its owner gives it; else it is never the same.
+    """
     dataset = replace(dataset, tables=tuple(_told_by_source(table, engine) for table in dataset.tables))
     for table in dataset.tables:
         _check_spellings(table, engine)
     check_ids(dataset)
+    unknown = "" if lasting else secrets.token_hex(16)
     tables = (
-        replace(table, prepared=is_prepared(sources[table.name], table, dataset, engine.columns(table.name)))
+        replace(
+            table,
+            prepared=is_prepared(sources[table.name], table, dataset, engine.columns(table.name)),
+            identity=identity_of(sources[table.name]) or unknown,
+        )
         for table in dataset.tables
     )
     return replace(dataset, tables=tuple(tables))
@@ -202,10 +244,6 @@ def _check_spellings(table: Table, engine: DuckDB) -> None:
                 )
 
 
-def _visible(engine: DuckDB, name: str) -> list[tuple[str, Kind]]:
-    return [(column, Kind(kind)) for column, kind in engine.columns(name) if not column.startswith("_hb_")]
-
-
 def _refuse_beside_descriptor(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
@@ -219,144 +257,14 @@ def _refuse_beside_descriptor(given: Mapping[str, object]) -> None:
 # ---------------------------------------------------------------- without one
 
 
-def _sources(source: object) -> dict[str, object]:
+def _sources(source: object, name: str = "", header: bool | Sequence[str] | None = None) -> dict[str, object]:
     if not isinstance(source, str | Path):
-        return {"table": source}
+        return {name or "table": source}
     path = Path(str(source))
     if str(source).lower().endswith(DATABASE):
-        return {name: InDatabase(str(source), name) for name in tables_in(str(source))}
+        return {table: InDatabase(str(source), table) for table in tables_in(str(source))}
     stem = re.sub(r"[*?\[\]]", "", path.name.split(".")[0]).strip("_-") or path.parent.name or "table"
-    return {stem: str(source)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What connect was told about the data."""
-
-    unit: str
-    bounds: Mapping[str, Sequence[Any]]
-    keys: Mapping[str, Sequence[Any]]
-    max_rows: int | None
-    rows: int | None
-
-    @property
-    def column(self) -> str:
-        """The column that tells people apart; empty if every row is a unit."""
-        return "" if self.unit == "row" else self.unit.rpartition(".")[2]
-
-
-def _declared(
-    sources: Mapping[str, object],
-    engine: DuckDB,
-    facts: _Facts,
-    budget: Budget | None,
-    population: str | None,
-    neighbours: Neighbours,
-) -> Dataset:
-    tables = tuple(
-        _table(name, source, engine, facts)
-        for name, source in sources.items()
-        if not facts.column or any(facts.column.lower() == other.lower() for other, _ in engine.columns(name))
-    )
-    if not tables:
-        raise UnknownName(
-            f"there is no column {facts.column!r}.",
-            why="It was named as the one that tells people apart.",
-            fix=f"Use one of: {', '.join(name for table in sources for name, _ in _visible(engine, table))[:300]}.",
-        )
-    _check_named({**facts.bounds, **facts.keys}, tables)
-    first = tables[0]
-    dataset = Dataset(
-        name=first.name,
-        population=population or first.name,
-        unit=f"{first.name}.{first.link.column}" if first.link is not None else "",
-        budget=budget,
-        tables=tables,
-        neighbours=neighbours,
-    )
-    return _marked(dataset, engine, sources)
-
-
-def _table(name: str, source: object, engine: DuckDB, facts: _Facts) -> Table:
-    bounds = {key.lower(): value for key, value in facts.bounds.items()}
-    keys = {key.lower(): value for key, value in facts.keys.items()}
-    from_text = isinstance(source, str | Path) and str(source).lower().endswith(CSV)
-    columns = tuple(
-        _column(column, kind, bounds.get(column.lower()), keys.get(column.lower()), from_text)
-        for column, kind in _visible(engine, name)
-    )
-    unit = facts.column.lower()
-    return Table(
-        name=name,
-        source=source,
-        columns=columns,
-        link=next((Link(column.name) for column in columns if unit and column.name.lower() == unit), None),
-        max_rows_per_unit=None if facts.max_rows is None else whole(facts.max_rows, name="max_rows_per_unit"),
-        rows=None if facts.rows is None else whole(facts.rows, name="rows"),
-    )
-
-
-def _column(name: str, kind: Kind, bounds: Sequence[Any] | None, keys: Sequence[Any] | None, from_text: bool) -> Column:
-    values = None if keys is None else _values(name, keys)
-    if from_text and values is not None:
-        kind = kind_of(values[0])
-    if bounds is None:
-        return Column(name=name, kind=kind, values=values)
-    if from_text and kind is Kind.TEXT:
-        kind = kind_of(bounds[0]) if isinstance(bounds[0], date) else Kind.NUMBER
-    low, high = _ends(name, bounds, kind)
-    step = exact(bounds[2], name=f"bounds[{name!r}][2]") if len(bounds) == 3 else None
-    return Column(name=name, kind=kind, lower=low, upper=high, step=step, values=values)
-
-
-def _ends(name: str, bounds: Sequence[Any], kind: Kind) -> tuple[Fraction, Fraction]:
-    if len(bounds) not in (2, 3):
-        raise OutOfRange(
-            f"bounds of {name!r} are (lower, upper) or (lower, upper, step).",
-            why="A value is clamped to two bounds and rounded to a grid.",
-            fix=f'Write bounds={{"{name}": (0, 100)}}.',
-        )
-    low, high = (
-        place_of(_moment(end, kind, last)) if isinstance(end, date) else exact(end, name=f"bounds[{name!r}]")
-        for end, last in zip(bounds[:2], (False, True), strict=True)
-    )
-    assert low is not None and high is not None
-    if low >= high:
-        raise ReversedBounds(
-            f"the lower bound of {name!r} is not below the upper one.",
-            why="Between them lies every value that counts in full.",
-            fix="Swap them.",
-        )
-    return low, high
-
-
-def _moment(end: date, kind: Kind, last: bool) -> date:
-    """A bound as the column counts: days, or moments from the first of a day to its last."""
-    if kind is Kind.TIMESTAMP and not isinstance(end, datetime):
-        return datetime.combine(end, time.max if last else time.min)
-    return end.date() if kind is Kind.DATE and isinstance(end, datetime) else end
-
-
-def _values(name: str, keys: Sequence[Any]) -> tuple[Value, ...]:
-    values = tuple(keys)
-    if not values or len(set(values)) != len(values) or len({kind_of(value) for value in values}) != 1:
-        raise OutOfRange(
-            f"the keys of {name!r} are different values of one kind.",
-            why="Each is a row of the answer.",
-            fix=f'Write keys={{"{name}": ["north", "south"]}}.',
-        )
-    return values
-
-
-def _check_named(named: Mapping[str, Any], tables: Sequence[Table]) -> None:
-    for name in named:
-        if not any(table.column(name) for table in tables):
-            known = ", ".join(column.name for table in tables for column in table.columns)
-            raise UnknownName(
-                f"there is no column {name!r}.",
-                why="Bounds or keys were given for it.",
-                fix=f"Use one of: {known[:300]}.",
-            )
+    return {name or stem: _headed(str(source), header)}
 
 
 # ---------------------------------------------------------------- the ledger

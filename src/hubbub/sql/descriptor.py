@@ -14,7 +14,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hubbub.sql._declared import Declared, DeclaredColumn, DeclaredTable, Inside, steps, typed, units
+from hubbub.sql._declared import (
+    Declared,
+    DeclaredColumn,
+    DeclaredTable,
+    Inside,
+    kind_undeclared,
+    steps,
+    typed,
+    units,
+)
 from hubbub.sql._declared_columns import COLUMN_KEYS, check_kind
 from hubbub.sql._declared_fields import budget_in, choice_in, fact_in, located, missing, name_in
 from hubbub.sql._declared_links import TABLE_KEYS, linked, tables_in, unit_in
@@ -159,8 +168,9 @@ def _complete_column(
     declared: Declared, table: DeclaredTable, told: DeclaredColumn | None, name: str, arrived: Kind
 ) -> Column:
     if told is None:
-        return Column(name=name, kind=arrived)
-    kind = told.kind or (told.implied or arrived if arrived is Kind.TEXT else arrived)  # CSV: everything comes as text
+        return Column(name=name, kind=kind_undeclared(arrived))
+    said = None if arrived is Kind.OPAQUE else told.implied
+    kind = told.kind or said or kind_undeclared(arrived)
     check_kind(Section(declared.text, ("tables", table.name, "columns", told.name), {}), told, kind)
     return Column(
         name=name,

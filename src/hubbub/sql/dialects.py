@@ -14,11 +14,20 @@ from typing import ClassVar
 from hubbub.sql import limits
 from hubbub.sql.expressions import Expr
 from hubbub.sql.numbers import DOUBLE
-from hubbub.sql.schema import Kind, Value
+from hubbub.sql.schema import Column, Kind, Value
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARE = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _PLAIN = {"abs", "floor", "ceil", "sign"}
+_FAMILIES = {
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "float"),
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "BOOLEAN"), "whole"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "whole"),
+    **dict.fromkeys(("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "moment"),
+    "TIMESTAMP WITH TIME ZONE": "moment",
+}
+_NUMBERS = (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN)
+_READABLE = {"float": _NUMBERS, "whole": _NUMBERS, "moment": (Kind.DATE, Kind.TIMESTAMP)}
 _DOUBLES = {*_BINARY, *_PLAIN, "exp", "div", "int_div", "mod", "neg", "trunc", "round", "sqrt", "ln", "log10", "power"}
 
 
@@ -76,6 +85,19 @@ class Dialect:
     def short(self, text: str) -> str:
         """The same for a text that is read: counting bytes takes no time, and few texts are long."""
         return f"CASE WHEN strlen({text}) <= {limits.TEXT} THEN {text} ELSE {self.cut(text)} END"
+
+    def readable(self, text: str, column: Column) -> str:
+        """A column of another type than its kind, in a form that can be read as the kind.
+
+        Numbers become text in one way, whether whole numbers are stored as such or, since one is missing, as doubles.
+        """
+        family = _FAMILIES.get(column.native.split("(", maxsplit=1)[0])
+        if column.kind is Kind.TEXT and family == "float":
+            whole = f"TRY_CAST(CASE WHEN {text} = trunc({text}) THEN {text} END AS {self.huge})"
+            return f"coalesce(TRY_CAST({whole} AS VARCHAR), TRY_CAST({text} AS VARCHAR))"
+        if family is None or column.kind is Kind.TEXT or column.kind in _READABLE[family]:
+            return text
+        return f"TRY_CAST({text} AS VARCHAR)"
 
     def is_nan(self, text: str) -> str:
         """Whether a double is no number."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 
+from hubbub.engines.sources import Headless, is_csv
 from hubbub.sql.descriptor import Inside, typed
 from hubbub.sql.schema import Column, Dataset, Kind, Table, Value
 from hubbub.terms import Budget, OutOfRange
@@ -40,6 +41,10 @@ _TABLE = """\
 # public = ?                             # true if nobody in this table needs protection, in place of 1 and 2
 # key = ?                                # the column whose value no two rows share, if there is one
 # rows = ?                               # about how many rows there are, if that is public
+"""
+
+_HEADER = """\
+# header = ?                             # true if the first line names the columns; else their names: ["...", "..."]
 """
 
 _BLANKS = {
@@ -85,7 +90,8 @@ def draft(
 
 
 def _blank_table(name: str, columns: Sequence[tuple[str, Kind]], source: str) -> str:
-    lines = [_pairs(f"[tables.{key_of(name)}]", {"source": source}) + _TABLE, f"[tables.{key_of(name)}.columns]"]
+    head = _pairs(f"[tables.{key_of(name)}]", {"source": source}) + (_HEADER if is_csv(source) else "")
+    lines = [head + _TABLE, f"[tables.{key_of(name)}.columns]"]
     lines += [f"# {key_of(column)} = {_BLANKS[kind]}    # {_HINTS[kind]}" for column, kind in columns]
     return "\n".join(lines) + "\n"
 
@@ -135,11 +141,15 @@ def _budget(budget: Budget) -> str:
 
 def _table(table: Table, dataset: Dataset) -> str:
     source = table.source
+    names = source.names if isinstance(source, Headless) else ()
     if isinstance(source, Inside):
         source = "" if source.table == table.name else source.table
+    elif isinstance(source, Headless):
+        source = source.path
     told = _pairs(
         f"[tables.{key_of(table.name)}]", {"source": source if isinstance(source, str) else "", "key": table.key}
     )
+    told += f"header = [{', '.join(map(quoted, names))}]\n" if names else ""
     if table.link is not None and table.name != dataset.unit.partition(".")[0]:
         link = table.link
         far = (

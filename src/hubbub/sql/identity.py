@@ -70,7 +70,12 @@ def type_of(column: Column) -> str:
     from hubbub.engines.duckdb import kind_of
 
     plain = column.native.partition(" COLLATE ")[0]
-    return column.native if plain and kind_of(plain) == column.kind.value else _KINDS[column.kind]
+    return column.native if plain and is_kind(kind_of(plain), column.kind) else _KINDS[column.kind]
+
+
+def is_kind(stored: str, kind: Kind) -> bool:
+    """Whether a source's kind is the declared one; numbers are of one kind, and their ids are told apart exactly."""
+    return stored == kind.value or (kind.is_number and Kind(stored).is_number)
 
 
 def person_form(dataset: Dataset) -> str:

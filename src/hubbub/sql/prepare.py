@@ -18,10 +18,11 @@ from pathlib import Path
 
 from hubbub.engines import DuckDB, EngineFailed, InDatabase
 from hubbub.engines.duckdb import tables_in
-from hubbub.engines.sources import DATABASE, PARQUET, files_of
+from hubbub.engines.sources import DATABASE, PARQUET, files_of, is_csv
 from hubbub.sql._seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.sql.dialects import DIALECTS
-from hubbub.sql.identity import form_of, id_from, is_direct, person_form
+from hubbub.sql.given import check_header
+from hubbub.sql.identity import form_of, id_from, is_direct, is_kind, person_form
 from hubbub.sql.rows import NUMBER, PERSON, RANK
 from hubbub.sql.schema import Dataset, Kind, Table
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName
@@ -71,6 +72,8 @@ def prepare(
     with _workplace(place) as file:
         engine = _Writer(table, file, memory=memory)
         try:
+            if is_csv(table):
+                check_header(table, engine.columns(_TABLE), [unit.rpartition(".")[2], *(types or {})])
             columns = _typed(engine.columns(_TABLE), engine.natives(_TABLE), types or {})
             whom = _unit(unit, columns)
             columns[whom] = _id_column(columns[whom], whom, engine.natives(_TABLE)[whom])
@@ -140,7 +143,7 @@ def is_prepared(source: object, table: Table, dataset: Dataset, columns: Sequenc
         return False
     link = table.link
     declared, stored = table.column(link.column), {name.lower(): kind for name, kind in columns}
-    if not is_direct(table, dataset) or declared is None or stored.get(link.column.lower()) != declared.kind:
+    if not is_direct(table, dataset) or declared is None or not is_kind(stored[link.column.lower()], declared.kind):
         raise SourceUnavailable(
             f"the copy that {table.name!r} is read from cannot be used here.",
             why=f"Its ranks count rows by the value of {link.column!r}, and people are told apart in another way: over "

@@ -11,7 +11,7 @@ from hubbub.sql.expressions import Expr
 from hubbub.sql.identity import column_named, id_in, is_direct, link_form, person_form
 from hubbub.sql.people import conjuncts
 from hubbub.sql.queries import Inside, Item, Rows, Scan, Windowed, person
-from hubbub.sql.schema import Dataset, Kind, Table
+from hubbub.sql.schema import Column, Dataset, Kind, Table
 from hubbub.sql.work import is_cut
 
 PERSON = "_hb_u"
@@ -193,12 +193,12 @@ class RowsPrinter:
 
     def _scan(self, table: Table, names: list[str], extra: tuple[str, ...], *, unique: bool) -> str:
         """A declared table: the person, and the columns that are used, each as the type of its kind."""
-        quoted = self.dialect.quoted
+        table, quoted = self.dataset.table(table.name) or table, self.dialect.quoted
         columns = []
         for name in names:
             declared = table.column(name)
             assert declared is not None
-            columns.append(f"{self._stored(f's.{quoted(name)}', declared.kind)} AS {quoted(name)}")
+            columns.append(f"{self._stored(f's.{quoted(name)}', declared)} AS {quoted(name)}")
         columns += [f"s.{name}" for name in extra]
         source = f"{quoted(table.name)} AS s"
         if not table.public and self.dataset.unit:
@@ -208,16 +208,17 @@ class RowsPrinter:
         if table.public and unique and table.key:
             declared = table.column(table.key)  # a public key that is not unique must not multiply rows
             assert declared is not None
-            key = self._stored(f"s.{quoted(table.key)}", declared.kind)
+            key = self._stored(f"s.{quoted(table.key)}", declared)
             order = ", ".join([key, *(column.rpartition(" AS ")[0] for column in columns)])
             return f"SELECT DISTINCT ON ({key}) {told} FROM {source} ORDER BY {order}"
         return f"SELECT {told} FROM {source}"
 
-    def _stored(self, text: str, kind: Kind) -> str:
-        if kind is Kind.OPAQUE:
+    def _stored(self, text: str, column: Column) -> str:
+        """A column as the type of its declared kind; what is no such value is missing, whatever the source's type."""
+        if column.kind is Kind.OPAQUE:
             return self.dialect.short(self.dialect.try_cast(text, Kind.TEXT))
-        stored = self.dialect.stored(text, kind)
-        return self.dialect.short(stored) if kind is Kind.TEXT else stored
+        stored = self.dialect.stored(self.dialect.readable(text, column), column.kind)
+        return self.dialect.short(stored) if column.kind is Kind.TEXT else stored
 
     def _owner(self, table: Table, source: str) -> tuple[str, str]:
         """The person of a row, and the source with what is needed to find out.

@@ -7,7 +7,7 @@ types), never from rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
@@ -53,7 +53,7 @@ class Column:
     max_per_unit: int | None = None
     max_rows_per_unit: int | None = None
     from_text: bool = False  # the source has text there, which is read as the kind
-    native: str = field(default="", compare=False)  # the source's own type, where it is known
+    native: str = field(default="", compare=False, repr=False)  # the source's own type, where it is known
     why: str = ""
 
 
@@ -77,6 +77,7 @@ class Table:
 
     name: str
     source: object = field(default="", repr=False, compare=False)  # may be a table in memory: never shown
+    identity: str = field(default="", repr=False, compare=False)  # what tells this source from others: never shown
     columns: tuple[Column, ...]
     link: Link | None = None
     key: str = ""
@@ -90,6 +91,10 @@ class Table:
         """The column of that name, whatever its case, as in SQL."""
         wanted = name.lower()
         return next((column for column in self.columns if column.name.lower() == wanted), None)
+
+    def bare(self) -> Table:
+        """The table as declared, without the types of its source."""
+        return replace(self, columns=tuple(replace(each, native="", from_text=False) for each in self.columns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,3 +116,20 @@ class Dataset:
         """The table of that name, whatever its case."""
         wanted = name.lower()
         return next((table for table in self.tables if table.name.lower() == wanted), None)
+
+    def bare(self) -> Dataset:
+        """The dataset as declared, without the types of its sources: a double here and an integer there are alike."""
+        return replace(self, tables=tuple(table.bare() for table in self.tables))
+
+    def fingerprint(self) -> dict[str, object]:
+        """What makes a question one about these data and no others: declared facts, and where the rows come from.
+
+        Nothing is computed from rows or files. Data that changed in their place are others from the next version on.
+        """
+        return {
+            "dataset": self.name,
+            "version": self.version,
+            "unit": self.unit,
+            "neighbours": self.neighbours.value,
+            "sources": {table.name: table.identity for table in self.tables},
+        }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -230,11 +230,8 @@ def _request(connection: Connection, planned: PlannedSuggestion, spent: Spent, *
     question = {
         "suggest": planned.table.name,
         "columns": [each.name for each in planned.columns],
-        "dataset": dataset.name,
-        "version": dataset.version,
-        "unit": dataset.unit,
-        "neighbours": dataset.neighbours.value,
-        "statement": planned.statement(DIALECTS["duckdb"]),
+        **dataset.fingerprint(),
+        "statement": replace(planned, dataset=dataset.bare()).statement(DIALECTS["duckdb"]),
     }
     return Request(
         event=event_of([spent]),

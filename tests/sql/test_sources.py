@@ -1,0 +1,183 @@
+"""Which data an answer is about, and what a file's first line tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+from hubbub.ledger import Ledger
+from hubbub.sql.connect import connect, declare
+from hubbub.sql.connection import Connection
+from hubbub.sql.prepare import prepare
+from hubbub.terms import Budget, HubbubError, MissingParameter, OutOfRange, SourceUnavailable
+
+COUNT = "SELECT COUNT(*) AS n FROM {}"
+
+
+def frame(people: int = 30) -> pandas.DataFrame:
+    return pandas.DataFrame({"who": range(people), "age": [i % 90 for i in range(people)]})
+
+
+def opened(source: Any, folder: Path, **more: Any) -> Connection:
+    given = {"unit": "who", "max_rows_per_unit": 1, "population": "people", "budget": Budget(100, 1e-6), **more}
+    return connect(source, ledger=folder / "ledger.db", **given)
+
+
+def answer(source: Any, folder: Path, **more: Any) -> Any:
+    with opened(source, folder, **more) as db:
+        return db.sql(COUNT.format(db.dataset.tables[0].name), epsilon=1)
+
+
+def suggested(source: Any, folder: Path, **more: Any) -> Any:
+    with opened(source, folder, **more) as db:
+        return db.suggest_bounds(db.dataset.tables[0].name, columns=["age"], epsilon=1)
+
+
+def workload(source: Any, folder: Path, **more: Any) -> Any:
+    with opened(source, folder, **more) as db:
+        return db.workload([COUNT.format(db.dataset.tables[0].name)], epsilon=1)
+
+
+# ---------------------------------------------------------------- which data
+
+
+@pytest.mark.parametrize("ask", [answer, suggested, workload])
+def test_a_second_frame_does_not_get_the_answer_of_the_first(ask: Any, tmp_path: Path) -> None:
+    assert not ask(frame(), tmp_path).repeated
+    assert not ask(frame(3000), tmp_path).repeated
+    assert not ask(frame(), tmp_path, version="1").repeated
+    assert not ask(frame(3000), tmp_path, version="1").repeated
+    assert not ask(frame(), tmp_path, name="table").repeated
+    assert not ask(frame(3000), tmp_path, name="table").repeated
+
+
+def test_a_frame_with_a_name_and_version_is_the_same_in_another_connection(tmp_path: Path) -> None:
+    first = answer(frame(), tmp_path, name="people", version="2026-05")
+    again = answer(frame(), tmp_path, name="people", version="2026-05")
+    assert again.repeated and again["n"].values == first["n"].values
+    assert not answer(frame(), tmp_path, name="people", version="2026-06").repeated
+    assert not answer(frame(), tmp_path, name="others", version="2026-05").repeated
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ask", [answer, workload])
+def test_a_file_of_the_same_name_elsewhere_is_other_data(ask: Any, ending: str, tmp_path: Path) -> None:
+    for folder, people in (("a", 30), ("b", 3000)):
+        (tmp_path / folder).mkdir()
+        place = tmp_path / folder / f"visits.{ending}"
+        frame(people).to_csv(place, index=False) if ending == "csv" else frame(people).to_parquet(place)
+    assert not ask(tmp_path / "a" / f"visits.{ending}", tmp_path).repeated
+    assert not ask(tmp_path / "b" / f"visits.{ending}", tmp_path).repeated
+    assert ask(str(tmp_path / "b" / ".." / "a" / f"visits.{ending}"), tmp_path).repeated
+    assert not ask(tmp_path / "a" / f"visits.{ending}", tmp_path, version="2").repeated
+    with Ledger(tmp_path / "ledger.db") as ledger:
+        assert list(ledger.populations()) == ["people"]  # all of them draw on one budget
+
+
+def test_one_more_file_makes_a_glob_other_data(tmp_path: Path) -> None:
+    frame().to_parquet(tmp_path / "visits1.parquet")
+    assert not answer(tmp_path / "visits*.parquet", tmp_path).repeated
+    frame().to_parquet(tmp_path / "visits2.parquet")
+    assert not answer(tmp_path / "visits*.parquet", tmp_path).repeated
+
+
+def test_what_is_in_a_file_is_no_part_of_which_data_they_are(tmp_path: Path) -> None:
+    place = tmp_path / "visits.parquet"
+    frame(30).to_parquet(place)
+    assert not answer(place, tmp_path).repeated
+    frame(3000).to_parquet(place)
+    assert answer(place, tmp_path).repeated
+    assert not answer(place, tmp_path, version="2").repeated
+
+
+def test_a_descriptor_names_the_version_and_connect_does_not(tmp_path: Path) -> None:
+    with pytest.raises(MissingParameter, match="version stands in the descriptor"):
+        declare(tmp_path / "t.toml", version="2")
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        frame().to_parquet(tmp_path / folder / "t.parquet")
+        (tmp_path / folder / "t.toml").write_text(
+            """dataset.name = "t"
+            privacy = { unit = "t.who", budget = { epsilon = 10 }, population = "people" }
+            tables.t.max_rows_per_unit = 1"""
+        )
+    told = []
+    for folder in ("a", "b", "a"):
+        with connect(tmp_path / folder / "t.toml", ledger=tmp_path / "ledger.db") as db:
+            told.append(db.sql(COUNT.format("t"), epsilon=1).repeated)
+    assert told == [False, False, True]
+
+
+@pytest.mark.parametrize("name", ["a.b", "", "x\x1b[31m", " y"])
+def test_names_and_versions_are_plain(name: str) -> None:
+    with pytest.raises(OutOfRange):
+        declare(frame(), unit="who", name=name)
+
+
+# ---------------------------------------------------------------- first lines
+
+
+def test_a_record_never_becomes_the_names_of_columns(tmp_path: Path) -> None:
+    place = tmp_path / "visits.csv"
+    place.write_text("Ann Example,17,gout\nBob Sample,18,flu\n")
+    for said in ({"unit": "who"}, {"unit": "row", "bounds": {"age": (0, 99)}}, {"unit": "row"}):
+        with pytest.raises(HubbubError) as refusal:
+            declare(place, **said)
+        assert not any(cell in str(refusal.value) for cell in ("Ann", "17", "gout"))
+    with pytest.raises(SourceUnavailable, match=r"does not name 'who'\.") as refusal:
+        prepare(place, unit="who", out=tmp_path / "copy.parquet")
+    assert "Ann" not in str(refusal.value)
+
+
+def test_a_header_is_known_by_the_names_that_are_declared(tmp_path: Path) -> None:
+    frame().to_csv(tmp_path / "v.csv", index=False)
+    for said in ({"unit": "WHO"}, {"unit": "row", "keys": {"age": [1]}}, {"unit": "row", "header": True}):
+        dataset, engine = declare(tmp_path / "v.csv", **said)
+        engine.close()
+        assert [column.name for column in dataset.tables[0].columns] == ["who", "age"]
+    with pytest.raises(SourceUnavailable, match=r"the first line of v\.csv does not name 'cost'\."):
+        declare(tmp_path / "v.csv", unit="who", bounds={"cost": (0, 1)})
+    with pytest.raises(MissingParameter, match="say whether the first line"):
+        declare(tmp_path / "v.csv", unit="row")
+
+
+def test_without_a_header_the_owner_names_the_columns(tmp_path: Path, silence: None) -> None:
+    frame().to_csv(tmp_path / "v.csv", index=False, header=False)
+    told = answer(tmp_path / "v.csv", tmp_path, header=["who", "age"])
+    assert tuple(told["n"].values) == (30,)
+    for header in ([], [""], "who", False):
+        with pytest.raises(OutOfRange, match="header is True, or the list"):
+            declare(tmp_path / "v.csv", unit="row", header=header)
+
+
+@pytest.mark.parametrize(
+    ("line", "people"),
+    [("", None), ("header = true", None), ('header = ["who", "age"]', 30), ("columns.who = {}", None)],
+)
+def test_a_descriptor_says_what_the_first_line_is(line: str, people: int | None, tmp_path: Path, silence: None) -> None:
+    frame().to_csv(tmp_path / "t.csv", index=False, header=False)
+    (tmp_path / "t.toml").write_text(
+        f"""dataset.name = "t"
+        privacy = {{ unit = "t.who", budget = {{ epsilon = 10 }} }}
+        [tables.t]
+        max_rows_per_unit = 1
+        {line}"""
+    )
+    if people is None:
+        with pytest.raises(HubbubError):
+            declare(tmp_path / "t.toml")
+        return
+    with connect(tmp_path / "t.toml") as db:
+        assert tuple(db.sql(COUNT.format("t"), epsilon=1)["n"].values) == (people,)
+
+
+def test_an_open_quote_takes_no_rows_of_others(tmp_path: Path, silence: None) -> None:
+    lines = [f"{i},{i % 90}" for i in range(3000)]
+    told = []
+    for odd in ('5,"7', "5,7"):
+        (tmp_path / "v.csv").write_text("\n".join(["who,age", *lines[:10], odd, *lines[10:]]))
+        told.append(answer(tmp_path / "v.csv", tmp_path, version="1" if '"' in odd else "2", max_rows_per_unit=9))
+    assert [tuple(each["n"].values) for each in told] == [(3000,), (3001,)]
