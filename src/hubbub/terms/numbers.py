@@ -53,7 +53,7 @@ def positive(value: object, *, name: str) -> Fraction:
     number = exact(value, name=name)
     if number <= 0:
         raise OutOfRange(
-            f"{name} must be above 0 and is {float(number):g}.",
+            f"{name} must be above 0 and is {shown(number)}.",
             why=_why_positive(name),
             fix=f"Give a positive {name}; there is no default.",
         )
@@ -68,7 +68,7 @@ def fraction_of(value: object, *, name: str, zero: bool = False, one: bool = Fal
     if not (above and below):
         low, high = "[" if zero else "(", "]" if one else ")"
         raise OutOfRange(
-            f"{name} must lie in {low}0, 1{high} and is {float(number):g}.",
+            f"{name} must lie in {low}0, 1{high} and is {shown(number)}.",
             why=f"{name} is a probability.",
             fix=f"Give a {name} in that interval.",
         )
@@ -85,7 +85,7 @@ def whole(value: object, *, name: str, least: int = 1) -> int:
     number = exact(value, name=name)
     if number.denominator != 1 or number < least:
         raise OutOfRange(
-            f"{name} must be a whole number of at least {least} and is {float(number):g}.",
+            f"{name} must be a whole number of at least {least} and is {shown(number)}.",
             why=f"{name} counts something.",
             fix=f"Give {name} as an int.",
         )
@@ -97,6 +97,14 @@ def round_up(value: float, *, steps: int = 1) -> Fraction:
     for _ in range(steps):
         value = math.nextafter(value, math.inf)
     return Fraction(value)
+
+
+def shown(number: Fraction) -> str:
+    """A number as a message shows it; one that no double can hold, by its size."""
+    try:
+        return f"{float(number):g}"
+    except OverflowError:
+        return "beyond 10^308" if number > 0 else "below -10^308"
 
 
 def root_of(value: int | Fraction) -> Fraction:

@@ -20,9 +20,10 @@ Every line below is a question that the tests ask, and what becomes of it. The p
 `visits`, `stays` and `drugs` are about people, and `wards` is public; and of a survey, `answers`, in which every row is
 a person.
 
-*Runs on* names the engines on which the tests run the printed text of the question, with equal integers. Refusals are
-the same everywhere: they come before any engine is asked. Each refusal points at the place in the text and says the
-shortest way on; [the errors](errors/index.md) explain the codes, and [the guide](sql.md) how to ask instead.
+*Prints for* names the databases in which the tests run the printed text of the question, with equal integers; the
+engine of this version is DuckDB. Refusals are the same everywhere: they come before any engine is asked. Each refusal
+points at the place in the text and says the shortest way on; [the errors](errors/index.md) explain the codes, and
+[the guide](sql.md) how to ask instead.
 """
 _SECTIONS = (
     "Aggregates",
@@ -46,7 +47,7 @@ def page() -> str:
     for section in _SECTIONS:
         told = [(fixture, *outcome(fixture)) for fixture in found if fixture.section == section]
         told.sort(key=lambda row: row[1])  # what is answered first
-        header = "| what | question | answer | why | runs on |\n|---|---|---|---|---|\n"
+        header = "| what | question | answer | why | prints for |\n|---|---|---|---|---|\n"
         parts.append(f"## {section}\n\n{header}" + "\n".join(_row(*row) for row in told) + "\n")
     return "\n".join([*parts, _functions()])
 
