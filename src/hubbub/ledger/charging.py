@@ -20,7 +20,7 @@ from typing import Any
 
 from sqlalchemy import Select
 
-from hubbub.accounting.limits import Amount, Currency, Limit, cost_in, price_fits
+from hubbub.accounting.limits import LOSS_UNIT, Amount, Currency, Limit, cost_in, price_fits
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
 from hubbub.ledger.book import Batch, Transaction
@@ -258,7 +258,8 @@ def _check_least(who: Population, request: Request, cost: Amount) -> None:
     budget = who.pools.get(request.pool)
     if who.least_share is None or request.pool is not Pool.QUESTIONS or budget is None:
         return
-    least = Limit(budget, who.currency(request.pool)).left(Amount()).loss * who.least_share
+    whole = Limit(budget, who.currency(request.pool)).left(Amount()).loss
+    least = min(whole, LOSS_UNIT) * who.least_share  # of epsilon (or rho) = 1, if the budget is larger than any promise
     if cost.loss < least:
         loss = Amount(math.ceil(least)).measure(who.currency(request.pool)).words()
         raise BelowLeastPrice(

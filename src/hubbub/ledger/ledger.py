@@ -153,9 +153,9 @@ class Ledger:
         fixed now, before any answer is seen. ``unit`` is the path that tells people apart: events must protect that
         unit. ``each`` caps one request; ``window`` caps each day, week, month or
         year; ``shares="required"`` lets only those spend who have a share; ``share_answers`` gives stored answers to
-        other projects too, who thereby learn that somebody asked. ``least_share`` is the share of the budget that one
-        question costs at least, ``most_failures`` how many questions without an answer an analyst may cause before
-        an owner looks (``look``); None for no such rule.
+        other projects too, who thereby learn that somebody asked. ``least_share`` is the share of the budget (or of
+        an epsilon or rho of 1, if it is larger) that one question costs at least, ``most_failures`` how many questions
+        without an answer an analyst may cause before an owner looks (``look``); None for no such rule.
         """
         rules = {
             "each": each,
