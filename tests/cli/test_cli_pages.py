@@ -179,5 +179,10 @@ def test_the_other_pages_name_every_option_of_their_command(command: str, page: 
     text = (DOCS / page).read_text(encoding="utf-8")
     assert found
     assert [pair for pair in found if pair[1] != "--help" and not re.search(rf"`{pair[1]}\b", text)] == []
-    servers = {"hubbub collect serve", "hubbub collect shuffle", "hubbub gopa board"}  # they run until they are stopped
+    servers = {
+        "hubbub collect serve",
+        "hubbub collect show",
+        "hubbub collect shuffle",
+        "hubbub gopa board",
+    }  # they run until they are stopped
     assert {name for name, _ in found} - servers == {name for name, option in found if option == "--json"}
