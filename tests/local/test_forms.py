@@ -226,7 +226,7 @@ def test_no_changed_law_is_opened(node: Node, tmp_path: Path) -> None:
         law = json.loads(text)["randomizer"]
         changes = [_changed(law, document["randomizer"]) for document in COLLECTIONS.values()]
         assert min(changes, key=len) <= FREE, text
-    assert 0 < sum(here) < 0.02 * len(texts)
+    assert 0 < sum(here) < 0.05 * len(texts)  # each of them was looked at above
 
 
 def _changed(law: dict[str, Any], other: dict[str, Any]) -> set[str]:

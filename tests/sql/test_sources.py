@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
+import pyarrow
 import pytest
 
+from hubbub.engines.sources import arrow_of
 from hubbub.ledger import Ledger
 from hubbub.sql.connect import connect, declare
 from hubbub.sql.connection import Connection
@@ -181,3 +184,17 @@ def test_an_open_quote_takes_no_rows_of_others(tmp_path: Path, silence: None) ->
         (tmp_path / "v.csv").write_text("\n".join(["who,age", *lines[:10], odd, *lines[10:]]))
         told.append(answer(tmp_path / "v.csv", tmp_path, version="1" if '"' in odd else "2", max_rows_per_unit=9))
     assert [tuple(each["n"].values) for each in told] == [(3000,), (3001,)]
+
+
+def test_words_that_are_no_text_are_mended_in_every_kind_of_pandas_column() -> None:
+    broken = pyarrow.Array.from_buffers(
+        pyarrow.large_string(),
+        3,
+        [None, pyarrow.py_buffer(np.array([0, 1, 3, 4], dtype=np.int64).tobytes()), pyarrow.py_buffer(b"a\xff\xfeb")],
+    )
+    for column in (
+        pandas.Series(pandas.array(broken, dtype=pandas.ArrowDtype(pyarrow.large_string()))),
+        pandas.Series(pandas.arrays.ArrowStringArray(pyarrow.chunked_array([broken]))),
+    ):
+        table = arrow_of(pandas.DataFrame({"word": column}), objects_as_text=True)
+        assert table["word"].to_pylist() == ["a", "\ufffd\ufffd", "b"]

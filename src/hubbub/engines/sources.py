@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -163,8 +163,24 @@ def _texts(frame: Any) -> Any:
         raise unavailable("the table in memory", "two of its columns have one name")
     changed = frame.copy(deep=False)
     for name in object_columns(frame):
-        changed[name] = _strings([_text(value) for value in frame[name].astype(object)])
+        changed[name] = _strings([_text(value) for value in _values(frame[name])])
     return changed
+
+
+def _values(column: Any) -> Iterable[object]:
+    """The values of a pandas column one by one; words that Arrow keeps may be no text, and are mended, not refused."""
+    import pandas
+    import pyarrow
+
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        words = [*_values(column.cat.categories.to_series()), None]  # the code of what is missing is -1
+        return [words[code] for code in column.cat.codes]
+    if isinstance(column.dtype, pandas.StringDtype | pandas.ArrowDtype):
+        cells = pyarrow.array(column.array)
+        if pyarrow.types.is_string(cells.type) or pyarrow.types.is_large_string(cells.type):
+            found = cells.cast(pyarrow.large_binary()).to_pylist()
+            return [None if cell is None else cell.decode(errors="replace") for cell in found]
+    return column.astype(object)  # type: ignore[no-any-return]
 
 
 def _strings(texts: list[str | None]) -> Any:

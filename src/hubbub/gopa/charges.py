@@ -108,6 +108,7 @@ def _told(payer: Account, agreement: Agreement, member: Member, phase: str, even
     pool = Pool.PLANS if who is not None and who.pools.get(Pool.PLANS) else Pool.QUESTIONS
     kind = {"reveal": "gopa", "nonce": "gopa graph"}[phase]
     return {
+        "chosen": phase == "reveal",  # what a graph costs is the protocol's
         "fingerprint": fingerprint(kind=kind, run=agreement.run.hex(), party=member.key.hex()),
         "pool": pool,
         "delta": event.delta if pool is Pool.PLANS else Fraction(0),

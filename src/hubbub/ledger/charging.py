@@ -256,7 +256,7 @@ def _check_rules_of(policy: Policy, who: Population, request: Request) -> None:
 def _check_least(who: Population, request: Request, cost: Amount) -> None:
     """A question may not be so cheap that a budget holds millions of them: each may fail, or take long, by design."""
     budget = who.pools.get(request.pool)
-    if who.least_share is None or request.pool is not Pool.QUESTIONS or budget is None:
+    if who.least_share is None or request.pool is not Pool.QUESTIONS or budget is None or not request.chosen:
         return
     whole = Limit(budget, who.currency(request.pool)).left(Amount()).loss
     least = min(whole, LOSS_UNIT) * who.least_share  # of epsilon (or rho) = 1, if the budget is larger than any promise

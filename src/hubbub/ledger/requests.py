@@ -57,7 +57,8 @@ class Request:
     before any data is read. A plan (its parameters all fixed in advance) also says the ``delta`` at which it is paid.
     ``question`` is a fingerprint without the accuracy, the same for the same version, bounds and keys: requests that
     share it can be remeasured. ``patience`` is how many seconds a run may take: while three are under way, a fourth
-    asker waits so long before paying anew. ``title`` is shown in the log.
+    asker waits so long before paying anew. ``title`` is shown in the log. ``chosen`` says that somebody chose the
+    price: the owner's least price holds for that, and not for what a protocol costs by itself.
     """
 
     event: Event
@@ -75,6 +76,7 @@ class Request:
     patience: float = 10.0
     title: str = ""
     fresh: bool = False
+    chosen: bool = True
 
     def __post_init__(self) -> None:
         put = object.__setattr__

@@ -137,7 +137,7 @@ class BudgetView(Leaflet):
             "requests": [
                 {"number": p.number, "by": p.by, "why": p.why, "budget": p.budget.measure().words()} for p in self.pleas
             ],
-            "failures": dict(self.failures),
+            **({"failures": dict(self.failures)} if self.failures else {}),
             "entries": self.entries,
         }
 

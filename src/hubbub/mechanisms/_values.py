@@ -189,7 +189,7 @@ def _to_float(steps: int, grid: Fraction) -> float:
     try:
         return float(steps * grid)
     except OverflowError:
-        return math.copysign(sys.float_info.max, steps)
+        return sys.float_info.max if steps > 0 else -sys.float_info.max
 
 
 def _check_dimension(count: int, dimension: int) -> None:
