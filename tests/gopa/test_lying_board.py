@@ -162,8 +162,8 @@ def test_an_honest_party_signs_one_cut_even_after_a_crash() -> None:
 def test_masks_of_two_logs_have_nothing_in_common() -> None:
     """A party whose record was lost (an old backup) and that is shown another log draws other masks.
 
-    Its statement and proof are about bits that it was bound to before. If the public coins of both logs happen to be the
-    same, which few coins often are, both are the same to the letter; with other coins nothing is.
+    Its statement and proof are about bits that it was bound to before. If the public coins of both logs happen to
+    be the same, which few coins often are, both are the same to the letter; with other coins nothing is.
     """
     pairs = [_bodies_for_two_logs() for _ in range(12)]
     shared = [_in_common(*pair) for pair in pairs]
