@@ -181,6 +181,25 @@ def test_one_row_of_each_person_counts(clinic: Shell) -> None:
     assert load(clinic.folder / "model.hubbub").estimator.rows_ < 1200  # 3,000 rows of 600 people
 
 
+def test_two_spellings_of_an_id_are_one_person(clinic: Shell) -> None:
+    rows = [row | {"id": float(row["id"])} for row in people(600)]  # type: ignore[arg-type]
+    odd = [row | {"id": None if row["id"] else -0.0} for row in rows]  # nobody's, and the other zero
+    write(clinic.folder / "people.parquet", [*rows, *odd, *odd])
+    text = DESCRIPTOR.format(unit="people.id").replace("people.csv", "people.parquet")
+    (clinic.folder / "clinic.toml").write_text(text)
+    said = clinic(f"fit clinic.toml --target ill {PRICE} --columns {NAMES} --out model.hubbub")
+    assert said.code == 0, said.err
+    assert load(clinic.folder / "model.hubbub").estimator.rows_ < 1200  # 1,800 rows of 600 people
+
+
+def test_rows_from_another_place_are_another_question(clinic: Shell) -> None:
+    line = f"fit clinic.toml --target ill --epsilon 0.5 --delta 1e-5 --columns {NAMES} --json"
+    first = clinic(line).json
+    write(clinic.folder / "others.csv", people(seed=5))
+    (clinic.folder / "clinic.toml").write_text(DESCRIPTOR.format(unit="row").replace("people.csv", "others.csv"))
+    assert clinic(line).json["receipt"] != first["receipt"]
+
+
 # ---------------------------------------------------------------- refusals
 
 

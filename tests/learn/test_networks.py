@@ -103,6 +103,26 @@ def test_it_learns_in_place_and_says_what_holds() -> None:
     assert "Charged to no ledger" in words
 
 
+def test_a_second_fit_begins_where_the_first_began() -> None:
+    """What the first has learnt is not covered by what the second promises."""
+    x, y = data()
+    fitted = trainer(learning_rate=1e-6).fit(x, y)  # too slow to get anywhere in ten steps
+    begun = vector_of(small().parameters())
+    fitted.learning_rate = 10.0
+    far = vector_of(fitted.fit(x, y).model.parameters())
+    assert np.abs(far - begun).max() > 0.1
+    fitted.learning_rate = 1e-6
+    assert np.allclose(vector_of(fitted.fit(x, y).model.parameters()), begun, atol=1e-3)
+
+
+def test_a_run_that_died_leaves_the_model_as_it_came() -> None:
+    x, y = data()
+    model = small()
+    with pytest.raises(Died):
+        trainer(model).fit(x, y, watch=dying(2))
+    assert np.array_equal(vector_of(model.parameters()), vector_of(small().parameters()))
+
+
 def test_the_event_costs_what_was_promised_and_is_sampled_as_it_says() -> None:
     x, y = data()
     fitted = trainer().fit(x, y)

@@ -245,7 +245,10 @@ def _rows(said: str | None, declared: int | None) -> int | str:
 
 
 def _version(dataset: Dataset, table: str) -> str:
-    return f"{dataset.name}@{dataset.version}/{table}"
+    """What tells these rows from others, as for a question: the declared facts and where the rows come from."""
+    from hubbub.ledger import fingerprint
+
+    return fingerprint(**dataset.fingerprint(), table=table)
 
 
 def _tested(made: TableModel, known: Cells, name: str) -> TableModel:

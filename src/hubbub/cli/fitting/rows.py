@@ -12,6 +12,8 @@ from hubbub.engines import DuckDB
 from hubbub.engines.duckdb import EngineFailed
 from hubbub.engines.records import UNREADABLE, Csv
 from hubbub.engines.sources import files_of, format_of, header_of, unavailable
+from hubbub.sql.dialects import DIALECTS
+from hubbub.sql.identity import column_named, id_in, is_direct, person_form
 from hubbub.sql.schema import Dataset, Table
 from hubbub.terms import NotProved, SourceUnavailable, UnknownName
 
@@ -26,13 +28,12 @@ def reader(engine: DuckDB, dataset: Dataset, table: Table, names: Sequence[str])
 
     Which row it is depends on the rows of that person alone.
     """
-    person = _person(dataset, table)
     columns = ", ".join(map(_quoted, names))
     text = f"SELECT {columns} FROM {_quoted(table.name)}"  # noqa: S608  (declared names, quoted)
-    if person:
-        apart = _quoted(person)
-        place = f"row_number() OVER (PARTITION BY {apart} ORDER BY hash({columns}))"
-        inner = f"SELECT {columns}, {place} AS _hb_place FROM {_quoted(table.name)} WHERE {apart} IS NOT NULL"  # noqa: S608
+    if dataset.unit:
+        person = _person(dataset, table)
+        place = f"row_number() OVER (PARTITION BY {person} ORDER BY hash({columns}))"
+        inner = f"SELECT {columns}, {place} AS _hb_place FROM {_quoted(table.name)} WHERE {person} IS NOT NULL"  # noqa: S608
         text = f"SELECT {columns} FROM ({inner}) WHERE _hb_place = 1"  # noqa: S608
     return lambda: _cells(engine, text, names)
 
@@ -65,14 +66,11 @@ def _public(file: str) -> pyarrow.Table:
 
 
 def _person(dataset: Dataset, table: Table) -> str:
-    """The column that tells people apart in this table; empty if every row is protected by itself."""
-    if not dataset.unit:
-        return ""
-    link = table.link
-    if link is not None and (not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower()):
-        return link.column
-    if link is None and table.key:
-        return table.key
+    """What tells people apart in this table, as for a question: two spellings of one id are one person."""
+    if is_direct(table, dataset):
+        assert table.link is not None
+        held = column_named(table, table.link.column)
+        return id_in(_quoted(held.name), held, person_form(dataset), DIALECTS[dataset.engine])
     raise NotProved(
         f"a row of {table.name!r} does not itself say whose it is.",
         why="One row of each person trains the model, so it must be known which rows are whose.",

@@ -45,7 +45,8 @@ class PrivateTrainer(Settings):
     the clipping norm, or an ``AdaptiveClip``. ``optimizer`` makes a torch optimizer from parameters (else it is SGD
     with ``learning_rate`` and ``momentum``), and the answer is the average over the last ``tail`` of the steps.
     ``physical`` examples are in memory at a time. ``account`` is charged before data is read. With ``checkpoint`` a run
-    that died goes on, under the same charge. ``parallel`` trains with the other processes of torch.distributed.
+    that died goes on, under the same charge. The weights that the model comes with count as public, and a second
+    ``fit`` begins with them again. ``parallel`` trains with the other processes of torch.distributed.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one example and rounding in
     float32 moves no sum beyond the allowance for it.
@@ -66,13 +67,14 @@ class PrivateTrainer(Settings):
     event_: Repeat
     receipt_: Receipt | None
     way_: str
+    _came: tuple[torch.nn.Module, dict[str, Tensor]] | None = None
 
     def fit(self, X: Any, y: Any = None, *, watch: Callable[[int], None] = lambda step: None) -> Self:
         """Train on arrays, or on a map-style dataset; ``watch`` is told the number of each step done."""
         team = team_of(self.parallel)
         made = prepare(self, X, y, team)
         path = None if self.checkpoint is None or not team.leads else Path(self.checkpoint)
-        start, steps = vector_of(self._trained()), made.course.run.times
+        start, steps = self._beginning(), made.course.run.times
         named = {} if self.dataset is None else {"dataset": self.dataset}  # a state is of one run on one data set
         fresh = State(fingerprint(**made.parts, **named), start, start, made.course.clip.start)
         state: State = team.told(begin(path, fresh, steps=steps) if team.leads else None)
@@ -84,12 +86,21 @@ class PrivateTrainer(Settings):
             save = (lambda state: state.write(path)) if path is not None else (lambda state: None)
             return train(made.course, model, rows, len(made.source), state=state, team=team, save=save, watch=watch)
 
-        weights, receipt = self._charged(made, team, state, run)
-        put(self._trained(), weights)
+        weights = start  # what a run that died has learnt is not left behind, for another to begin with
+        try:
+            weights, receipt = self._charged(made, team, state, run)
+        finally:
+            put(self._trained(), weights)
         caveats = self.caveats(charged=receipt is not None)
         self.guarantee_ = Guarantee(made.holds, Unit(self.unit), made.neighbours, caveats)
         self.event_, self.receipt_, self.way_ = made.course.run, receipt, type(made.way).__name__
         return self
+
+    def _beginning(self) -> Floats:
+        """The weights as the model came: what an earlier fit learnt is no public place to begin at."""
+        if self._came is None or self._came[0] is not self.model:
+            self._came = self.model, {name: each.detach().clone() for name, each in self.model.named_parameters()}
+        return vector_of(self._came[1][name] for name, each in self.model.named_parameters() if each.requires_grad)
 
     def _trained(self) -> list[Tensor]:
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
