@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -149,3 +150,24 @@ def test_a_table_of_counts_is_a_mapping() -> None:
 def test_a_histogram_takes_no_mask_for_a_value() -> None:
     with pytest.raises(WrongShape):
         Histogram(categories=[0, 1], epsilon=1).release(np.ma.masked_equal([0, 1], 1))
+
+
+# ---------------------------------------------------------------- parameters
+
+EXTREME = (10**400, -(10**400), Fraction(1, 10**400), 1e308, 5e-324, -0.0)
+CHANGED = [
+    (name, parameter, value)
+    for name, given in MAKES.items()
+    for parameter, old in given.items()
+    if isinstance(old, int | float)
+    for value in EXTREME
+]
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), CHANGED)
+def test_a_parameter_of_any_size_is_taken_or_refused_in_our_words(name: str, parameter: str, value: object) -> None:
+    """No double holds these numbers, and a message must name them all the same."""
+    try:
+        getattr(mechanisms, name)(**{**MAKES[name], parameter: value})
+    except HubbubError as error:
+        assert len(str(error)) < 2000

@@ -23,6 +23,7 @@ from hubbub.terms import (
     exact,
     fraction_of,
     positive,
+    shown,
 )
 
 Events = Event | Iterable[Event]
@@ -76,7 +77,7 @@ def epsilon(events: Events, *, delta: object, neighbours: Neighbours | str = Nei
     bounds = _epsilon_bounds(whole, target, relation)
     method = min(bounds, key=lambda name: bounds[name], default="none")
     if not bounds or math.isinf(bounds[method]):
-        raise _no_bound(f"delta = {float(target):g}")
+        raise _no_bound(f"delta = {shown(target)}")
     answer = Epsilon(bounds[method])
     answer.delta, answer.neighbours, answer.method, answer.bounds = float(target), relation, method, bounds
     answer.events = whole

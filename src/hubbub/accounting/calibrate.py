@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from hubbub.accounting.bounds import Events, epsilon, rough_epsilon
-from hubbub.terms import Neighbours, NoBound, Unreachable, exact, fraction_of, positive
+from hubbub.terms import Neighbours, NoBound, Unreachable, exact, fraction_of, positive, shown
 
 _CLOSER = Fraction(9, 10)  # how far below the rough answer the first tight look is
 
@@ -101,7 +101,7 @@ class _Search:
 def _reached(search: _Search, high: Fraction) -> Fraction:
     if not search.meets(high):
         raise Unreachable(
-            f"even a noise scale of {float(high):g} does not reach epsilon = {float(search.goal):g}.",
+            f"even a noise scale of {shown(high)} does not reach epsilon = {shown(search.goal)}.",
             why="The search looks between `least` and `most` only.",
             fix="Allow a larger `most`, a larger epsilon or delta, or fewer events.",
         )

@@ -24,6 +24,7 @@ from hubbub.terms import (
     ZeroConcentratedDP,
     fraction_of,
     round_up,
+    shown,
 )
 
 _TINY = 1e-12  # relative; far above the error of a handful of double operations
@@ -86,8 +87,8 @@ def to_approximate(measure: Measure, delta: object) -> ApproximateDP:
     left = float(asked - slack) * (1 - 1e-12)
     if left < 0 or (left == 0 and not isinstance(measure, PureDP | ApproximateDP)):
         raise NoBound(
-            f"this guarantee does not hold at delta = {float(asked):g}.",
-            why=f"It already needs delta = {float(slack):g}, and a conversion needs some above that.",
+            f"this guarantee does not hold at delta = {shown(asked)}.",
+            why=f"It already needs delta = {shown(slack)}, and a conversion needs some above that.",
             fix="Ask at a larger delta.",
         )
     if isinstance(measure, PureDP | ApproximateDP):

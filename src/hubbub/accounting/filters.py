@@ -35,6 +35,7 @@ from hubbub.terms import (
     Unit,
     fraction_of,
     positive,
+    shown,
 )
 
 
@@ -77,7 +78,7 @@ class PureFilter(_OneUnit):
         unit = self._same_unit(event)
         cost = needed(costs.pure(event, self._neighbours), "pure")
         if self._spent + cost > self._limit:
-            raise exceeded(f"epsilon = {float(cost):g}", f"epsilon = {float(self.left):g}")
+            raise exceeded(f"epsilon = {shown(cost)}", f"epsilon = {shown(self.left)}")
         self._spent += cost
         self._unit = unit
 
@@ -152,7 +153,7 @@ class ConcentratedFilter(_OneUnit):
         total = self._spent + cost
         if not self._limit.fits(total):
             rho, delta = map(float, cost.parts())
-            raise exceeded(f"rho = {rho:g} and delta = {delta:g}", f"rho = {float(self.left):g}")
+            raise exceeded(f"rho = {rho:g} and delta = {delta:g}", f"rho = {shown(self.left)}")
         self._spent = total
         self._unit = unit
 
@@ -179,7 +180,7 @@ class AdvancedFilter(_OneUnit):
         self._neighbours = Neighbours.parse(neighbours)
         if self._slack > self._delta:
             raise OutOfRange(
-                f"slack is {float(self._slack):g} and delta only {float(self._delta):g}.",
+                f"slack is {shown(self._slack)} and delta only {shown(self._delta)}.",
                 why="The slack is the part of delta that pays for the composition itself.",
                 fix="Give a slack below delta, or leave it out for half of it.",
             )
@@ -198,7 +199,7 @@ class AdvancedFilter(_OneUnit):
         deltas = self._deltas + delta
         if self._together(squares) > self._epsilon or deltas + self._slack > self._delta:
             left = max(0.0, self._epsilon - self._together(self._squares))
-            raise exceeded(f"epsilon = {float(epsilon):g} and delta = {float(delta):g}", f"epsilon = {left:g}")
+            raise exceeded(f"epsilon = {shown(epsilon)} and delta = {shown(delta)}", f"epsilon = {left:g}")
         self._squares, self._deltas = squares, deltas
         self._unit = unit
 

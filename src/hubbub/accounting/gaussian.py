@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hubbub.terms import GaussianNoise, NotProved, Unreachable, positive, root_of
+from hubbub.terms import GaussianNoise, NotProved, Unreachable, positive, root_of, shown
 
 FINE = 4096  # grid steps per sigma from which the noise counts as continuous
 
@@ -82,7 +82,7 @@ def classic_sigma(*, sensitivity: object, epsilon: object, delta: object) -> flo
     eps = positive(epsilon, name="epsilon")
     if eps > 1:
         raise NotProved(
-            f"the classic Gaussian formula is proved for epsilon up to 1, and epsilon is {float(eps):g}.",
+            f"the classic Gaussian formula is proved for epsilon up to 1, and epsilon is {shown(eps)}.",
             why="Beyond about 8 its noise is too small for the promise it makes.",
             fix="Use Gaussian(sensitivity=..., epsilon=..., delta=...), which is calibrated analytically.",
         )

@@ -19,7 +19,7 @@ from hubbub.gopa.party import Party
 from hubbub.gopa.public import Public
 from hubbub.gopa.wire import limit
 from hubbub.ledger import Account, Pool, fingerprint
-from hubbub.terms import ApproximateStep, BudgetExceeded, Receipt, RequestChanged
+from hubbub.terms import ApproximateStep, BudgetExceeded, Receipt, RequestChanged, shown
 
 _NOTHING = Fraction(1, 10**9)  # epsilon of a graph: it tells nothing, and events have a positive one
 
@@ -39,7 +39,7 @@ def affordable(account: object, agreement: Agreement, member: Member) -> None:
     if any(sum(costs[1:], costs[0]) - left):
         raise BudgetExceeded(
             f"population {payer.population!r} has too little left for {pool} to pay for this run.",
-            why=f"It costs epsilon {float(agreement.plan.epsilon):g} and delta {float(agreement.plan.delta):g}, and "
+            why=f"It costs epsilon {shown(agreement.plan.epsilon)} and delta {shown(agreement.plan.delta)}, and "
             "the drawing of its graph a part of that delta more; as a question it is counted in rho, which is dearer "
             "than as a plan.",
             fix=f"Set a part aside for plans (hubbub budget open --plans), or `hubbub budget request "

@@ -14,7 +14,7 @@ from typing import Self
 
 from hubbub.gopa.agreement import Agreement
 from hubbub.gopa.identities import Member
-from hubbub.terms import BeyondConsent, OutOfRange, WrongShape, fraction_of, positive, whole
+from hubbub.terms import BeyondConsent, OutOfRange, WrongShape, fraction_of, positive, shown, whole
 
 Roster = Mapping[str, bytes] | Sequence[Member]
 ATTEMPTS = 8  # runs whose graph was drawn and that came to nothing, in a row
@@ -88,10 +88,10 @@ class Consent:
         if self.run is not None and self.run != agreed.run:
             yield f"it consented to run {self.run.hex()[:16]}"
         if self.epsilon is not None and made.epsilon > self.epsilon:
-            yield f"its epsilon is {_short(made.epsilon)} and at most {_short(self.epsilon)} was consented to"
+            yield f"its epsilon is {shown(made.epsilon)} and at most {shown(self.epsilon)} was consented to"
         if self.delta is not None and made.delta + lost > self.delta:
-            before = f" with {_short(lost)} for graphs that came to nothing" if lost else ""
-            yield f"its delta is {_short(made.delta)}{before} and at most {_short(self.delta)} was consented to"
+            before = f" with {shown(lost)} for graphs that came to nothing" if lost else ""
+            yield f"its delta is {shown(made.delta)}{before} and at most {shown(self.delta)} was consented to"
         if made.sensitivity.share < self.share:
             yield (
                 f"it protects parts of {_fraction(made.sensitivity.share)} of what a party has, and nothing below "
@@ -123,10 +123,6 @@ def members(given: Roster) -> tuple[Member, ...]:
     if not all(isinstance(one, Member) for one in found):
         raise OutOfRange("a roster has members.", why="Names go with keys.", fix="Give {name: key}, or Members.")
     return found
-
-
-def _short(value: Fraction) -> str:
-    return f"{float(value):g}"
 
 
 def _fraction(value: Fraction) -> str:

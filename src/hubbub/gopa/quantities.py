@@ -9,7 +9,7 @@ from typing import Any
 from hubbub.gopa.agreement import Quantity
 from hubbub.gopa.measures import Fractions, Frame, Measure, listed
 from hubbub.gopa.sensitivity import Sensitivity
-from hubbub.terms import OutOfRange, ReversedBounds, WrongShape, exact, plain_text, whole
+from hubbub.terms import OutOfRange, ReversedBounds, WrongShape, exact, plain_text, shown, whole
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Vector(Measure):
         low, high = exact(self.lower, name="lower"), exact(self.upper, name="upper")
         if low >= high:
             raise ReversedBounds(
-                f"lower is {float(low):g} and upper is {float(high):g}.",
+                f"lower is {shown(low)} and upper is {shown(high)}.",
                 why="Values lie between the two.",
                 fix="Give a lower bound below the upper one.",
             )
@@ -54,7 +54,7 @@ class Vector(Measure):
         found = [(one - self.lower) / width for one in self.numbers(value)]
         if not all(0 <= one <= 1 for one in found):
             raise OutOfRange(
-                f"a value is not between {float(self.lower):g} and {float(self.upper):g}.",
+                f"a value is not between {shown(self.lower)} and {shown(self.upper)}.",
                 why="All parties agreed on this range.",
                 fix="Clamp the value to the range, if that is what you mean.",
             )

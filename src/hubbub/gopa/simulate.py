@@ -34,6 +34,7 @@ from hubbub.terms import (
     fraction_of,
     plain_array,
     positive,
+    shown,
 )
 
 Floats = NDArray[np.float64]
@@ -143,7 +144,7 @@ def simulate(
     low, high = exact(lower, name="lower"), exact(upper, name="upper")
     if low >= high:
         raise ReversedBounds(
-            f"lower is {float(low):g} and upper is {float(high):g}.",
+            f"lower is {shown(low)} and upper is {shown(high)}.",
             why="Values lie between the two.",
             fix="Give a lower bound below the upper one.",
         )

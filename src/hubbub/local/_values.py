@@ -21,6 +21,7 @@ from hubbub.terms import (
     plain_array,
     positive,
     refuse_masked,
+    shown,
     whole,
 )
 
@@ -38,7 +39,7 @@ def epsilon_of(value: object, *, name: str = "epsilon") -> Fraction:
     epsilon = positive(value, name=name)
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
         raise OutOfRange(
-            f"{name} must lie between 1e-6 and {LARGEST_EPSILON} and is {float(epsilon):g}.",
+            f"{name} must lie between 1e-6 and {LARGEST_EPSILON} and is {shown(epsilon)}.",
             why="Coins of 64 bits cannot tell smaller ones from zero, and larger ones protect nobody.",
             fix="Local collections mostly use an epsilon between 0.5 and 4.",
         )
@@ -108,7 +109,7 @@ def bounds_of(lower: object, upper: object) -> tuple[Fraction, Fraction]:
         )
     if not low < high:
         raise ReversedBounds(
-            f"lower must be below upper, and they are {float(low):g} and {float(high):g}.",
+            f"lower must be below upper, and they are {shown(low)} and {shown(high)}.",
             why="Values are moved into these bounds, so there must be room between them.",
             fix="Give the smallest and the largest value that may be, from public knowledge.",
         )

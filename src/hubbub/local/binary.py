@@ -13,7 +13,7 @@ from hubbub.local._means import MeanRandomizer
 from hubbub.local._randomizer import FrequencyRandomizer
 from hubbub.local._values import epsilon_of, integers
 from hubbub.local._words import Codes, Words, chance, coins, exp_low, threshold
-from hubbub.terms import OutOfRange, exact
+from hubbub.terms import OutOfRange, exact, shown
 
 
 class BinaryResponse(FrequencyRandomizer):
@@ -117,7 +117,7 @@ def _sign(missing: object) -> int:
     sign = exact(missing, name="missing")
     if sign not in (1, -1):
         raise OutOfRange(
-            f"missing must be +1 or -1 and is {float(sign):g}.",
+            f"missing must be +1 or -1 and is {shown(sign)}.",
             why="What counts as missing is reported as one of the two signs.",
             fix="Give a public default.",
         )

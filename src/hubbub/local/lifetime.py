@@ -20,7 +20,7 @@ from hubbub.explain.leaflet import Json, Leaflet, Section, Table
 from hubbub.explain.words import short
 from hubbub.local._memories import memory_of
 from hubbub.local._randomizer import Randomizer
-from hubbub.terms import OutOfRange, exact
+from hubbub.terms import OutOfRange, exact, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Caps:
             cap = exact(getattr(self, name), name=name)
             if cap <= 0:
                 raise OutOfRange(
-                    f"the cap {name} must be above 0 and is {float(cap):g}.",
+                    f"the cap {name} must be above 0 and is {shown(cap)}.",
                     why="With a cap of 0 a client would never tell anything.",
                     fix="Give the most epsilon that may be told, or take no part.",
                 )

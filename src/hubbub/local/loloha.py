@@ -30,7 +30,7 @@ from hubbub.local._words import (
     threshold,
 )
 from hubbub.local.hashing import LocalHashing
-from hubbub.terms import OutOfRange, whole
+from hubbub.terms import OutOfRange, shown, whole
 
 _ANSWER = 32  # a report is seed + 2^32 answer, as in LocalHashing
 _MOST_BUCKETS = 256
@@ -182,7 +182,7 @@ def _ratio(memo: int, keep: int, buckets: int) -> Fraction:
 def _longer(forever: Fraction, epsilon: Fraction) -> Fraction:
     if exp_low(forever) <= exp_high(epsilon):
         raise OutOfRange(
-            f"forever must be above epsilon = {float(epsilon):g} and is {float(forever):g}.",
+            f"forever must be above epsilon = {shown(epsilon)} and is {shown(forever)}.",
             why="One report cannot tell more than all of them together.",
             fix="Take forever = 2 epsilon, for instance.",
         )

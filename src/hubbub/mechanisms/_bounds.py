@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hubbub.terms import ReversedBounds, exact
+from hubbub.terms import ReversedBounds, exact, shown
 
 
 def interval(lower: object, upper: object) -> tuple[Fraction, Fraction]:
@@ -12,7 +12,7 @@ def interval(lower: object, upper: object) -> tuple[Fraction, Fraction]:
     low, high = exact(lower, name="lower"), exact(upper, name="upper")
     if low >= high:
         raise ReversedBounds(
-            f"lower is {float(low):g} and upper is {float(high):g}.",
+            f"lower is {shown(low)} and upper is {shown(high)}.",
             why="Bounds enclose the values that count; lower lies below upper.",
             fix="Swap or widen them.",
         )

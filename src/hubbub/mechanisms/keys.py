@@ -34,6 +34,7 @@ from hubbub.terms import (
 
 K = TypeVar("K", bound=Hashable)
 
+_MOST_KEYS = 2**32  # of one unit
 _LONGEST_TABLE = 1 << 22
 
 
@@ -174,6 +175,7 @@ def keep_chances(epsilon: Fraction, delta: Fraction) -> list[Fraction]:
     c(n) = min(e^eps c(n-1) + delta, 1 - e^-eps (1 - c(n-1) - delta), 1), every operation rounded down: a smaller
     probability is also allowed, as long as it does not fall below the one before.
     """
+    epsilon = min(epsilon, Fraction(1000))  # beyond it a second person is as good as certain to be enough
     _check_length(float(epsilon), float(delta))
     bits = 128 + 2 * delta.denominator.bit_length()
     one = 1 << bits
@@ -195,7 +197,9 @@ def public_order(key: object) -> tuple[str, str]:
 
 def _moved(max_keys_per_unit: object, neighbours: Neighbours) -> int:
     """How many counts one unit moves: its keys, and under replacement those of its replacement as well."""
-    return whole(max_keys_per_unit, name="max_keys_per_unit") * (2 if neighbours is Neighbours.REPLACE else 1)
+    return whole(max_keys_per_unit, name="max_keys_per_unit", most=_MOST_KEYS) * (
+        2 if neighbours is Neighbours.REPLACE else 1
+    )
 
 
 def _people(counts: Mapping[K, int]) -> dict[K, int]:
@@ -232,7 +236,8 @@ def _is_gaussian(noise: object, way: str) -> bool:
 
 
 def _check_length(epsilon: float, delta: float) -> None:
-    steps = 2 * math.log1p(math.expm1(min(epsilon, 100.0)) / (2 * max(delta, 1e-300))) / epsilon  # nearly
+    small = max(epsilon, 1e-300)
+    steps = 2 * math.log1p(math.expm1(min(small, 100.0)) / (2 * max(delta, 1e-300))) / small  # nearly
     if steps > _LONGEST_TABLE:
         raise TooLarge(
             "so small an epsilon per key needs a table of more than four million probabilities.",

@@ -24,6 +24,7 @@ from hubbub.terms import (
     positive,
     refuse_masked,
     sensitivity_of,
+    shown,
     whole,
 )
 
@@ -65,7 +66,7 @@ class AboveThreshold(Secret, Mechanism):
         relation = Neighbours.parse(neighbours)
         cost = positive(epsilon, name="epsilon")
         declared = sensitivity_of(sensitivity)
-        self._left = whole(count, name="count")
+        self._left = whole(count, name="count", most=2**62)
         apart = spread_of(declared, monotone=monotone, neighbours=relation) / declared
         times = self._left * int(apart)  # sensitivities by which all yeses together can move against the threshold
         first, second = split(cost, times)
@@ -124,7 +125,7 @@ class AboveThreshold(Secret, Mechanism):
         return least_gap(miss_beyond, confidence) * float(self._threshold_scale * self._grid)
 
     def __repr__(self) -> str:
-        return f"AboveThreshold(epsilon={float(self.event.epsilon):g}, left={self._left})"
+        return f"AboveThreshold(epsilon={shown(self.event.epsilon)}, left={self._left})"
 
     def _drawn_threshold(self, rng: noise.Source | None) -> int:
         if self._noisy_threshold is None:  # once for the whole run: drawing it again after a yes is another mechanism

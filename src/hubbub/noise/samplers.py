@@ -28,7 +28,7 @@ from hubbub.noise._lazy import LazyUniform
 from hubbub.noise._source import SECURE, Source, Words
 from hubbub.noise._table import floor_of
 from hubbub.noise.fixed import Real, exp_neg, logistic, rational
-from hubbub.terms import EmptyInput, OutOfRange, TooLarge, Underflow, exact, fraction_of, positive, whole
+from hubbub.terms import EmptyInput, OutOfRange, TooLarge, Underflow, exact, fraction_of, positive, shown, whole
 
 Size = int | tuple[int, ...]
 Integers = NDArray[np.int64]
@@ -212,7 +212,7 @@ def _check(value: object, smallest: Fraction, name: str) -> Fraction:
 
 
 def _shown(scale: Fraction) -> str:
-    return f"{float(scale):g}" if scale > Fraction(1, 10**300) else "nearly 0"
+    return f"{shown(scale)}" if scale > Fraction(1, 10**300) else "nearly 0"
 
 
 def _fits(scale: Fraction, single: bool, name: str) -> Fraction:
@@ -234,7 +234,7 @@ def _not_negative(x: object) -> Fraction:
     number = exact(x, name="x")
     if number < 0:
         raise OutOfRange(
-            f"x must be at least 0 and is {float(number):g}.",
+            f"x must be at least 0 and is {shown(number)}.",
             why="exp(-x) would not be a probability.",
             fix="Give x of at least 0.",
         )

@@ -28,7 +28,7 @@ from hubbub.explain.leaflet import Json
 from hubbub.explain.words import out_of_100, percent
 from hubbub.publish._asked import secrets_of
 from hubbub.publish._columns import Codes, Floats, coded, combined, named
-from hubbub.terms import OutOfRange, WrongShape, exact
+from hubbub.terms import OutOfRange, WrongShape, exact, shown
 
 _AT_ONCE = 4096  # kinds of people whose beliefs are worked out together
 _STEPS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
@@ -62,7 +62,7 @@ def _share(theta: object) -> float:
     limit = exact(theta, name="theta")
     if not 0 < limit < 1:
         raise OutOfRange(
-            f"theta must be between 0 and 1 and is {float(limit):g}.",
+            f"theta must be between 0 and 1 and is {shown(limit)}.",
             why="A belief is a probability, and theta is how far it may move.",
             fix="Give theta such as 0.2.",
         )

@@ -17,7 +17,7 @@ from hubbub.publish.lattice import Found, Lattice, Node, lattice_of, search
 from hubbub.publish.losses import losses
 from hubbub.publish.manifest import Manifest, column
 from hubbub.publish.models import KAnonymity, Model, least_size
-from hubbub.terms import OutOfRange, exact, whole
+from hubbub.terms import OutOfRange, exact, shown, whole
 
 if TYPE_CHECKING:
     import pyarrow
@@ -83,7 +83,7 @@ def _rows(suppression: object, rows: int) -> int:
     share = exact(suppression, name="suppression")
     if not 0 <= share < 1:
         raise OutOfRange(
-            f"suppression must be at least 0 and below 1 and is {float(share):g}.",
+            f"suppression must be at least 0 and below 1 and is {shown(share)}.",
             why="It is the share of rows that may be left out.",
             fix="Give a share such as 0.05.",
         )

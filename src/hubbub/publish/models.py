@@ -22,7 +22,7 @@ from hubbub.publish import _distances
 from hubbub.publish._columns import Codes, Floats, Truths
 from hubbub.publish.classes import Classes
 from hubbub.publish.hierarchies import Hierarchy
-from hubbub.terms import OutOfRange, exact, positive, whole
+from hubbub.terms import OutOfRange, exact, positive, shown, whole
 
 _SLACK = 1e-12  # shares are floats: a class that is exactly at the limit holds
 
@@ -257,7 +257,7 @@ class TCloseness:
         t = exact(self.t, name="t")
         if not 0 <= t < 1:
             raise OutOfRange(
-                f"t must be at least 0 and below 1 and is {float(t):g}.",
+                f"t must be at least 0 and below 1 and is {shown(t)}.",
                 why="The distance of two distributions is between 0 and 1; at 1 everything holds.",
                 fix="Give t such as 0.2.",
             )
@@ -317,7 +317,7 @@ def _above_one(value: object) -> float:
     number = exact(value, name="l")
     if number <= 1:
         raise OutOfRange(
-            f"l must be above 1 and is {float(number):g}.",
+            f"l must be above 1 and is {shown(number)}.",
             why="With l = 1 every class holds, also one that has a single value.",
             fix="Give l such as 2 or 2.5.",
         )

@@ -87,7 +87,7 @@ from hubbub.terms.guarantees import (
 )
 from hubbub.terms.json import from_json, schema, to_json
 from hubbub.terms.names import plain_text
-from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, whole
+from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, shown, whole
 from hubbub.terms.units import Neighbours, Unit
 
 __all__ = [
@@ -179,6 +179,7 @@ __all__ = [
     "round_up",
     "schema",
     "sensitivity_of",
+    "shown",
     "to_json",
     "whole",
 ]

@@ -80,9 +80,15 @@ def sensitivity_of(value: object, *, name: str = "sensitivity") -> Fraction:
     return positive(value, name=name)
 
 
-def whole(value: object, *, name: str, least: int = 1) -> int:
-    """``value`` as an int of at least ``least``."""
+def whole(value: object, *, name: str, least: int = 1, most: int | None = None) -> int:
+    """``value`` as an int of at least ``least`` and, where it is said, at most ``most``."""
     number = exact(value, name=name)
+    if most is not None and number > most:
+        raise OutOfRange(
+            f"{name} must be at most {most:,} and is {shown(number)}.",
+            why=f"{name} counts something that a person has or a caller does.",
+            fix=f"Give a smaller {name}.",
+        )
     if number.denominator != 1 or number < least:
         raise OutOfRange(
             f"{name} must be a whole number of at least {least} and is {shown(number)}.",

@@ -24,7 +24,7 @@ from hubbub.publish.metrics.scores import ABSOLUTE, RELATIVE, Score, max_of, mea
 from hubbub.publish.metrics.workload import Question
 from hubbub.publish.tables.consistency import to_totals
 from hubbub.publish.tables.counting import Budget
-from hubbub.terms import Event, OutOfRange, Receipt, exact, root_of
+from hubbub.terms import Event, OutOfRange, Receipt, exact, root_of, shown
 
 _FINE = 1 << 24  # parts of 1 in which relative errors are counted
 Halves = tuple[RowTable, RowTable]
@@ -222,7 +222,7 @@ def sanity_share(sanity: object) -> Fraction:
     share = exact(sanity, name="sanity")
     if not 0 < share < 1:
         raise OutOfRange(
-            f"sanity must lie between 0 and 1 and is {float(share):g}.",
+            f"sanity must lie between 0 and 1 and is {shown(share)}.",
             why="It is the share of rows below which a count's error is not relative to the count.",
             fix="Give a share such as 0.01.",
         )

@@ -16,7 +16,18 @@ from hubbub.publish.synthetic.aim import AimPlan, all_pairs
 from hubbub.publish.synthetic.compress import MOST_GROUPS
 from hubbub.publish.synthetic.discover import Finder
 from hubbub.publish.synthetic.mst import TreePlan, noise_alone
-from hubbub.terms import Compose, EmptyInput, Event, OutOfRange, Repeat, TooLarge, Unreachable, fraction_of, positive
+from hubbub.terms import (
+    Compose,
+    EmptyInput,
+    Event,
+    OutOfRange,
+    Repeat,
+    TooLarge,
+    Unreachable,
+    fraction_of,
+    positive,
+    shown,
+)
 
 METHODS = ("aim", "mst", "marginals")
 Modelled: TypeAlias = Numeric | Categorical | Date
@@ -120,7 +131,7 @@ def budget_of(epsilon: object, delta: object, share: Fraction, *, lists: bool) -
     rho = Fraction(rho_for(float(cost), float(chance - slack) * (1 - 1e-12)))
     if rho <= 0:
         raise Unreachable(
-            f"no noise meets epsilon = {float(cost):g}, delta = {float(chance):g}.",
+            f"no noise meets epsilon = {shown(cost)}, delta = {shown(chance)}.",
             why="So small a budget asks for more noise than any table could bear.",
             fix="Use a larger epsilon or delta.",
         )

@@ -228,7 +228,7 @@ def _range(scale: Scale, low: Fraction, high: Fraction) -> str:
     def shown(edge: Fraction) -> str:
         if scale.kind == "date":
             return (datetime.date(1970, 1, 1) + datetime.timedelta(days=int(edge))).isoformat()
-        return f"{float(edge):g}"
+        return f"{shown(edge)}"
 
     if scale.kind == "float":
         return f"{shown(low)} to {shown(high)}"
