@@ -16,13 +16,12 @@ import scipy.sparse
 from sklearn.preprocessing import FunctionTransformer
 
 from hubbub import learn
-from hubbub.learn.fits import AS_GIVEN
 from hubbub.learn.inputs import private_table
 from hubbub.learn.measuring import Measured
 from hubbub.learn.table_models import PrivateColumns
 from hubbub.learn.tables import Number
 from hubbub.ledger import Ledger
-from hubbub.terms import Budget, HubbubError
+from hubbub.terms import AS_GIVEN, Budget, HubbubError
 
 ROWS = 40
 PRICE: dict[str, Any] = {"epsilon": 1, "delta": 1e-5}

@@ -16,10 +16,9 @@ from hubbub.learn.inputs import private_table, table_of
 from hubbub.learn.network import Floats
 from hubbub.learn.shapes import check_target, names_of, need_target, shape_of
 from hubbub.ledger import Account
-from hubbub.terms import ApproximateDP, Event, Guarantee, Neighbours, Receipt, Unit, WrongShape, whole
+from hubbub.terms import AS_GIVEN, ApproximateDP, Event, Guarantee, Neighbours, Receipt, Unit, WrongShape, whole
 
 Watch = Callable[[int], None]
-AS_GIVEN = "Rows are taken as given: what was learned from them before (scaling, selection, encoding) is not covered."
 
 
 def nobody(step: int) -> None:

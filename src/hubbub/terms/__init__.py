@@ -77,6 +77,7 @@ from hubbub.terms.events import (
     WithoutReplacement,
 )
 from hubbub.terms.guarantees import (
+    AS_GIVEN,
     ApproximateDP,
     GaussianDP,
     Guarantee,
@@ -91,6 +92,7 @@ from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up
 from hubbub.terms.units import Neighbours, Unit
 
 __all__ = [
+    "AS_GIVEN",
     "ApproximateDP",
     "ApproximateStep",
     "BadCollection",

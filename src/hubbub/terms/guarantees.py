@@ -103,6 +103,9 @@ class GaussianDP(Measure):
         return f"mu = {_short(self.mu)}"
 
 
+AS_GIVEN = "Rows are taken as given: what was learned from them before (scaling, selection, encoding) is not covered."
+
+
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """A promise in full: the bound, whom it protects, against which difference, and what it leaves out."""

@@ -11,10 +11,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from hubbub.learn.fits import AS_GIVEN
 from hubbub.learn.networks.clipping import Clip, clip_of
 from hubbub.learn.networks.training import Momentum, Optimizer
-from hubbub.terms import MissingParameter, OutOfRange, positive, whole
+from hubbub.terms import AS_GIVEN, MissingParameter, OutOfRange, positive, whole
 
 NOT_PROVED = (
     "Gradients are computed in floating point: that an example moves a sum by at most the clipping norm holds but for "

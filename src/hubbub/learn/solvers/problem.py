@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.fits import AS_GIVEN
 from hubbub.learn.inputs import examples
 from hubbub.learn.network import Examples, Floats
 from hubbub.learn.rounding import CHUNK, FUNCTION, UNIT, gamma
 from hubbub.learn.sampling import Rows
 from hubbub.learn.shapes import shape_of
 from hubbub.learn.solvers.losses import Loss
-from hubbub.terms import Event, Guarantee, positive
+from hubbub.terms import AS_GIVEN, Event, Guarantee, positive
 
 _CLASSES = np.array([-1, 1])
 ROWS_ARE_PUBLIC = "The number of rows counts as public."

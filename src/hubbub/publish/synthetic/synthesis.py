@@ -27,6 +27,7 @@ from hubbub.publish.synthetic.zeros import Impossible
 from hubbub.publish.units import chosen_rows, people_of
 from hubbub.publish.unread import unread_of
 from hubbub.terms import (
+    AS_GIVEN,
     ApproximateDP,
     Guarantee,
     MissingParameter,
@@ -273,6 +274,7 @@ def guarantee_of(
     """The promise in words. ``kinds``: whether somebody declared what the columns hold."""
     caveats = [] if whom.unit.is_row else [f"At most {whom.most} rows of one person count."]
     caveats.append("Any number of rows may be drawn: they say no more than the noisy marginals.")
+    caveats.append(AS_GIVEN)
     if not kinds:
         caveats.append("Which columns hold numbers, words and truth values counts as public: nobody declared it.")
     if receipt is None:

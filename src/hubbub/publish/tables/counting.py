@@ -20,6 +20,7 @@ from hubbub.publish.measure import Columns, Measurement, Meter, Rows, Whom, gaus
 from hubbub.publish.stored import Measured, read_text, text_of
 from hubbub.publish.units import chosen_rows, people_of
 from hubbub.terms import (
+    AS_GIVEN,
     ApproximateDP,
     Compose,
     Event,
@@ -59,6 +60,7 @@ class Budget:
     def guarantee(self, receipt: Receipt | None) -> Guarantee:
         """The promise in words."""
         caveats = [] if self.unit is None else [f"At most {self.whom.most} rows of one person count."]
+        caveats.append(AS_GIVEN)
         caveats += ["Charged to no ledger."] if receipt is None else []
         return Guarantee(self.price, self.whom.unit, self.whom.neighbours, tuple(caveats))
 

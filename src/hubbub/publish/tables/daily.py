@@ -21,6 +21,7 @@ from hubbub.publish.tables.published import Published
 from hubbub.publish.tables.visits import Visits
 from hubbub.publish.unread import Unread, unread_of
 from hubbub.terms import (
+    AS_GIVEN,
     ApproximateDP,
     EmptyInput,
     Event,
@@ -124,7 +125,7 @@ class DailySeries:
     @property
     def guarantee(self) -> Guarantee:
         """The promise for all days together."""
-        caveats = [f"A person counts at no more than {self.max_places} of the places on one day."]
+        caveats = [f"A person counts at no more than {self.max_places} of the places on one day.", AS_GIVEN]
         caveats += ["Charged to no ledger."] if self._account is None else []
         return Guarantee(self.price, Unit(self._columns[0]), self._neighbours, tuple(caveats))
 
