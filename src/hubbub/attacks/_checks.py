@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.terms import Unsuitable
+from hubbub.terms import Unsuitable, refuse_masked
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.int8]
@@ -17,6 +17,7 @@ _LARGEST = 1e15  # whole numbers beyond it are rounded, and their squares overfl
 def numbers(values: ArrayLike, *, name: str, axes: int) -> Floats:
     """Finite numbers in an array of that many axes, with something in it."""
     wanted = f"{axes} {'axis' if axes == 1 else 'axes'}"
+    refuse_masked(values, name=name)
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -42,6 +43,7 @@ def numbers(values: ArrayLike, *, name: str, axes: int) -> Floats:
 
 def rectangle(values: object) -> NDArray[Any]:
     """An array as it is; an empty one in place of rows of unequal length, for whoever checks the shape."""
+    refuse_masked(values)
     try:
         return np.asarray(values)
     except ValueError:
@@ -50,6 +52,7 @@ def rectangle(values: object) -> NDArray[Any]:
 
 def bits(values: ArrayLike, *, name: str, axes: int) -> Bits:
     """Zeros and ones in an array of that many axes."""
+    refuse_masked(values, name=name)
     whole = isinstance(values, np.ndarray) and values.dtype.kind in "bui" and values.ndim == axes and values.size
     array = np.asarray(values) if whole else numbers(values, name=name, axes=axes)  # whole numbers are not copied
     if array.dtype.kind != "b" and ((array != 0) & (array != 1)).any():
