@@ -152,6 +152,56 @@ def test_a_histogram_takes_no_mask_for_a_value() -> None:
         Histogram(categories=[0, 1], epsilon=1).release(np.ma.masked_equal([0, 1], 1))
 
 
+# ---------------------------------------------------------------- one person's entry
+
+ROWS: dict[str, list[object]] = {
+    "Quantile": [3, 0, 2, 1],
+    "FindRange": [3, 0, 2, 1],
+    "Histogram": [3, 0, 2, 1],
+    "SampleAggregate": [3, 0, 2, 1],
+    "RandomizedResponse": [3, 0, 2, 1],
+}
+
+
+class Unhashable:
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+
+ENTRIES = {
+    "masked": np.ma.masked,
+    "masked 0-d": np.ma.array(3, mask=True),
+    "NaN": float("nan"),
+    "None": None,
+    "text": "x",
+    "list": [1],
+    "far": 99,
+    "half": 0.5,
+    "huge": 10**400,
+    "a buffer": memoryview(bytearray(b"a")),
+    "raises": Unhashable(),
+    "NaT": np.datetime64("NaT"),
+    "complex": 1j,
+    "pandas NA": pd.NA,
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("name", ROWS)
+def test_no_entry_of_a_list_of_people_is_refused(name: str, entry: str) -> None:
+    """Each entry is another person's: that it is refused, or warned about, would tell of that person."""
+    mechanism = getattr(mechanisms, name)(**MAKES[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mechanism.release([*ROWS[name], ENTRIES[entry]])
+
+
+def test_what_is_no_code_counts_as_missing() -> None:
+    sure = mechanisms.RandomizedResponse(values=4, epsilon=60, missing=1)
+    assert sure.release([3, 2.0, 0.5, float("nan"), None, "3", -1, 4]).tolist() == [3, 2, 1, 1, 1, 1, 1, 1]
+    assert sure.release(np.array([3, np.nan, 0.5])).tolist() == [3, 1, 1]
+
+
 # ---------------------------------------------------------------- parameters
 
 EXTREME = (10**400, -(10**400), Fraction(1, 10**400), 1e308, 5e-324, -0.0)

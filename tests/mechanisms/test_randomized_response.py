@@ -28,11 +28,21 @@ class TestRandomizedResponse(Contract):
     bad_data = [
         ("1", NotANumber),
         (1.0, NotANumber),
-        ([0.5], NotANumber),
         (None, NotANumber),
-        ([[0], [1, 2]], NotANumber),
+        (np.array(["1"]), NotANumber),
     ]
-    odd_data = [[2**63, -1], [np.int64(1)], -1, 4, 10**30, [0, -5, 99, 2**70], np.array([2**63 - 1, -(2**63)]), []]
+    odd_data = [
+        [0.5],
+        [[0], [1, 2]],
+        [2**63, -1],
+        [np.int64(1)],
+        -1,
+        4,
+        10**30,
+        [0, -5, 99, 2**70],
+        np.array([2**63 - 1, -(2**63)]),
+        [],
+    ]
 
     def outcomes(self, data, trials, rng, **changes):
         return self.make(**changes).release(np.full(trials, data), rng=rng).tolist()

@@ -94,6 +94,30 @@ def integer_array(x: Numbers) -> Steps:
     )
 
 
+def codes_in(x: Numbers, *, values: int, missing: int) -> NDArray[np.int64]:
+    """Codes 0, ..., values - 1 of one person each; whatever else an entry is counts as ``missing``.
+
+    Arrays are refused by their type, and never for what is in them; a list has no type.
+    """
+    array = plain_array(x)
+    if array.dtype.kind not in "iubfO" or array.ndim == 0:
+        raise NotANumber(
+            "a code, a list of codes or an array of numbers was expected and something else came.",
+            why="Each entry is one person's value, as a whole number from 0 on.",
+            fix="Give the place of each value in the public list of values.",
+        )
+    if array.dtype.kind in "iub" and array.dtype != np.uint64:
+        codes = array.astype(np.int64)
+        return np.where((codes >= 0) & (codes < values), codes, missing)
+    found = [_code(entry, values, missing) for entry in array.ravel().tolist()]
+    return np.array(found, dtype=np.int64).reshape(array.shape)
+
+
+def _code(entry: object, values: int, missing: int) -> int:
+    number = rational_of(entry) if is_number(entry) else None
+    return int(number) if number is not None and number.denominator == 1 and 0 <= number < values else missing
+
+
 def plus(steps: int | Steps, drawn: int | NDArray[np.int64]) -> int | Steps:
     """Values plus noise, exactly."""
     if isinstance(steps, int):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hubbub import noise
 from hubbub.mechanisms._mechanism import Mechanism
-from hubbub.mechanisms._values import integer_array
+from hubbub.mechanisms._values import codes_in, integer_array
 from hubbub.terms import (
     EmptyInput,
     Neighbours,
@@ -56,7 +56,7 @@ class RandomizedResponse(Mechanism):
     normaliser, exactly (``noise.bernoulli_logistic``).
     Error: each estimated share is within ``error(confidence, count=...)`` of the share among the people who
     reported; unbiased.
-    Not covered: that somebody reported at all; codes outside the range count as ``missing``.
+    Not covered: that somebody reported at all; what is no code in the range counts as ``missing``.
 
     >>> from hubbub.noise.testing import seeded
     >>> survey = RandomizedResponse(epsilon=1)
@@ -100,8 +100,7 @@ class RandomizedResponse(Mechanism):
     def release(self, x: int | Codes, *, rng: noise.Source | None = None) -> int | NDArray[np.int64]:
         """The report of one person, or of each person in an array."""
         single = isinstance(x, int | np.integer)
-        codes = integer_array([x] if isinstance(x, int | np.integer) else x)
-        known = np.where((codes >= 0) & (codes < self.values), codes, self._missing).astype(np.int64)
+        known = codes_in([x] if isinstance(x, int | np.integer) else x, values=self.values, missing=self._missing)
         kept = noise.bernoulli_logistic(self.event.epsilon, known.shape, weight=self.values - 1, rng=rng)
         others = noise.uniform(self.values - 1, known.shape, rng=rng)
         reports = np.where(kept == 1, known, (known + 1 + others) % self.values)

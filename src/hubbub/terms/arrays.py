@@ -43,7 +43,9 @@ def refuse_masked(values: object, *, name: str = "values") -> None:
     import numpy as np
 
     within = values if isinstance(values, list | tuple) else ()
-    masked = isinstance(values, np.ma.MaskedArray) or any(isinstance(part, np.ma.MaskedArray) for part in within)
+    masked = isinstance(values, np.ma.MaskedArray) or any(  # a single masked value is one person's, and no number
+        isinstance(part, np.ma.MaskedArray) and part.ndim > 0 for part in within
+    )
     if masked or _is_nullable(values):
         raise WrongShape(
             f"{name} come with a mask: a masked array, or a column of a nullable type.",
