@@ -24,8 +24,9 @@ from fractions import Fraction
 
 from hubbub.sql.plans import Bounding, Counted, Curve, Key, Measured, Moved, Shape
 from hubbub.sql.schema import Dataset
-from hubbub.terms import Neighbours, Unbounded
+from hubbub.terms import Neighbours, OutOfRange, Unbounded
 
+LARGEST_TOTAL = 1 << 50  # steps of a person's total: squares over a million keys stay below 2^127
 _FINE_BITS = 16  # a norm is at least so many bits long, in parts of a step
 
 
@@ -116,6 +117,8 @@ def _norms(measures: Sequence[Measured], totals: Mapping[int, Fraction], cap: in
         if given is None and cap is None:
             return None
         norms.append(math.floor(given / measure.step) if given is not None else (cap or 0) * measure.largest)
+        if norms[-1] > LARGEST_TOTAL:
+            raise _too_large_a_total(measure)
     return tuple(max(1, norm) for norm in norms)
 
 
@@ -166,6 +169,14 @@ def _error(option: Bounded, measures: Sequence[Measured], gaussian: bool) -> flo
     noise = [moved.l2 if gaussian else moved.l1 for moved in option.moved] or [float(option.curve_rows)]
     sizes = [measure.largest for measure in measures] or [1]
     return sum(each / max(1, size) for each, size in zip(noise, sizes, strict=True))
+
+
+def _too_large_a_total(measure: Measured) -> OutOfRange:
+    return OutOfRange(
+        f"one person's total of {measure.name} can be larger than {float(LARGEST_TOTAL * measure.step):g}.",
+        why="With totals every measure has a bound on a person's total, and its square must fit the engine's integers.",
+        fix="Name it in totals with a smaller bound, or ask for it by itself.",
+    )
 
 
 def _uncapped(dataset: Dataset) -> Unbounded:

@@ -150,7 +150,8 @@ def people(scope: Scope, keys: int | None, dialect: Dialect, secret: str) -> str
 def clipped(scope: Scope, bounding: Bounding, dialect: Dialect) -> str:
     """A person's totals over the keys, scaled down to a norm in integers rounded toward zero.
 
-    Each total is first clamped to the norm, so that squares stay far below what a huge integer holds.
+    Each total is first clamped to the norm, of at most 50 bits (``bound.LARGEST_TOTAL``), so that a person's squares
+    over a million keys take 120 bits, which a huge integer holds however many rows the person has.
     """
     norms = dict(zip(scope.totals, bounding.totals, strict=True))
     grouped = [PERSON, *scope.keys]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hubbub.sql import fan_out, limits
-from hubbub.sql.bound import bound, number_of, with_people
+from hubbub.sql.bound import LARGEST_TOTAL, bound, number_of, with_people
 from hubbub.sql.expressions import Expr
 from hubbub.sql.people import conjuncts
 from hubbub.sql.plans import Counted, How, Key, Measured, Output, Plan, Shape, can_evaluate, can_tell
@@ -18,7 +18,6 @@ from hubbub.sql.work import check_row
 from hubbub.terms import NoKeys, NotAllowed, OutOfRange, TooLarge, UnknownName
 
 MOST_ROWS = 1_000_000  # rows of one answer
-_LARGEST_TOTAL = 1 << 50
 _UNTOLD = 0.001  # importance of a count of people that only chooses keys, and has noise of its own for that
 
 
@@ -240,10 +239,10 @@ def _totals(
             )
         index = output.value.param.measures[0]
         steps = bound_ / measures[index].step
-        if not 1 <= steps <= _LARGEST_TOTAL:
+        if not 1 <= steps <= LARGEST_TOTAL:
             raise OutOfRange(
                 f"the bound on a person's total of {name!r} lies between {float(measures[index].step):g} and "
-                f"{float(_LARGEST_TOTAL * measures[index].step):g}.",
+                f"{float(LARGEST_TOTAL * measures[index].step):g}.",
                 why="It is counted in whole steps of the grid, and its square must fit the engine's integers.",
                 fix="Give a bound that a person's total can reach.",
             )

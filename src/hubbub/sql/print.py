@@ -167,7 +167,10 @@ class _Printer:
         if measure.value is None:
             return f"count({name})"
         total = f"coalesce(sum({name}), 0)"
-        return total if not measure.centre or measure.square else f"({total} - {measure.centre} * count({name}))"
+        if not measure.centre or measure.square:
+            return total
+        # The analyst chooses the centre: in 64 bits the product would fail from a chosen number of rows on.
+        return f"({total} - {self.dialect.huge_of(str(measure.centre))} * count({name}))"
 
     # ------------------------------------------------------------ the scope: rows with person, keys and integers
 

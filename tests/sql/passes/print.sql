@@ -273,7 +273,7 @@ SELECT ward, COUNT(*) AS n, AVG(score) AS mean FROM answers GROUP BY ward
 -- expected:
 -- duckdb:
 -- SELECT *
---   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - 50 * count(c0)) AS m1, count(c0) AS m2
+--   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - TRY_CAST(50 AS HUGEINT) * count(c0)) AS m1, count(c0) AS m2
 --   FROM (SELECT t0."ward" AS k0, CASE WHEN NOT isnan((t0."score" * CAST(10.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."score" * CAST(10.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(100.0 AS DOUBLE)) AS BIGINT) END AS c0
 --   FROM (SELECT TRY_CAST(s."score" AS DOUBLE) AS "score", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "answers" AS s) AS t0) AS scope
@@ -281,7 +281,7 @@ SELECT ward, COUNT(*) AS n, AVG(score) AS mean FROM answers GROUP BY ward
 --   WHERE k0 IN ('north', 'south', 'east')
 -- postgres:
 -- SELECT *
---   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - 50 * count(c0)) AS m1, count(c0) AS m2
+--   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - CAST(50 AS numeric) * count(c0)) AS m1, count(c0) AS m2
 --   FROM (SELECT t0."ward" AS k0, CASE WHEN NOT ((t0."score" * CAST(10.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."score" * CAST(10.0 AS double precision)), CAST(0.0 AS double precision)), CAST(100.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."score" * CAST(10.0 AS double precision)), CAST(0.0 AS double precision)), CAST(100.0 AS double precision)) AS bigint) END) END AS c0
 --   FROM (SELECT (CASE WHEN s."score" = 'NaN' THEN NULL WHEN s."score" > 1e30 THEN 1e30 WHEN s."score" < -1e30 THEN -1e30 ELSE CAST(s."score" AS double precision) END) AS "score", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "answers" AS s) AS t0) AS scope
@@ -523,9 +523,9 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
 --   WHERE t1._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 1),
---   parts AS (SELECT (coalesce(sum(c0), 0) - 12500000 * count(c0)) AS m0, count(c0) AS m1
+--   parts AS (SELECT (coalesce(sum(c0), 0) - TRY_CAST(12500000 AS HUGEINT) * count(c0)) AS m0, count(c0) AS m1
 --   FROM scope
---   UNION ALL SELECT -((coalesce(sum(c0), 0) - 12500000 * count(c0))) AS m0, -(count(c0)) AS m1
+--   UNION ALL SELECT -((coalesce(sum(c0), 0) - TRY_CAST(12500000 AS HUGEINT) * count(c0))) AS m0, -(count(c0)) AS m1
 --   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
@@ -547,9 +547,9 @@ SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP 
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
 --   WHERE t1._hb_u IS NOT NULL
 --   GROUP BY 1 HAVING count(*) > 1),
---   parts AS (SELECT (coalesce(sum(c0), 0) - 12500000 * count(c0)) AS m0, count(c0) AS m1
+--   parts AS (SELECT (coalesce(sum(c0), 0) - CAST(12500000 AS numeric) * count(c0)) AS m0, count(c0) AS m1
 --   FROM scope
---   UNION ALL SELECT -((coalesce(sum(c0), 0) - 12500000 * count(c0))) AS m0, -(count(c0)) AS m1
+--   UNION ALL SELECT -((coalesce(sum(c0), 0) - CAST(12500000 AS numeric) * count(c0))) AS m0, -(count(c0)) AS m1
 --   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
 --   FROM scope
 --   WHERE _hb_u IN (SELECT _hb_u
