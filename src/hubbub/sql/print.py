@@ -156,17 +156,15 @@ class _Printer:
     def _total(self, name: str, measure: Measured) -> str:
         if measure.counted is Counted.DISTINCT:
             return f"count(DISTINCT {name})"
-        if measure.counted is Counted.PEOPLE:
-            if not self.people:
-                return f"coalesce(sum({name}), 0)"
+        if measure.counted is Counted.PEOPLE and self.people:
             return (
                 f"count(DISTINCT {PERSON if measure.condition is None else f'CASE WHEN {name} = 1 THEN {PERSON} END'})"
             )
-        if self.plan.bounding.shape in (Shape.PEOPLE, Shape.TOTALS):
-            return f"coalesce(sum({name}), 0)"
+        total = f"coalesce(sum({name}), 0)"
+        if measure.counted is Counted.PEOPLE or self.plan.bounding.shape in (Shape.PEOPLE, Shape.TOTALS):
+            return total
         if measure.value is None:
             return f"count({name})"
-        total = f"coalesce(sum({name}), 0)"
         if not measure.centre or measure.square:
             return total
         # The analyst chooses the centre: in 64 bits the product would fail from a chosen number of rows on.
