@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import resource
+import warnings
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
-from hubbub.accounting import epsilon, noise_for, rdp
+from hubbub.accounting import delta, epsilon, noise_for, rdp
 from hubbub.accounting.conversions import pure_divergence
 from hubbub.accounting.filters import (
     AdvancedFilter,
@@ -24,12 +27,15 @@ from hubbub.terms import (
     ApproximateStep,
     Compose,
     GaussianNoise,
+    HubbubError,
     LaplaceNoise,
     MixedUnits,
     Neighbours,
+    OutOfRange,
     Poisson,
     PureStep,
     Repeat,
+    TooLarge,
     Unit,
 )
 
@@ -109,6 +115,63 @@ def test_lower_bounds_of_discrete_gaussians_lie_below_their_own_sum(sigma: str, 
     event = DiscreteGaussian(sensitivity=steps, sigma=Fraction(sigma), dimension=1).event
     bound = epsilon(event, delta=1e-5)  # the discrete profile, summed: exact
     assert 0.97 * bound - 0.01 <= bound.lower <= bound
+
+
+def exact_epsilon(sigma: Fraction, apart: int, delta: float) -> float:
+    """Of one discrete Gaussian answer whose data lie so many steps apart, in 50 digits."""
+    with mpmath.workdps(50):
+        width = mpmath.mpf(sigma.numerator) / sigma.denominator
+        mass = {x: mpmath.exp(-((x / width) ** 2) / 2) for x in range(-40 - apart, 41 + apart)}
+        total = mpmath.fsum(mass.values())
+        low, high = mpmath.mpf(0), mpmath.mpf(5000)
+        for _ in range(60):
+            middle = (low + high) / 2
+            factor = mpmath.exp(middle)
+            spent = mpmath.fsum(max(0, mass[x] - factor * mass[x - apart]) for x in range(-40, 41)) / total
+            low, high = (low, middle) if spent <= delta else (middle, high)
+        return float(high)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "sensitivity", "relation"), [("33/100", 3, "replace"), ("33/100", 3, "add-remove"), ("1/4", 1, "replace")]
+)
+def test_lower_bounds_lie_below_the_truth_where_tails_are_cut(sigma: str, sensitivity: int, relation: str) -> None:
+    """A tail that dp-accounting cuts off is no infinite loss."""
+    noise = GaussianNoise(sigma=Fraction(sigma), sensitivity=sensitivity, grid=1)
+    bound = epsilon(noise, delta=1e-9, neighbours=relation)
+    truth = exact_epsilon(Fraction(sigma), sensitivity * (2 if relation == "replace" else 1), 1e-9)
+    assert 0.1 * truth <= bound.lower <= truth <= bound
+
+
+# ---------------------------------------------------------------- numbers beyond all doubles
+
+
+def test_no_event_makes_accounting_fail_with_words_of_python() -> None:
+    huge, deep = 10**299, PureStep(mechanism="m", epsilon=1)
+    events = [
+        Repeat(PureStep(mechanism="m", epsilon=huge), huge),
+        ApproximateStep(mechanism="m", epsilon=1000, delta=Fraction(1, 10**6)),
+        Poisson(PureStep(mechanism="m", epsilon=1000), Fraction(1, 10**9)),
+        Poisson(Gaussian(sensitivity=1, sigma=1).event, Fraction(1, huge)),
+        GaussianNoise(sigma=huge, sensitivity=1, grid=1),
+        GaussianNoise(sigma=Fraction(1, huge), sensitivity=huge, grid=1),
+        LaplaceNoise(scale=Fraction(1, huge), sensitivity=huge, grid=1),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for event, relation in itertools.product(events, Neighbours):
+            with contextlib.suppress(HubbubError):
+                epsilon(event, delta=1e-6, neighbours=relation)
+            with contextlib.suppress(HubbubError):
+                delta(event, epsilon=1, neighbours=relation)
+    for value in (10**400, Fraction(1, 10**400)):
+        with pytest.raises(OutOfRange):
+            PureStep(mechanism="m", epsilon=value)
+        with pytest.raises(OutOfRange):
+            Poisson(deep, value)  # type: ignore[arg-type]
+    with pytest.raises(TooLarge, match="deep"):
+        for _ in range(2000):
+            deep = Repeat(deep, 1)  # type: ignore[assignment]
 
 
 def test_lower_bounds_in_several_coordinates() -> None:

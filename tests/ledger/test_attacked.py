@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import random
 import shutil
@@ -19,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hubbub.ledger import Ledger, Request, Reservation, Window, fingerprint, verify_ledger
+from hubbub.ledger import Ledger, Request, Reservation, Window, fingerprint, verify_export, verify_ledger
 from hubbub.ledger.policy import EVERY
 from hubbub.mechanisms import Laplace
 from hubbub.terms import (
@@ -42,7 +44,9 @@ from hubbub.terms import (
     RequestChanged,
     TooLarge,
     Unit,
+    Unreadable,
     WithoutReplacement,
+    WrongShape,
     from_json,
     to_json,
 )
@@ -305,6 +309,30 @@ def test_verify_reports_whatever_was_put_into_a_book(
             continue  # refused in our words
         assert not found.ok, (table, column, value)
         assert found.text()
+        with contextlib.suppress(HubbubError):  # opening it for use looks at less, and fails in our words alone
+            Ledger(path, state=place[1], create=False).close()
+
+
+def test_verify_reports_whatever_was_put_into_an_export(
+    written: tuple[Place, dict[str, list[tuple[Any, ...]]]], tmp_path: Path, soak: int
+) -> None:
+    place, _ = written
+    with Ledger(place[0], state=place[1]) as ledger:
+        lines = [json.loads(line) for line in ledger.export(answers=True)]
+    path, rng = tmp_path / "book.jsonl", random.Random(17)
+    values = [value for value in NONSENSE if not isinstance(value, bytes)] + [[], {}, True, 10**400, "a", ""]
+    for _ in range(150 * soak):
+        at = rng.randrange(1, len(lines))
+        key, value = rng.choice(list(lines[at])), rng.choice(values)
+        if lines[at][key] == value:
+            continue
+        altered = [*lines[:at], {**lines[at], key: value}, *lines[at + 1 :]]
+        path.write_text("".join(json.dumps(line) + "\n" for line in altered))
+        with contextlib.suppress(HubbubError):
+            assert not verify_export(path).ok, (lines[at], key, value)
+    path.write_text(json.dumps(lines[0]) + "\n" + "[" * 100_000)
+    with pytest.raises(Unreadable):
+        verify_export(path)
 
 
 def _put(path: str, table: str, column: str, value: object, rng: random.Random) -> bool:
@@ -324,6 +352,27 @@ def _put(path: str, table: str, column: str, value: object, rng: random.Random) 
             return False
         connection.commit()
     return bool(before != after)
+
+
+# ---------------------------------------------------------------- what is charged can be read back
+
+
+@pytest.mark.parametrize("refines", ["x\x1b[2J", "\ud800", 1.5, True, -1, 0, 10**40, float("nan"), Fraction(1, 2)])
+def test_what_a_request_refines_is_the_number_of_a_charge(refines: Any, ledger: Ledger) -> None:
+    with pytest.raises(HubbubError):
+        request("odd", refines=refines)
+    with pytest.raises(HubbubError):
+        ledger.remeasure(request("odd"), of=refines)
+
+
+@pytest.mark.parametrize("answer", [5, None, b"5", "\ud800"])
+def test_an_answer_that_is_no_text_is_refused_and_can_be_mended(answer: Any, ledger: Ledger) -> None:
+    held = ledger.reserve(request("odd"))
+    assert isinstance(held, Reservation)
+    with pytest.raises(WrongShape):
+        ledger.store(held, answer)
+    assert ledger.store(held, "5").answer == "5"
+    assert ledger.verify().ok
 
 
 # ---------------------------------------------------------------- windows

@@ -74,7 +74,10 @@ def epsilon(events: Events, *, delta: object, neighbours: Neighbours | str = Nei
     """
     whole, relation = together(events), Neighbours.parse(neighbours)
     target = fraction_of(delta, name="delta", zero=True)
-    bounds = _epsilon_bounds(whole, target, relation)
+    try:
+        bounds = _epsilon_bounds(whole, target, relation)
+    except OverflowError:  # a cost beyond all doubles
+        bounds = {}
     method = min(bounds, key=lambda name: bounds[name], default="none")
     if not bounds or math.isinf(bounds[method]):
         raise _no_bound(f"delta = {shown(target)}")
@@ -116,8 +119,12 @@ def delta(events: Events, *, epsilon: object, neighbours: Neighbours | str = Nei
     Because: the same theorems as for ``epsilon``, solved for delta [ZDW22, Thm. 10].
     """
     whole, relation = together(events), Neighbours.parse(neighbours)
-    target = float(positive(epsilon, name="epsilon"))
-    bounds = _delta_bounds(whole, target, relation)
+    asked = positive(epsilon, name="epsilon")
+    try:
+        target = float(asked)
+        bounds = _delta_bounds(whole, target, relation)
+    except OverflowError:
+        raise _no_bound(f"epsilon = {shown(asked)}") from None
     if not bounds:
         raise _no_bound(f"epsilon = {target:g}")
     method = min(bounds, key=lambda name: bounds[name])

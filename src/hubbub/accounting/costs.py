@@ -35,6 +35,7 @@ from hubbub.terms import (
 from hubbub.terms.events import Step
 
 Count = tuple[Event, int]
+_LARGEST_EXPONENT = 700  # whose exponential is a double
 T = TypeVar("T")
 
 
@@ -130,6 +131,8 @@ def _approximate_part(part: Event, neighbours: Neighbours) -> tuple[Fraction, Fr
     if isinstance(part, ApproximateStep):
         if distance(part, neighbours) == 1:
             return part.epsilon, part.delta
+        if part.epsilon > _LARGEST_EXPONENT:
+            return None
         return 2 * part.epsilon, part.delta * (1 + round_up(math.exp(part.epsilon)))  # group of two [DR14]
     if isinstance(part, Poisson) and neighbours is Neighbours.ADD_REMOVE:
         inner = approximate(part.event, neighbours)
@@ -302,6 +305,8 @@ def _amplified(epsilon: Fraction, rate: Fraction) -> Fraction:
     """ln(1 + rate (e^epsilon - 1)), rounded up, and never more than epsilon itself."""
     if rate == 1 or epsilon > 700:
         return epsilon
+    if epsilon > _LARGEST_EXPONENT:
+        return epsilon  # a sample costs no more than all
     return min(epsilon, round_up(math.log1p(float(rate) * math.expm1(float(epsilon))), steps=4))
 
 

@@ -86,7 +86,11 @@ def _composed(parts: list[Count], neighbours: Neighbours, delta: float) -> float
         assert found is not None
         one = _optimistic(*found, distance(found[0], neighbours)).self_compose(times)
         together = one if together is None else together.compose(one)
-    return max(0.0, float(together.get_epsilon_for_delta(delta)))
+    cut = max(pmf._infinity_mass for pmf in (together._pmf_remove, together._pmf_add))
+    if delta + cut >= 1:
+        return 0.0
+    found = float(together.get_epsilon_for_delta(delta + cut))  # tails that were cut off are no infinite losses
+    return max(0.0, found) if math.isfinite(found) else 0.0
 
 
 def _optimistic(noise: LaplaceNoise | GaussianNoise, rate: float, apart: int) -> Any:

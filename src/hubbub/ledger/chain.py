@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -40,6 +41,15 @@ class Entry(NamedTuple):
         return self.hash == link(
             previous, self.sequence, self.at, self.policy, self.fingerprint, self.project, self.body
         )
+
+
+def typed_entry(row: Sequence[Any]) -> Entry:
+    """An entry whose fields are of the types that were written; anything else was put there by another hand."""
+    wanted = (int, int, int, bytes | None, str | None, str, bytes, bytes | None)
+    if len(row) != len(wanted) or not all(isinstance(value, kind) for value, kind in zip(row, wanted, strict=True)):
+        raise TypeError
+    row[5].encode()  # text that is none
+    return Entry(*row)
 
 
 def link(

@@ -40,6 +40,7 @@ from hubbub.terms import (
     RequestChanged,
     Superseded,
     UnknownPopulation,
+    WrongShape,
     plain_text,
 )
 
@@ -517,7 +518,14 @@ def _show(held: Reservation, ending: Row, *, repeated: bool) -> Stored:
 
 def _record(held: Reservation, answer: str) -> str | None:
     """The answer, filled up to the size promised, or None if it is larger."""
-    missing = held.request.size - len(answer.encode())
+    try:
+        missing = held.request.size - len(answer.encode())
+    except (AttributeError, UnicodeEncodeError):
+        raise WrongShape(
+            "an answer is stored as text.",
+            why="What is shown later is the stored record, read from its bytes.",
+            fix="Store release.to_json(), or other text of whole characters. The charge stands: store once more.",
+        ) from None
     return answer + " " * missing if missing >= 0 else None
 
 

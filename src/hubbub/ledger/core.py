@@ -19,7 +19,7 @@ from hubbub.accounting.limits import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors, Totals
 from hubbub.ledger.book import Batch, Book, Transaction
-from hubbub.ledger.chain import ORIGIN, Entry, canonical, clock, link
+from hubbub.ledger.chain import ORIGIN, Entry, canonical, clock, link, typed_entry
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.keys import Place
 from hubbub.ledger.policy import Policy
@@ -278,17 +278,27 @@ class Core:
         with self.book.snapshot() as view:
             (last,) = view.read((statements.LAST, {}))
             (tail,) = view.read((statements.BEFORE, {"sequence": last[0][0]}))
-            newest = Entry(*tail[0])
-            if not newest.follows(tail[1][6] if len(tail) > 1 else ORIGIN):
-                raise LedgerDamaged(
-                    "the last entry of the ledger was altered.",
-                    why="Its hash does not fit what it says and what came before.",
-                    fix="Run `hubbub ledger verify` to see what else is, and restore a backup.",
-                )
+            newest = _newest(tail)
             for anchor in anchors:
                 (rows,) = view.read((statements.HASH, {"sequence": anchor.sequence}))
                 self._check_head(anchor, rows)
         self.seen = newest.sequence
+
+
+def _newest(tail: list[Row]) -> Entry:
+    """The last entry, if it follows the one before it."""
+    try:
+        newest, *before = map(typed_entry, tail)
+        follows = newest.follows(before[0].hash if before else ORIGIN)
+    except (TypeError, ValueError):  # a field of a type that is never written
+        follows = False
+    if not follows:
+        raise LedgerDamaged(
+            "the last entry of the ledger was altered.",
+            why="Its hash does not fit what it says and what came before.",
+            fix="Run `hubbub ledger verify` to see what else is, and restore a backup.",
+        )
+    return newest
 
 
 def behind(reason: str) -> BehindAnchor:

@@ -18,10 +18,10 @@ from hubbub.ledger.core import Core
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.policy import Plea, Population, Window
 from hubbub.ledger.remeasure import Remeasurement, remeasure
-from hubbub.ledger.requests import Pool, Request, Reservation, Stored
+from hubbub.ledger.requests import LAST, Pool, Request, Reservation, Stored
 from hubbub.ledger.verify import Verification
 from hubbub.ledger.view import BudgetView, Line, glance, look
-from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt, RequestChanged
+from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt, RequestChanged, whole
 
 LEAST_SHARE = Fraction(1, 100_000)  # of a budget: what one question costs at least, if the owner says nothing else
 MOST_FAILURES = 10  # questions of an analyst without an answer, until an owner looks
@@ -120,7 +120,7 @@ class Ledger:
         ``request`` carries the event of the accuracy wanted; ``of`` is the sequence number of a charge of the same
         question (same ``question`` fingerprint, pool and project) that has an answer.
         """
-        spent = self._events_behind(of, request)
+        spent = self._events_behind(whole(of, name="of", most=LAST), request)
         currencies = {self._core.policy.population(name).currency(request.pool) for name in self.preview(request)}
         plan = remeasure(spent if currencies == {Currency.CONCENTRATED} else [], request.event)
         return replace(request, event=plan.event, refines=of if plan.weights else None), plan

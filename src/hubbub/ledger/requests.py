@@ -17,6 +17,7 @@ _NAME = re.compile(r"\w[\w .@+:-]{0,99}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 LARGEST = 64 * 2**20  # bytes of one stored answer
 LONGEST = 3600  # seconds of one run
+LAST = 2**62  # sequence number
 
 
 class Pool(StrEnum):
@@ -114,6 +115,8 @@ class Request:
                 fix="Ask for fewer keys, or publish the result as a file and store its hash.",
             )
         put(self, "delta", fraction_of(self.delta, name="delta", zero=True))
+        if self.refines is not None:
+            put(self, "refines", whole(self.refines, name="refines", most=LAST))
         if not 0 <= self.patience <= LONGEST:
             raise OutOfRange(
                 f"patience is between 0 and {LONGEST} seconds.",

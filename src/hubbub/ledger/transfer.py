@@ -77,7 +77,7 @@ def verify_export(path: str | Path, *, public_key: str | None = None) -> Verific
                 raise _no_export()
             for line in file:
                 _take(json.loads(line), replay, events, answers)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise _no_export() from error
     replay.finish()
     if answers:
@@ -90,25 +90,31 @@ def verify_export(path: str | Path, *, public_key: str | None = None) -> Verific
 
 def _take(line: dict[str, Any], replay: Replay, events: dict[str, str], answers: list[Row]) -> None:
     if "sequence" in line:
-        mark, signature = line["fingerprint"], line["signature"]
+        if line["time"] != clock(line["at"]):
+            replay.problem("an entry tells another time than it was written at")
         replay.feed(
             (
                 line["sequence"],
                 line["at"],
                 line["policy"],
-                bytes.fromhex(mark) if mark else None,
+                _bytes(line["fingerprint"]),
                 line["project"],
                 canonical(line["says"]),
                 bytes.fromhex(line["hash"]),
-                bytes.fromhex(signature) if signature else None,
+                _bytes(line["signature"]),
             )
         )
     elif "event" in line:
         events[line["event"]] = canonical(line["says"])
-    elif line["record"] is None or isinstance(line["record"], str):
-        answers.append((line["answer_to"], line["settled_by"], line["record"]))
     else:
-        raise TypeError("a record is text")
+        charge, settled, record = line["answer_to"], line["settled_by"], line["record"]
+        if not (type(charge) is type(settled) is int and isinstance(record, str | None)):
+            raise TypeError("an answer is a text between two numbers")
+        answers.append((charge, settled, record))
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else bytes.fromhex(text)
 
 
 def _no_export() -> Unreadable:

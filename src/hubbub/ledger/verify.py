@@ -22,7 +22,7 @@ from typing import Any
 
 from hubbub.accounting.limits import Amount, covers
 from hubbub.ledger.anchors import Anchor
-from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of
+from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, typed_entry
 from hubbub.ledger.charging import ATTEMPTS
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.drivers import Row
@@ -114,7 +114,7 @@ class Replay:
         """Take in the next entry."""
         self.entries += 1
         try:
-            entry = _typed(row)
+            entry = typed_entry(row)
         except NONSENSE:
             self.problem(f"entry {_shown(row[0])} has a field of a wrong type")
             return
@@ -293,15 +293,6 @@ def compare_tables(replay: Replay, answers: Iterable[Row], totals: Iterable[Row]
             replay.problem(f"the kept total of {key!r} is not what the entries add up to")
     for key in kept:
         replay.problem(f"there is a total {_shown(key)} that belongs to nobody")
-
-
-def _typed(row: Row) -> Entry:
-    """An entry whose fields are of the types that were written; anything else was put there by another hand."""
-    wanted = (int, int, int, bytes | None, str | None, str, bytes, bytes | None)
-    if len(row) != len(wanted) or not all(isinstance(value, kind) for value, kind in zip(row, wanted, strict=True)):
-        raise TypeError
-    row[5].encode()  # text that is none
-    return Entry(*row)
 
 
 def _digest(body: object) -> bytes | None:

@@ -27,10 +27,26 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
-from hubbub.terms.errors import EmptyInput, WrongShape
+from hubbub.terms.errors import EmptyInput, OutOfRange, TooLarge, WrongShape
 from hubbub.terms.names import plain_text
-from hubbub.terms.numbers import fraction_of, positive, whole
+from hubbub.terms.numbers import fraction_of, shown, whole
+from hubbub.terms.numbers import positive as any_positive
 from hubbub.terms.units import Neighbours, Unit, unit_of
+
+_FARTHEST = 10**300  # what is worked out of these numbers are doubles
+_DEEPEST = 100  # compositions within each other
+
+
+def positive(value: object, *, name: str) -> Fraction:
+    """A size that costs can be worked out from."""
+    number = any_positive(value, name=name)
+    if not Fraction(1, _FARTHEST) <= number <= _FARTHEST:
+        raise OutOfRange(
+            f"{name} must lie between 1e-300 and 1e300 and is {shown(number)}.",
+            why="Costs are worked out in doubles, which hold no such number.",
+            fix="Measure in a larger or smaller unit.",
+        )
+    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +221,7 @@ class Repeat(Event):
     times: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "times", whole(self.times, name="times"))
+        object.__setattr__(self, "times", whole(self.times, name="times", most=_FARTHEST))
         event_of(self.event)
 
     def steps(self) -> Iterator[Step]:
@@ -221,7 +237,7 @@ class Poisson(Event):
     rate: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", fraction_of(self.rate, name="rate", one=True))
+        object.__setattr__(self, "rate", positive(fraction_of(self.rate, name="rate", one=True), name="rate"))
         event_of(self.event)
 
     def steps(self) -> Iterator[Step]:
@@ -240,7 +256,7 @@ class WithoutReplacement(Event):
     def __post_init__(self) -> None:
         put, sample = object.__setattr__, whole(self.sample, name="sample")
         put(self, "sample", sample)
-        put(self, "population", whole(self.population, name="population", least=sample))
+        put(self, "population", whole(self.population, name="population", least=sample, most=_FARTHEST))
         event_of(self.event)
 
     def steps(self) -> Iterator[Step]:
@@ -248,11 +264,22 @@ class WithoutReplacement(Event):
 
 
 def event_of(value: Event) -> Event:
-    """An event, and nothing that only looks like one."""
+    """An event that others may hold, and nothing that only looks like one."""
     if not isinstance(value, Event):
         raise WrongShape(
             f"an event was expected and a {type(value).__name__} came.",
             why="Costs are worked out from what was done, and only events say that.",
             fix="Pass mechanism.event.",
         )
+    if _depth(value) >= _DEEPEST:
+        raise TooLarge(
+            f"events are at most {_DEEPEST} deep within each other.",
+            why="Every reader of the ledger has to take them apart again.",
+            fix="Say how often with one Repeat, and put what follows each other into one Compose.",
+        )
     return value
+
+
+def _depth(event: Event) -> int:
+    inner = event.events if isinstance(event, Several) else [getattr(event, "event", None)]
+    return 1 + max(_depth(each) if each is not None else 0 for each in inner)
