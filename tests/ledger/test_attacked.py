@@ -23,7 +23,7 @@ import pytest
 
 from hubbub.ledger import Ledger, Request, Reservation, Window, fingerprint, verify_export, verify_ledger
 from hubbub.ledger.policy import EVERY
-from hubbub.mechanisms import Laplace
+from hubbub.mechanisms import DiscreteGaussian, Laplace
 from hubbub.terms import (
     ApproximateStep,
     BehindAnchor,
@@ -38,6 +38,7 @@ from hubbub.terms import (
     LaplaceNoise,
     LedgerUnavailable,
     NeedsOwner,
+    NoBound,
     Poisson,
     PureStep,
     Repeat,
@@ -84,6 +85,17 @@ def test_a_population_that_may_overlap_has_its_unit_respected_too(place: Place) 
         ask(ledger, "people", population="visits", event=PERSON)
         ledger.declare_disjoint("patients", "visits", **WHO)
         ask(ledger, "rows", population="visits", event=ROW)
+
+
+def test_a_currency_that_does_not_fit_names_the_budget_and_what_to_do(place: Place) -> None:
+    with open_ledger(place) as ledger:
+        ledger.open_population("patients", Budget(3, 1e-6), **WHO)
+        ledger.open_population("rows", Budget(1), **WHO)
+        noisy = DiscreteGaussian(sensitivity=1, sigma=40).event
+        with pytest.raises(NoBound, match=r"the budget of 'rows'(.|\n)*hubbub budget disjoint patients rows"):
+            ask(ledger, "noisy", population="patients", event=noisy)
+        ledger.declare_disjoint("patients", "rows", **WHO)
+        ask(ledger, "noisy", population="patients", event=noisy)
 
 
 # ---------------------------------------------------------------- two copies of one book

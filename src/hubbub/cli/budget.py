@@ -35,7 +35,11 @@ Html = Annotated[Path | None, typer.Option("--html", help="Write a page that nee
 
 LeastShare = Annotated[
     str | None,
-    typer.Option("--least-share", help="What one question costs at least. [default: 0.00001]", metavar="SHARE"),
+    typer.Option(
+        "--least-share",
+        help="Least price of a question, as a share of the budget. [default: 0.00001]",
+        metavar="SHARE",
+    ),
 ]
 MostFailures = Annotated[
     int | None,

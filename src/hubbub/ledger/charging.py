@@ -37,6 +37,7 @@ from hubbub.terms import (
     Event,
     NeedsOwner,
     NoAnswer,
+    NoBound,
     RequestChanged,
     Superseded,
     UnknownPopulation,
@@ -220,7 +221,14 @@ def _terms(request: Request) -> tuple[object, ...]:
 
 
 def _cost(who: Population, request: Request) -> Amount:
-    return cost_in(who.currency(request.pool), request.event, who.neighbours, request.delta)
+    try:
+        return cost_in(who.currency(request.pool), request.event, who.neighbours, request.delta)
+    except NoBound as error:
+        apart = ""
+        if request.populations and who.name not in request.populations:
+            names = " ".join([*request.populations, who.name])
+            apart = f" If no person of {who.name!r} is in the other: `hubbub budget disjoint {names} --why ...`."
+        raise NoBound(f"the budget of {who.name!r}: {error.what}", why=error.why, fix=error.fix + apart) from None
 
 
 def _check_rules(bill: Bill, request: Request) -> None:
@@ -262,11 +270,14 @@ def _check_least(who: Population, request: Request, cost: Amount) -> None:
     whole = Limit(budget, who.currency(request.pool)).left(Amount()).loss
     least = min(whole, LOSS_UNIT) * who.least_share  # of epsilon (or rho) = 1, if the budget is larger than any promise
     if cost.loss < least:
-        loss = Amount(math.ceil(least)).measure(who.currency(request.pool)).words()
+        currency = who.currency(request.pool)
+        dearer = least / max(1, cost.loss)
+        nearer = math.sqrt(dearer) if currency is Currency.CONCENTRATED else float(dearer)
         raise BelowLeastPrice(
-            f"one question to {who.name!r} costs at least {loss}, and this one costs less.",
-            why="Budgets that hold millions of questions let somebody try millions: the owner set a least price.",
-            fix="Ask for a more accurate answer.",
+            f"one question to {who.name!r} costs at least {Amount(math.ceil(least)).measure(currency).words()}, and "
+            f"this one costs {cost.measure(currency).words()}.",
+            why="Budgets that hold millions of questions let somebody try millions, so each has a least price.",
+            fix=f"Ask for an answer {nearer:.3g} times as accurate: a larger epsilon, or a smaller within.",
         )
 
 
@@ -445,7 +456,8 @@ def _check_failures(bill: Bill, request: Request, failures: Mapping[str, Failure
             raise NeedsOwner(
                 f"{caused.count} questions of analyst {request.analyst!r} to {name!r} had no answer.",
                 why="Whether a question fails could be made to depend on a person: so many, and an owner looks first.",
-                fix=f"Let an owner look at the log and go on: `hubbub budget look {name} --analyst {request.analyst}`.",
+                fix="Let an owner look at the log and go on: "
+                f"`hubbub budget look {name} --analyst {request.analyst} --why ...`.",
             )
 
 

@@ -69,7 +69,7 @@ def fraction_of(value: object, *, name: str, zero: bool = False, one: bool = Fal
         low, high = "[" if zero else "(", "]" if one else ")"
         raise OutOfRange(
             f"{name} must lie in {low}0, 1{high} and is {shown(number)}.",
-            why=f"{name} is a probability.",
+            why=f"{name} is a probability or a share.",
             fix=f"Give a {name} in that interval.",
         )
     return number
