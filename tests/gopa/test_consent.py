@@ -17,6 +17,7 @@ from hubbub.gopa.agreement import Agreement, Quantity
 from hubbub.gopa.attempts import drawn
 from hubbub.gopa.calibrate import plan
 from hubbub.gopa.charges import affordable, charging, paying, price
+from hubbub.gopa.clock import Clock
 from hubbub.gopa.diary import Diary
 from hubbub.gopa.hosting import Host
 from hubbub.gopa.quantities import Number
@@ -257,7 +258,7 @@ def test_a_host_lets_nothing_leave_that_its_consent_does_not_cover(tmp_path: Pat
     consent = Consent(delta=who.agreement.plan.delta)
 
     async def scenario() -> object:
-        async with kept(who, tmp_path) as keeper:
+        async with kept(who, tmp_path, Clock(joining=120, deadline=120, patience=5)) as keeper:
             with Diary(tmp_path / "zero", who.agreement) as mine, Diary(tmp_path / "rest", who.agreement) as theirs:
                 poor = Host(mine, [mine.seat(who.identities[0], [0])], keeper, charge=paying(consent, register))
                 rest = Host(theirs, theirs.seats(who.identities[1:], [[1]] * 8), keeper)

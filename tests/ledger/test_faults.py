@@ -87,17 +87,21 @@ def resume(place: Place, name: object, witness: Witness) -> None:
 
 
 def test_killed_at_every_point_a_request_is_charged_once_and_answered_once(place: Place, soak: int) -> None:
-    """Each request is killed at one point, resumed and killed at another, then resumed and left alone."""
+    """Each request is killed at one point, resumed and killed at another, then resumed and left alone.
+
+    Every point three times in the long run, else every fourth.
+    """
     new_ledger(place)
     points, witness, chance, kills = count_points(place), Witness(), random.Random(1), 0
-    for number in range(soak * points):
+    numbers = range(3 * points) if soak > 1 else range(0, points, 4)
+    for number in numbers:
         for deadly in (1 + number % points, chance.randint(1, points)):
             ended = ask_and_die(place, number, deadly)
             assert ended.killed or ended.of("points")  # a second run may be shorter: the answer was there
             kills += ended.killed
             witness.see(ended.of("shown"))
         resume(place, number, witness)
-    assert kills >= 100 * soak
+    assert kills > len(numbers)
     with open_ledger(place) as ledger:
         assert set(charges_of(ledger).values()) == {1}
         witness.check(ledger, fits=100_000)
