@@ -89,8 +89,8 @@ def _composed(parts: list[Count], neighbours: Neighbours, delta: float) -> float
     cut = max(pmf._infinity_mass for pmf in (together._pmf_remove, together._pmf_add))
     if delta + cut >= 1:
         return 0.0
-    found = float(together.get_epsilon_for_delta(delta + cut))  # tails that were cut off are no infinite losses
-    return max(0.0, found) if math.isfinite(found) else 0.0
+    least = float(together.get_epsilon_for_delta(delta + cut))  # tails that were cut off are no infinite losses
+    return max(0.0, least) if math.isfinite(least) else 0.0
 
 
 def _optimistic(noise: LaplaceNoise | GaussianNoise, rate: float, apart: int) -> Any:
