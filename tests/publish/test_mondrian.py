@@ -305,6 +305,9 @@ IDENTIFYING = {
     "a person with several rows": lambda n: [f"person {i // 4}" for i in range(n)],
     "money to the cent": lambda n: [round(i * 1.37, 2) for i in range(n)],
     "a text of some": lambda n: [f"called on day {i}" if i % 10 == 0 else None for i in range(n)],
+    "a number of one in five": lambda n: [f"+41 79 {i:07}" if i % 5 == 0 else "n/a" for i in range(n)],
+    "a name of one in fifteen": lambda n: [f"person {i}" if i % 15 == 0 else f"group {i % 2}" for i in range(n)],
+    "money of some": lambda n: [i * 1.37 if i % 4 == 0 else 0.0 for i in range(n)],
     "a list each": lambda n: [[i, 1] for i in range(n)],
 }
 

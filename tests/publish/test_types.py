@@ -32,7 +32,7 @@ from hubbub.publish import (
     top_down,
 )
 from hubbub.publish.charges import columns_told
-from hubbub.publish.coding import coding_of, texts_of
+from hubbub.publish.coding import coding_of, numbers_of, texts_of
 from hubbub.publish.domains import domain_for
 from hubbub.publish.units import chosen_rows, people_of
 from hubbub.publish.unread import unread_of
@@ -189,3 +189,10 @@ def test_words_are_the_same_however_they_are_stored() -> None:
     assert all(texts_of(pyarrow.array(list(form))).to_pylist() == ["2025-01-03"] for form in days)
     assert texts_of(pyarrow.array([True, False, None])).to_pylist() == ["true", "false", None]
     assert texts_of(pyarrow.array([0.5, float("nan"), 1e300])).to_pylist() == ["0.5", None, "1e+300"]
+
+
+def test_a_text_of_very_many_digits_is_no_number() -> None:
+    column = pyarrow.chunked_array([["7", "5" * 301, "0." + "5" * 1_000_000, "5" * 300]])
+    values = numbers_of(column, dates=False)
+    assert np.isnan(values).tolist() == [False, True, True, False]
+    assert np.isnan(numbers_of(column, dates=True))[1:].all()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Codes: TypeAlias = NDArray[np.int64]
 _DAYS = 86_400
 _TRUTHS = {"true": "1", "false": "0"}  # as a Python object is written beside others
+_LONGEST = 300  # signs of a number: what is longer is none, so that no row takes longer to read than others
 _EXACT = float(1 << 53)  # up to here doubles hold every whole number
 
 
@@ -159,7 +160,7 @@ def _doubles(array: pyarrow.Array) -> NDArray[np.float64]:
 def _number(text: str | None) -> float:
     """A number; truth values are 1 and 0, as a column of them is."""
     try:
-        return float(_TRUTHS.get(text, text)) if text is not None else float("nan")
+        return float("nan") if text is None or len(text) > _LONGEST else float(_TRUTHS.get(text, text))
     except ValueError:
         return float("nan")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hubbub.publish._columns import one_form, ranks
 from hubbub.terms import OutOfRange
 
@@ -16,22 +18,26 @@ if TYPE_CHECKING:
     import pyarrow
 
 _FEWEST = 5  # rows that share a value, on average, in a column that divides people into groups
+_RARE = 100  # at most one row in so many may hold a value of fewer rows
 
 
 def identifiers(rows: pyarrow.Table, named: Sequence[str], k: int) -> list[str]:
     """The columns, but for those named, whose values tell rows apart more finely than classes of k rows may.
 
-    These are columns whose values occur in fewer than k rows on average (and in fewer than 5, if k is less), and that
-    have more different values than the root of the number of rows: in few rows every column has few rows per value.
-    Rows without a value do not count.
+    These are columns whose values occur in fewer than k rows on average (and in fewer than 5, if k is less), and those
+    where more than one row in 100 holds a value that occurs in fewer than k: a telephone number of some, and "none" for
+    all others. In few rows every column has few rows per value, so there must be more (such) values than the root of
+    the number of rows. Rows without a value do not count.
     """
     return [name for name in rows.column_names if name not in named and _divides(rows[name], max(k, _FEWEST))]
 
 
 def _divides(column: pyarrow.ChunkedArray, k: int) -> bool:
-    present = one_form(column).drop_null()
-    different = len(set(ranks(present).tolist()))
-    return different * k > len(present) and different**2 > len(present)
+    counts = np.unique(ranks(one_form(column).drop_null()), return_counts=True)[1]
+    present, rare = int(counts.sum()), counts[counts < k]
+    finely = len(counts) * k > present and len(counts) ** 2 > present
+    # The average alone says nothing of a column that has one common value beside a name for each of the rest.
+    return finely or bool(rare.sum() * _RARE > present and len(rare) ** 2 > present)
 
 
 def refuse_identifiers(rows: pyarrow.Table, named: Sequence[str], k: int, *, argument: str = "keep={names!r}") -> None:

@@ -33,6 +33,7 @@ from hubbub.terms import (
     Unit,
     fraction_of,
     positive,
+    shown,
     whole,
 )
 
@@ -227,11 +228,11 @@ def labels_of(coding: Coding) -> list[Any]:
 def _range(scale: Scale, low: Fraction, high: Fraction) -> str:
     import datetime
 
-    def shown(edge: Fraction) -> str:
+    def words(edge: Fraction) -> str:
         if scale.kind == "date":
             return (datetime.date(1970, 1, 1) + datetime.timedelta(days=int(edge))).isoformat()
         return f"{shown(edge)}"
 
     if scale.kind == "float":
-        return f"{shown(low)} to {shown(high)}"
-    return shown(low) if high - low == 1 else f"{shown(low)} to {shown(high - 1)}"
+        return f"{words(low)} to {words(high)}"
+    return words(low) if high - low == 1 else f"{words(low)} to {words(high - 1)}"
