@@ -16,7 +16,7 @@ import scipy.sparse
 from sklearn.preprocessing import FunctionTransformer
 
 from hubbub import learn
-from hubbub.learn.inputs import private_table
+from hubbub.learn.inputs import labels_of, private_table, table_of
 from hubbub.learn.measuring import Measured
 from hubbub.learn.table_models import PrivateColumns
 from hubbub.learn.tables import Number
@@ -197,9 +197,6 @@ Torch = pytest.importorskip("torch")
 def wrong() -> dict[str, Any]:
     table, _ = good()
     return {
-        "ragged": [*table.tolist()[:-1], [1.0]],
-        "ragged inside": [[1, [2, 3], 4]] * (ROWS - 1) + [[1, 2]],
-        "a row is a number": [*table.tolist()[:-1], 5],
         "one dimension": table[:, 0],
         "three dimensions": table[None],
         "no columns": np.zeros((ROWS, 0)),
@@ -215,7 +212,6 @@ def wrong() -> dict[str, Any]:
         "records": np.zeros((ROWS, 3), dtype=[("a", "f8")]),
         "a mask": np.ma.masked_less(table, 0),
         "a mask that hides nothing": np.ma.array(table),
-        "masked rows": [np.ma.masked_less(row, 0) for row in table],
         "sparse": scipy.sparse.csr_array(table),
         "a sparse matrix": scipy.sparse.coo_matrix(table),
         "a complex tensor": Torch.zeros(ROWS, 3, dtype=Torch.complex64),
@@ -236,7 +232,6 @@ def wrong_targets() -> dict[str, Any]:
         "nothing": None,
         "too few": y[:-1],
         "two columns": np.stack([y, y], axis=1),
-        "ragged": [*[[0]] * (ROWS - 1), [1, 2]],
         "a mask": np.ma.masked_equal(y, 1),
         "a number": 1,
         "a word": "abc",
@@ -363,3 +358,81 @@ def test_public_rows_with_swapped_columns_are_refused() -> None:
 def test_the_guarantee_says_what_it_assumes_of_what_was_done_before(name: str) -> None:
     table, y = good()
     assert AS_GIVEN in MAKERS[name]().fit(table, y).guarantee_.words()
+
+
+# --- lists: each entry is one person's, and whatever it is, it says nothing and stops nothing
+
+
+class Raises:
+    """Raises whatever is asked of it."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array__(self, *args: Any, **more: Any) -> Any:
+        raise RuntimeError("array")
+
+    def __float__(self) -> float:
+        raise SystemExit
+
+    def __eq__(self, other: object) -> bool:
+        raise SystemExit
+
+    def __len__(self) -> int:
+        raise RuntimeError("length")
+
+
+ODD: list[Any] = [
+    *([1], [1, 2], (), [], {}, "odd", b"x", None, 2**63 + 5, 10**400, 1 + 2j, Raises(), np.ma.masked),
+    *(
+        np.array(3),
+        np.array([1, 2]),
+        np.array([]),
+        np.ma.array([1.0, 2.0], mask=[0, 1]),
+        pandas.NA,
+        [[1], 2],
+        [Raises()],
+    ),
+]
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "Ridge", "KMeans", "AdditiveTreesClassifier"])
+def test_no_entry_of_a_list_makes_a_fit_fail(name: str) -> None:
+    table, y = good()
+    for odd in ODD:
+        rows, labels = table.tolist(), y.tolist()
+        rows[7][1] = odd
+        MAKERS[name]().fit(rows, labels)
+        rows[7] = odd
+        labels[7] = odd
+        MAKERS[name]().fit(rows, labels)
+        MAKERS[name]().fit(tuple(rows), tuple(labels))
+
+
+def test_a_row_of_another_length_is_a_row_of_nothing_and_others_stay() -> None:
+    table, _ = good()
+    for odd in ([1.0], [1.0] * 7, 5, None, "abc", Raises()):
+        read = private_table([*table.tolist()[:-1], odd])
+        assert np.array_equal(read[:-1], table[:-1]) and not read[-1].any()
+    assert np.array_equal(private_table([list(row) for row in table]), table)
+    assert np.array_equal(private_table(list(table)), table)
+    assert not private_table([[1, [2, 3], 4]] * 5 + [[1, 2]])[:, 1].any()
+    masked = private_table([np.ma.masked_less(row, 0) for row in table])  # what is hidden is missing
+    assert np.array_equal(masked, np.where(table < 0, 0.0, table))
+
+
+def test_no_label_changes_the_labels_of_others() -> None:
+    low, high = 2**60, 2**60 + 1
+    classes = np.array([low, high])
+    for odd in [*ODD, 0.5, -1, 2**64, float("nan"), np.uint64(2**63 + 5)]:
+        for labels in ([low, high, high, odd], [odd, low, high, high]):
+            read = labels_of(labels, classes).tolist()
+            assert sorted(read) == [-1, 0, 1, 1] and labels_of(tuple(labels), classes).tolist() == read
+    assert labels_of([[low], [high]], classes).tolist() == [0, 1]
+    assert labels_of([True, 1.0, np.int64(0), "1"], np.array([0, 1])).tolist() == [1, 1, 0, -1]
+    assert labels_of(["b", np.str_("a"), b"a", 1], np.array(["a", "b"])).tolist() == [1, 0, -1, -1]
+
+
+@pytest.mark.parametrize("rows", [[[1.0], [1.0, 2.0]], [[1, [2, 3]], [1, 2]], [[[1], [2]]], [[1.0, Raises()]]])
+def test_rows_to_predict_are_read_strictly(rows: Any) -> None:
+    with pytest.raises(HubbubError):
+        table_of(rows)

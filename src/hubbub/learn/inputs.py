@@ -15,22 +15,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.network import Examples, Floats, Labels
-from hubbub.learn.shapes import array_of, check_rows
+from hubbub.learn.shapes import array_of, check_rows, column_listed, rows_listed
 from hubbub.terms import NotANumber, OutOfRange, WrongShape
 
+_PLAIN = (int, float, str, bool)  # equal to a class if a dictionary says so
 _LARGEST = 1e300  # a value over the norm counts as at most that
 
 
 def private_table(x: Any) -> Floats:
     """A table as doubles, 0 where there is no finite number. Nothing about a value raises or warns."""
     check_rows(x)
-    return np.nan_to_num(numbers_of(array_of(x)), copy=False, nan=0.0, posinf=0.0, neginf=0.0)
+    values = rows_listed(x) if isinstance(x, list | tuple) else array_of(x)
+    return np.nan_to_num(numbers_of(values), copy=False, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def table_of(x: Any, *, name: str = "X") -> Floats:
     """A table of rows that are nobody's secret as doubles; what is not a finite number is refused."""
     check_rows(x, name=name)
     values = array_of(x, name=name)
+    if isinstance(x, list | tuple) and values.ndim != 2:
+        raise WrongShape(
+            f"{name} has no shape: its rows have different lengths, or its cells are lists.",
+            why="Each row has the same columns, and each cell is one number.",
+            fix="Give a table: rows of one length.",
+        )
     table = numbers_of(values)
     if _words(values, table):
         raise NotANumber(
@@ -91,7 +99,8 @@ def labels_of(y: Any, classes: NDArray[Any]) -> Labels:
     """The class numbers of y, -1 where it is none of them: each label by itself, whatever the others are."""
     values = column_of(y)
     if values.dtype.kind == "O":
-        return np.array([_place(value, classes) for value in values], dtype=np.int64)
+        places = {name: place for place, name in reversed(list(enumerate(classes.tolist())))}
+        return np.array([_place(value, places) for value in values], dtype=np.int64)
     order = np.argsort(classes)
     try:
         found = order[np.clip(np.searchsorted(classes[order], values), 0, len(classes) - 1)]
@@ -100,17 +109,19 @@ def labels_of(y: Any, classes: NDArray[Any]) -> Labels:
     return np.where(classes[found] == values, found, -1)
 
 
-def _place(value: Any, classes: NDArray[Any]) -> int:
+def _place(value: Any, places: dict[Any, int]) -> int:
     """Which class a label is, or -1."""
+    if type(value) in _PLAIN:
+        return places.get(value, -1)
     try:
-        return next((k for k, name in enumerate(classes.tolist()) if bool(value == name)), -1)
-    except Exception:  # whatever it is, it is one label of one row
+        return next((place for name, place in places.items() if bool(value == name)), -1)
+    except (Exception, SystemExit):  # whatever it is, it is one label of one row
         return -1
 
 
 def column_of(y: Any) -> NDArray[Any]:
-    """y as one flat column."""
-    values = _column(y)
+    """y as one flat column; of a list, one of objects: as one type, one large number would round all others."""
+    values = column_listed(y) if isinstance(y, list | tuple) else array_of(y, name="y")
     if values.ndim == 2 and values.shape[1] == 1:
         _warn_column()
         values = values.ravel()
@@ -120,17 +131,6 @@ def column_of(y: Any) -> NDArray[Any]:
             why="Each row has one class.",
             fix="Give one label per row.",
         )
-    return values
-
-
-def _column(y: Any) -> NDArray[Any]:
-    """An array; of a list of values of one type, one of that type."""
-    values = array_of(y, name="y")
-    listed = values.dtype.kind == "O" and isinstance(y, list | tuple) and values.ndim == 1
-    if listed and len({type(value) for value in y}) == 1:
-        with contextlib.suppress(Exception):  # of values that are objects, or have lengths: as they came
-            alike = np.asarray(y)
-            return alike if alike.ndim == 1 else values
     return values
 
 

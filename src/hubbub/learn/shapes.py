@@ -1,11 +1,13 @@
 """What X and y are, by their types and shapes alone: refused before a charge, and before a value is looked at.
 
 A refusal here never depends on a value. What may be wrong with values (missing, infinite, no number at all) is no
-reason to refuse: ``inputs`` says what such values count as.
+reason to refuse: ``inputs`` says what such values count as. A list has as many rows as entries, each of one person: y
+is never more than that, and X is as wide as most of its rows. A row of another length is one that is missing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ def check_rows(x: Any, *, name: str = "X") -> None:
     """Refuse by its type what is no table of numbers."""
     if x is None:
         raise MissingParameter(f"{name} is None.", why="There are no rows.", fix="Give a table of numbers.")
-    refuse_masked(x, name=name)
+    refuse_masked((x,), name=name)
     if hasattr(x, "toarray") and not hasattr(x, "__array__"):
         raise WrongShape(
             f"{name} is sparse, and dense data is required.",
@@ -73,8 +75,49 @@ def array_of(values: Any, *, name: str = "X") -> NDArray[Any]:
     plain = not hasattr(values, "dtype") and not hasattr(values, "__array__")
     try:
         return np.asarray(values, dtype=object if plain else None).view(np.ndarray)
-    except (ValueError, TypeError):
+    except (Exception, SystemExit):  # an object in a list may raise whatever it likes
         raise _ragged(name) from None
+
+
+def column_listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
+    """A list as a column of objects, entry by entry: numpy would make one type, or one shape, of all of them."""
+    column = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        column[place] = value[0] if type(value) in (list, tuple) and len(value) == 1 else value
+    return column
+
+
+def rows_listed(rows: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
+    """A list of rows as a table of objects, as wide as most of them; None throughout in a row that is not."""
+    width = max(_width(rows), 0)
+    table = np.empty((len(rows), width), dtype=object)
+    for place, row in enumerate(rows):
+        if _length(row) == width:
+            for column, cell in enumerate(_cells(row)[:width]):
+                table[place, column] = cell
+    return table
+
+
+def _width(rows: list[Any] | tuple[Any, ...]) -> int:
+    """The length of most rows (the larger one of two that are as frequent), or -1 if most are no rows."""
+    counts = Counter(map(_length, rows))
+    return max(counts, key=lambda length: (counts[length], length), default=-1)
+
+
+def _length(row: Any) -> int:
+    """The length of a list, or of an array of one dimension; -1 of everything else."""
+    try:
+        shape = (len(row),) if isinstance(row, list | tuple) else tuple(row.shape)
+        return int(shape[0]) if len(shape) == 1 else -1
+    except (Exception, SystemExit):  # whatever it is, it is one row
+        return -1
+
+
+def _cells(row: Any) -> list[Any]:
+    try:
+        return list(row)
+    except (Exception, SystemExit):  # whatever it is, it is one row
+        return []
 
 
 def shape_of(x: Any, *, empty: bool = False, name: str = "X") -> tuple[int, int]:
@@ -82,8 +125,6 @@ def shape_of(x: Any, *, empty: bool = False, name: str = "X") -> tuple[int, int]
     check_rows(x, name=name)
     shape = _shape(x, name)
     if len(shape) != 2:
-        if len(shape) == 1 and isinstance(x, list | tuple) and any(isinstance(row, list | tuple) for row in x):
-            raise _ragged(name)
         raise WrongShape(
             f"{name} has {len(shape)} dimensions and needs 2. Reshape your data.",
             why="One row is one person's features, one column is one feature.",
@@ -100,6 +141,9 @@ def shape_of(x: Any, *, empty: bool = False, name: str = "X") -> tuple[int, int]
 
 def _shape(x: Any, name: str) -> tuple[int, ...]:
     shape = getattr(x, "shape", None)
+    if isinstance(x, list | tuple):
+        width = _width(x)
+        shape = (len(x), width) if width >= 0 else (len(x),)
     if shape is None:
         shape = array_of(x, name=name).shape
     try:
@@ -118,12 +162,10 @@ def need_target(y: Any) -> None:
 
 def check_target(y: Any, rows: int) -> None:
     """Refuse a y that is no column of as many entries as X has rows."""
-    refuse_masked(y, name="y")
+    refuse_masked((y,), name="y")
     if hasattr(y, "toarray") and not hasattr(y, "__array__"):
         raise WrongShape("y is sparse.", why="Each row has one target.", fix="Give one per row of X, in an array.")
-    shape = _shape(y, "y")
-    if isinstance(y, list | tuple) and len(shape) == 1 and any(isinstance(each, list | tuple) for each in y):
-        raise _ragged("y")
+    shape = (len(y),) if isinstance(y, list | tuple) else _shape(y, "y")
     if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
         raise WrongShape(
             f"y has {len(shape)} dimensions and needs 1: y should be a 1d array.",
