@@ -1,4 +1,4 @@
-"""Does a model keep examples apart? Found out by running it on made-up data, before a charge and before data is read.
+"""Does a model keep examples apart? It is run on made-up data, before a charge and before data is read.
 
 Layers that are known to mix are refused by name. Everything else is tried, at every batch size that training will run
 (``gradients.sizes``; batches of other sizes are filled up to one of these). Half of a batch is changed, in as many
@@ -6,6 +6,9 @@ ways as it takes to have every example once in the changed half and every other 
 kept example moves, they mix (batch normalisation, a loss over pairs, attention over the batch, ...). If a buffer or an
 attribute changes, the model remembers what it saw. If an example has another loss alone than in a batch, the batch's
 size leaks in.
+
+A model that mixes unseen (at random, in its gradients only, for some inputs) is not refused. It trains as if its
+examples came alone: what keeps them apart is the way that ``best_way`` chooses, and no trial.
 """
 
 from __future__ import annotations
@@ -13,19 +16,20 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
 
 from hubbub.learn.networks.gradients import Inputs, Looped, Mapped, Recorded, Way, sizes
+from hubbub.learn.networks.graphs import graph_of
 from hubbub.learn.networks.losses import Loss
 from hubbub.learn.networks.rows import Kind
 from hubbub.terms import MixesPeople
 
 Probe: TypeAlias = tuple[Inputs, Tensor]
 
+_SEEDS = 3  # with which a graph and its model are compared
 _EXAMPLES = 5  # in a small made-up batch
 _ALONE = 8  # examples of a larger one that are also tried alone
 _PER_EXAMPLE = (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
@@ -42,10 +46,11 @@ def modes(model: nn.Module) -> None:
 
 
 def refuse_mixing(model: nn.Module, loss: Loss, probes: list[Probe]) -> None:
-    """Raise unless each example's loss depends on that example alone, as far as made-up batches can tell.
+    """Raise if an example's loss is seen to depend on others in made-up batches.
 
-    Not covered: a model that mixes examples only for inputs unlike those that were tried, or that keeps what it saw
-    where no attribute of its layers shows it.
+    Not covered: a model that keeps what it saw where no attribute of its layers shows it (in a global variable, say),
+    and an autograd function that says itself how it is mapped over examples (``vmap``): such code could carry something
+    from one example to another although each runs alone. A model with a graph (``graphs``) has neither.
     """
     _refuse_known(model)
     for probe in probes:
@@ -130,18 +135,59 @@ def _some(count: int) -> list[int]:
 
 
 def best_way(model: nn.Module, loss: Loss, names: tuple[str, ...], probes: list[Probe], *, physical: int) -> Way:
-    """The fastest way to clipped sums that agrees with going through the examples one by one, at every size."""
+    """The fastest way to clipped sums that agrees with going through the examples one by one, at every size.
+
+    Whether examples are kept apart is not decided here by running: ``Recorded`` runs a graph of known operations, and
+    in the other ways each example is a batch of its own.
+    """
     truth = Looped(model, loss, names)
-    ways: list[Callable[..., Way]] = [Mapped]
-    if Recorded.fits(model, names):
-        ways.insert(0, partial(Recorded, physical=physical))
-    with evaluating(model):
-        for kind in ways:
-            way = kind(model, loss, names)
-            with contextlib.suppress(Exception):  # whatever it is: this way does not work for this model
-                if all(_agree(way, truth, *probe) for probe in probes):
-                    return way
+    for found in (_recorded, _mapped):
+        with contextlib.suppress(Exception):  # whatever it is: this way does not work for this model
+            way = found(truth, probes, physical)
+            if way is not None and _runs(way, *probes[0]) and _runs(way, *probes[-1]):
+                return way
     return truth
+
+
+def _recorded(truth: Way, probes: list[Probe], physical: int) -> Way | None:
+    """Batches through the model's graph, if it has one, and if that does what the model does in either mode."""
+    model, loss, names = truth.model, truth.loss, truth.names
+    if not Recorded.fits(model, names) or (graph := graph_of(model, probes[0][0])) is None:
+        return None
+    way = Recorded(model, loss, names, physical=physical, graph=graph)
+    own = Recorded(model, loss, names, physical=physical)
+    if not all(_alike(way, own, *probe) for probe in probes[:2]):
+        return None
+    with evaluating(model):  # dropout may be an operation of the graph, which is then another one
+        graph = graph_of(model, probes[0][0])
+        other = Recorded(model, loss, names, physical=physical, graph=graph)
+        return way if graph is not None and all(_agree(other, truth, *probe) for probe in probes) else None
+
+
+def _mapped(truth: Way, probes: list[Probe], physical: int) -> Way | None:
+    way = Mapped(truth.model, truth.loss, truth.names)
+    with evaluating(truth.model):
+        return way if all(_agree(way, truth, *probe) for probe in probes) else None
+
+
+def _runs(way: Way, inputs: Inputs, targets: Tensor) -> bool:
+    """In the modes in which it trains; it raises where it does not."""
+    with torch.random.fork_rng(devices=[]):
+        return len(way.clipped_sum(inputs, targets, clip=1.0).norms) == len(targets)
+
+
+def _alike(way: Way, other: Way, inputs: Inputs, targets: Tensor) -> bool:
+    """Whether two ways do the same with the same dropped units."""
+    for seed in range(_SEEDS):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            mine = way.clipped_sum(inputs, targets, clip=1.0)
+            torch.manual_seed(seed)
+            theirs = other.clipped_sum(inputs, targets, clip=1.0)
+        size = max(float(theirs.norms.max()), 1e-6)
+        if not torch.allclose(mine.norms, theirs.norms, rtol=_CLOSE, atol=_CLOSE * size):
+            return False
+    return True
 
 
 def _agree(way: Way, truth: Way, inputs: Inputs, targets: Tensor) -> bool:

@@ -4,8 +4,9 @@
     Mapped     torch.func.vmap(grad): the gradient of each example is formed, examples together
     Looped     one example after the other
 
-In ``Mapped`` and ``Looped`` an example is a batch of one, so nothing can mix examples. ``Recorded`` runs real batches;
-``checks`` finds out beforehand whether the model keeps examples apart.
+In ``Mapped`` and ``Looped`` an example is a batch of one, so nothing can mix examples. ``Recorded`` runs real batches,
+through a graph of operations that are known to keep examples apart (``graphs``); the loss is asked about each example
+alone in every way.
 """
 
 from __future__ import annotations
@@ -93,12 +94,20 @@ class Recorded(Way):
     """One pass forward and one back for a batch, with taps at the outputs of layers that train.
 
     A batch is filled up with copies of its last example, which weigh nothing, to one of ``sizes``: those are the sizes
-    at which ``checks`` has seen that the model keeps examples apart.
+    at which ``checks`` has compared it with examples alone. What is run is ``graph``, with the layers of ``model``.
     """
 
-    def __init__(self, model: nn.Module, loss: Loss, names: tuple[str, ...], *, physical: int = 1) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss,
+        names: tuple[str, ...],
+        *,
+        physical: int = 1,
+        graph: nn.Module | None = None,
+    ) -> None:
         super().__init__(model, loss, names)
-        self.physical = physical
+        self.physical, self.graph = physical, model if graph is None else graph
 
     @staticmethod
     def fits(model: nn.Module, names: tuple[str, ...]) -> bool:
@@ -151,9 +160,9 @@ class Recorded(Way):
         ]
         try:
             with torch.enable_grad():
-                total = self.loss(self.model(*inputs), targets).sum()
-                if total.requires_grad:
-                    torch.autograd.grad(total, anchor)
+                outputs = self.graph(*inputs)
+                if outputs.requires_grad:
+                    torch.autograd.grad(outputs, anchor, self._errors(outputs.detach().clone(), targets))
         finally:
             for handle in handles:
                 handle.remove()
@@ -162,6 +171,15 @@ class Recorded(Way):
             if kept:  # else the loss does not depend on this call
                 records.setdefault(owner, []).append((entered, kept[0]))
         return records
+
+    def _errors(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The gradient of each example's loss at its own output: a loss over pairs finds no pair."""
+
+        def loss_of_one(output: Tensor, target: Tensor) -> Tensor:
+            return self.loss(output.unsqueeze(0), target.unsqueeze(0))[0]
+
+        found: Tensor = torch.func.vmap(torch.func.grad(loss_of_one), randomness="different")(outputs, targets)
+        return found
 
 
 def _filled(values: Tensor, more: int) -> Tensor:
