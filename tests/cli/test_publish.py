@@ -13,9 +13,10 @@ import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
-from hubbub.publish import Categorical, Date, Key, Numeric, check, read_domain, unread
+from hubbub.cli.exits import guard
+from hubbub.publish import Categorical, Date, Key, Numeric, check, mondrian, read_domain, unread
 from hubbub.publish.unread import unread_of
-from hubbub.terms import BadDescriptor
+from hubbub.terms import BadDescriptor, OutOfRange
 
 from ._shell import Said, Shell
 
@@ -396,3 +397,39 @@ def test_a_line_that_says_nothing_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "d.toml").write_text(line)
     with pytest.raises(BadDescriptor):
         read_domain(tmp_path / "d.toml")
+
+
+ESCAPED = ("ev\x1b[31mil", "two\nlines", "\u202eturned", "bell\x07")
+
+
+@pytest.mark.parametrize("name", ESCAPED)
+def test_a_column_name_that_steers_a_terminal_is_refused_and_not_shown(shell: Shell, name: str) -> None:
+    ages = [20 + i % 40 for i in range(60)]
+    table = pyarrow.table({"age": ages, name: [str(i) for i in range(60)], "ill": ["a", "b"] * 30})
+    parquet.write_table(table, shell.folder / "people.parquet")
+    fit = "--unit row --bound age=20:60 --key ill=a,b --target ill --epsilon 1 --delta 1e-6 --out model.json"
+    for command in (
+        "publish people.parquet --method mondrian --k 5 --quasi-identifiers age --out made.csv",
+        "publish people.parquet --method mst --epsilon 1 --delta 1e-6 --out made.csv",
+        f"fit people.parquet {fit}",
+        f"fit people.parquet {fit} --columns age",
+    ):
+        said = shell(command)
+        assert said.code == 2 and name not in said.err + said.out and "\x1b" not in said.err + said.out
+        assert "a column's name is one line" in said.err, said.err
+    for make in (
+        lambda: check(table, quasi_identifiers=["age"]),
+        lambda: mondrian(table, quasi_identifiers=["age"], k=5),
+        lambda: unread_of(table),
+    ):
+        with pytest.raises(OutOfRange, match="a column's name"):
+            make()
+
+
+def test_no_message_steers_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    def fails() -> None:
+        raise OutOfRange("ev\x1b[31mil\x07.", why="Because.", fix="Mend it.")
+
+    guard(fails)
+    told = capsys.readouterr().err
+    assert "ev?[31mil?." in told and "\x1b" not in told and told.count("\n") == 4

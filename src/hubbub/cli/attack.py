@@ -67,9 +67,12 @@ def _attacked(source: str, declared: dict[str, Any], *, k: int, budget: Budget |
     from hubbub.cli.redteam import attempts, faces, target
     from hubbub.cli.redteam.report import RedTeam
     from hubbub.sql.connect import declare
+    from hubbub.terms import plain_text
 
     dataset, engine = declare(source, **declared)
     try:
+        for column in (column for table in dataset.tables for column in table.columns):
+            plain_text(column.name, name="a column's name")  # a Parquet file may call a column anything
         aimed = target.aim(dataset, engine, **wanted)
         promised = budget or dataset.budget or _no_budget()
         opened = partial(faces.private, dataset, engine, promised)

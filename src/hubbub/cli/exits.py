@@ -119,5 +119,6 @@ def guard(run: Callable[[], object]) -> int:
 
 
 def _tell(message: str, code: Exit) -> Exit:
-    sys.stderr.write(message + "\n")
+    """Say it without signs that steer a terminal: a message may name a column, and a file may call that anything."""
+    sys.stderr.write("".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in message) + "\n")
     return code

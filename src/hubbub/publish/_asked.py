@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
 from hubbub.explain.words import short
-from hubbub.publish._columns import Coded, coded, known, named, one_form
+from hubbub.publish._columns import Coded, coded, known, named, named_rows, one_form
 from hubbub.publish.classes import Classes, Secret, secret_of
 from hubbub.publish.hierarchies import Hierarchy
 from hubbub.publish.identifiers import refuse_identifiers
@@ -57,7 +56,7 @@ def asked(
     keep: Sequence[str] = (),
 ) -> Asked:
     """Read and check a request. The table belongs to who asks, so its size and what it can reach may be told."""
-    given = arrow_of(table)
+    given = named_rows(table)
     names = named(
         quasi_identifiers,
         given,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.engines.sources import arrow_of
 from hubbub.publish.coding import plain
-from hubbub.terms import EmptyInput, OutOfRange, SourceUnavailable
+from hubbub.terms import EmptyInput, OutOfRange, SourceUnavailable, plain_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -50,6 +51,19 @@ class Coded:
     def taken(self, rows: Codes) -> Coded:
         """The column of some of the rows."""
         return replace(self, codes=self.codes[rows])
+
+
+def plain_names(names: Iterable[str]) -> None:
+    """Refuse names that a terminal or page would not show as they are: a Parquet file may have any."""
+    for name in names:
+        plain_text(name, name="a column's name")
+
+
+def named_rows(table: Any) -> pyarrow.Table:
+    """A pandas, Polars or Arrow table as one of Arrow, whose columns have names that can be shown."""
+    rows = arrow_of(table)
+    plain_names(rows.column_names)
+    return rows
 
 
 def coded(name: str, column: Any) -> Coded:

@@ -20,14 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.explain._text import bars as text_bars
 from hubbub.explain.charts import Bar, bar_chart, percentage
 from hubbub.explain.leaflet import Json
 from hubbub.explain.words import out_of_100, percent
 from hubbub.publish._asked import secrets_of
-from hubbub.publish._columns import Codes, Floats, coded, combined, named
+from hubbub.publish._columns import Codes, Floats, coded, combined, named, named_rows
 from hubbub.terms import OutOfRange, WrongShape, exact, shown
 
 _AT_ONCE = 4096  # kinds of people whose beliefs are worked out together
@@ -48,14 +47,14 @@ def beliefs(
     >>> found.largest, found.breaches
     (0.5, 4)
     """
-    rows = arrow_of(table)
+    rows = named_rows(table)
     names = named(quasi_identifiers, rows, called="quasi-identifiers", why="They say which class is whose.")
     secret = secrets_of(rows, names, [sensitive])[sensitive].column
     limit = _share(theta)
     classes, number = _grouped([coded(name, rows[name]) for name in names])
     groups = np.zeros(rows.num_rows, dtype=np.int64) if known is None else _groups(known, rows.num_rows)
     moved, own = _moves(classes, number, groups, secret.codes, len(secret.labels))
-    return Beliefs(names, sensitive, () if known is None else tuple(arrow_of(known).column_names), limit, moved, own)
+    return Beliefs(names, sensitive, () if known is None else tuple(named_rows(known).column_names), limit, moved, own)
 
 
 def _share(theta: object) -> float:
@@ -74,7 +73,7 @@ def _grouped(columns: list[Any]) -> tuple[Codes, int]:
 
 
 def _groups(known: Any, rows: int) -> Codes:
-    given = arrow_of(known)
+    given = named_rows(known)
     if given.num_rows != rows or not given.column_names:
         raise WrongShape(
             f"`known` has {given.num_rows:,} rows and the table {rows:,}.",

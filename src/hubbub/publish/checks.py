@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hubbub.engines.sources import arrow_of
 from hubbub.explain import Leaflet, Section, Table
 from hubbub.explain.leaflet import Json
 from hubbub.explain.words import short
 from hubbub.publish._asked import secrets_of
-from hubbub.publish._columns import Codes, coded, combined, named
+from hubbub.publish._columns import Codes, coded, combined, named, named_rows
 from hubbub.publish.anonymised import NO_GUARANTEE
 from hubbub.publish.classes import Classes
 from hubbub.publish.hierarchies import Hierarchy
@@ -39,7 +38,7 @@ def check(
     >>> found.k, found.measures[0].distinct_l, found.measures[0].t
     (2, 1, 0.5)
     """
-    rows = arrow_of(table)
+    rows = named_rows(table)
     names = named(quasi_identifiers, rows, called="quasi-identifiers", why="Rows that agree in them are a class.")
     if not rows.num_rows:
         raise EmptyInput("the table has no rows.", why="There is nothing to check.", fix="Give a table with rows.")

@@ -17,6 +17,7 @@ import numpy as np
 
 from hubbub.engines.records import UNREADABLE, Csv
 from hubbub.engines.sources import arrow_of, files_of, format_of, header_of, no_header, unavailable
+from hubbub.publish._columns import plain_names
 from hubbub.publish.coding import numbers_of
 from hubbub.publish.domains import Date, Numeric
 from hubbub.terms import OutOfRange, SourceUnavailable
@@ -33,6 +34,9 @@ class Unread:
 
     schema: pyarrow.Schema
     read: Callable[[], pyarrow.Table]
+
+    def __post_init__(self) -> None:
+        plain_names(self.schema.names)
 
     def select(self, names: Sequence[str]) -> Unread:
         """Some of the columns, in this order; refuses what is not there."""

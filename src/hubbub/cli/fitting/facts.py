@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hubbub.learn.tables import Category, Column, Number, word_of
 from hubbub.sql.schema import Column as Declared
 from hubbub.sql.schema import Dataset, Kind, Table
-from hubbub.terms import MissingParameter, UnknownName
+from hubbub.terms import MissingParameter, UnknownName, plain_text
 
 _DATES = (Kind.DATE, Kind.TIMESTAMP)
 
@@ -44,6 +44,8 @@ def chosen(table: Table, *, target: str, wanted: Sequence[str], private: bool) -
 
     ``private``: numbers without bounds are allowed, and their bounds will be found and paid for.
     """
+    for each in table.columns:
+        plain_text(each.name, name="a column's name")  # a Parquet file may call a column anything
     aim = _declared(table, target)
     named = [_declared(table, name) for name in wanted] if wanted else _others(table, aim)
     dates = tuple(each.name for each in named if each.kind in _DATES)
