@@ -94,6 +94,14 @@ def _columns(text: list[bytes | None], ticks: list[Any], days: list[Any], *, bad
     columns["list"] = pyarrow.array(_cycled([[1], [], None, [1, 2]]), pyarrow.list_(pyarrow.int64()))
     columns["texts"] = pyarrow.ListArray.from_arrays(range(ROWS + 1), columns["string"])
     columns["moments"] = pyarrow.ListArray.from_arrays(range(ROWS + 1), columns["ts_ms_None"])
+    columns["view"] = pyarrow.Array.from_buffers(
+        pyarrow.string_view(), ROWS, pyarrow.array(_cycled(list(text)), pyarrow.binary_view()).buffers()
+    )
+    columns["json"] = pyarrow.ExtensionArray.from_storage(pyarrow.json_(), columns["string"])
+    twice = [(1, 2), (1, 3)] if bad else [(1, 2)]
+    columns["pairs"] = pyarrow.array(_cycled([[(1, 2)], None, twice]), pyarrow.map_(pyarrow.int64(), pyarrow.int64()))
+    columns["inside"] = pyarrow.StructArray.from_arrays([columns["ts_s_None"], columns["pairs"]], names=["a", "b"])
+    columns["months"] = pyarrow.array(_cycled([(1, 2, 3), None]), pyarrow.month_day_nano_interval())
     columns["struct"] = pyarrow.StructArray.from_arrays([columns["int64"], columns["float64"]], names=["a", "b"])
     return columns
 
@@ -183,11 +191,20 @@ def pandas(table: pyarrow.Table, folder: Path) -> Any:
     return _held(table, lambda part: part.to_pandas()).to_pandas()
 
 
+def pandas_of_arrow(table: pyarrow.Table, folder: Path) -> Any:
+    """A pandas table whose columns Arrow keeps."""
+    import pandas as pd
+
+    named = zip(table.column_names, table.columns, strict=True)
+    return pd.DataFrame({name: pd.Series(pd.arrays.ArrowExtensionArray(column)) for name, column in named})
+
+
 def polars(table: pyarrow.Table, folder: Path) -> Any:
     """A Polars table."""
     import polars as pl
 
-    bad = ("string", "large_string", "category", "texts")  # Polars does not check bytes, and reads beyond its memory
+    # Polars does not check bytes, and reads beyond its memory; nor has it such types
+    bad = ("string", "large_string", "category", "texts", "view", "json", "pairs", "inside", "months")
     kept = table.drop([name for name in table.column_names if name in (*bad, "widest")])
     return pl.from_arrow(_held(kept, lambda part: pl.from_arrow(part).to_arrow()))  # type: ignore[union-attr]
 
@@ -202,5 +219,6 @@ SOURCES: dict[str, Callable[[pyarrow.Table, Path], Any]] = {
     "csv": csv,
     "arrow": lambda table, folder: table,
     "pandas": pandas,
+    "pandas of Arrow": pandas_of_arrow,
     "polars": polars,
 }

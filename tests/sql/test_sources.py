@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
+import polars
 import pyarrow
 import pytest
 
+from hubbub.engines import DuckDB
 from hubbub.engines.sources import arrow_of
 from hubbub.ledger import Ledger
 from hubbub.sql.connect import connect, declare
 from hubbub.sql.connection import Connection
 from hubbub.sql.prepare import prepare
 from hubbub.terms import Budget, HubbubError, MissingParameter, OutOfRange, SourceUnavailable
+from tests.sql import _hostile
 
 COUNT = "SELECT COUNT(*) AS n FROM {}"
 
@@ -198,3 +202,48 @@ def test_words_that_are_no_text_are_mended_in_every_kind_of_pandas_column() -> N
     ):
         table = arrow_of(pandas.DataFrame({"word": column}), objects_as_text=True)
         assert table["word"].to_pylist() == ["a", "\ufffd\ufffd", "b"]
+
+
+# ---------------------------------------------------------------- tables in memory, by type alone
+
+
+def _of_arrow(table: pyarrow.Table) -> pandas.DataFrame:
+    return pandas.DataFrame({name: pandas.arrays.ArrowExtensionArray(table[name]) for name in table.column_names})
+
+
+def _categories(table: pyarrow.Table) -> pandas.DataFrame:
+    kept = ["p", "int64", "uint8"]  # pandas itself fails at others
+    return pandas.DataFrame({name: pandas.Categorical(_of_arrow(table.slice(0, 3))[name]) for name in kept})
+
+
+@pytest.mark.parametrize("make", [_of_arrow, _categories, pyarrow.table])
+def test_no_value_decides_whether_a_column_of_arrow_is_read(make: Any) -> None:
+    told = []
+    for table in (_hostile.calm(), _hostile.hostile()):
+        engine = DuckDB({"t": make(table)}, threads=1)
+        told.append(engine.columns("t"))
+        assert engine.rows("SELECT * FROM t")
+        engine.close()
+    assert told[0] == told[1]
+    assert not {name for name, _ in told[0]} & {"pairs", "inside", "months", "moments"}
+
+
+def test_an_object_that_fails_at_every_touch_is_missing() -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("touched")
+
+    methods = dict.fromkeys(("__repr__", "__str__", "__float__", "__int__", "__eq__", "__bool__", "is_finite"), fail)
+    odd = [type("Odd", (base,), {**methods, "__hash__": None})("3") for base in (int, float, Decimal)]
+    odd.append(type("Odd", (), {"__class__": property(fail)})())
+    texts = arrow_of(pandas.DataFrame({"x": pandas.Series([1, *odd], dtype=object)}), objects_as_text=True)
+    assert texts["x"].type == pyarrow.string()
+    assert texts["x"].to_pylist()[0] == "1"
+    assert texts["x"].to_pylist()[-1] is None
+
+
+def test_a_type_that_is_not_read_is_refused_as_such() -> None:
+    sparse = pandas.DataFrame({"x": pandas.arrays.SparseArray([0, 1])})
+    wide = polars.DataFrame({"x": polars.Series([1], dtype=polars.Int128)})
+    for frame in (sparse, wide):
+        with pytest.raises(SourceUnavailable, match="a column is of a type that is not read"):
+            arrow_of(frame, objects_as_text=True)

@@ -22,13 +22,13 @@ def readable_table(table: pyarrow.Table) -> pyarrow.Table:
     """The table with each column in its readable form, without those that have none."""
     import pyarrow
 
-    forms = {place: _readable(table.column(place)) for place in range(table.num_columns)}
+    forms = {place: readable_column(table.column(place)) for place in range(table.num_columns)}
     kept = {place: array for place, array in forms.items() if array is not None}
     names = [table.column_names[place] for place in kept]
     return pyarrow.Table.from_arrays(list(kept.values()), names=names) if kept else table.select([])
 
 
-def _readable(array: Any) -> Any | None:
+def readable_column(array: Any) -> Any | None:
     """A column in its readable form; None if it has none."""
     import pyarrow
     from pyarrow import types
@@ -36,7 +36,7 @@ def _readable(array: Any) -> Any | None:
     kind = array.type
     if isinstance(kind, pyarrow.BaseExtensionType):
         stored = kind.extension_name not in _KEPT_EXTENSIONS
-        return _readable(_mapped(array, kind.storage_type, lambda piece: piece.storage)) if stored else array
+        return readable_column(_mapped(array, kind.storage_type, lambda piece: piece.storage)) if stored else array
     if types.is_dictionary(kind):
         return _dictionary(array)
     if types.is_nested(kind):
@@ -59,10 +59,10 @@ def _as_it_is(array: Any) -> Any:
 
 
 def _is_nested_numbers(kind: Any) -> bool:
-    """Lists and structs in which nothing can be invalid."""
+    """Lists and structs in which nothing can be invalid. Maps can: the engine refuses one that has a key twice."""
     from pyarrow import types
 
-    if types.is_union(kind):
+    if types.is_union(kind) or types.is_map(kind):
         return False
     inner = [kind.field(place).type for place in range(kind.num_fields)]
     plain = (types.is_boolean, types.is_integer, types.is_float32, types.is_float64)
@@ -106,7 +106,7 @@ def _dictionary(array: Any) -> Any | None:
 
     inside = array.type.value_type
     if not (types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside)):
-        return _readable(_mapped(array, inside, lambda piece: piece.dictionary_decode()))
+        return readable_column(_mapped(array, inside, lambda piece: piece.dictionary_decode()))
 
     def mended(piece: Any) -> Any:
         texts = _text(pyarrow.chunked_array([piece.dictionary])).combine_chunks()
@@ -190,7 +190,7 @@ def _time(array: Any) -> Any:
 def _runs(array: Any) -> Any | None:
     from pyarrow import compute
 
-    return _readable(_mapped(array, array.type.value_type, compute.run_end_decode))
+    return readable_column(_mapped(array, array.type.value_type, compute.run_end_decode))
 
 
 _FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (

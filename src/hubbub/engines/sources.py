@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.engines.frames import readable_column
 from hubbub.engines.records import UNREADABLE, first_line
 from hubbub.terms import SourceUnavailable
 
@@ -119,11 +120,13 @@ def arrow_of(frame: Any, *, objects_as_text: bool = False) -> pyarrow.Table:
         if hasattr(frame, "to_arrow"):
             return frame.to_arrow()
         if is_pandas(frame):
-            return pyarrow.Table.from_pandas(_texts(frame) if objects_as_text else frame, preserve_index=False)
+            return _by_type(frame) if objects_as_text else pyarrow.Table.from_pandas(frame, preserve_index=False)
         if hasattr(frame, "__arrow_c_stream__"):
             return pyarrow.table(frame)
-    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):
-        raise unavailable("the table in memory", "a column holds values of several types") from None
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError, NotImplementedError):
+        mixed = is_pandas(frame) and not objects_as_text
+        why = "a column holds values of several types" if mixed else "a column is of a type that is not read"
+        raise unavailable("the table in memory", why) from None
     raise unavailable(f"a {type(frame).__name__}", "it is no path and no pandas, Polars or Arrow table")
 
 
@@ -149,22 +152,51 @@ def identity_of(source: object) -> str | None:
 def object_columns(frame: Any) -> list[Any]:
     """The columns of a pandas table whose values must be looked at one by one: Python objects, words, and others.
 
-    Truth values, numbers and moments have a type that no value of theirs can break.
+    Truth values, numbers and moments have a type that no value of theirs can break; so have columns that Arrow keeps.
     """
-    if not is_pandas(frame):
-        return []
+    import pandas
+
     kinds = [getattr(getattr(kind, "categories", None), "dtype", kind) for kind in frame.dtypes]
-    return [name for name, kind in zip(frame.columns, kinds, strict=True) if getattr(kind, "kind", "O") not in "biufM"]
+    return [
+        name
+        for name, kind in zip(frame.columns, kinds, strict=True)
+        if not isinstance(kind, pandas.ArrowDtype) and getattr(kind, "kind", "O") not in "biufM"
+    ]
 
 
-def _texts(frame: Any) -> Any:
-    """A pandas table with its objects as text."""
+def _by_type(frame: Any) -> pyarrow.Table:
+    """A pandas table as Arrow, by the types of its columns: objects as text, and columns of Arrow as in its tables."""
+    import pyarrow
+
     if len(set(frame.columns)) < len(frame.columns):
         raise unavailable("the table in memory", "two of its columns have one name")
-    changed = frame.copy(deep=False)
+    changed, forms = frame.copy(deep=False), {}
     for name in object_columns(frame):
         changed[name] = _strings([_text(value) for value in _values(frame[name])])
-    return changed
+    for place, name in enumerate(frame.columns):
+        cells = _arrow_cells(frame[name])
+        if cells is not None:
+            form = readable_column(cells)
+            changed[name], forms[place] = None, cells if form is None else form
+    table = pyarrow.Table.from_pandas(changed, preserve_index=False)
+    for place, form in forms.items():
+        table = table.set_column(place, table.column_names[place], form)
+    return table
+
+
+def _arrow_cells(column: Any) -> Any | None:
+    """The cells of a pandas column that Arrow keeps; its type is a fact of the column, whatever its values are."""
+    import pandas
+    import pyarrow
+
+    if isinstance(column.dtype, pandas.ArrowDtype):
+        cells = column.array.__arrow_array__()
+        return cells if isinstance(cells, pyarrow.ChunkedArray) else pyarrow.chunked_array([cells])
+    categories = getattr(column.dtype, "categories", None)
+    if categories is None or not isinstance(categories.dtype, pandas.ArrowDtype):
+        return None
+    codes, words = np.asarray(column.cat.codes), pyarrow.chunked_array([pyarrow.array(categories.array)])
+    return words.take(pyarrow.array(codes, mask=codes < 0))
 
 
 def _values(column: Any) -> Iterable[object]:
@@ -175,11 +207,9 @@ def _values(column: Any) -> Iterable[object]:
     if isinstance(column.dtype, pandas.CategoricalDtype):
         words = [*_values(column.cat.categories.to_series()), None]  # the code of what is missing is -1
         return [words[code] for code in column.cat.codes]
-    if isinstance(column.dtype, pandas.StringDtype | pandas.ArrowDtype):
-        cells = pyarrow.array(column.array)
-        if pyarrow.types.is_string(cells.type) or pyarrow.types.is_large_string(cells.type):
-            found = cells.cast(pyarrow.large_binary()).to_pylist()
-            return [None if cell is None else cell.decode(errors="replace") for cell in found]
+    if isinstance(column.dtype, pandas.StringDtype) and column.dtype.storage == "pyarrow":
+        found = pyarrow.array(column.array).cast(pyarrow.large_binary()).to_pylist()
+        return [None if cell is None else cell.decode(errors="replace") for cell in found]
     return column.astype(object)  # type: ignore[no-any-return]
 
 
@@ -197,11 +227,12 @@ def _text(value: object) -> str | None:
     Methods are those of the plain types, whatever a class derived from them says. A whole number reads the same
     as an integer, a double and a decimal.
     """
-    if isinstance(value, str):
-        return str.encode(value, "utf-8", "replace").decode()
+    kind = type(value)  # what an object says of its own class may fail
+    if issubclass(kind, str):
+        return str.encode(value, "utf-8", "replace").decode()  # type: ignore[arg-type]
     try:
-        return next((text(value) for known, text in _TEXTS if isinstance(value, known)), None)
-    except (ArithmeticError, ValueError, TypeError):  # a whole number of very many digits, a moment that is none
+        return next((text(value) for known, text in _TEXTS if issubclass(kind, known)), None)
+    except Exception:  # a whole number of very many digits, a moment that is none, a class that fails
         return None
 
 
@@ -227,7 +258,7 @@ _TEXTS: tuple[tuple[Any, Callable[[Any], str | None]], ...] = (  # the first tha
     (bool | np.bool_, lambda value: "true" if value else "false"),
     (int | np.integer, lambda value: int.__repr__(int(value))),
     (float | np.floating, lambda value: _float_text(float(value))),
-    (Decimal, lambda value: Decimal.__str__(value) if value.is_finite() else None),
+    (Decimal, lambda value: Decimal.__str__(value) if Decimal.is_finite(value) else None),
     (datetime.date, _moment_text),
 )
 
