@@ -6,13 +6,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas
 import polars
 import pyarrow
+import pyarrow.parquet
 import pytest
 
-from hubbub.engines import DuckDB
+from hubbub.engines import DuckDB, EngineFailed, InDatabase
+from hubbub.engines.duckdb import tables_in
 from hubbub.engines.sources import arrow_of
 from hubbub.ledger import Ledger
 from hubbub.sql.connect import connect, declare
@@ -247,3 +250,87 @@ def test_a_type_that_is_not_read_is_refused_as_such() -> None:
     for frame in (sparse, wide):
         with pytest.raises(SourceUnavailable, match="a column is of a type that is not read"):
             arrow_of(frame, objects_as_text=True)
+
+
+# ---------------------------------------------------------------- faults of files, and of the engine
+
+ENDS = [0, -(2**63), -(2**63) + 1000, 2**63 - 1]
+
+
+def _moments(folder: Path) -> Path:
+    moments = pyarrow.array(ENDS, pyarrow.int64()).view(pyarrow.timestamp("us"))
+    pyarrow.parquet.write_table(pyarrow.table({"who": range(len(ENDS)), "x": moments}), folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+def _decimals() -> pyarrow.Table:
+    raw = [1, 10**38, 2**127 - 1, -(2**127)]
+    cells = b"".join(value.to_bytes(16, "little", signed=True) for value in raw)
+    kind = pyarrow.decimal128(38, 2)
+    inside = pyarrow.Array.from_buffers(kind, len(raw), [None, pyarrow.py_buffer(cells)])
+    parts = pyarrow.StructArray.from_arrays([inside], names=["a"])
+    return pyarrow.table({"who": range(len(raw)), "x": inside, "parts": parts})
+
+
+def _decimals_in_a_file(folder: Path) -> Path:
+    pyarrow.parquet.write_table(_decimals(), folder / "d.parquet")
+    return folder / "d.parquet"
+
+
+@pytest.mark.parametrize("make", [_moments, _decimals_in_a_file, lambda _: _decimals()])
+@pytest.mark.parametrize("said", [["1970-01-01 00:00:00", "0.01"], [True], [1, 2], [0.5]])
+def test_the_ends_of_a_type_can_be_read_as_any_other(make: Any, said: list[Any], tmp_path: Path, silence: None) -> None:
+    with opened(make(tmp_path), tmp_path, keys={"x": said}, name="t") as db:
+        told = db.sql("SELECT x, COUNT(*) AS n FROM t GROUP BY x", epsilon=1)
+        assert sum(told["n"].values) == (1 if isinstance(said[0], str) else sum(told["n"].values))
+        assert db.sql("SELECT COUNT(*) AS n FROM t", epsilon=1).value == 4
+    (tmp_path / "others").mkdir()
+    with opened(make(tmp_path), tmp_path / "others", unit="x", keys={"x": said}, name="t") as db:
+        assert db.sql("SELECT COUNT(*) AS n FROM t", epsilon=1)
+
+
+def test_a_copy_is_made_of_the_ends_of_a_type(tmp_path: Path) -> None:
+    for source in (_moments(tmp_path), _decimals_in_a_file(tmp_path)):
+        for kind in ("text", "number", "integer", "boolean"):
+            try:
+                prepare(source, unit="who", out=tmp_path / "copy.parquet", types={"x": kind})
+            except SourceUnavailable:
+                assert source.name == "t.parquet" and kind != "text"  # no such cast, whatever the rows are
+
+
+def test_an_engine_that_broke_answers_the_next_question(tmp_path: Path) -> None:
+    duckdb.connect(str(tmp_path / "t.duckdb")).execute("CREATE TABLE t AS SELECT 5 AS x").close()
+    frame().to_csv(tmp_path / "c.csv", index=False)
+    sources = {"t": _moments(tmp_path), "f": frame(), "c": tmp_path / "c.csv", "d": tmp_path / "t.duckdb"}
+    engine = DuckDB({**sources, "d": InDatabase(str(tmp_path / "t.duckdb"), "t")}, threads=1)
+    for _ in range(2):
+        with pytest.raises(EngineFailed):
+            engine.rows("SELECT TRY_CAST(x AS VARCHAR) FROM t")
+        told = [engine.rows(f"SELECT count(*) FROM {name}") for name in sources]
+        assert told == [[(4,)], [(30,)], [(30,)], [(1,)]]
+    with pytest.raises(EngineFailed):
+        engine.rows("SET threads = 4")  # it is locked again
+    engine.close()
+
+
+def test_views_of_a_database_are_refused_by_name(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as database:
+        database.execute("CREATE TABLE t AS SELECT 5 AS who, 'abc' AS s")
+        database.execute("CREATE VIEW v AS SELECT who, CAST(s AS INTEGER) AS n FROM t")
+    assert tables_in(str(tmp_path / "t.duckdb")) == ["t"]
+    with pytest.raises(SourceUnavailable, match="'V' is a view"):
+        DuckDB({"v": InDatabase(str(tmp_path / "t.duckdb"), "V")})
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as database:
+        database.execute("DROP TABLE t")
+    with pytest.raises(SourceUnavailable, match="'v' is a view"):
+        tables_in(str(tmp_path / "t.duckdb"))
+
+
+@pytest.mark.parametrize("last", ["3", "x"])
+def test_names_of_folders_are_no_column(last: str, tmp_path: Path) -> None:
+    for ward in ("1", last):
+        (tmp_path / f"ward={ward}").mkdir()
+        pyarrow.parquet.write_table(pyarrow.table({"who": [1]}), tmp_path / f"ward={ward}" / "p.parquet")
+    engine = DuckDB({"t": str(tmp_path / "*/*.parquet")})
+    assert engine.columns("t") == [("who", "integer")]
+    engine.close()

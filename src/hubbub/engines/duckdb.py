@@ -24,6 +24,7 @@ from hubbub.engines.sources import (
     unavailable,
 )
 from hubbub.engines.twin import open_twin
+from hubbub.terms import SourceUnavailable
 
 DEFAULT_SECONDS = 300.0
 _KINDS = {
@@ -38,14 +39,17 @@ _KINDS = {
 }
 
 
-_TABLES = """
-SELECT table_name FROM duckdb_tables() WHERE NOT internal
-UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1
-"""
+_TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1"
+_ANY_VIEW = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1 LIMIT 1"
+_VIEWS = "SELECT lower(view_name) FROM duckdb_views() WHERE NOT internal AND database_name = '{}'"
 
 
 class EngineFailed(Exception):
     """The engine gave no answer. It says no more: an engine's own words may quote a row."""
+
+
+class _EngineBroke(EngineFailed):
+    """A fault of the engine's own, after which it answers nothing more."""
 
 
 class _Watch:
@@ -92,6 +96,8 @@ class DuckDB:
         self._frames: dict[str, Any] = {}
         self._files: list[str] = []
         self._databases: dict[str, str] = {}
+        self._steps: list[str] = []  # statements that opened the sources, in order
+        self._broken = False
         try:
             for name, source in sources.items():
                 self._open(name, source)
@@ -128,8 +134,13 @@ class DuckDB:
         with self._turn:
             if self._twin is None:
                 self._twin = open_twin(self._schemas)
-        with _executed(self._twin.cursor(), sql, seconds, {}) as cursor:
-            cursor.fetchall()
+            twin = self._twin
+        try:
+            with _executed(twin.cursor(), sql, seconds, {}) as cursor:
+                cursor.fetchall()
+        except _EngineBroke:
+            self._twin = None
+            raise EngineFailed from None
 
     def close(self) -> None:
         """Let the sources go."""
@@ -140,14 +151,47 @@ class DuckDB:
 
     @contextmanager
     def _run(self, sql: str, seconds: float) -> Iterator[Any]:
-        cursor = self._connection.cursor()
+        cursor = self._cursor()
         named = {
             f"_frame_{place}": frame
             for place, (name, frame) in enumerate(self._frames.items(), start=1)
             if name.replace('"', '""') in sql  # a table that is not named is not read
         }
-        with _executed(cursor, sql, seconds, named):
-            yield cursor
+        try:
+            with _executed(cursor, sql, seconds, named):
+                yield cursor
+        except _EngineBroke:
+            self._broken = True
+            raise EngineFailed from None
+
+    def _cursor(self) -> Any:
+        """A cursor; an engine that broke is opened anew first, so that one fault is not everybody's."""
+        import duckdb
+
+        with self._turn:
+            try:
+                if self._broken:
+                    self._reopen()
+                return self._connection.cursor()
+            except duckdb.Error:
+                raise EngineFailed from None
+
+    def _reopen(self) -> None:
+        import duckdb
+
+        with suppress(duckdb.Error):
+            self._connection.close()
+        self._connection = duckdb.connect(":memory:")
+        for place, frame in enumerate(self._frames.values(), start=1):
+            self._connection.register(f"_frame_{place}", _empty(frame))
+        for step in self._steps:
+            self._connection.execute(step)
+        self._broken = False
+
+    def _step(self, sql: str) -> None:
+        """One statement that opens the sources, or locks them."""
+        self._connection.execute(sql)
+        self._steps.append(sql)
 
     # ------------------------------------------------------------ sources
 
@@ -174,7 +218,7 @@ class DuckDB:
         shown = ", ".join(f"{form} AS {_quoted(each)}" for each, form in forms.items() if form is not None)
         if not shown:
             raise unavailable(name, "no column of it can be read")
-        self._connection.execute(f"CREATE VIEW {quoted} AS SELECT {shown} FROM ({body})")
+        self._step(f"CREATE VIEW {quoted} AS SELECT {shown} FROM ({body})")
         described = self._connection.execute(f"DESCRIBE {quoted}").fetchall()
         self._columns[name] = [(str(row[0]), kind_of(str(row[1]))) for row in described]
         self._natives[name] = {str(row[0]): collated.get(str(row[0]), str(row[1])) for row in described}
@@ -195,7 +239,7 @@ class DuckDB:
         """A table in memory, or one that will be when it is first asked for."""
         self._frames[name] = frame
         place = f"_frame_{len(self._frames)}"
-        self._connection.register(place, frame.empty() if isinstance(frame, Csv) else frame)
+        self._connection.register(place, _empty(frame))
         return f"SELECT * FROM {place}"
 
     def _parquet_body(self, name: str, files: list[str]) -> tuple[str, Read]:
@@ -221,9 +265,11 @@ class DuckDB:
         if path not in self._databases:
             self._databases[path] = f"_file_{len(self._databases)}"
             escaped = path.replace("'", "''")
-            self._connection.execute(f"ATTACH '{escaped}' AS {self._databases[path]} (READ_ONLY)")
-        table = source.table.replace('"', '""')
-        return f'SELECT * FROM {self._databases[path]}."{table}"'
+            self._step(f"ATTACH '{escaped}' AS {self._databases[path]} (READ_ONLY)")
+        views = self._connection.execute(_VIEWS.format(self._databases[path])).fetchall()
+        if (source.table.lower(),) in views:
+            raise is_view(source.table)
+        return f"SELECT * FROM {self._databases[path]}.{_quoted(source.table)}"
 
     def _lock(self, memory: str, threads: int | None, spill: str | Path) -> None:
         settings = [
@@ -242,7 +288,7 @@ class DuckDB:
         folder = str(spill).replace("'", "''")
         settings.append(f"SET temp_directory = '{folder}'")  # nothing of the data is written outside a folder given
         for setting in (*settings, "SET enable_external_access = false", "SET lock_configuration = true"):
-            self._connection.execute(setting)
+            self._step(setting)
 
 
 @contextmanager
@@ -260,11 +306,16 @@ def _executed(cursor: Any, sql: str, seconds: float, frames: Mapping[str, Any]) 
     except Exception as error:  # its class is looked at, never its words: they may quote a row
         if not watch.late and _is_stopped(error):
             raise KeyboardInterrupt from None
-        raise EngineFailed from None
+        raise (_EngineBroke if _is_broken(error) else EngineFailed) from None
     finally:
         watch.stop()
         with suppress(duckdb.Error):
             cursor.close()
+
+
+def _empty(frame: Any) -> Any:
+    """What stands for a table before a cursor reads it."""
+    return frame.empty() if isinstance(frame, Csv) else frame
 
 
 def _rows_of(frame: Any) -> Any:
@@ -282,10 +333,21 @@ def tables_in(path: str) -> list[str]:
     [file] = files_of(path)
     try:
         with duckdb.connect(file, read_only=True) as connection:
-            told = connection.execute(_TABLES)
-            return [str(row[0]) for row in told.fetchall()]
+            tables, views = (connection.execute(sql).fetchall() for sql in (_TABLES, _ANY_VIEW))
     except duckdb.Error:
         raise unavailable(path, "it cannot be opened as a DuckDB file") from None
+    if views and not tables:
+        raise is_view(str(views[0][0]))
+    return [str(row[0]) for row in tables]
+
+
+def is_view(name: str) -> SourceUnavailable:
+    """The refusal of a view: its own text would run over the rows, and one of them may make it fail."""
+    return SourceUnavailable(
+        f"{name!r} is a view, and views are not read.",
+        why="A view runs as it was written: a cast in it may fail at one person's row, and whether it does would tell.",
+        fix=f"Make a table of it in the database, CREATE TABLE t AS SELECT * FROM {_quoted(name)}, and name that.",
+    )
 
 
 def _quoted(name: str) -> str:
@@ -298,6 +360,13 @@ def _is_stopped(error: Exception) -> bool:
 
     main = threading.current_thread() is threading.main_thread()
     return isinstance(error, duckdb.InterruptException) or (main and type(error) is RuntimeError)
+
+
+def _is_broken(error: Exception) -> bool:
+    """Whether the engine stopped over a fault of its own, by the class alone."""
+    import duckdb
+
+    return isinstance(error, duckdb.InternalException | duckdb.FatalException)
 
 
 def kind_of(native: str) -> str:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 # Statistics leave NaN out, so that a pruned scan would count NaN or not depending on others; bad text stops a scan.
-_OPTIONS = "can_have_nan=true, utf8_validation='replace'"
+# Names of folders (ward=3) would become a column whose type follows from all of them.
+_OPTIONS = "can_have_nan=true, utf8_validation='replace', hive_partitioning=false"
 _FIELDS = (
     "SELECT file_name, name, num_children, type, converted_type, logical_type, duckdb_type FROM parquet_schema({})"
 )

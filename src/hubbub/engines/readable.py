@@ -12,7 +12,7 @@ Read = Callable[[str, str], str | None]  # a column's name and the engine's type
 
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999, in milliseconds since 1970
 _LEAVES = {
-    *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE"),
+    *("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DATE"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT", "VARCHAR", "UUID", "ENUM", "BLOB", "BIT", "INTERVAL"),
 }
 _MOMENTS = {"TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
@@ -29,10 +29,11 @@ def column(name: str, native: str) -> str | None:
         return f"TRY_CAST({name} AS TIMESTAMP)"
     if base == _ZONED_NS:
         return f"TRY_CAST(TRY_CAST({name} AS TIMESTAMP WITH TIME ZONE) AS TIMESTAMP)"
-    if base == "TIME":  # a time outside of the day cannot be written as text
-        return f"encode(CAST(epoch_us({name}) AS VARCHAR))"
-    if base in ("JSON", "INTERVAL"):  # casts of JSON to other types fail, and files hold no negative interval
-        return f"encode(CAST({name} AS VARCHAR))"
+    if base.startswith("DECIMAL"):
+        return _decimal(name, base)
+    if base in ("TIME", "JSON", "INTERVAL"):  # casts of JSON to other types fail, and files hold no negative interval
+        part = f"epoch_us({name})" if base == "TIME" else name  # a time outside of the day cannot be written as text
+        return f"encode(CAST({part} AS VARCHAR))"
     return name if base in ("TIMESTAMP", '"NULL"') or _is_plain(base) else None
 
 
@@ -52,6 +53,25 @@ def _is_plain(native: str) -> bool:
     unquoted = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "", native)  # values of an ENUM, names in a STRUCT
     unnamed = re.sub(r"(?<=[(,])\s*\w+ (?=[A-Z])", "", unquoted)
     return set(re.findall(r"[A-Z_]{3,}", unnamed)) <= _LEAVES | {"STRUCT", "MAP"}
+
+
+def _decimal(name: str, native: str) -> str:
+    """A decimal, missing where it has more digits than its type: files and tables in memory may hold such."""
+    width, scale = map(int, re.findall(r"\d+", native))
+    digits = "9" * (width - scale) + ("." + "9" * scale if scale else "")
+    return _between(name, *(f"CAST('{sign}{digits}' AS {native})" for sign in ("-", "")))
+
+
+def with_text(text: str, native: str) -> str:
+    """A value that can be written as text, else NULL: the engine breaks at moments near the end of their range."""
+    if native != "TIMESTAMP":
+        return text
+    return _between(text, "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'")
+
+
+def _between(text: str, first: str, last: str) -> str:
+    """A value inside of an interval, else NULL; it is held there also where an engine drops the condition."""
+    return f"CASE WHEN {text} BETWEEN {first} AND {last} THEN least(greatest({text}, {first}), {last}) END"
 
 
 def _collated(name: str, collation: str) -> str | None:

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import ClassVar
 
+from hubbub.engines.readable import with_text
 from hubbub.sql import limits
 from hubbub.sql.expressions import Expr
 from hubbub.sql.numbers import DOUBLE
@@ -95,9 +96,11 @@ class Dialect:
         if column.kind is Kind.TEXT and family == "float":
             whole = f"TRY_CAST(CASE WHEN {text} = trunc({text}) THEN {text} END AS {self.huge})"
             return f"coalesce(TRY_CAST({whole} AS VARCHAR), TRY_CAST({text} AS VARCHAR))"
-        if family is None or column.kind is Kind.TEXT or column.kind in _READABLE[family]:
+        if family is None or column.kind in _READABLE[family]:
             return text
-        return f"TRY_CAST({text} AS VARCHAR)"
+        if family == "moment":
+            text = with_text(text, column.native)
+        return text if column.kind is Kind.TEXT else f"TRY_CAST({text} AS VARCHAR)"
 
     def is_nan(self, text: str) -> str:
         """Whether a double is no number."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from hubbub.engines.readable import with_text
 from hubbub.sql.dialects import Dialect
 from hubbub.sql.schema import Column, Dataset, Kind, Table
 from hubbub.terms import SourceUnavailable
@@ -45,6 +46,8 @@ def id_in(text: str, column: Column, form: str, dialect: Dialect) -> str:
 
 def id_from(text: str, native: str, form: str) -> str:
     """The same for a column of one of DuckDB's types."""
+    if native != form:
+        text = with_text(text, native)
     if form in _WHOLE:
         return _whole(text, native, form)
     if form in _FLOATS:

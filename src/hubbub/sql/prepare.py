@@ -18,6 +18,7 @@ from pathlib import Path
 
 from hubbub.engines import DuckDB, EngineFailed, InDatabase
 from hubbub.engines.duckdb import tables_in
+from hubbub.engines.readable import with_text
 from hubbub.engines.sources import DATABASE, PARQUET, files_of, is_csv
 from hubbub.sql._seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.sql.dialects import DIALECTS
@@ -242,7 +243,8 @@ def _typed(columns: list[tuple[str, str]], natives: Mapping[str, str], types: Ma
 def _column(name: str, kind: str, native: str, wanted: Kind | None) -> _Column:
     quoted = _DUCKDB.quoted(name)
     if wanted is not None:
-        return _Column(_DUCKDB.try_cast(quoted, wanted), wanted.value, _DUCKDB.types[wanted])
+        text = with_text(quoted, native) if wanted is Kind.TEXT else quoted
+        return _Column(_DUCKDB.try_cast(text, wanted), wanted.value, _DUCKDB.types[wanted])
     kept = _LOST_IN_PARQUET.get(native)
     return _Column(quoted, kind, native) if kept is None else _Column(f"TRY_CAST({quoted} AS {kept})", kind, kept)
 
