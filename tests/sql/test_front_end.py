@@ -16,6 +16,7 @@ import pytest
 from hubbub import Budget
 from hubbub.ledger import Ledger
 from hubbub.sql import Connection, connect
+from hubbub.sql.ask import plan_text
 from hubbub.terms import HubbubError, NotAllowed, OverLimit
 
 MANY = 120  # random texts in one run
@@ -267,6 +268,63 @@ def test_no_heap_of_words_ends_in_anything_but_a_refusal_or_an_answer(connection
         for _ in range(draw.randint(1, 3)):
             words[draw.randrange(len(words))] = draw.choice(_BITS)
         outcome(connection, " ".join(words))
+
+
+# ---------------------------------------------------------------- functions where they do not belong
+
+CALLS = (
+    *(
+        "COUNT(*)",
+        "COUNT()",
+        "COUNT(k)",
+        "COUNT(k, cost)",
+        "COUNT(ALL k)",
+        "COUNT(t.*)",
+        "COUNT(NULL)",
+        "COUNT((k, p))",
+    ),
+    *(
+        "COUNT(DISTINCT *)",
+        "COUNT(DISTINCT k, cost)",
+        "COUNT(DISTINCT (k, cost))",
+        "SUM(DISTINCT *)",
+        "SUM(DISTINCT k)",
+    ),
+    *("MIN(DISTINCT *)", "MEDIAN(DISTINCT *)", "ABS(DISTINCT k)", "GREATEST(DISTINCT k, cost)", "SUM(*)", "AVG(*)"),
+    *("SUM()", "MEDIAN()", "MEDIAN(k)", "QUANTILE_CONT(k)", "QUANTILE_CONT(k, 0.5)", "PERCENTILE_CONT(0.5)", "MAX(k)"),
+    *("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY k)", "ABS(k) WITHIN GROUP (ORDER BY k)", "SUM(k ORDER BY k)"),
+    *("STRING_AGG(txt, ',')", "LISTAGG(txt) WITHIN GROUP (ORDER BY txt)", "FIRST(k)", "ANY_VALUE(k)", "GROUPING(sex)"),
+    *("COUNT_IF(k > 1)", "BOOL_AND(k > 1)", "SUM(SUM(k))", "COUNT(*) FILTER (WHERE k > 1)", "(COUNT(*))", "VAR_POP(k)"),
+    *("ROW_NUMBER()", "RANK()", "LAG(k)", "ABS(k)", "GREATEST(k, cost)", "COALESCE(k, 1)", "CLIP(k, 0, 1)", "k", "1"),
+    *("CASE WHEN k > 1 THEN 1 END", "CAST(k AS INT)", "YEAR(day)", "LOWER(txt)", "UNNEST([1])", "(SELECT 1)", "*"),
+    *("EXISTS (SELECT 1 FROM table)", "DATE '2020-01-01'", "INTERVAL 1 DAY", "k IS NULL", "NOT k", "-k", "POWER(k, 2)"),
+)
+_OF_CALLS = (
+    *("{} FILTER (WHERE k > 1)", "DISTINCT {}", "{}", "{} FILTER (WHERE COUNT(*) > 1)", "{} FILTER (k > 1)"),
+    *("{} OVER ()", "{} OVER (PARTITION BY p)", "{} FILTER (WHERE k > 1) OVER (PARTITION BY p)", "{} IGNORE NULLS"),
+    *("{} WITHIN GROUP (ORDER BY k)", "SUM({})", "SUM({} FILTER (WHERE k > 1))", "ABS({} FILTER (WHERE k > 1))"),
+)
+_AROUND = (
+    *("SELECT {} AS n FROM table", "SELECT sex, {} AS n FROM table GROUP BY sex"),
+    *(f"{_ONE} HAVING {{}} > 1", f"{_ONE} ORDER BY {{}}", f"{_ONE} WHERE {{}} > 1", f"{_ONE} GROUP BY {{}}"),
+    "SELECT SUM(CLIP(x, 0, 1)) AS n FROM (SELECT p, {} AS x FROM table GROUP BY p)",
+    "SELECT SUM(CLIP(x, 0, 1)) AS n FROM (SELECT p, {} AS x FROM table)",
+)
+
+
+def test_no_function_anywhere_ends_in_anything_but_a_refusal_or_an_answer(connection: Connection, soak: int) -> None:
+    sure = [_AROUND[0].format(form.format(call)) for form in _OF_CALLS[:2] for call in CALLS]
+    every = [around.format(form.format(call)) for around in _AROUND for form in _OF_CALLS for call in CALLS]
+    for text in every if soak > 1 else [*sure, *random.Random(7).sample(every, MANY)]:
+        with suppress(HubbubError):
+            assert plan_text(text, connection.dataset, gaussian=True).statements("duckdb")
+
+
+@pytest.mark.parametrize(
+    "call", ["ABS(k) FILTER (WHERE k > 1)", "ROW_NUMBER() FILTER (WHERE k > 1)", "COUNT(DISTINCT *)"]
+)
+def test_filter_and_distinct_go_with_what_they_belong_to(connection: Connection, call: str) -> None:
+    assert outcome(connection, f"SELECT {call} AS n FROM table") == "NotAllowed"
 
 
 # ---------------------------------------------------------------- parameters

@@ -55,6 +55,8 @@ class Aggregates(Names):
         if isinstance(node, exp.Filter):
             condition = self._condition(node.expression, rows)
             node = node.this
+        if not isinstance(node, (*AGGREGATES, exp.WithinGroup)):
+            raise self._refused(NotAllowed, node, "FILTER goes with an aggregate.", "It says which rows are added up.")
         quantile: Fraction | None = None
         if isinstance(node, exp.WithinGroup):
             self._check_within(node)
@@ -76,8 +78,8 @@ class Aggregates(Names):
                 NotAllowed, node, "DISTINCT goes with COUNT alone.", "A sum of distinct values has no bound."
             )
         star = argument is None or isinstance(argument, exp.Star)
-        if star and function != "count":
-            raise self._refused(NotAllowed, node, "* goes with COUNT alone.")
+        if star and (function != "count" or distinct):
+            raise self._refused(NotAllowed, node, "* goes with COUNT alone, and without DISTINCT.")
         args = [] if star else [rows.build(argument)]
         if args and args[0].op == "literal" and args[0].param is None:
             raise self._refused(WrongType, node, "NULL has nothing to add up.")

@@ -83,7 +83,7 @@ def plan(
         limit=question.limit,
         offset=question.offset,
         levels=question.levels,
-        notes=(*_notes(keys, texts), *dict.fromkeys(fan_out.notes(question.source))),
+        notes=(*_notes(keys, texts, levels=bool(question.levels)), *dict.fromkeys(fan_out.notes(question.source))),
         clamped=tuple(dict.fromkeys(planner.clamped)),
     )
 
@@ -190,9 +190,11 @@ def _check_answer(
         )
 
 
-def _notes(keys: tuple[Key, ...], texts: bool) -> tuple[str, ...]:
+def _notes(keys: tuple[Key, ...], texts: bool, *, levels: bool) -> tuple[str, ...]:
     public = [key.name for key in keys if key.domain is not None]
     notes = [f"Rows with no {' or '.join(public)}, or one outside the public values, are left out."] if public else []
+    if levels:
+        notes.append("Totals of several groups are sums of these groups: what is left out of them is in no total.")
     if len(public) < len(keys):
         notes.append("Groups of few people usually do not appear, and some others may be missing by chance.")
     if texts:
