@@ -232,11 +232,9 @@ def test_a_column_that_takes_letters_of_both_cases_for_one_has_one_person(tmp_pa
         database.execute(
             "INSERT INTO visits SELECT CASE WHEN i % 2 = 0 THEN 'ann' ELSE 'ANN' END, i FROM range(9) t(i)"
         )
-        database.execute("CREATE VIEW seen AS SELECT * FROM visits")
-    for table in ("visits", "seen"):
-        engine = DuckDB({table: InDatabase(file, table)})
-        assert engine.natives(table)["pid"] == "VARCHAR COLLATE NOCASE"
-        engine.close()
+    engine = DuckDB({"visits": InDatabase(file, "visits")})
+    assert engine.natives("visits")["pid"] == "VARCHAR COLLATE NOCASE"
+    engine.close()
     with hb.connect(
         file, unit="pid", max_rows_per_unit=3, budget=hb.Budget(9, 1e-6), ledger=tmp_path / "ledger.db"
     ) as db:

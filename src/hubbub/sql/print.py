@@ -37,6 +37,7 @@ class _Printer:
         self.plan, self.dataset, self.dialect, self.secret = plan, dataset, dialect, secret
         self.rows = RowsPrinter(dataset, dialect)
         self.people = bool(dataset.unit)
+        self.sums = _sums(plan.measures)
         self.groups = tuple(f"k{i}" for i in range(len(plan.keys)))
         only = plan.source[0].rows
         alone = len(plan.source) == 1 and isinstance(only, Scan)
@@ -78,9 +79,9 @@ class _Printer:
             return self._integer(measure)
         if measure.value is None:
             assert measure.condition is not None
-            for other in self.plan.measures:
-                if _counts(measure.condition, other):
-                    return self._present(other)
+            other = self.sums.get(_counted(measure.condition))
+            if other is not None:
+                return self._present(other)
             return f"CASE WHEN {self.rows.expr(measure.condition)} THEN 1 END"
         value = self._clamped(measure if measure.square else replace(measure, centre=0))
         return value if measure.condition is None else f"CASE WHEN {self.rows.expr(measure.condition)} THEN {value} END"
@@ -248,14 +249,16 @@ class _Wanted:
         return _Wanted(self.keys, self.columns, self.totals, [*self.conditions, condition], self.used)
 
 
-def _counts(condition: Expr, other: Measured) -> bool:
-    """Whether a row meets the condition just if it has a value for the other measure."""
-    if other.counted is not Counted.SUM or other.value is None or other.square:
-        return False
-    there = [condition] if other.condition is None else list(condition.args)
-    if other.condition is not None and (condition.op != "and" or there[:1] != [other.condition]):
-        return False
-    return there[-1].op == "present" and there[-1].args == (other.value,)
+def _sums(measures: tuple[Measured, ...]) -> dict[tuple[Expr | None, Expr | None], Measured]:
+    """The sums of a plan by their condition and value; of two that are alike the first."""
+    sums = [each for each in measures if each.counted is Counted.SUM and each.value is not None and not each.square]
+    return {(each.condition, each.value): each for each in reversed(sums)}
+
+
+def _counted(condition: Expr) -> tuple[Expr | None, Expr | None]:
+    """The condition and value of the sum that has a value just where a row meets the condition, if there is one."""
+    given, there = (condition.args[0], condition.args[-1]) if condition.op == "and" else (None, condition)
+    return given, there.args[0] if there.op == "present" else None
 
 
 def _is_long(key: Key) -> bool:

@@ -33,6 +33,7 @@ class Readings:
     telling: bool = True  # what only HAVING or ORDER BY reads again gets no more of the cost
     clamped: list[Clamped] = field(default_factory=list)
     measures: list[Measured] = field(default_factory=list)
+    places: dict[Measured, int] = field(default_factory=dict)  # of the measures
     curves: list[Curve] = field(default_factory=list)
     importance: dict[object, float] = field(default_factory=dict)
 
@@ -184,12 +185,13 @@ class Readings:
         )
 
     def _add(self, measure: Measured, weight: float) -> int:
-        if measure in self.measures and not self.telling:
-            return self.measures.index(measure)
-        if measure not in self.measures:
+        place = self.places.setdefault(measure, len(self.measures))
+        known = place < len(self.measures)
+        if not known:
             self.measures.append(measure)
-        self.importance[measure] = math.hypot(self.importance.get(measure, 0.0), weight)
-        return self.measures.index(measure)
+        if self.telling or not known:
+            self.importance[measure] = math.hypot(self.importance.get(measure, 0.0), weight)
+        return place
 
 
 def _split(value: Expr) -> tuple[Expr | None, Expr | None]:
