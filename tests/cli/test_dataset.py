@@ -47,15 +47,67 @@ def test_a_draft_is_a_descriptor_with_blanks(desk: Shell) -> None:
 
 def test_paths_in_a_draft_start_from_where_it_is_written(desk: Shell) -> None:
     (desk.folder / "declared").mkdir()
-    said = desk("dataset draft visits.csv --out declared/v.toml")
+    said = desk("dataset draft visits.csv --unit patient_id --out declared/v.toml")
     assert (said.code, said.out) == (0, "")
     text = (desk.folder / "declared" / "v.toml").read_text()
     assert tomllib.loads(text)["tables"]["visits"]["source"] == str(Path("..", "visits.csv"))
-    assert desk("dataset draft visits.csv --out declared/v.toml").code == 2
+    assert desk("dataset draft visits.csv --unit patient_id --out declared/v.toml").code == 2
 
 
 def test_two_files_of_one_name_cannot_be_two_tables(desk: Shell) -> None:
-    assert desk("dataset draft visits.csv visits.parquet").code == 2
+    refused = desk("dataset draft visits.csv visits.parquet --header yes")
+    assert refused.code == 2 and "the same name" in refused.err
+
+
+RECORD = "138,2025-10-19,north,161.58,gout"
+UNSAID = (
+    "dataset draft nohead.csv",
+    "dataset draft nohead.csv --unit patient_id",
+    "init nohead.csv",
+    "init nohead.csv --unit patient_id",
+    "init nohead.csv --unit row --header no",
+    "init nohead.csv --unit patient_id --header yes",
+    "dataset draft nohead.csv --unit patient_id --header yes",
+    "describe nohead.csv --unit patient_id",
+    "describe nohead.csv --unit patient_id --header yes",
+    "describe nohead.csv --unit row --bound cost=0:5 --header yes",
+    "describe nohead* --unit patient_id",
+    "describe nohead.csv --unit patient_id --header no",
+    "dataset check checked.toml",
+    "prepare nohead.csv --unit patient_id --out out.parquet",
+    "publish nohead.csv --method mondrian --k 5 --out out.csv",
+    "publish nohead.csv --method mondrian --k 5 --quasi-identifiers region --out out.csv",
+    "publish nohead.csv --method mondrian --k 5 --quasi-identifiers region --header yes --out out.csv",
+    "publish nohead.csv --method mst --epsilon 1 --delta 1e-6 --domain private --out out.csv",
+)
+
+
+@pytest.mark.parametrize("line", UNSAID)
+def test_a_first_line_is_not_shown_before_it_is_known_to_be_a_header(desk: Shell, line: str) -> None:
+    (desk.folder / "nohead.csv").write_text(f"{RECORD}\n139,2025-10-20,south,1.5,flu\n" * 20)
+    (desk.folder / "checked.toml").write_text(
+        """dataset.name = "nohead"
+        privacy = { unit = "nohead.patient_id", budget = { epsilon = 1 } }
+        tables.nohead = { source = "nohead.csv", header = true, max_rows_per_unit = 5 }"""
+    )
+    files = set(desk.folder.iterdir())
+    said = desk(line)
+    assert said.code != 0 and said.out == ""
+    assert not any(cell in said.err for cell in RECORD.split(",")), said.err
+    assert "first line" in said.err or "--header" in said.err
+    assert {file.name for file in set(desk.folder.iterdir()) - files} <= {"nohead.ledger.db"}
+
+
+def test_columns_without_a_header_are_named_in_a_draft_and_by_init(desk: Shell) -> None:
+    (desk.folder / "nohead.csv").write_text(f"{RECORD}\n" * 20)
+    names = "patient_id,day,region,cost,ill"
+    for line in ("dataset draft nohead.csv --out nohead.toml", f"init nohead.csv {WHOLE.replace('ward', 'region')}"):
+        assert desk(f"{line} --header {names}").code == 0
+        table = tomllib.loads((desk.folder / "nohead.toml").read_text())["tables"]["nohead"]
+        assert table["header"] == names.split(",")
+        (desk.folder / "nohead.toml").unlink()
+    drafted = tomllib.loads(desk("dataset draft visits.csv --header yes").out)
+    assert drafted["tables"]["visits"]["header"] is True
 
 
 def test_check_refuses_a_draft_and_takes_a_whole_descriptor(desk: Shell) -> None:

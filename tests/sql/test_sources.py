@@ -148,7 +148,7 @@ def test_a_header_is_known_by_the_names_that_are_declared(tmp_path: Path) -> Non
         dataset, engine = declare(tmp_path / "v.csv", **said)
         engine.close()
         assert [column.name for column in dataset.tables[0].columns] == ["who", "age"]
-    with pytest.raises(SourceUnavailable, match=r"the first line of v\.csv does not name 'cost'\."):
+    with pytest.raises(SourceUnavailable, match=r"the first line of v\.csv names 'who', and not 'cost'\."):
         declare(tmp_path / "v.csv", unit="who", bounds={"cost": (0, 1)})
     with pytest.raises(MissingParameter, match="say whether the first line"):
         declare(tmp_path / "v.csv", unit="row")
@@ -161,6 +161,78 @@ def test_without_a_header_the_owner_names_the_columns(tmp_path: Path, silence: N
     for header in ([], [""], "who", False):
         with pytest.raises(OutOfRange, match="header is True, or the list"):
             declare(tmp_path / "v.csv", unit="row", header=header)
+
+
+def test_the_same_file_read_in_another_way_is_another_table(tmp_path: Path, silence: None) -> None:
+    place = tmp_path / "v.csv"
+    frame().to_csv(place, index=False, header=False)
+    told = [
+        answer(place, tmp_path, header=header).repeated
+        for header in (["who"], ["who", "age"], ["age", "who"], ["who", "years"], ["who", "age"])
+    ]
+    assert told == [False, False, False, False, True]
+    lines = place.read_text()
+    for first, repeated in (("who\n", False), ("who,age\n", False), ("who,age\n", True), ("age,who\n", False)):
+        place.write_text(first + lines)
+        assert answer(place, tmp_path).repeated is repeated
+    assert answer(place, tmp_path, header=True).repeated
+
+
+def test_what_a_column_is_declared_to_be_is_part_of_a_question(tmp_path: Path, silence: None) -> None:
+    (tmp_path / "v.csv").write_text("who,age\n1,2\n01,x\n")
+    said: list[dict[str, Any]] = [{}, {"bounds": {"age": (0, 9)}}, {"bounds": {"who": (0, 9)}}]
+    for question in ("SELECT COUNT(age) AS n FROM v", "SELECT COUNT(DISTINCT who) AS n FROM v"):
+        prints = set()
+        for given in said:
+            with opened(tmp_path / "v.csv", tmp_path, **given) as db:
+                prints.add(db.request(db._priced(question, 1, None, None, None, 0.95, None, None)).fingerprint)
+        assert len(prints) == (3 if "(age)" in question else 2)  # who a person is, is part of every question
+
+
+def test_files_of_a_glob_that_begin_otherwise_are_told_from_files_without_a_header(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("who,sex\n1,f\n")
+    (tmp_path / "visits.csv").write_text("who,age\n1,7\n")
+    for source in (tmp_path / "*.csv", tmp_path / "*s*"):
+        with pytest.raises(SourceUnavailable, match="do not all begin with the same line"):
+            declare(source, unit="who")
+    (tmp_path / "people.csv").write_text("17,gout\n")
+    (tmp_path / "visits.csv").write_text("18,flu\n")
+    for said in ({"unit": "who"}, {"unit": "who", "header": True}):
+        with pytest.raises(SourceUnavailable, match=r"the first line of people\.csv does not name 'who'") as refusal:
+            declare(tmp_path / "*.csv", **said)
+        assert "gout" not in str(refusal.value)
+    (tmp_path / "visits.csv").write_text("who,age\n1,7\n")
+    with pytest.raises(SourceUnavailable, match=r"visits\.csv names 'who', and not 'ages'") as refusal:
+        declare(tmp_path / "visits.csv", unit="who", bounds={"ages": (0, 9)})
+    assert "'age'" not in str(refusal.value)
+
+
+def test_a_folder_is_its_parquet_files_and_a_place_for_tables(tmp_path: Path, silence: None) -> None:
+    (tmp_path / "fold").mkdir()
+    with pytest.raises(SourceUnavailable, match=r"no \.parquet file is in that folder"):
+        declare(tmp_path / "fold", unit="who")
+    frame().to_parquet(tmp_path / "fold" / "a.parquet")
+    frame().to_parquet(tmp_path / "fold" / "b.parquet")
+    with opened(tmp_path / "fold", tmp_path) as db:
+        assert tuple(db.sql("SELECT COUNT(*) AS n FROM fold", epsilon=1)["n"].values) == (30,)  # of 60, one per person
+    for name in ("x.db", "y.db"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(SourceUnavailable, match="stands for several"):
+        declare(tmp_path / "[xy].db", unit="who")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_descriptor_names_a_folder_with_its_tables(tmp_path: Path, ending: str, silence: None) -> None:
+    (tmp_path / "fold").mkdir()
+    place = tmp_path / "fold" / f"t.{ending}"
+    frame().to_csv(place, index=False) if ending == "csv" else frame().to_parquet(place)
+    (tmp_path / "t.toml").write_text(
+        """dataset = { name = "t", source = "fold" }
+        privacy = { unit = "t.who", budget = { epsilon = 10 } }
+        tables.t.max_rows_per_unit = 1"""
+    )
+    with connect(tmp_path / "t.toml", ledger=tmp_path / "ledger.db") as db:
+        assert tuple(db.sql(COUNT.format("t"), epsilon=1)["n"].values) == (30,)
 
 
 @pytest.mark.parametrize(

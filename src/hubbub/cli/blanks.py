@@ -11,9 +11,8 @@ from fractions import Fraction
 
 import typer
 
-from hubbub.cli.declared import allowance, bound, listed, typed
-from hubbub.cli.schemas import schemas_of
-from hubbub.engines.sources import is_csv, no_header
+from hubbub.cli.declared import allowance, bound, headed, listed, typed
+from hubbub.cli.schemas import Schemas, schemas_of
 from hubbub.sql.draft import _budget, key_of, quoted, toml
 
 Blanks = Mapping[tuple[str, str], str]  # (section, key) -> the value as TOML
@@ -32,29 +31,47 @@ class Said:
     budget: str | None
     bounds: tuple[str, ...]
     keys: tuple[str, ...]
+    header: str | None = None
+
+    def named(self) -> list[str]:
+        """Every column that is spoken of."""
+        unit = [] if self.unit in (None, "row") else [str(self.unit).rpartition(".")[2]]
+        return [*unit, *self._declared()]
+
+    def schemas(self) -> Schemas:
+        """The tables of the file."""
+        return schemas_of(self.file, named=self.named(), header=None if self.header is None else headed(self.header))
 
     def columns(self) -> list[str]:
         """The names of the columns, as the file has them."""
-        return [name for columns in schemas_of(self.file).values() for name, _ in columns]
+        return [name for columns in self.schemas().values() for name, _ in columns]
 
     def blanks(self) -> Blanks:
         """The values by the blanks that they belong to."""
         found = {("columns", self._spelled(name)): value for name, value in self._declared().items()}
         if self.unit is not None:
-            table = next(iter(schemas_of(self.file)))
-            column = "" if self.unit == "row" else self._spelled(self.unit.rpartition(".")[2])
-            found["privacy", "unit"] = quoted(f"{table}.{column}" if column else "row")
+            found["privacy", "unit"] = quoted(self._whole_unit(self.unit))
+        if self.header is not None:
+            names = headed(self.header)
+            found["table", "header"] = "true" if names is True else f"[{', '.join(map(quoted, names or ()))}]"
         if self.max_rows is not None:
             found["table", "max_rows_per_unit"] = str(self.max_rows)
         if self.budget is not None:
             found["privacy", "budget"] = _budget(allowance(self.budget)).partition("=")[2].strip()
         return found
 
+    def _whole_unit(self, unit: str) -> str:
+        """The unit with its table: the one that is named, or the first that has the column."""
+        if unit == "row":
+            return unit
+        wanted, _, name = unit.rpartition(".")
+        column = self._spelled(name)
+        having = [table for table, columns in self.schemas().items() if column in dict(columns)]
+        return f"{next((table for table in having if table.lower() == wanted.lower()), having[0])}.{column}"
+
     def _spelled(self, name: str) -> str:
         spelled = next((column for column in self.columns() if column.lower() == name.lower()), None)
         if spelled is None:
-            if is_csv(self.file):
-                raise no_header(self.file, [name])
             raise typer.BadParameter(f"{self.file} has no column '{name}'; it has {', '.join(self.columns())}.")
         return spelled
 

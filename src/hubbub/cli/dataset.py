@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +30,7 @@ from hubbub.cli.declared import (
 from hubbub.cli.ledgers import AsJson, told
 
 if TYPE_CHECKING:
+    from hubbub.cli.blanks import Said
     from hubbub.explain.leaflet import Json
     from hubbub.sql.schema import Dataset, Table
 
@@ -100,11 +102,25 @@ def draft(
     name: Annotated[
         str | None, typer.Option("--name", help="What it is called. [default: the first table's name]", metavar="NAME")
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", help="A column of every file: a CSV file with it has a header.", metavar="COLUMN"),
+    ] = None,
+    header: Header = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """A descriptor with blanks to fill in, from the names and types of columns; reads no row."""
-    text = drafted(files, name=name, folder=out.parent if out else Path())
+    """A descriptor with blanks to fill in, from the names and types of columns; reads no row.
+
+    What stands in the first line of a CSV file is shown only if --unit or --header says that it holds names.
+    """
+    from hubbub.cli.blanks import Said, fill
+    from hubbub.engines.sources import is_csv
+
+    said = [Said(file, unit, None, None, (), (), header=header if is_csv(file) else None) for file in files]
+    text = drafted(said, name=name, folder=out.parent if out else Path())
+    for each in said if len(said) == 1 else [replace(each, unit=None) for each in said]:
+        text = fill(text, each.blanks())  # in which of several tables people are told apart is not yet said
     if out is not None:
         write_new(out, text)
         output.talk(f"wrote {out}: fill in the blanks, then `hubbub dataset check {out}`")
@@ -146,13 +162,13 @@ def schema(
 # ---------------------------------------------------------------- parts that `hubbub init` uses too
 
 
-def drafted(files: Sequence[str], *, name: str | None, folder: Path) -> str:
-    """A draft for these files; their paths are written as seen from ``folder``."""
-    from hubbub.cli.schemas import schemas_of
+def drafted(said: Sequence[Said], *, name: str | None, folder: Path) -> str:
+    """A draft for the files that something is said of; their paths are written as seen from ``folder``."""
     from hubbub.engines.sources import DATABASE
     from hubbub.sql.draft import draft as write
 
-    schemas = {file: schemas_of(file) for file in files}
+    files = [each.file for each in said]
+    schemas = {each.file: each.schemas() for each in said}
     tables = {table: columns for found in schemas.values() for table, columns in found.items()}
     seen = {file: os.path.relpath(file, folder) for file in files}
     if any(file.lower().endswith(DATABASE) for file in files):

@@ -62,7 +62,7 @@ Header = Annotated[
     str | None,
     typer.Option(
         "--header",
-        help="Of a CSV file: 'yes' if its first line names its columns, or the names.",
+        help="Of a CSV file: 'yes' if its first line names its columns, or all names if no line does.",
         metavar="yes|A,B,...",
     ),
 ]
@@ -169,8 +169,13 @@ def listed(text: str) -> tuple[str, list[str]]:
 
 
 def headed(text: str) -> bool | list[str]:
-    """``yes``, or the names of the columns."""
-    return True if text == "yes" else next(csv.reader([text]), [])
+    """``yes``, or the names of the columns; ``no`` does not say what they are called."""
+    if text.lower() in ("no", "false", "none"):
+        raise typer.BadParameter(
+            "if no line names the columns, name them all in their order, as in --header age,ward.",
+            param_hint="--header",
+        )
+    return True if text.lower() in ("yes", "true") else next(csv.reader([text]), [])
 
 
 def typed(words: Sequence[str]) -> list[Value]:

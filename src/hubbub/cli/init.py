@@ -13,7 +13,7 @@ import typer
 from hubbub.cli import output, values
 from hubbub.cli.connections import connected
 from hubbub.cli.dataset import checked, drafted, left_open, new_file, write_new
-from hubbub.cli.declared import Allowance, Bounds, Facts, Keys, MaxRows, Unit
+from hubbub.cli.declared import Allowance, Bounds, Facts, Header, Keys, MaxRows, Unit
 from hubbub.cli.ledgers import AsJson
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def init(
     bound: Bounds = None,
     key: Keys = None,
     budget: Allowance = None,
+    header: Header = None,
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", help="Ask a first question for that: how many people?", metavar="E")
     ] = None,
@@ -45,10 +46,10 @@ def init(
 
     place = out or Path(file).with_suffix(".toml")
     new_file(place)
-    text = drafted([file], name=None, folder=place.parent)
-    said = Said(file, unit, max_rows, budget, tuple(bound or ()), tuple(key or ()))
+    said = Said(file, unit, max_rows, budget, tuple(bound or ()), tuple(key or ()), header)
     if sys.stdin.isatty() and sys.stderr.isatty():
         said = _prompted(said)
+    text = drafted([said], name=None, folder=place.parent)
     write_new(place, fill(text, said.blanks()))
     output.talk(f"wrote {place}")
     _go_on(place, checked(place), epsilon, as_json=as_json)
@@ -97,8 +98,7 @@ def _name(name: str) -> str:
 
 def _prompted(said: Said) -> Said:
     """The same with answers to what was not said; an empty answer leaves a blank."""
-    columns = ", ".join(said.columns())
-    output.talk(f"{said.file} has the columns {columns}. An empty answer leaves a blank to fill in later.")
+    output.talk(f"{_known_columns(said)}An empty answer leaves a blank to fill in later.")
     unit = said.unit or _ask("Who is protected? A column that tells people apart, or 'row':")
     most = said.max_rows
     if most is None and unit not in (None, "row"):
@@ -106,6 +106,14 @@ def _prompted(said: Said) -> Said:
         most = None if words is None else int(values.number(words, "the number of rows"))
     budget = said.budget or _ask("What may be spent on them in all? EPSILON,DELTA such as 3,1e-6:")
     return replace(said, unit=unit, max_rows=most, budget=budget)
+
+
+def _known_columns(said: Said) -> str:
+    """What the columns are called; nothing of a CSV file whose first line may be a person's record."""
+    from hubbub.engines.sources import is_csv
+
+    known = said.header or said.named() or not is_csv(said.file)
+    return f"{said.file} has the columns {', '.join(said.columns())}. " if known else ""
 
 
 def _ask(question: str) -> str | None:

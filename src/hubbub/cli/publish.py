@@ -43,6 +43,10 @@ def publish(
         str | None,
         typer.Option("--domain", help="What may stand in each column (TOML), or 'private'.", metavar="FILE|private"),
     ] = None,
+    header: Annotated[
+        str | None,
+        typer.Option("--header", help="Of a CSV file: 'yes' if its first line names its columns.", metavar="yes"),
+    ] = None,
     columns: Annotated[str, typer.Option("--columns", help="Publish these. [default: all]", metavar="A,B,...")] = "",
     epsilon: Annotated[
         str | None, typer.Option("--epsilon", help="What each private method may cost.", metavar="E")
@@ -188,7 +192,7 @@ def publish(
         neighbours="add-remove" if neighbours is None else neighbours.value,
         dataset=dataset,
     )
-    private = private_rows(source, order, _list(columns))
+    private = private_rows(source, order, _list(columns), headed=_headed(header))
     order = order.about_columns(private.schema.names) if columns else order
     yardstick = Yardstick(public_rows(holdout, order), _number(measure, "--measure"), target or sensitive)
     with account_for(order, measure, at, population, project, analyst) as account:
@@ -213,6 +217,15 @@ def _methods(given: Sequence[str]) -> list[str]:
 
 def _list(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _headed(text: str | None) -> bool:
+    if text is not None and text.lower() != "yes":
+        raise typer.BadParameter(
+            "only 'yes' is known here; a table without names of columns needs them in its first line.",
+            param_hint="--header",
+        )
+    return text is not None
 
 
 def _number(text: str | None, name: str) -> Any:

@@ -20,6 +20,7 @@ from hubbub.engines.sources import (
     files_of,
     format_of,
     header_of,
+    one_file,
     quoted_list,
     unavailable,
 )
@@ -199,8 +200,7 @@ class DuckDB:
         if isinstance(source, InDatabase):
             self._view(name, self._in_database(source), column)
         elif isinstance(source, Headless):
-            csv = Csv(tuple(files_of(source.path)), source.names, header=False)
-            self._view(name, self._frame_body(name, csv), column)
+            self._view(name, self._headless_body(name, source), column)
         elif isinstance(source, str | Path):
             self._view(name, *self._files_body(name, files_of(source)))
         else:
@@ -260,8 +260,14 @@ class DuckDB:
         self._files += files
         return self._parquet_body(name, files)
 
+    def _headless_body(self, name: str, source: Headless) -> str:
+        files = files_of(source.path)
+        if {format_of(file) for file in files} != {"csv"}:
+            raise unavailable(name, "its files are of several kinds")
+        return self._frame_body(name, Csv(tuple(files), source.names, header=False))
+
     def _in_database(self, source: InDatabase) -> str:
-        [path] = files_of(source.path)
+        path = one_file(source.path)
         if path not in self._databases:
             self._databases[path] = f"_file_{len(self._databases)}"
             escaped = path.replace("'", "''")
@@ -330,7 +336,7 @@ def tables_in(path: str) -> list[str]:
     """The names of the tables in a DuckDB file."""
     import duckdb
 
-    [file] = files_of(path)
+    file = one_file(path)
     try:
         with duckdb.connect(file, read_only=True) as connection:
             tables, views = (connection.execute(sql).fetchall() for sql in (_TABLES, _ANY_VIEW))

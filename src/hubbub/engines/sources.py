@@ -15,7 +15,7 @@ import numpy as np
 
 from hubbub.engines.frames import readable_column
 from hubbub.engines.records import UNREADABLE, first_line
-from hubbub.terms import SourceUnavailable
+from hubbub.terms import MissingParameter, SourceUnavailable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -44,10 +44,13 @@ class InDatabase:
 
 def files_of(source: str | Path) -> list[str]:
     """The files that a path or glob stands for, as of now; a file that comes later is another version."""
-    text = str(source)
-    path = Path(text)
+    path = Path(str(source))
     if path.is_dir():
-        text = str(path / "*.parquet")
+        found = sorted(str(file) for file in path.glob("*.parquet") if file.is_file())
+        if not found:
+            raise unavailable(str(source), "no .parquet file is in that folder (name others as folder/*.csv)")
+        return [str(Path(file).resolve()) for file in found]
+    text = str(source)
     if any(sign in text for sign in "*?[") and not path.exists():
         pattern = Path(text)
         root, rest = _split(pattern)
@@ -57,6 +60,14 @@ def files_of(source: str | Path) -> list[str]:
     if not found:
         raise unavailable(text, "no file is there")
     return [str(Path(file).resolve()) for file in found]
+
+
+def one_file(source: str | Path) -> str:
+    """The one file that a path or glob stands for."""
+    files = files_of(source)
+    if len(files) > 1:
+        raise unavailable(str(source), "a database is one file, and this stands for several")
+    return files[0]
 
 
 def _split(pattern: Path) -> tuple[Path, str]:
@@ -80,13 +91,39 @@ def header_of(*files: str) -> list[str]:
 
     What stands there is never told by a refusal: where a header is missing, it is a person's record.
     """
-    try:
-        first, *others = (first_line(file) for file in files)
-    except UNREADABLE:
-        raise unavailable(Path(files[0]).name, "it cannot be read") from None
+    first, *others = _first_lines(files)
     if not first or not _are_names(first) or any(other != first for other in others):
         raise no_header(Path(files[0]).name)
     return first
+
+
+def check_header(source: str | Path, named: Sequence[str], *, said: bool = False) -> None:
+    """Refuse a CSV file whose first line is not known to hold names, without showing what it holds.
+
+    It is known to be a header if it has every column that its owner speaks of. If the owner speaks of none, he must
+    have ``said`` so. Files of a glob have one header; that they differ is told only if one of them is known to have it.
+    """
+    if not named and not said:
+        raise _header_unsaid(Path(str(source)).name)
+    files, wanted = files_of(source), list(dict.fromkeys(named))
+    lines = [line if line and _are_names(line) else [] for line in _first_lines(files)]
+    lacking = [[name for name in wanted if name.lower() not in map(str.lower, line)] for line in lines]
+    if all(lacking):
+        file, missing = min(zip(files, lacking, strict=True), key=lambda each: len(each[1]))
+        raise no_header(Path(file).name, missing, there=[name for name in wanted if name not in missing])
+    if any(line != lines[0] for line in lines):
+        raise SourceUnavailable(
+            f"the files of {Path(str(source)).name} do not all begin with the same line.",
+            why="The files of one table have one header, and it names the columns of each.",
+            fix="Name the files of one table alone, such as visits*.csv; a descriptor can name several tables.",
+        )
+
+
+def _first_lines(files: Sequence[str]) -> list[list[str] | None]:
+    try:
+        return [first_line(file) for file in files]
+    except UNREADABLE:
+        raise unavailable(Path(files[0]).name, "it cannot be read") from None
 
 
 def _are_names(cells: list[str]) -> bool:
@@ -94,14 +131,31 @@ def _are_names(cells: list[str]) -> bool:
     return readable and len({name.lower() for name in cells}) == len(cells)
 
 
-def no_header(name: str, missing: Sequence[str] = ()) -> SourceUnavailable:
-    """The refusal of a CSV file by its first line; ``missing`` are names that its owner declared."""
+def no_header(name: str, missing: Sequence[str] = (), *, there: Sequence[str] = ()) -> SourceUnavailable:
+    """The refusal of a CSV file by its first line; ``missing`` and ``there`` are names that its owner declared."""
     wanted = ", ".join(map(repr, missing)) or "its columns"
+    if there:
+        return SourceUnavailable(
+            f"the first line of {name} names {', '.join(map(repr, there))}, and not {wanted}.",
+            why="What is declared of a column that is not there would protect nobody. What else stands in that line is "
+            "not told.",
+            fix=f"Check the spelling of {wanted}, or leave it out.",
+        )
     return SourceUnavailable(
         f"the first line of {name} does not name {wanted}.",
         why="The columns of a CSV file are named by its first line, or by its owner. What stands there is not told: "
         "without a header it is a person's record.",
-        fix='Check names and separator; or name all columns of a file without a header: header=["patient", "cost"].',
+        fix='Check names and separator; or name all columns of a file without a header: header=["patient", "cost"], '
+        "`--header patient,cost` on the command line.",
+    )
+
+
+def _header_unsaid(file: str) -> MissingParameter:
+    return MissingParameter(
+        f"say whether the first line of {file} names its columns.",
+        why="No column is declared by which that can be seen, and without a header that line is a person's record.",
+        fix="Say that it does: header=True, `header = true` in a descriptor, --header yes on the command line. If no "
+        'line does, name all columns: header=["age", "ward"], or --header age,ward.',
     )
 
 
@@ -136,17 +190,29 @@ def is_pandas(frame: object) -> bool:
 
 
 def is_csv(source: object) -> bool:
-    """Whether it is a CSV file, or a glob of them, whose first line says what its columns are called."""
-    return isinstance(source, str | Path) and str(source).lower().endswith(CSV)
+    """Whether it is a CSV file, or a glob with one among its files, whose first line says how columns are called."""
+    if not isinstance(source, str | Path):
+        return False
+    try:
+        return any(name.lower().endswith(CSV) for name in (str(source), *files_of(source)))
+    except SourceUnavailable:
+        return str(source).lower().endswith(CSV)
 
 
-def identity_of(source: object) -> str | None:
-    """What tells a source from others: where it is, and never what is in it. None for a table in memory."""
+def identity_of(source: object, columns: Sequence[str]) -> str | None:
+    """What tells a source from others: where it is and how it is read, never what is in it. None for one in memory.
+
+    Which cell of a CSV line is which column, and which lines have as many cells as there are columns, is decided by the
+    names: read under others, the same file is another table.
+    """
     if isinstance(source, InDatabase):
         return json.dumps([*files_of(source.path), source.table])
     if isinstance(source, Headless):
-        return json.dumps(files_of(source.path))
-    return json.dumps(files_of(source)) if isinstance(source, str | Path) else None
+        return json.dumps([*files_of(source.path), {"header": False, "columns": [*source.names]}])
+    if not isinstance(source, str | Path):
+        return None
+    files = files_of(source)
+    return json.dumps([*files, {"header": True, "columns": [*columns]}] if is_csv(source) else files)
 
 
 def object_columns(frame: Any) -> list[Any]:

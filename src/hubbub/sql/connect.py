@@ -11,12 +11,12 @@ from typing import Any
 
 from hubbub.engines import DuckDB, InDatabase
 from hubbub.engines.duckdb import tables_in
-from hubbub.engines.sources import DATABASE, Headless, identity_of, is_csv
+from hubbub.engines.sources import DATABASE, Headless, check_header, identity_of, is_csv
 from hubbub.ledger import Ledger
 from hubbub.ledger.requests import name_of
 from hubbub.sql import descriptor
 from hubbub.sql.connection import SECONDS, Connection
-from hubbub.sql.given import Given, check_header, dataset_given, visible_in
+from hubbub.sql.given import Given, dataset_given, visible_in
 from hubbub.sql.identity import check_ids
 from hubbub.sql.prepare import is_prepared
 from hubbub.sql.schema import Dataset, Kind, Table
@@ -114,11 +114,10 @@ def declare(
             why="Who is protected is never guessed.",
             fix='Write unit="patient_id" for the column that tells people apart, or unit="row".',
         )
-    engine = DuckDB(sources, memory=memory)
     facts = Given(unit, bounds or {}, keys or {}, max_rows_per_unit, rows, name, version)
-    for table, each in sources.items():
-        if header is None and is_csv(each):
-            check_header(each, visible_in(engine, table), facts.names())
+    for each in sources.values():
+        _check_first_line(each, facts.names(), said=header is True)
+    engine = DuckDB(sources, memory=memory)
     relation = Neighbours.parse(neighbours or Neighbours.ADD_REMOVE)
     dataset = dataset_given(sources, engine, facts, budget, population, relation)
     return _marked(dataset, engine, sources, lasting=bool(name and version)), engine
@@ -152,6 +151,9 @@ def _described(path: Path, memory: str) -> tuple[Dataset, DuckDB]:
             fix='Write engine = "duckdb".',
         )
     sources = {table.name: _source(table, path.parent) for table in declared.tables}
+    for table in declared.tables:
+        if not table.public:
+            _check_first_line(sources[table.name], table.names(), said=table.header is True)
     engine = DuckDB(sources, memory=memory)
     return complete(declared, engine, sources), engine
 
@@ -159,37 +161,45 @@ def _described(path: Path, memory: str) -> tuple[Dataset, DuckDB]:
 def complete(declared: descriptor.Declared, engine: DuckDB, sources: Mapping[str, object]) -> Dataset:
     """What a descriptor declares, with the names and types that its sources have."""
     schemas = {name: visible_in(engine, name) for name in sources}
-    for table in declared.tables:
-        if table.header is None and not table.public and is_csv(sources[table.name]):
-            check_header(sources[table.name], schemas[table.name], table.names())
     return _marked(descriptor.complete(declared, schemas), engine, sources)
 
 
 def _source(table: descriptor.DeclaredTable, folder: Path) -> object:
     if isinstance(table.source, descriptor.Inside):
-        return InDatabase(table.source.source, table.source.table)
-    if table.source:
-        return _headed(table.source, table.header)
+        inside = Path(table.source.source)
+        return _in_folder(table, inside) if inside.is_dir() else InDatabase(str(inside), table.source.table)
+    return _headed(table.source, table.header) if table.source else _in_folder(table, folder)
+
+
+def _in_folder(table: descriptor.DeclaredTable, folder: Path) -> object:
+    """The file that is named after a table."""
     for ending in (".parquet", ".csv"):
         if (folder / f"{table.name}{ending}").is_file():
             return _headed(folder / f"{table.name}{ending}", table.header)
     raise SourceUnavailable(
         f"the table {table.name!r} has no source.",
-        why=f"There is neither {table.name}.parquet nor {table.name}.csv beside the descriptor.",
+        why=f"There is neither {table.name}.parquet nor {table.name}.csv in its folder.",
         fix=f'Write source = "..." in [tables.{table.name}].',
     )
+
+
+def _check_first_line(source: object, named: Sequence[str], *, said: bool) -> None:
+    if isinstance(source, str | Path) and is_csv(source):
+        check_header(source, named, said=said)
 
 
 def _headed(source: str | Path, header: bool | Sequence[str] | None) -> object:
     """A file; with its columns, if its owner names them because no line of it does."""
     if header is None or header is True:
         return source
-    names = () if isinstance(header, bool | str) else tuple(header)
-    if not is_csv(source) or not names or not all(isinstance(name, str) and name.strip() for name in names):
+    names = tuple(header) if isinstance(header, Sequence) and not isinstance(header, str) else ()
+    plain = all(isinstance(name, str) and name.strip() and name.isprintable() for name in names)
+    if not is_csv(source) or not names or not plain or len({name.lower() for name in names}) < len(names):
         raise OutOfRange(
-            "header is True, or the list of a CSV file's columns.",
+            "header is True, or the list of a CSV file's columns, each with another name.",
             why="It says whether the first line of such a file names its columns, and how they are named if not.",
-            fix='Write header=True, or header=["patient_id", "ward", "cost"].',
+            fix='Write header=True, or header=["patient_id", "ward", "cost"]; --header patient_id,ward,cost on the '
+            "command line.",
         )
     return Headless(str(source), names)
 
@@ -208,7 +218,7 @@ def _marked(dataset: Dataset, engine: DuckDB, sources: Mapping[str, object], *, 
         replace(
             table,
             prepared=is_prepared(sources[table.name], table, dataset, engine.columns(table.name)),
-            identity=identity_of(sources[table.name]) or unknown,
+            identity=identity_of(sources[table.name], [name for name, _ in engine.columns(table.name)]) or unknown,
         )
         for table in dataset.tables
     )

@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hubbub.engines import DuckDB
-from hubbub.engines.sources import is_pandas, no_header
+from hubbub.engines.sources import is_pandas
 from hubbub.sql._declared import kind_declared, kind_undeclared
 from hubbub.sql.expressions import kind_of, place_of
 from hubbub.sql.schema import Column, Dataset, Kind, Link, Table, Value
 from hubbub.terms import (
     Budget,
-    MissingParameter,
     Neighbours,
     OutOfRange,
     ReversedBounds,
@@ -90,25 +88,6 @@ def dataset_given(
 def visible_in(engine: DuckDB, name: str) -> list[tuple[str, Kind]]:
     """The columns of a table that questions may speak of."""
     return [(column, Kind(kind)) for column, kind in engine.columns(name) if not column.startswith("_hb_")]
-
-
-def check_header(source: object, columns: Sequence[tuple[str, object]], named: Sequence[str]) -> None:
-    """Refuse a CSV file whose first line is not known to hold names, without showing what it holds.
-
-    That it is a header is known if it has every column that its owner speaks of, and the owner speaks of one.
-    """
-    file = Path(str(source)).name
-    there = {name.lower() for name, _ in columns}
-    missing = [name for name in dict.fromkeys(named) if name.lower() not in there]
-    if missing:
-        raise no_header(file, missing)
-    if not named:
-        raise MissingParameter(
-            f"say whether the first line of {file} names its columns.",
-            why="No column is declared by which that can be seen, and without a header that line is a person's record.",
-            fix="Say that it does: header=True, `header = true` in a descriptor, --header yes on the command line. If "
-            'no line does, name all columns: header=["age", "ward"].',
-        )
 
 
 # ---------------------------------------------------------------- columns

@@ -19,10 +19,9 @@ from pathlib import Path
 from hubbub.engines import DuckDB, EngineFailed, InDatabase
 from hubbub.engines.duckdb import tables_in
 from hubbub.engines.readable import with_text
-from hubbub.engines.sources import DATABASE, PARQUET, files_of, is_csv
+from hubbub.engines.sources import DATABASE, PARQUET, check_header, files_of, is_csv
 from hubbub.sql._seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.sql.dialects import DIALECTS
-from hubbub.sql.given import check_header
 from hubbub.sql.identity import form_of, id_from, is_direct, is_kind, person_form
 from hubbub.sql.rows import NUMBER, PERSON, RANK
 from hubbub.sql.schema import Dataset, Kind, Table
@@ -70,11 +69,11 @@ def prepare(
     place = _place(out)
     table = _table(source)
     _check_place(place, table)
+    if isinstance(table, str | Path) and is_csv(table):
+        check_header(table, [unit.rpartition(".")[2], *(types or {})])
     with _workplace(place) as file:
         engine = _Writer(table, file, memory=memory)
         try:
-            if is_csv(table):
-                check_header(table, engine.columns(_TABLE), [unit.rpartition(".")[2], *(types or {})])
             columns = _typed(engine.columns(_TABLE), engine.natives(_TABLE), types or {})
             whom = _unit(unit, columns)
             columns[whom] = _id_column(columns[whom], whom, engine.natives(_TABLE)[whom])

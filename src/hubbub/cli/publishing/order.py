@@ -77,6 +77,12 @@ class Order:
     neighbours: str = "add-remove"
     dataset: str | None = None
 
+    def named(self) -> list[str]:
+        """Every column of the table that is spoken of."""
+        single = [name for name in (self.unit, self.sensitive, self.day) if name]
+        places = () if self.places is None else (self.places.column,)
+        return [*single, *self.known, *self.keep, *self.by, *places, *(name for names in self.of for name in names)]
+
     @property
     def models(self) -> list[Model]:
         """The models of partition methods."""
