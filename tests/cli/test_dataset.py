@@ -183,7 +183,7 @@ def test_init_asks_on_a_terminal_only(desk: Shell) -> None:
 def test_a_prepared_copy_answers_like_its_source(desk: Shell) -> None:
     said = desk("prepare visits.parquet --unit patient_id --out ranked.parquet")
     assert said.code == 0
-    assert "put it in the place of visits.parquet" in said.err
+    assert 'source = "ranked.parquet" in the descriptor, or ranked.parquet --name visits in place of' in said.err
     assert desk("prepare visits.parquet --unit patient_id --out ranked.parquet").code == 2  # it is there already
     desk(f"query visits.parquet {FACTS} --budget 3,1e-6 --epsilon 0.1", PEOPLE)
     (desk.folder / "ranked.parquet").replace(desk.folder / "visits.parquet")

@@ -406,3 +406,18 @@ def test_names_of_folders_are_no_column(last: str, tmp_path: Path) -> None:
     engine = DuckDB({"t": str(tmp_path / "*/*.parquet")})
     assert engine.columns("t") == [("who", "integer")]
     engine.close()
+
+
+def test_a_database_is_named_after_its_file_and_its_unit_after_the_table_that_was_named(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "hospital.duckdb")) as connection:
+        for table in ("patients", "visits"):
+            connection.execute(f"CREATE TABLE {table} AS SELECT range AS who, range AS age FROM range(5)")
+    given: dict[str, Any] = {"unit": "visits.who", "max_rows_per_unit": 1, "budget": Budget(1, 1e-6)}
+    with connect(tmp_path / "hospital.duckdb", **given) as db:
+        assert (db.dataset.name, db.dataset.population, db.dataset.unit) == ("hospital", "hospital", "visits.who")
+    assert (tmp_path / "hospital.ledger.db").exists()
+    with pytest.raises(SourceUnavailable, match="has 2 tables"):
+        prepare(tmp_path / "hospital.duckdb", unit="who", out=tmp_path / "ranked.parquet")
+    assert prepare(tmp_path / "hospital.duckdb", unit="visits.who", out=tmp_path / "ranked.parquet").exists()

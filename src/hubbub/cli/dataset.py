@@ -92,8 +92,19 @@ def prepare(
     content: Json = {"kind": "prepared", "source": source, "unit": unit, "out": str(out)}
     told(f"wrote {out}", content, as_json=as_json)
     if not as_json:
-        output.talk(f"It is about the same people, whose budget is one: put it in the place of {source},")
-        output.talk("or name it as the table's source in the descriptor.")
+        output.talk(
+            "It is about the same people, whose budget is one. Keep the original, and name the copy as the source:"
+        )
+        output.talk(f'source = "{out}" in the descriptor, or {out} --name {_stem(source, unit)} in place of {source}.')
+
+
+def _stem(source: str, unit: str) -> str:
+    """What a table is called if nobody says: as its file, or as in its database."""
+    from hubbub.engines.sources import DATABASE
+    from hubbub.sql.connect import stem_of
+
+    inside = unit.rpartition(".")[0] if source.lower().endswith(DATABASE) else ""
+    return inside or stem_of(source)
 
 
 @app.command()

@@ -49,7 +49,7 @@ Allowance = Annotated[
 ]
 Population = Annotated[
     str | None,
-    typer.Option("--population", help="Whose budget this is. [default: the table's name]", metavar="NAME"),
+    typer.Option("--population", help="Whose budget this is. [default: the data's name]", metavar="NAME"),
 ]
 Name = Annotated[
     str | None, typer.Option("--name", help="What the data are called. [default: the file's name]", metavar="NAME")

@@ -10,7 +10,7 @@ from itertools import combinations
 from sqlglot import exp
 
 from hubbub.sql import limits
-from hubbub.sql.expressions import Expr, Facts
+from hubbub.sql.expressions import Expr, Facts, readable
 from hubbub.sql.names import Names, Scope, bare
 from hubbub.sql.numbers import DOUBLE, INTEGER
 from hubbub.sql.people import aggregate_facts
@@ -85,7 +85,7 @@ class Aggregates(Names):
             raise self._refused(WrongType, node, "NULL has nothing to add up.")
         numbers = function not in ("count",) and not (args and args[0].kind is Kind.DATE and function in ("min", "max"))
         if args and numbers and not args[0].kind.is_number:
-            raise self._refused(WrongType, node, "a number is needed here.")
+            raise self._no_number(node, args[0])
         if condition is not None:
             args.append(condition)
         spec = Aggregated(function, distinct, quantile)
@@ -93,6 +93,21 @@ class Aggregates(Names):
         number = INTEGER if function == "count" else args[0].facts.number if function in _SAME_TYPE else DOUBLE
         facts = Facts(kind=kind, number=number)
         return Expr("aggregate" if condition is None else "aggregate_if", tuple(args), spec, facts)
+
+    def _no_number(self, node: exp.Expr, argument: Expr) -> QueryError:
+        what = "a number is needed here."
+        if argument.op != "column" or argument.kind is not Kind.TEXT:
+            return self._refused(WrongType, node, what)
+        name = readable(argument)
+        return self._refused(
+            WrongType,
+            node,
+            what,
+            why=f"{name} is text: every column of a CSV file is, until more is declared of it, and no type is guessed "
+            "from rows.",
+            fix=f"If it holds numbers, say in which bounds: bounds={{{name!r}: (0, 2000)}}, --bound {name}=0:2000, or "
+            f"in a descriptor {name} = {{ lower = 0, upper = 2000 }}.",
+        )
 
     def _check_within(self, node: exp.WithinGroup) -> None:
         """A percentile with one level, ordered by one column."""

@@ -13,8 +13,8 @@ from hubbub.engines import DuckDB, InDatabase
 from hubbub.engines.duckdb import tables_in
 from hubbub.engines.sources import DATABASE, Headless, check_header, identity_of, is_csv
 from hubbub.ledger import Ledger
-from hubbub.ledger.requests import name_of
 from hubbub.sql import descriptor
+from hubbub.sql._arguments import check_desk, check_facts, check_memory, check_name
 from hubbub.sql.connection import SECONDS, Connection
 from hubbub.sql.given import Given, dataset_given, visible_in
 from hubbub.sql.identity import check_ids
@@ -48,11 +48,11 @@ def connect(
     Without a descriptor the facts are given here: ``unit`` is the column that tells people apart ("row" if every row is
     protected by itself), ``max_rows_per_unit`` how many rows one of them has at most, ``bounds`` of numbers and dates
     (a third number is the grid), ``keys`` the public values of columns. What is declared of a column decides its type.
-    A file's table is named after its stem, or by ``name``. ``version`` tells data from earlier data in the same place:
-    a question about another version is asked anew. What was answered from a table in memory is repeated by a later
-    connection only if ``name`` and ``version`` are given, and the same. ``header`` is about CSV files: True if their
-    first line holds names, or the names if no line does. ``neighbours`` is "add-remove" if not given: the guarantee
-    compares the data with and without one person.
+    A file's table is named after its stem, or by ``name``; so is a DuckDB file as a whole, whose tables keep their
+    names. ``version`` tells data from earlier data in the same place: a question about another version is asked anew.
+    What was answered from a table in memory is repeated by a later connection only if ``name`` and ``version`` are
+    given, and the same. ``header`` is about CSV files: True if their first line holds names, or the names if no line
+    does. ``neighbours`` is "add-remove" if not given: the guarantee compares the data with and without one person.
 
     >>> import pandas, tempfile, hubbub
     >>> visits = pandas.DataFrame({"patient": [1, 1, 2, 3], "ward": ["n", "s", "n", "n"]})
@@ -63,6 +63,7 @@ def connect(
     2
     >>> folder.cleanup()
     """
+    check_desk(ledger=ledger, project=project, analyst=analyst, seconds=seconds)
     dataset, engine = declare(
         source,
         unit=unit,
@@ -101,12 +102,14 @@ def declare(
     memory: str = "",
 ) -> tuple[Dataset, DuckDB]:
     """What is public about a source, and the engine that reads it; no ledger is touched."""
+    check_memory(memory)
     if isinstance(source, str | Path) and str(source).lower().endswith(".toml"):
         given = {"unit": unit, "bounds": bounds, "budget": budget, "keys": keys, "population": population}
         also = {"rows": rows, "max_rows_per_unit": max_rows_per_unit, "neighbours": neighbours}
         _refuse_beside_descriptor({**given, **also, "name": name, "version": version, "header": header})
         return _described(Path(source), memory)
-    name, version = _called(name, "dataset"), _called(version, "version")
+    check_facts(unit=unit, bounds=bounds, keys=keys, budget=budget, population=population)
+    name, version = check_name(name, what="dataset"), check_name(version, what="version")
     sources = _sources(source, name, header)
     if unit is None:
         raise MissingParameter(
@@ -114,23 +117,14 @@ def declare(
             why="Who is protected is never guessed.",
             fix='Write unit="patient_id" for the column that tells people apart, or unit="row".',
         )
-    facts = Given(unit, bounds or {}, keys or {}, max_rows_per_unit, rows, name, version)
+    called = name or (stem_of(source) if _is_database(source) else "")
+    facts = Given(unit, bounds or {}, keys or {}, max_rows_per_unit, rows, called, version)
     for each in sources.values():
         _check_first_line(each, facts.names(), said=header is True)
     engine = DuckDB(sources, memory=memory)
     relation = Neighbours.parse(neighbours or Neighbours.ADD_REMOVE)
     dataset = dataset_given(sources, engine, facts, budget, population, relation)
     return _marked(dataset, engine, sources, lasting=bool(name and version)), engine
-
-
-def _called(name: str | None, what: str) -> str:
-    if name is not None and what == "dataset" and "." in name:
-        raise OutOfRange(
-            "the name of a dataset without a descriptor has no dot.",
-            why="Its table has the same name, and columns are named as table.column.",
-            fix='Write name="visits".',
-        )
-    return "" if name is None else name_of(name, what=what)
 
 
 def ledger_place(source: object, dataset: Dataset) -> str | Path:
@@ -269,12 +263,21 @@ def _refuse_beside_descriptor(given: Mapping[str, object]) -> None:
 
 def _sources(source: object, name: str = "", header: bool | Sequence[str] | None = None) -> dict[str, object]:
     if not isinstance(source, str | Path):
+        _headed("", header)  # a table in memory has its names, and refuses others
         return {name or "table": source}
-    path = Path(str(source))
-    if str(source).lower().endswith(DATABASE):
+    if _is_database(source):
         return {table: InDatabase(str(source), table) for table in tables_in(str(source))}
-    stem = re.sub(r"[*?\[\]]", "", path.name.split(".")[0]).strip("_-") or path.parent.name or "table"
-    return {name or stem: _headed(str(source), header)}
+    return {name or stem_of(source): _headed(str(source), header)}
+
+
+def _is_database(source: object) -> bool:
+    return isinstance(source, str | Path) and str(source).lower().endswith(DATABASE)
+
+
+def stem_of(source: object) -> str:
+    """What a file is called without its ending, and a glob without its signs."""
+    path = Path(str(source))
+    return re.sub(r"[*?\[\]]", "", path.name.split(".")[0]).strip("_-") or path.parent.name or "table"
 
 
 # ---------------------------------------------------------------- the ledger

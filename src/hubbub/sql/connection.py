@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hubbub.ledger import Account, Ledger, Request, Reservation, Stored
+from hubbub.ledger.charging import _check_rules_of
 from hubbub.ledger.view import BudgetView, Line
 from hubbub.releases import Release
 from hubbub.sql import answer, limits, measure
@@ -18,7 +19,16 @@ from hubbub.sql.describe import Description, describe
 from hubbub.sql.parse import explained
 from hubbub.sql.schema import Dataset
 from hubbub.sql.spend import price_of
-from hubbub.terms import NotAllowed, OutOfRange, exact, fraction_of
+from hubbub.terms import (
+    BelowLeastPrice,
+    BudgetConflict,
+    BudgetExceeded,
+    NotAllowed,
+    OutOfRange,
+    SourceUnavailable,
+    exact,
+    fraction_of,
+)
 
 if TYPE_CHECKING:
     from hubbub.sql._suggestion import Suggestion
@@ -53,6 +63,7 @@ class Connection:
         self.project, self.analyst, self.seconds = project, analyst, seconds
         self._limit = ledger.populations()[dataset.population].promised  # its currency never changes
         self._secret = secrets.token_hex(16)
+        self._closed = False
         self.watch: Callable[[str], None] = lambda stage: None  # told "planned", "charged", "reading", "stored"
 
     def __enter__(self) -> Self:
@@ -67,7 +78,8 @@ class Connection:
         return f"<connection to {self.dataset.name!r}: {len(self.dataset.tables)} tables, {self.ledger!r}>"
 
     def close(self) -> None:
-        """Let engine and ledger go."""
+        """Let engine and ledger go; nothing can be asked afterwards."""
+        self._closed = True
         self.engine.close()
         self.ledger.close()
 
@@ -126,10 +138,20 @@ class Connection:
             confidence=confidence,
             assume=assume,
             repeated=self._answered(told),
+            refused=self._refusal(told),
         )
 
     def _answered(self, told: Priced) -> bool:
         return self.ledger.answered(self.request(told))
+
+    def _refusal(self, told: Priced) -> str:
+        """Why the owner's rules refuse the question whatever is left: below the least price, above the highest."""
+        who = self.ledger.populations()[self.dataset.population]
+        try:
+            _check_rules_of(self.ledger._core.policy, who, self.request(told))  # the same as before a charge
+        except (BelowLeastPrice, BudgetConflict, BudgetExceeded) as error:
+            return f"It would be refused: {error.what} {error.fix}"
+        return ""
 
     def explain(self, text: str) -> PlanExplanation:
         """Where bounds, limits and noise enter the plan of a question: free, and no data is read.
@@ -154,6 +176,7 @@ class Connection:
         """Caps and clamps for a table with their reasons, from noisy histograms of people: private, and charged."""
         from hubbub.sql.suggest import suggest_bounds
 
+        self._check_open()
         return suggest_bounds(self, table, columns=columns, epsilon=epsilon, delta=delta, rho=rho, fresh=fresh)
 
     def workload(
@@ -169,6 +192,7 @@ class Connection:
         """Many counting questions about one table, answered together with far less noise than one by one."""
         from hubbub.sql.workloads import workload
 
+        self._check_open()
         return workload(self, queries, epsilon=epsilon, delta=delta, rho=rho, names=names, fresh=fresh)
 
     @property
@@ -212,6 +236,7 @@ class Connection:
     # ------------------------------------------------------------ the way through
 
     def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> Planned:
+        self._check_open()
         bounds = {} if totals is None else _totals(totals)
         return plan_text(text, self.dataset, gaussian=self._gaussian, totals=bounds, clipping=clipping)
 
@@ -244,6 +269,14 @@ class Connection:
             )
         )
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SourceUnavailable(
+                "the connection is closed.",
+                why="Its engine and its ledger were let go, and nothing can be read or charged.",
+                fix="Connect again with hb.connect(...).",
+            )
+
     @property
     def _gaussian(self) -> bool:
         limit = self._limit
@@ -251,6 +284,7 @@ class Connection:
 
     def answer(self, told: Priced, *, fresh: bool = False) -> Release:
         """Charge, run, store and show a priced question."""
+        self._check_open()  # before the charge: the engine is gone, and no answer could come
         request = self.request(told, fresh=fresh)
         self.watch("planned")
         held = self.ledger.ask(request, lambda reservation: measure.stored(self.run(told, reservation), told.plans))

@@ -22,6 +22,7 @@ from hubbub.terms import (
     ReversedBounds,
     UnknownName,
     exact,
+    positive,
     whole,
 )
 
@@ -72,7 +73,8 @@ def dataset_given(
             fix=f"Use one of: {', '.join(name for columns in visible.values() for name, _ in columns)[:300]}.",
         )
     _check_named({**given.bounds, **given.keys}, tables)
-    first = tables[0]
+    wanted = given.unit.rpartition(".")[0].lower()
+    first = next((table for table in tables if table.name.lower() == wanted), tables[0])
     name = given.name or first.name
     return Dataset(
         name=name,
@@ -127,7 +129,7 @@ def _column(name: str, arrived: Kind, bounds: Sequence[Any] | None, keys: Sequen
             why="A value is clamped to two bounds and rounded to a grid.",
             fix=f'Write bounds={{"{name}": (0, 100)}}.',
         )
-    step = exact(bounds[2], name=f"bounds[{name!r}][2]") if len(bounds) == 3 else None
+    step = positive(bounds[2], name=f"bounds[{name!r}][2]") if len(bounds) == 3 else None
     ends = [end if isinstance(end, date) else exact(end, name=f"bounds[{name!r}]") for end in bounds[:2]]
     kind = kind_declared(values, *ends, step=step)
     assert kind is not None
@@ -159,7 +161,7 @@ def _moment(end: date, kind: Kind, last: bool) -> date:
 
 def _values(name: str, keys: Sequence[Any]) -> tuple[Value, ...]:
     values = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
-    plain = all(isinstance(value, bool | int | float | str | date) for value in values)
+    plain = all(isinstance(value, bool | int | float | str | date) and value == value for value in values)  # noqa: PLR0124  (NaN)
     if not plain or not values or len(set(values)) != len(values) or len({kind_of(value) for value in values}) != 1:
         raise OutOfRange(
             f"the keys of {name!r} are different values of one kind.",

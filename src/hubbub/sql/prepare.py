@@ -67,7 +67,7 @@ def prepare(
     Not covered: who may read the copy; it holds the same people's rows as the table and needs the same care.
     """
     place = _place(out)
-    table = _table(source)
+    table = _table(source, unit)
     _check_place(place, table)
     if isinstance(table, str | Path) and is_csv(table):
         check_header(table, [unit.rpartition(".")[2], *(types or {})])
@@ -282,18 +282,20 @@ def _unknown(name: str, columns: list[tuple[str, str]], why: str) -> UnknownName
 # ---------------------------------------------------------------- files
 
 
-def _table(source: object) -> object:
-    """The source, with the one table of a DuckDB file named."""
+def _table(source: object, unit: str) -> object:
+    """The source, with a table of a DuckDB file named: the one of the unit, or the only one."""
     if not isinstance(source, str | Path) or not str(source).lower().endswith(DATABASE):
         return source
-    tables = tables_in(str(source))
-    if len(tables) != 1:
+    tables, wanted = tables_in(str(source)), unit.rpartition(".")[0]
+    named = [table for table in tables if not wanted or table.lower() == wanted.lower()]
+    if len(named) != 1:
         raise SourceUnavailable(
             f"{source} has {len(tables)} tables, and one is prepared at a time.",
             why="Each table has a copy of its own.",
-            fix='Name it: prepare(hubbub.engines.InDatabase("visits.duckdb", "visits"), ...).',
+            fix="Name it with the unit: --unit visits.patient_id, or unit='visits.patient_id' in Python. "
+            f"The tables are {', '.join(tables)}.",
         )
-    return InDatabase(str(source), tables[0])
+    return InDatabase(str(source), named[0])
 
 
 def _read_from(source: object) -> list[str]:
@@ -313,7 +315,9 @@ def _place(out: str | Path) -> Path:
         )
     if not place.parent.is_dir():
         raise SourceUnavailable(
-            f"{out} cannot be written.", why="Its folder is not there.", fix="Make the folder, or choose another."
+            f"{out} cannot be written.",
+            why="Its folder is not there.",
+            fix=f"Make the folder (mkdir {place.parent}), or choose another.",
         )
     return place
 

@@ -40,6 +40,7 @@ class Preview(Leaflet):
     notes: tuple[str, ...]
     confidence: float
     repeated: bool = False
+    refused: str = ""  # why the owner's rules refuse it, whatever is left
 
     @property
     def title(self) -> str:
@@ -48,8 +49,8 @@ class Preview(Leaflet):
 
     @property
     def affordable(self) -> bool:
-        """Whether it fits into what is left."""
-        return self.line.limit is not None and self.line.limit.fits(self.line.spent + self.cost)
+        """Whether it fits into what is left, and the owner's rules let one question cost as much or as little."""
+        return not self.refused and self.line.limit is not None and self.line.limit.fits(self.line.spent + self.cost)
 
     @property
     def errors(self) -> dict[str, float | None]:
@@ -79,6 +80,7 @@ class Preview(Leaflet):
             "left_before": float(self.line.left.parts()[0]),
             "left_after": float((self.line.left - self.cost).parts()[0]) if self.affordable else None,
             "affordable": self.affordable,
+            "refused": self.refused or None,
             "already_answered": self.repeated,
             "confidence": self.confidence,
             "rows": list(self.rows),
@@ -112,7 +114,9 @@ class Preview(Leaflet):
         left, cost = float(self.line.left.parts()[0]), float(self.cost.parts()[0])
         share = f" ({100 * cost / left:.2g}% of what is left)" if left else ""
         told.append(f"From the budget of {self.line.name!r}: {self._unit()} {cost:.4g} of {left:.4g}{share}.")
-        if not self.affordable:
+        if self.refused:
+            told.append(self.refused)
+        elif not self.affordable:
             told.append("That does not fit. Ask for a larger error, or request more budget.")
         else:
             told.append(f"About {int(left / cost):,} questions like this one fit.")
@@ -123,7 +127,9 @@ class Preview(Leaflet):
         return tuple(told)
 
 
-def preview(told: Priced, line: Line, *, confidence: object, assume: object, repeated: bool) -> Preview:
+def preview(
+    told: Priced, line: Line, *, confidence: object, assume: object, repeated: bool, refused: str = ""
+) -> Preview:
     """The preview of a priced question."""
     level = float(fraction_of(confidence, name="confidence"))
     reckoned = None if assume is None else exact(assume, name="assume")
@@ -141,6 +147,7 @@ def preview(told: Priced, line: Line, *, confidence: object, assume: object, rep
         notes=tuple(dict.fromkeys(note for plan, _ in pairs for note in _notes(plan))),
         confidence=level,
         repeated=repeated,
+        refused="" if repeated else refused,
     )
 
 

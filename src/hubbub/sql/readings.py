@@ -235,14 +235,21 @@ def _bounds(argument: Expr, value: Expr) -> tuple[Fraction, Fraction]:
     facts = argument.facts
     if facts.lower is None or facts.upper is None or facts.lower > facts.upper:
         name = readable(argument)
-        function = {"quantile": "A QUANTILE"}.get(value.param.function, value.param.function.upper())
         raise Unbounded(
-            f"{function}({name}) needs bounds of {name}.",
+            f"{_typed(value, name)} needs bounds of {name}.",
             why="One person's value could move the answer without limit.",
-            fix=f"Declare them ({name} = {{ lower = 0, upper = 100 }}, or connect(..., bounds={{...}})), or write "
-            f"{value.param.function.upper()}(CLIP({name}, 0, 100)).",
+            fix=f"Declare them: bounds={{{name!r}: (0, 100)}}, --bound {name}=0:100, or in a descriptor "
+            f"{name} = {{ lower = 0, upper = 100 }}; or write {_typed(value, f'CLIP({name}, 0, 100)')}.",
         )
     return facts.lower, facts.upper
+
+
+def _typed(value: Expr, argument: str) -> str:
+    """An aggregate as somebody can type it."""
+    function, level = value.param.function, value.param.quantile
+    if function != "quantile":
+        return f"{function.upper()}({argument})"
+    return f"MEDIAN({argument})" if level == Fraction(1, 2) else f"QUANTILE({argument}, {float(level):g})"
 
 
 def _grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int) -> tuple[Fraction, int, int]:
