@@ -1,4 +1,4 @@
-"""docs/sql-coverage.md, made from the fixtures: what can be asked, what is refused and why, and where it runs."""
+"""docs/sql-coverage.md, made from the fixtures: what can be asked, what is refused and why."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ Every line below is a question that the tests ask, and what becomes of it. The p
 `visits`, `stays` and `drugs` are about people, and `wards` is public; and of a survey, `answers`, in which every row is
 a person.
 
-*Prints for* names the databases in which the tests run the printed text of the question, with equal integers; the
-engine of this version is DuckDB. Refusals are the same everywhere: they come before any engine is asked. Each refusal
-points at the place in the text and says the shortest way on; [the errors](errors/index.md) explain the codes, and
-[the guide](sql.md) how to ask instead.
+Refusals come before the engine is asked. Each points at the place in the text and says the shortest way on;
+[the errors](errors/index.md) explain the codes, and [the guide](sql.md) how to ask instead.
 """
 _SECTIONS = (
     "Aggregates",
@@ -47,16 +45,15 @@ def page() -> str:
     for section in _SECTIONS:
         told = [(fixture, *outcome(fixture)) for fixture in found if fixture.section == section]
         told.sort(key=lambda row: row[1])  # what is answered first
-        header = "| what | question | answer | why | prints for |\n|---|---|---|---|---|\n"
+        header = "| what | question | answer | why |\n|---|---|---|---|\n"
         parts.append(f"## {section}\n\n{header}" + "\n".join(_row(*row) for row in told) + "\n")
     return "\n".join([*parts, _functions()])
 
 
 def _row(fixture: Fixture, answer: str, why: str) -> str:
-    runs = "" if answer != "answered" else "DuckDB" if fixture.name in NOT_ON_POSTGRES else "DuckDB, PostgreSQL"
     question = " ".join(fixture.sql.split()).replace("|", "\\|")
     shown = f"`` {question} ``" if "`" in question else f"`{question}`" if question else "(empty)"
-    return f"| {fixture.name} | {shown} | {answer} | {why} | {runs} |"
+    return f"| {fixture.name} | {shown} | {answer} | {why} |"
 
 
 def outcome(fixture: Fixture) -> tuple[str, str]:
@@ -67,9 +64,7 @@ def outcome(fixture: Fixture) -> tuple[str, str]:
         first = error.what.split(" At line ")[0].split("\n")[0]
         return "refused", f"[{error.code}](errors/{error.code}.md): {_sentence(first)} {_sentence(error.why)}"
     bounds = dict.fromkeys(plan.bounding.words() for plan in planned.plans)
-    told = _sentence("explained, free" if explained(fixture.sql) else "; ".join(bounds))
-    missing = NOT_ON_POSTGRES.get(fixture.name)
-    return "answered", f"{told} {missing}." if missing else told
+    return "answered", _sentence("explained, free" if explained(fixture.sql) else "; ".join(bounds))
 
 
 def _sentence(text: str) -> str:

@@ -124,7 +124,7 @@ SELECT SUM(weight) FROM visits
 -- expected:
 -- Unbounded [P805]: SUM(weight) needs bounds of weight.
 --   One person's value could move the answer without limit.
---   Declare them (weight = { lower = 0, upper = 100 }, or connect(..., bounds={...})), or write SUM(CLIP(weight, 0, 100)).
+--   Declare them: bounds={'weight': (0, 100)}, --bound weight=0:100, or in a descriptor weight = { lower = 0, upper = 100 }; or write SUM(CLIP(weight, 0, 100)).
 --   docs: errors/P805
 
 -- name: bounds lost in an expression
@@ -132,7 +132,7 @@ SELECT AVG(cost * weight) FROM visits
 -- expected:
 -- Unbounded [P805]: AVG(cost * weight) needs bounds of cost * weight.
 --   One person's value could move the answer without limit.
---   Declare them (cost * weight = { lower = 0, upper = 100 }, or connect(..., bounds={...})), or write AVG(CLIP(cost * weight, 0, 100)).
+--   Declare them: bounds={'cost * weight': (0, 100)}, --bound cost * weight=0:100, or in a descriptor cost * weight = { lower = 0, upper = 100 }; or write AVG(CLIP(cost * weight, 0, 100)).
 --   docs: errors/P805
 
 -- name: chosen keys under a pure budget

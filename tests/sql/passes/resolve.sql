@@ -145,8 +145,8 @@ SELECT SUM(diagnosis) FROM visits
 -- WrongType [P804]: a number is needed here. At line 1, column 8:
 --     SELECT SUM(diagnosis) FROM visits
 --            ^^^^^^^^^^^^^
---   The meaning of every part must be clear before data is read.
---   docs/sql-coverage.md lists what can be asked.
+--   diagnosis is text: every column of a CSV file is, until more is declared of it, and no type is guessed from rows.
+--   If it holds numbers, say in which bounds: bounds={'diagnosis': (0, 2000)}, --bound diagnosis=0:2000, or in a descriptor diagnosis = { lower = 0, upper = 2000 }.
 --   docs: errors/P804
 
 -- name: a quantile beyond 1
