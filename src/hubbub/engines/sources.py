@@ -284,7 +284,9 @@ def _strings(texts: list[str | None]) -> Any:
     import pandas
     import pyarrow
 
-    return pandas.array(texts, dtype=pandas.ArrowDtype(pyarrow.string()))
+    column = pyarrow.array(texts, pyarrow.string())  # by pandas, every text would be as wide as the longest on the way
+    parts = column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column])
+    return pandas.arrays.ArrowExtensionArray(parts)
 
 
 def _text(value: object) -> str | None:
