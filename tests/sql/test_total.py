@@ -174,9 +174,9 @@ def run(engine: DuckDB, columns: list[tuple[str, str]], *, without_guards: bool)
 
 
 @pytest.fixture(scope="module")
-def hostile(request: pytest.FixtureRequest) -> Any:
-    """The worst values; with one text of 50 MB in the long run."""
-    return _hostile.hostile(text_bytes=50_000_000 if request.config.getoption("--soak") else 20_000)
+def hostile() -> Any:
+    """The worst values of every type."""
+    return _hostile.hostile()
 
 
 def _sample(columns: list[tuple[str, str]], soak: int, turn: int) -> list[tuple[str, str]]:
@@ -192,6 +192,15 @@ def test_no_value_of_any_source_stops_a_question(kind: str, hostile: Any, soak: 
     for engine in (DuckDB({"t": source}, threads=1), Plodding({"t": source}, threads=1)):
         columns = _sample(engine.columns("t"), soak, turn)
         assert not run(engine, columns, without_guards=isinstance(engine, Plodding))
+        engine.close()
+
+
+@pytest.mark.parametrize("kind", _hostile.SOURCES)
+def test_no_text_is_too_long_for_a_question(kind: str, soak: int, tmp_path: Path) -> None:
+    """50 MB of it in the long run."""
+    table = _hostile.hostile(text_bytes=50_000_000 if soak > 1 else 100_000).select(["p", "string"])
+    for engine in (DuckDB({"t": _hostile.SOURCES[kind](table, tmp_path)}), Plodding({"t": table}, threads=1)):
+        assert not run(engine, engine.columns("t"), without_guards=isinstance(engine, Plodding))
         engine.close()
 
 
