@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hubbub.ledger import Account, Ledger, Request, Reservation, Stored
-from hubbub.ledger.charging import _check_rules_of
 from hubbub.ledger.view import BudgetView, Line
 from hubbub.releases import Release
 from hubbub.sql import answer, limits, measure
@@ -23,6 +22,7 @@ from hubbub.terms import (
     BelowLeastPrice,
     BudgetConflict,
     BudgetExceeded,
+    NoBound,
     NotAllowed,
     OutOfRange,
     SourceUnavailable,
@@ -145,11 +145,10 @@ class Connection:
         return self.ledger.answered(self.request(told))
 
     def _refusal(self, told: Priced) -> str:
-        """Why the owner's rules refuse the question whatever is left: below the least price, above the highest."""
-        who = self.ledger.populations()[self.dataset.population]
+        """Why the owners' rules refuse the question whatever is left: below the least price, above the highest."""
         try:
-            _check_rules_of(self.ledger._core.policy, who, self.request(told))  # the same as before a charge
-        except (BelowLeastPrice, BudgetConflict, BudgetExceeded) as error:
+            self.ledger.preview(self.request(told))
+        except (BelowLeastPrice, BudgetConflict, BudgetExceeded, NoBound) as error:
             return f"It would be refused: {error.what} {error.fix}"
         return ""
 
