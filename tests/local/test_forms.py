@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -80,7 +81,7 @@ def _texts(value: str) -> list[Any]:
     ]
     signs = [value + "\u200b", "\u202e" + value, value + "\x1b[2J", value + "\x00", value + "\ud800", value + "e\u0301"]
     other = [value.upper(), value.translate({48 + i: 0x660 + i for i in range(10)}), value[:-1], value * 2, [value]]
-    if value.lstrip("-").replace("/", "").isdigit():
+    if re.fullmatch(r"-?[0-9]+(/[0-9]*[1-9][0-9]*)?", value):
         number = Fraction(value)
         other += [float(number), number.numerator, f"{2 * number.numerator}/{2 * number.denominator}", f"{value}e0"]
         other += [str(number * 2), str(number + 1), str(number - 1), str(number * Fraction(10**9 + 1, 10**9))]
