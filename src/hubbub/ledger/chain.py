@@ -48,7 +48,7 @@ def typed_entry(row: Sequence[Any]) -> Entry:
     wanted = (int, int, int, bytes | None, str | None, str, bytes, bytes | None)
     if len(row) != len(wanted) or not all(isinstance(value, kind) for value, kind in zip(row, wanted, strict=True)):
         raise TypeError
-    row[5].encode()  # text that is none
+    f"{row[4]}{row[5]}".encode()  # text that is none
     return Entry(*row)
 
 

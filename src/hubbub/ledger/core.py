@@ -237,6 +237,7 @@ class Core:
 
     def _read_policy(self) -> Policy | None:
         with self.book.snapshot() as view:
+            view.read_anything()  # text that is none was altered, and is told of as such
             policy = Policy.read(_entries(view.stream(statements.POLICY)))
         return policy if policy.ledger else None
 
@@ -276,6 +277,7 @@ class Core:
             raise behind(f"ledger {known} was here before, and this is another one")
         anchors = self.anchors.read().values()  # before the book is looked at, which others may be writing
         with self.book.snapshot() as view:
+            view.read_anything()
             (last,) = view.read((statements.LAST, {}))
             (tail,) = view.read((statements.BEFORE, {"sequence": last[0][0]}))
             newest = _newest(tail)
@@ -311,4 +313,4 @@ def behind(reason: str) -> BehindAnchor:
 
 
 def _entries(rows: Iterator[Row]) -> Iterator[Entry]:
-    return (Entry(*row) for row in rows)
+    return map(typed_entry, rows)
