@@ -180,7 +180,14 @@ def test_depth_and_width_end_in_an_answer_or_a_refusal(connection: Connection, n
 
 
 def test_deep_and_wide_questions_are_refused_in_words(connection: Connection) -> None:
-    for text in (DEEP["brackets"](500), WIDE["IN"](2000), DEEP["outer queries"](30), WIDE["joins"](20)):
+    for text in (
+        DEEP["brackets"](500),
+        WIDE["IN"](2000),
+        DEEP["outer queries"](30),
+        WIDE["joins"](20),
+        WIDE["sums"](65),
+        WIDE["keys"](33),
+    ):
         with pytest.raises(OverLimit):
             connection.preview(text, rho=0.01)
 

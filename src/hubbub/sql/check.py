@@ -74,6 +74,9 @@ _NEAREST = {
 }
 
 
+_WIDEST = {"Select": (limits.COLUMNS, "SELECT has"), "Group": (limits.KEYS, "GROUP BY has")}
+
+
 def check(tree: exp.Expr, text: Text) -> exp.Expr:
     """The tree itself, once every node in it is one that the later passes know."""
     if not isinstance(tree, exp.Select | exp.Union | exp.Subquery):
@@ -81,8 +84,24 @@ def check(tree: exp.Expr, text: Text) -> exp.Expr:
     for count, node in enumerate(tree.walk()):
         if count > limits.NODES or node.depth > limits.DEPTH:
             raise limits.too_large()
+        _check_width(node)
         _check_node(node, text)
     return tree
+
+
+def _check_width(node: exp.Expr) -> None:
+    """Refuse lists that take long to plan."""
+    most, what = _WIDEST.get(type(node).__name__, (limits.ARGUMENTS, "a function has") if _is_call(node) else (0, ""))
+    if most and len(node.expressions) > most:
+        raise limits.over(
+            f"{what} at most {most} parts.",
+            "Each is worked out for every row, and planned before.",
+            "Split it into several questions.",
+        )
+
+
+def _is_call(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
 
 
 def _check_node(node: exp.Expr, text: Text) -> None:
