@@ -26,16 +26,28 @@ def plain_array(values: object, *, name: str = "values") -> NDArray[Any]:
 
     refuse_masked(values, name=name)
     if isinstance(values, np.ndarray):
-        return values.view(np.ndarray)
+        return _without_masked(values.view(np.ndarray))
     own = getattr(values, "dtype", None)
     try:
-        return np.array(values) if isinstance(own, np.dtype) else np.array(values, dtype=object)
+        return _without_masked(np.array(values) if isinstance(own, np.dtype) else np.array(values, dtype=object))
     except (ValueError, TypeError):
         raise WrongShape(
             f"{name} do not form one array.",
             why="Rows of different lengths have no common shape.",
             fix="Give one number, a flat list, or an array.",
         ) from None
+
+
+def _without_masked(array: NDArray[Any]) -> NDArray[Any]:
+    """Single masked values as NaN: to make a number of one warns, and so would tell of it."""
+    import numpy as np
+
+    if array.dtype != object or not any(isinstance(entry, np.ma.MaskedArray) for entry in array.flat):
+        return array
+    entries = [float("nan") if isinstance(entry, np.ma.MaskedArray) else entry for entry in array.flat]
+    found = np.empty(len(entries), dtype=object)
+    found[:] = entries
+    return found.reshape(array.shape)
 
 
 def refuse_masked(values: object, *, name: str = "values") -> None:
