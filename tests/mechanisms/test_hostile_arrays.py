@@ -168,6 +168,11 @@ class Unhashable:
         raise RuntimeError
 
 
+class Leaving:
+    def __hash__(self) -> int:
+        raise SystemExit
+
+
 ENTRIES = {
     "masked": np.ma.masked,
     "masked 0-d": np.ma.array(3, mask=True),
@@ -180,6 +185,7 @@ ENTRIES = {
     "huge": 10**400,
     "a buffer": memoryview(bytearray(b"a")),
     "raises": Unhashable(),
+    "leaves": Leaving(),
     "NaT": np.datetime64("NaT"),
     "complex": 1j,
     "pandas NA": pd.NA,

@@ -300,7 +300,7 @@ def _text(value: object) -> str | None:
         return str.encode(value, "utf-8", "replace").decode()  # type: ignore[arg-type]
     try:
         return next((text(value) for known, text in _TEXTS if issubclass(kind, known)), None)
-    except Exception:  # a whole number of very many digits, a moment that is none, a class that fails
+    except (Exception, SystemExit):  # a whole number of very many digits, a moment that is none, a class that fails
         return None
 
 

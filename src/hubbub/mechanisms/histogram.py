@@ -137,5 +137,5 @@ def _tally(values: Iterable[object], places: Mapping[Hashable, int]) -> dict[int
 def _find(value: object, places: Mapping[Hashable, int]) -> int | None:
     try:
         return places.get(value) if isinstance(value, Hashable) else None
-    except Exception:  # a tuple with a list in it cannot be hashed, hence is no category; whatever else it raises
+    except (Exception, SystemExit):  # a tuple with a list in it cannot be hashed; an object may raise what it likes
         return None
