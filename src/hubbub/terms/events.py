@@ -29,17 +29,16 @@ from typing import ClassVar
 
 from hubbub.terms.errors import EmptyInput, OutOfRange, TooLarge, WrongShape
 from hubbub.terms.names import plain_text
-from hubbub.terms.numbers import fraction_of, shown, whole
-from hubbub.terms.numbers import positive as any_positive
+from hubbub.terms.numbers import fraction_of, positive, shown, whole
 from hubbub.terms.units import Neighbours, Unit, unit_of
 
 _FARTHEST = 10**300  # what is worked out of these numbers are doubles
 _DEEPEST = 100  # compositions within each other
 
 
-def positive(value: object, *, name: str) -> Fraction:
+def _size_of(value: object, *, name: str) -> Fraction:
     """A size that costs can be worked out from."""
-    number = any_positive(value, name=name)
+    number = positive(value, name=name)
     if not Fraction(1, _FARTHEST) <= number <= _FARTHEST:
         raise OutOfRange(
             f"{name} must lie between 1e-300 and 1e300 and is {shown(number)}.",
@@ -96,7 +95,7 @@ class LaplaceNoise(Step):
     mechanism: str = "laplace"
 
     def __post_init__(self) -> None:
-        self._normalise(positive, "scale", "sensitivity", "grid")
+        self._normalise(_size_of, "scale", "sensitivity", "grid")
         self._normalise(whole, "dimension")
 
     @property
@@ -120,7 +119,7 @@ class GaussianNoise(Step):
     mechanism: str = "gaussian"
 
     def __post_init__(self) -> None:
-        self._normalise(positive, "sigma", "sensitivity", "grid")
+        self._normalise(_size_of, "sigma", "sensitivity", "grid")
         self._normalise(whole, "dimension")
 
     @property
@@ -138,7 +137,7 @@ class ExponentialChoice(Step):
     mechanism: str = "exponential"
 
     def __post_init__(self) -> None:
-        self._normalise(positive, "epsilon")
+        self._normalise(_size_of, "epsilon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +148,7 @@ class PureStep(Step):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        self._normalise(positive, "epsilon")
+        self._normalise(_size_of, "epsilon")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +160,7 @@ class ApproximateStep(Step):
     delta: Fraction
 
     def __post_init__(self) -> None:
-        self._normalise(positive, "epsilon")
+        self._normalise(_size_of, "epsilon")
         self._normalise(fraction_of, "delta")
 
 
@@ -174,7 +173,7 @@ class ConcentratedStep(Step):
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        self._normalise(positive, "rho")
+        self._normalise(_size_of, "rho")
         self._normalise(partial(fraction_of, zero=True), "delta")
 
 
@@ -237,7 +236,7 @@ class Poisson(Event):
     rate: Fraction
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", positive(fraction_of(self.rate, name="rate", one=True), name="rate"))
+        object.__setattr__(self, "rate", _size_of(fraction_of(self.rate, name="rate", one=True), name="rate"))
         event_of(self.event)
 
     def steps(self) -> Iterator[Step]:
