@@ -29,7 +29,7 @@ check: $(VENV)/.dev  ## format, lint, types, documentation
 bench: $(VENV)/.bench  ## speed and accuracy beside peers: make bench [AREA=noise [PART=...]] [QUICK=1]
 	@$(BIN)/python -m bench $(if $(AREA),--area $(AREA)) $(if $(PART),--part $(PART)) $(if $(QUICK),--quick)
 
-soak: $(VENV)/.dev  ## the long statistical and fault runs in full (`make test` runs a tenth)
+soak: $(VENV)/.dev  ## the long statistical, fault and attack runs in full (`make test` runs a tenth of each)
 	@bash tools/components.sh
 	@$(BIN)/python -m pytest -n 2 --soak
 

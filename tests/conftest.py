@@ -26,6 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the long statistical and fault runs in full")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """`make soak` runs what has a long form, and nothing that `make test` has run just so."""
+    if config.getoption("--soak"):
+        short = [item for item in items if "soak" not in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=short)
+        items[:] = [item for item in items if "soak" in getattr(item, "fixturenames", ())]
+
+
 @pytest.fixture(scope="session")
 def soak(request: pytest.FixtureRequest) -> int:
     """How many times longer than usual the long runs go: 1 in `make test`, 10 in `make soak`."""
