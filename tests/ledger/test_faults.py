@@ -89,11 +89,11 @@ def resume(place: Place, name: object, witness: Witness) -> None:
 def test_killed_at_every_point_a_request_is_charged_once_and_answered_once(place: Place, soak: int) -> None:
     """Each request is killed at one point, resumed and killed at another, then resumed and left alone.
 
-    Every point three times in the long run, else every fourth.
+    Every point three times in the long run, else every fourth (in a server, every twelfth).
     """
     new_ledger(place)
     points, witness, chance, kills = count_points(place), Witness(), random.Random(1), 0
-    numbers = range(3 * points) if soak > 1 else range(0, points, 4)
+    numbers = range(3 * points) if soak > 1 else range(0, points, 12 if place[0].startswith("postgresql") else 4)
     for number in numbers:
         for deadly in (1 + number % points, chance.randint(1, points)):
             ended = ask_and_die(place, number, deadly)
@@ -212,7 +212,7 @@ def test_killed_at_any_time_while_asking_in_a_loop(place: Place, soak: int) -> N
         witness.check(ledger, fits=number)
 
 
-def test_killed_while_a_ledger_is_made_it_is_made_again(tmp_path: Path) -> None:
+def test_killed_while_a_ledger_is_made_it_is_made_again(tmp_path: Path, soak: int) -> None:
     deadly, dead = 1, True
     while dead:
         place = (str(tmp_path / f"{deadly}.db"), tmp_path / f"state{deadly}")
@@ -228,11 +228,11 @@ def test_killed_while_a_ledger_is_made_it_is_made_again(tmp_path: Path) -> None:
             assert len(entries_of(ledger, "ledger")) == 1
             ledger.ask(request("first"), any_answer)
             assert ledger.verify().ok
-        deadly += 1 if deadly < 10 else 3
+        deadly += 1 if soak > 1 or deadly < 10 else 5
     assert deadly > 40
 
 
-def test_killed_while_an_owner_grants_it_is_granted_once_or_not_at_all(file: Place) -> None:
+def test_killed_while_an_owner_grants_it_is_granted_once_or_not_at_all(file: Place, soak: int) -> None:
     new_ledger(file, fits=1)
     deadly, dead, granted = 1, True, 0
     while dead:
@@ -251,7 +251,7 @@ def test_killed_while_an_owner_grants_it_is_granted_once_or_not_at_all(file: Pla
             granted = now
             assert ledger.verify().ok
             assert ledger.populations()["people"].lifetime == Budget(STEP.epsilon * (1 + granted))
-        deadly += 1
+        deadly += 1 if soak > 1 else 3
     assert granted > 1
 
 

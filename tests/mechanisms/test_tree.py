@@ -61,13 +61,13 @@ class TestTreeCounter(Contract):
 
     def test_neighbours_cannot_be_told_apart_beyond_epsilon(self, soak) -> None:
         # the first element is in the sums of 1, 2 and 4: how many of the three came out at least 1 tells most
-        a, b = ([self.signs(d, rng) for _ in range(self.trials * soak)] for d, rng in self.pairs())
+        a, b = ([self.signs(d, rng) for _ in range(self.repeats(soak))] for d, rng in self.pairs())
         from .laws import breach
 
         assert not breach(a, b, epsilon=1)
 
     def test_half_the_noise_would_be_seen(self, soak) -> None:
-        a, b = ([self.signs(d, rng, epsilon=2) for _ in range(3 * self.trials * soak)] for d, rng in self.pairs())
+        a, b = ([self.signs(d, rng, epsilon=2) for _ in range(3 * self.repeats(soak))] for d, rng in self.pairs())
         from .laws import breach
 
         assert breach(a, b, epsilon=1)

@@ -101,7 +101,7 @@ def test_binomial_and_choice_refine_too() -> None:
     source, gaps = seeded(6), [Fraction(i, 40) for i in range(60)]
     weights = np.exp([-float(g) for g in gaps])
     picks = np.array(
-        [choose(gaps, np.ones(60, dtype=np.int64), Fraction(1), source, word_bits=8) for _ in range(10_000)]
+        [choose(gaps, np.ones(60, dtype=np.int64), Fraction(1), source, word_bits=8) for _ in range(4_000)]
     )
     assert fit(picks, lambda k: float(weights[k] / weights.sum()), range(60)) > FALSE_ALARM
 
