@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hubbub.explain import _text
@@ -127,6 +127,8 @@ def test_no_point_ever_falls_outside_the_picture(raw: list[tuple[float, float]])
 
 
 @given(st.lists(st.tuples(finite, st.floats(0, 1e6)), min_size=1, max_size=8))
+@example([(0.0, 5e-324)])
+@example([(1e-310, 0.0), (3e-310, 0.0)])
 def test_bars_and_whiskers_stay_inside_the_picture(raw: list[tuple[float, float]]) -> None:
     bars = [Bar(f"bar {i}", v, v - e, v + e) for i, (v, e) in enumerate(raw)]
     for rect in parsed(bar_chart(bars, label="x", **TOLD)).iter(f"{SVG}rect"):

@@ -34,6 +34,9 @@ def percentage(value: float, digits: int) -> str:
     return plain(value * 100, max(0, digits - 2)) + "%"
 
 
+_LEAST = 1e-300  # a tenth of the smallest doubles is none
+
+
 @dataclass(frozen=True, slots=True)
 class Tick:
     """One place on an axis and what is written there."""
@@ -79,9 +82,10 @@ def _range(values: Iterable[float]) -> tuple[float, float]:
             fix="Leave those points out.",
         )
     low, high = min(known), max(known)
-    if high - low > 1e-12 * max(abs(low), abs(high)):
+    size = max(abs(low), abs(high))
+    if high - low > max(1e-12 * size, _LEAST):
         return low, high
-    pad = abs(low) / 2 or 1.0  # all values alike: show them in the middle
+    pad = size / 2 if size > _LEAST else 1.0  # all values alike: show them in the middle
     return low - pad, high + pad
 
 
