@@ -8,7 +8,8 @@ with a function (or a Typer app) and one line at the end of ``_build``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated
 
 import typer
@@ -38,7 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; the console script."""
     forgiving(sys.stdout)
     forgiving(sys.stderr)
-    sys.exit(guard(lambda: _build()(args=arguments, prog_name="hubbub")))
+    sys.exit(guard(lambda: _command()(args=arguments, prog_name="hubbub")))
+
+
+@cache  # a program that runs many commands, as the tests do, reads all their signatures once
+def _command() -> Callable[..., object]:
+    return typer.main.get_command(_build())
 
 
 def _build() -> typer.Typer:
