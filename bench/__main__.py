@@ -12,6 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bench.rows import Row
+
 AREAS = ["noise", "accounting", "ledger", "sql", "local", "attacks", "audit", "learn", "gopa", "publish"]
 RESULTS = Path(__file__).parent / "results"
 
@@ -31,7 +33,7 @@ def main() -> None:
 
 def run(area: str, quick: bool, part: str = "") -> None:
     """Measure one area, print its table, and keep it unless it was a quick look."""
-    found = importlib.import_module(f"bench.{area}.{part}" if part else f"bench.{area}").rows(quick)
+    found = _rows(area, part, quick)
     table = Table("figure", "measured", "target", "", "note", title=f"{area}{' (quick)' if quick else ''}")
     for row in found:
         sign = "<=" if row.better == "lower" else ">="
@@ -46,6 +48,16 @@ def run(area: str, quick: bool, part: str = "") -> None:
         others = _others(path, {row.name for row in found}) if part else []
         kept = {"area": area, "about": about, "rows": [*others, *(row.to_json() for row in found)]}
         path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def _rows(area: str, part: str, quick: bool) -> list[Row]:
+    """The rows of an area, or of one part: by the area itself if it knows its parts, else by the part's module."""
+    whole = importlib.import_module(f"bench.{area}")
+    if not part:
+        return whole.rows(quick)  # type: ignore[no-any-return]
+    if part in getattr(whole, "PARTS", ()):
+        return whole.rows(quick, parts=(part,))  # type: ignore[no-any-return]
+    return importlib.import_module(f"bench.{area}.{part}").rows(quick)  # type: ignore[no-any-return]
 
 
 def _others(path: Path, names: set[str]) -> list[dict[str, object]]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from hubbub.terms import (
     positive,
     shown,
 )
+from hubbub.terms.events import Step
 
 
 class _OneUnit:
@@ -45,7 +47,7 @@ class _OneUnit:
     _unit: Unit | None = None
 
     def _same_unit(self, event: Event) -> Unit:
-        unit = next(together(event).steps()).unit
+        unit = event.unit if isinstance(event, Step) else next(together(event).steps()).unit
         if self._unit not in (None, unit):
             raise mixed_units({unit, self._unit or unit})
         return unit
@@ -225,7 +227,6 @@ class RenyiFilter(_OneUnit):
                 why="Renyi divergence converts to (epsilon, delta) at orders above 1 only.",
                 fix="A good order is about 1 + sqrt(ln(1/delta) / rho) for the rho you expect to spend.",
             )
-        self._orders = np.array([self._order])
         self._neighbours = Neighbours.parse(neighbours)
         bound = float(positive(epsilon, name="epsilon"))
         tail = math.log1p(-1 / self._order) - math.log(float(fraction_of(delta, name="delta")) * self._order) / (
@@ -244,13 +245,19 @@ class RenyiFilter(_OneUnit):
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
         unit = self._same_unit(event)
-        cost = float(needed(rdp.divergences(event, self._neighbours, self._orders), "Renyi")[0])
+        cost = needed(_divergence(event, self._neighbours, self._order), "Renyi")
         total = (self._spent + cost) * (1 + 1e-15)
         if total > self._limit:
             left = self._limit - self._spent
             raise exceeded(f"a divergence of {cost:g}", f"{left:g} at order {self._order:g}")
         self._spent = total
         self._unit = unit
+
+
+@lru_cache(maxsize=4096)
+def _divergence(event: Event, neighbours: Neighbours, order: float) -> float | None:
+    found = rdp.divergences(event, neighbours, np.array([order]))
+    return None if found is None else float(found[0])
 
 
 class ConcentratedOdometer(_OneUnit):
