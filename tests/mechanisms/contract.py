@@ -92,12 +92,12 @@ class Contract:
         assert p_value(sample, self.masses()) < FALSE_ALARM
 
     def test_neighbours_cannot_be_told_apart_beyond_epsilon(self, soak: int) -> None:
-        a, b = (self.outcomes(d, self.repeats(soak) // 2, seeded(13 + i)) for i, d in enumerate(self.neighbours))
+        a, b = (self.outcomes(d, self.repeats(soak), seeded(13 + i)) for i, d in enumerate(self.neighbours))
         assert not breach(a, b, epsilon=self.epsilon, delta=self.delta)
 
     def test_half_the_noise_would_be_seen(self, soak: int) -> None:
         a, b = (
-            self.outcomes(d, self.repeats(soak) // 2, seeded(15 + i), **self.off_by(2))
+            self.outcomes(d, self.repeats(soak), seeded(15 + i), **self.off_by(2))
             for i, d in enumerate(self.neighbours)
         )
         assert breach(a, b, epsilon=self.epsilon, delta=self.delta)
