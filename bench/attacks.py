@@ -24,7 +24,7 @@ from hubbub.attacks import (
     train_ngrams,
     train_private_ngrams,
 )
-from hubbub.attacks.diaries import ALPHABET, PREFIX
+from hubbub.attacks.models.diaries import ALPHABET, PREFIX
 from hubbub.learn import MLPClassifier
 from hubbub.mechanisms import DiscreteGaussian, Geometric
 

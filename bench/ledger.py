@@ -14,9 +14,9 @@ from pathlib import Path
 from tests.postgres import Server
 
 from bench.rows import Row
-from hubbub.ledger import Ledger, Request, charging, fingerprint, statements
+from hubbub.ledger import Ledger, Request, reservations as charging, fingerprint, statements
 from hubbub.ledger.chain import digest
-from hubbub.ledger.core import Turn
+from hubbub.ledger.open_ledger import Turn
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.terms import Budget, GaussianNoise
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.rows import Row, cpu_seconds
 from hubbub.gopa import plan, simulate
-from hubbub.gopa.compare import compare
+from hubbub.gopa.privacy.trust_comparison import compare
 from hubbub.gopa.simulate import _verifiable
 
 EPSILON, DELTA = 1, 1e-6

@@ -108,8 +108,8 @@ def secagg(count: int, coordinates: int) -> tuple[Any, dict[int, Any], dict[int,
 
 def gopa(count: int, coordinates: int) -> tuple[Any, dict[int, Any], dict[int, int]]:
     """Ours in its place."""
-    from hubbub.gopa.flower import Workflow, mod
-    from hubbub.gopa.identities import Identity
+    from hubbub.gopa.network.flower_server import Workflow, mod
+    from hubbub.gopa.protocol.identities import Identity
 
     people = {node: Identity.new(f"client{node}") for node in range(1, count + 1)}
     known = {one.name: one.member.key for one in people.values()}

@@ -20,7 +20,7 @@ from bench.learn.data import BINS, DELTA, NORM, adult, codes, there
 from bench.peers import environment
 from bench.rows import Row
 from hubbub.learn import LogisticRegression, MLPClassifier
-from hubbub.learn.network import Floats
+from hubbub.learn.training.network import Floats
 from hubbub.learn.solvers import Solution, objective_perturbation, output_perturbation
 
 Predicted = Callable[[], Floats]

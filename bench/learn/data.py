@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hubbub.learn.network import Floats
+from hubbub.learn.training.network import Floats
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 DELTA = 1e-5

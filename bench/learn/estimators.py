@@ -12,7 +12,7 @@ from sklearn import cluster
 from bench.learn.data import CATEGORIES, DELTA, NORM, adult, codes, persons_of, there
 from bench.rows import Row
 from hubbub.learn import AdditiveTreesClassifier, KMeans, LinearRegression, LinearSVC
-from hubbub.learn.network import Floats
+from hubbub.learn.training.network import Floats
 
 # Beside the 99 categories, 17 bins of gains, losses and hours: 116 features of which none is an age.
 FEW = {10: (1, 3000, 6000, 10_000), 11: (1, 1500, 1900, 2250), 12: (15, 30, 40, 41, 50, 60)}

@@ -20,14 +20,14 @@ from torch.nn import functional
 from bench.learn.opacus_peer import BATCH, convolutional, images, plain
 from bench.learn.opacus_times import opacus_times
 from bench.rows import Row, side_by_side
-from hubbub.learn.engine import noises, noisy
-from hubbub.learn.networks import PrivateTrainer
-from hubbub.learn.networks.clipping import FixedClip
-from hubbub.learn.networks.gradients import Mapped, Recorded, Way
-from hubbub.learn.networks.rows import source_of
-from hubbub.learn.networks.training import Course, Model, Momentum, clipped_vector
-from hubbub.learn.plans import planned
-from hubbub.learn.sampling import FullBatch, step_of
+from hubbub.learn.training.noisy_descent import noises, noisy
+from hubbub.learn.torch import PrivateTrainer
+from hubbub.learn.torch.clipping import FixedClip
+from hubbub.learn.torch.gradients import Mapped, Recorded, Way
+from hubbub.learn.torch.examples import source_of
+from hubbub.learn.torch.training import Course, Model, Momentum, clipped_vector
+from hubbub.learn.training.calibration import planned
+from hubbub.learn.training.sampling import FullBatch, step_of
 
 MNIST = Path(__file__).parents[3] / "shared" / "data" / "mnist.npz"
 SETTINGS: dict[str, Any] = {"batch": 2048, "epochs": 25, "clip": 0.1, "learning_rate": 4.0}

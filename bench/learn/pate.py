@@ -14,7 +14,7 @@ import numpy as np
 from bench.learn.data import DATA, DELTA
 from bench.rows import Row, cpu_seconds
 from hubbub.learn import PATEClassifier
-from hubbub.learn.network import Floats, Labels
+from hubbub.learn.training.network import Floats, Labels
 from hubbub.learn.public import OrientedGradients
 
 PUBLIC = 9_000

@@ -20,7 +20,7 @@ from bench.learn.data import DATA, DELTA, NORM, adult, there
 from bench.peers import environment
 from bench.rows import Row, cpu_seconds
 from hubbub.learn import BipartiteRanker, CentreScaler, LogisticRegression, make_pipeline
-from hubbub.learn.pipeline import Pipeline
+from hubbub.learn.composition.pipeline import Pipeline
 from hubbub.learn.public import FrozenEncoder, OrientedGradients
 
 SHARES = [1, 39]  # of the squared noise budget: for the mean, and for the head

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.rows import Row
-from hubbub.explain.charts import Axis, Panel, Series, Tick, line_chart
-from hubbub.learn.network import Floats
-from hubbub.learn.sampling import step_of
+from hubbub.render.charts import Axis, Panel, Series, Tick, line_chart
+from hubbub.learn.training.network import Floats
+from hubbub.learn.training.sampling import step_of
 from hubbub.learn.solvers import Ball, Loss, Solution, lecture_noise, projected_sgd
 from hubbub.terms import Repeat
 

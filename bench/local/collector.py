@@ -18,8 +18,9 @@ import duckdb
 import numpy as np
 
 from bench.rows import Row
-from hubbub.local import Collection, Collector, ProjectiveGeometry, Store, aggregate, wire
-from hubbub.local.signing import new_key, public_text, sign
+from hubbub.local import (Collection, Collector, ProjectiveGeometry, Store, aggregate)
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection.signed_configuration import new_key, public_text, sign
 
 BATCH = 1000  # reports
 MEMORY = "1GB"  # what DuckDB may hold

@@ -8,8 +8,9 @@ import tracemalloc
 import numpy as np
 
 from bench.rows import Row, side_by_side
-from hubbub.local import HeavyHitters, HierarchicalAUC, KaryResponse, Ranges, UStatistic, shuffle
-from hubbub.local._pairs import Response, pair_variance
+from hubbub.local import (HeavyHitters, HierarchicalAUC, KaryResponse, Ranges, UStatistic)
+from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.pair_averages import Response, pair_variance
 from hubbub.noise.testing import seeded
 
 
@@ -68,7 +69,7 @@ def _depth_row(rounds: int) -> Row:
 
 
 def _shuffle() -> list[Row]:
-    from hubbub.local._clones import clones
+    from hubbub.local.amplification.clones import clones
 
     works = {
         "clones": lambda: clones(2.0, honest=10**6, delta=1e-6),

@@ -18,10 +18,10 @@ from bench.learn.data import CATEGORIES, persons_of, there
 from bench.peers import Environment, environment
 from bench.rows import Row, cpu_seconds
 from hubbub.publish import Categories, Hierarchy, Intervals, KAnonymity, Model, check, full_domain, mondrian
-from hubbub.publish import lattice as lattices
-from hubbub.publish._asked import asked
-from hubbub.publish.hierarchies import Flat
-from hubbub.publish.lattice import Lattice, lattice_of, search
+from hubbub.publish.anonymize import lattice as lattices
+from hubbub.publish.anonymize.request import asked
+from hubbub.publish.anonymize.hierarchies import Flat
+from hubbub.publish.anonymize.lattice import Lattice, lattice_of, search
 
 COLUMNS = [
     "age",

@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hubbub.accounting import delta, epsilon, noise_for, rdp
+from hubbub.accounting import delta, epsilon, noise_for, renyi as rdp
 from hubbub.accounting.conversions import pure_divergence
 from hubbub.accounting.filters import (
     AdvancedFilter,
@@ -195,8 +195,8 @@ def test_the_slack_of_coarse_noise_is_paid_in_renyi_divergences() -> None:
 
 
 def test_classes_of_many_events_keep_their_slack() -> None:
-    from hubbub.accounting.classes import simplified
-    from hubbub.accounting.gaussian import mu_of
+    from hubbub.accounting.event_classes import simplified
+    from hubbub.accounting.gaussian_tradeoff import mu_of
 
     events = [
         Poisson(GaussianNoise(sigma=s, sensitivity=Fraction(50), grid=Fraction(1), dimension=10**4), Fraction(1, 10))

@@ -20,13 +20,13 @@ from hubbub.accounting import (
     Poisson,
     Repeat,
     WithoutReplacement,
-    classes,
+    event_classes as classes,
     costs,
     delta,
     epsilon,
-    profiles,
+    privacy_profiles as profiles,
 )
-from hubbub.accounting.gaussian import delta_of, epsilon_of
+from hubbub.accounting.gaussian_tradeoff import delta_of, epsilon_of
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace
 from hubbub.terms import (
     ApproximateStep,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub import accounting
-from hubbub.accounting import Poisson, Repeat, rdp
+from hubbub.accounting import Poisson, Repeat, renyi as rdp
 from hubbub.terms import GaussianNoise, Neighbours
 
 

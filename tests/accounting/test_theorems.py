@@ -17,8 +17,8 @@ from hubbub.accounting import (
     conversions,
     delta,
     epsilon,
-    gaussian,
-    groups,
+    gaussian_tradeoff as gaussian,
+    group_privacy as groups,
     noise_for,
 )
 from hubbub.accounting import amplification as amplify

@@ -7,8 +7,8 @@ import pyarrow
 import pytest
 
 from hubbub.attacks import link
-from hubbub.attacks._generalised import fitting
-from hubbub.attacks._tables import encoded
+from hubbub.attacks.linkage.generalized_values import fitting
+from hubbub.attacks.plain_tables import encoded
 from hubbub.publish import Anonymised, mondrian
 
 KNOWN = ["name", "weight", "smokes", "seen"]

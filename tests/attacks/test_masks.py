@@ -8,7 +8,7 @@ import numpy as np
 import pandas
 import pytest
 
-from hubbub.attacks._checks import bits, numbers, rectangle
+from hubbub.attacks.requirements import bits, numbers, rectangle
 from hubbub.terms import WrongShape
 
 CHECKS: dict[str, Callable[[object], object]] = {

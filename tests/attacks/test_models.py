@@ -17,8 +17,8 @@ from hubbub.attacks import (
     train_ngrams,
     train_private_ngrams,
 )
-from hubbub.attacks.diaries import ALPHABET, PREFIX
-from hubbub.attacks.extraction import continuations, rank
+from hubbub.attacks.models.diaries import ALPHABET, PREFIX
+from hubbub.attacks.models.extraction import continuations, rank
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import Unsuitable
 
@@ -137,7 +137,7 @@ def test_private_training_learns_the_language_and_not_the_secret(texts: list[str
 
 
 def test_every_person_counts_a_bounded_number_of_times() -> None:
-    from hubbub.attacks.ngrams import _chosen
+    from hubbub.attacks.models.ngrams import _chosen
 
     for size in (1, 3, 5):
         found = _chosen("abcdefghijklmnopqrstuvwxyz" * 4 + "Ä", 5, size, ALPHABET, 7)

@@ -168,7 +168,7 @@ def test_reports_of_several_bits_are_followed() -> None:
 
 
 def test_blocks_of_people_are_followed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hubbub.attacks import following
+    from hubbub.attacks.queries import tracking as following
 
     reports = fresh(bread(), 1.0)
     once = follow(reports)

@@ -20,7 +20,7 @@ from hubbub.attacks import (
     reconstruct_all_subsets,
     reconstruct_from,
 )
-from hubbub.attacks.reconstruction import METHODS
+from hubbub.attacks.reconstruction.reconstruction import METHODS
 from hubbub.ledger import Ledger
 from hubbub.mechanisms import DiscreteGaussian, Geometric
 from hubbub.terms import OutOfRange, Unsuitable
@@ -222,7 +222,7 @@ class Fixed:
     ids=lambda answer: type(answer).__name__,
 )
 def test_one_number_is_read_out_of_any_answer(answer: object) -> None:
-    from hubbub.attacks._asking import ask
+    from hubbub.attacks.queries.asking import ask
 
     assert ask(Fixed(answer), "SELECT 7") == 7
 
@@ -231,7 +231,7 @@ def test_tables_of_arrow_polars_and_duckdb_are_read_too() -> None:
     import polars
     import pyarrow
 
-    from hubbub.attacks._asking import scalar
+    from hubbub.attacks.queries.asking import scalar
 
     assert (
         scalar(pyarrow.table({"n": [7]})) == scalar(polars.DataFrame({"n": [7]})) == scalar(duckdb.sql("SELECT 7")) == 7
@@ -240,7 +240,7 @@ def test_tables_of_arrow_polars_and_duckdb_are_read_too() -> None:
 
 @pytest.mark.parametrize("answer", [None, "seven", [1, 2], pd.DataFrame({"n": [1, 2]}), [], object()])
 def test_an_answer_that_is_no_number_is_refused(answer: object) -> None:
-    from hubbub.attacks._asking import ask
+    from hubbub.attacks.queries.asking import ask
 
     with pytest.raises(Unsuitable, match="P911"):
         ask(Fixed(answer), "SELECT 7")

@@ -8,7 +8,7 @@ import pytest
 
 from hubbub.attacks import link_sparse, populations, unicity
 from hubbub.attacks.populations import Ratings
-from hubbub.attacks.sparse import SparseLinkage
+from hubbub.attacks.linkage.sparse_linkage import SparseLinkage
 from hubbub.terms import OutOfRange, Unsuitable
 
 

@@ -67,7 +67,7 @@ def test_delta_is_given_for_nothing() -> None:
 
 
 def test_a_gaussian_needs_its_delta() -> None:
-    from hubbub.accounting.gaussian import epsilon_of
+    from hubbub.accounting.gaussian_tradeoff import epsilon_of
 
     rng = np.random.default_rng(7)
     found = bulk(lambda x, n: on_grid(rng.normal(x, 1, n)), 0, 1, delta=0.01, trials=50_000)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hubbub.audit._limits import BOLD, SAFE, at_least, at_most, ceiling, epsilon_of
+from hubbub.audit._confidence_limits import BOLD, SAFE, at_least, at_most, ceiling, epsilon_of
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 10), (1, 10), (10, 10), (37, 100), (3, 100_000)])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hubbub.accounting.gaussian import epsilon_of
+from hubbub.accounting.gaussian_tradeoff import epsilon_of
 from hubbub.audit import one_run, one_run_bound, one_run_p_value
 from hubbub.terms import OutOfRange
 

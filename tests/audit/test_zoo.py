@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from hubbub.audit import zoo
-from hubbub.audit._limits import ceiling
+from hubbub.audit._confidence_limits import ceiling
 
 EXHIBITS = list(zoo.EXHIBITS.values())
 NAMES = list(zoo.EXHIBITS)

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from hubbub.audit import zoo
-from hubbub.audit._child import CannotLoad, literal, run_apart
+from hubbub.audit._subprocess import CannotLoad, literal, run_apart
 from hubbub.cli import _build
 from tests.cli._shell import Shell
 

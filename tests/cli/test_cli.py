@@ -16,7 +16,7 @@ import pytest
 
 import hubbub
 from hubbub import terms
-from hubbub.cli import exits, main
+from hubbub.cli import exit_codes as exits, main
 from hubbub.terms import errors
 
 CLI = [sys.executable, "-m", "hubbub.cli"]

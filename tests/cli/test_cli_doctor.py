@@ -9,9 +9,10 @@ from importlib import metadata
 
 import pytest
 
-from hubbub.cli import doctor, main
-from hubbub.cli.doctor import Checkup, examine, random_source_works
-from hubbub.cli.exits import Exit
+from hubbub.cli.commands import doctor
+from hubbub.cli import main
+from hubbub.cli.commands.doctor import Checkup, examine, random_source_works
+from hubbub.cli.exit_codes import Exit
 
 HEALTHY = Checkup(dependencies={"numpy": "2.0"}, extras={}, programs={"java": None}, random_source=True)
 

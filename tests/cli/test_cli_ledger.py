@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.cli import exits
+from hubbub.cli import exit_codes as exits
 from hubbub.ledger import Ledger, verify_export
 from hubbub.terms import errors
 from tests.cli._shell import COUNT, Shell, question
@@ -363,7 +363,7 @@ def test_erasing_must_say_what_and_why(shell: Shell, line: str, words: str) -> N
 def test_a_clock_that_went_back_stops_the_ledger_until_it_is_accepted(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hubbub.ledger import core
+    from hubbub.ledger import open_ledger as core
 
     shell.open()
     now = core.time.time_ns()

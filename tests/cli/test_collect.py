@@ -18,10 +18,11 @@ import httpx
 import pytest
 import typer
 
-from hubbub.cli import exits
-from hubbub.cli.hidden import answer_of, value_of
-from hubbub.local import Client, Collection, Hybrid, KaryResponse, wire
-from hubbub.local.collector import Collector
+from hubbub.cli import exit_codes as exits
+from hubbub.cli.options.hidden_input import answer_of, value_of
+from hubbub.local import (Client, Collection, Hybrid, KaryResponse)
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection.collector import Collector
 from hubbub.terms import errors
 from tests.cli._shell import Shell
 from tests.local._collecting import packed

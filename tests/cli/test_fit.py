@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from hubbub.cli.fitting import progress
+from hubbub.cli.output import fit_progress as progress
 from hubbub.learn import StandardScaler, load, save
 from hubbub.ledger import Ledger
 from hubbub.terms import Budget

@@ -12,13 +12,13 @@ from queue import Queue
 import pytest
 import typer
 
-from hubbub.cli import gopa_runs
-from hubbub.cli.gopa_files import write_identity
-from hubbub.cli.gopa_runs import Served, TakesPart
+from hubbub.cli.options import gopa_runs
+from hubbub.cli.options.gopa_files import write_identity
+from hubbub.cli.options.gopa_runs import Served, TakesPart
 from hubbub.gopa import Agreement, Clock, plan
-from hubbub.gopa.diary import Diary
-from hubbub.gopa.hosting import Outcome
-from hubbub.gopa.together import Told, people, run
+from hubbub.gopa.network.party_log import Diary
+from hubbub.gopa.network.party_runner import Outcome
+from hubbub.gopa.in_process import Told, people, run
 from hubbub.terms import RequestChanged
 from tests.cli._shell import Shell
 

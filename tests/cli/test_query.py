@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 import typer
 
-from hubbub.cli import declared
+from hubbub.cli.options import source_facts as declared
 from hubbub.releases import Release
 from hubbub.terms import Budget
 from tests.cli._data import BY_WARD, FACTS, PATIENTS, PEOPLE, write

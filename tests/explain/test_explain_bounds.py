@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.explain import bounds
+from hubbub.explain import attacker_bounds as bounds
 
 BELIEF_AT_EVEN_ODDS = {0.1: 0.525, 0.5: 0.622, 1: 0.731, 2: 0.881, 3: 0.953, 5: 0.993}
 FOUND_AT_ONE_PERCENT = {0.1: 0.011, 0.5: 0.016, 1: 0.027, 2: 0.074, 3: 0.201, 5: 0.993}

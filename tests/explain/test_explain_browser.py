@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hubbub as hb
-from hubbub.explain.charts import (
+from hubbub.render.charts import (
     Axis,
     Bar,
     Icons,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hubbub.explain import _text
-from hubbub.explain.charts import (
+from hubbub.render import text as _text
+from hubbub.render.charts import (
     Axis,
     Bar,
     Icons,
@@ -30,8 +30,8 @@ from hubbub.explain.charts import (
     stacked_chart,
     step_chart,
 )
-from hubbub.explain.charts.axes import Labels, round_steps, thin
-from hubbub.explain.charts.svg import WIDTH, Box, escape, shorten, text_width, wrap
+from hubbub.render.charts.axes import Labels, round_steps, thin
+from hubbub.render.charts.svg import WIDTH, Box, escape, shorten, text_width, wrap
 from hubbub.terms import EmptyInput, InvalidParameter, OutOfRange
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,7 +13,7 @@ import pytest
 
 import hubbub.explain
 from hubbub.cli import main
-from hubbub.cli.exits import Exit
+from hubbub.cli.exit_codes import Exit
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain.md"
 MODULES = [m.name for m in pkgutil.walk_packages(hubbub.explain.__path__, "hubbub.explain.")]

@@ -10,9 +10,10 @@ import pytest
 
 import hubbub as hb
 from hubbub.cli import main
-from hubbub.explain.models import response_error, shuffled_epsilon
-from hubbub.local import BinaryResponse, shuffle
-from hubbub.local._clones import closed_form
+from hubbub.explain.trust_models import response_error, shuffled_epsilon
+from hubbub.local import BinaryResponse
+from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.amplification.clones import closed_form
 from hubbub.mechanisms import Gaussian, Laplace
 from hubbub.noise.testing import seeded
 from hubbub.terms import OutOfRange

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 import hubbub as hb
-from hubbub.explain import words
-from hubbub.explain.charts import Series
+from hubbub.render import wording as words
+from hubbub.render.charts import Series
 from hubbub.terms import InvalidParameter, NotANumber, OutOfRange
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,13 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from hubbub.gopa.agreement import Quantity
-from hubbub.gopa.calibrate import Plan, plan
-from hubbub.gopa.faults import Fault
-from hubbub.gopa.party import Party
-from hubbub.gopa.public import Public
-from hubbub.gopa.together import Cheat, People, Told, people, run
-from hubbub.gopa.wire import pack, signed, unpack
+from hubbub.gopa.protocol.agreement import Quantity
+from hubbub.gopa.privacy.calibration import Plan, plan
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.party import Party
+from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.in_process import Cheat, People, Told, people, run
+from hubbub.gopa.protocol.wire import pack, signed, unpack
 
 Change = Callable[[dict[str, Any]], Mapping[str, Any] | None]
 

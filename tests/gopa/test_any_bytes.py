@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hubbub.gopa import Sensitivity, board, certificate, party, public, wire
-from hubbub.gopa.agreement import Quantity
-from hubbub.gopa.board import Post, Reply, Shut
-from hubbub.gopa.faults import Fault, Refused
-from hubbub.gopa.public import Public
-from hubbub.gopa.together import Told
+from hubbub.gopa import Sensitivity
+from hubbub.gopa.protocol import (board, certificate, party, public_state as public, wire)
+from hubbub.gopa.protocol.agreement import Quantity
+from hubbub.gopa.protocol.board import Post, Reply, Shut
+from hubbub.gopa.protocol.faults import Fault, Refused
+from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.in_process import Told
 from hubbub.terms import HubbubError
 from tests.gopa.cast import cast, run, small, values
 

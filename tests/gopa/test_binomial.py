@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.accounting.gaussian import mu_for
-from hubbub.gopa import Sensitivity, binomial, moments
+from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.gopa import Sensitivity
+from hubbub.gopa.privacy import binomial_noise as binomial, vector_moments as moments
 
 from . import exactly
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from hubbub.gopa import Plan, Sensitivity, achieved, connectivity, plan
+from hubbub.gopa import (Plan, Sensitivity, achieved, plan)
+from hubbub.gopa.privacy import connectivity
 from hubbub.terms import NotANumber, OutOfRange, Unreachable
 
 from . import exactly
@@ -88,7 +89,7 @@ def test_who_joined_matters() -> None:
 
 @pytest.mark.parametrize("parties", [100, 1_000, 10_000])
 def test_the_variance_is_the_curators_over_the_honest_share_that_stays(parties: int) -> None:
-    from hubbub.accounting.gaussian import mu_for
+    from hubbub.accounting.gaussian_tradeoff import mu_for
 
     made = plan(1, 1e-6, parties, honest=0.6, dropouts=0.1)
     central = 1 / (mu_for(1.0, 1e-6) * parties) ** 2

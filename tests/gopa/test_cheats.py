@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from hubbub.gopa import bits, blame, board, party
-from hubbub.gopa.chapters import context
-from hubbub.gopa.faults import Fault
-from hubbub.gopa.group import IDENTITY, ORDER, G, H, base, encoded, minus, plus, times
-from hubbub.gopa.masks import between
-from hubbub.gopa.party import Party
-from hubbub.gopa.public import Public
-from hubbub.gopa.together import Cheat, Told
-from hubbub.gopa.wire import pack, signed, unpack
+from hubbub.gopa.crypto import bit_proof as bits
+from hubbub.gopa.protocol import complaints as blame, board, party
+from hubbub.gopa.protocol.phases import context
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, base, encoded, minus, plus, times
+from hubbub.gopa.protocol.masks import between
+from hubbub.gopa.protocol.party import Party
+from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.in_process import Cheat, Told
+from hubbub.gopa.protocol.wire import pack, signed, unpack
 from tests.gopa.cast import Change, cast, faults, flipped, honest_finish, instead, resigned, run, values
 
 CHEAT = 3
@@ -91,8 +92,8 @@ def test_withholding_a_nonce_moves_no_pick_of_anybody_else() -> None:
     secrets = [party.start(who.agreement, one, value) for one, value in zip(who.identities, values(), strict=True)]
     picks = []
     for drops in (set(), {CHEAT}):
-        from hubbub.gopa import public as publics
-        from hubbub.gopa.board import Post, Shut
+        from hubbub.gopa.protocol import public_state as publics
+        from hubbub.gopa.protocol.board import Post, Shut
 
         log, state, crowd = board.opened(who.agreement, who.board), publics.start(who.agreement), list(secrets)
         for phase in ("join", "nonce"):
@@ -162,7 +163,7 @@ def test_something_else_than_a_bit() -> None:
     def bound(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         body = json.loads(lines[0])["body"] if lines else {}
         if public.phase == "join":
-            from hubbub.gopa.group import gv, hv
+            from hubbub.gopa.crypto.ristretto import gv, hv
 
             point = plus(unpack(body["bits"]), plus(gv(0), hv(0)))
             return [resigned(party, public, {**body, "bits": pack(point)})]
@@ -267,7 +268,7 @@ def test_a_sealed_share_of_another_value_than_committed_to() -> None:
     """Sealed as it should be, but not the number whose point was posted."""
 
     def change(party: Party, public: Public, body: dict[str, Any]) -> dict[str, Any]:
-        from hubbub.gopa.masks import SEALED, Share, seal
+        from hubbub.gopa.protocol.masks import SEALED, Share, seal
 
         victim = public.net.picks[party.place][0]
         key = party.secrets.key(public.agreement.run, "seal")
@@ -526,7 +527,7 @@ def test_a_message_under_another_partys_name() -> None:
 
 
 def test_a_stranger_and_a_party_on_the_roster_twice() -> None:
-    from hubbub.gopa.identities import Identity
+    from hubbub.gopa.protocol.identities import Identity
     from hubbub.terms import OutOfRange
 
     who = cast()
@@ -549,7 +550,7 @@ def test_parameters_changed_in_the_middle_of_a_run() -> None:
     honest_finish(told, {CHEAT})
     assert (Fault.OTHER_RUN, CHEAT) in {(reply.fault, reply.party) for reply in told.refusals}
     one = party.start(who.agreement, who.identities[0], [1])
-    from hubbub.gopa import public as publics
+    from hubbub.gopa.protocol import public_state as publics
 
     stopped, lines = party.step(one, publics.start(other))
     assert lines == () and stopped.stopped is not None and stopped.stopped.fault is Fault.OTHER_RUN

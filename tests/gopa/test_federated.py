@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hubbub.gopa.federated import Data, learn_together
-from hubbub.gopa.repeats import delta_over
+from hubbub.gopa.federated_learning import Data, learn_together
+from hubbub.gopa.quantities.repeated_runs import delta_over
 from hubbub.terms import EmptyInput, Neighbours, WrongShape
 
 TRUTH = np.array([0.8, -0.3, 0.2])

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.gopa.agreement import Agreement
-from hubbub.gopa.attempts import Attempts
-from hubbub.gopa.averaging import among
-from hubbub.gopa.consent import Consent
-from hubbub.gopa.flower import Workflow
-from hubbub.gopa.flower_client import _Limits
-from hubbub.gopa.gradients import Gradient
-from hubbub.gopa.quantities import Vector
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.network.attempts import Attempts
+from hubbub.gopa.average import among
+from hubbub.gopa.protocol.consent import Consent
+from hubbub.gopa.network.flower_server import Workflow
+from hubbub.gopa.network.flower_client import _Limits
+from hubbub.gopa.quantities.bounded_vectors import Gradient
+from hubbub.gopa.quantities.numbers import Vector
 from hubbub.terms import BeyondConsent, MissingExtra
 
 ROOT = Path(__file__).parents[2]

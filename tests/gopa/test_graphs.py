@@ -9,8 +9,9 @@ import math
 import numpy as np
 import pytest
 
-from hubbub.gopa import Graph, connectivity, graph
-from hubbub.gopa.graphs import pairs, picks
+from hubbub.gopa import Graph, graph
+from hubbub.gopa.privacy import connectivity
+from hubbub.gopa.lectures.random_graphs import pairs, picks
 from hubbub.terms import EmptyInput, OutOfRange, WrongShape
 
 

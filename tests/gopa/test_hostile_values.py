@@ -24,10 +24,10 @@ from hubbub.gopa import (
     learn_together,
     simulate,
 )
-from hubbub.gopa.agreement import Agreement
-from hubbub.gopa.averaging import among
-from hubbub.gopa.diary import Diary
-from hubbub.gopa.party import start
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.average import among
+from hubbub.gopa.network.party_log import Diary
+from hubbub.gopa.protocol.party import start
 from hubbub.terms import HubbubError, OutOfRange, Unreadable, WrongShape
 from tests.gopa.cast import cast
 

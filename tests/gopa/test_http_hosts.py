@@ -15,20 +15,21 @@ from pathlib import Path
 import pytest
 
 from hubbub import Budget
-from hubbub.gopa import board, certificate, public, verify
-from hubbub.gopa.agreement import Quantity
-from hubbub.gopa.board import Reply
-from hubbub.gopa.charges import charging
-from hubbub.gopa.clock import Clock, speakers
-from hubbub.gopa.diary import Before, Diary, earlier_input
-from hubbub.gopa.faults import Fault
-from hubbub.gopa.grid import fits, rounded
-from hubbub.gopa.hosting import Outcome
-from hubbub.gopa.journal import Journal
-from hubbub.gopa.keeper import Keeper
-from hubbub.gopa.party import input_blinders
-from hubbub.gopa.together import People
-from hubbub.gopa.wire import PHASES, parse
+from hubbub.gopa.protocol import board, certificate, public_state as public
+from hubbub.gopa import verify
+from hubbub.gopa.protocol.agreement import Quantity
+from hubbub.gopa.protocol.board import Reply
+from hubbub.gopa.network.reveal_charge import charging
+from hubbub.gopa.protocol.phase_clock import Clock, speakers
+from hubbub.gopa.network.party_log import Before, Diary, earlier_input
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.quantities.grid import fits, rounded
+from hubbub.gopa.network.party_runner import Outcome
+from hubbub.durable.journal import Journal
+from hubbub.gopa.network.board_server import Keeper
+from hubbub.gopa.protocol.party import input_blinders
+from hubbub.gopa.in_process import People
+from hubbub.gopa.protocol.wire import PHASES, parse
 from hubbub.ledger import Account, Ledger
 from hubbub.terms import (
     BudgetExceeded,

@@ -13,12 +13,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hubbub.gopa import Agreement, party, public, verify
-from hubbub.gopa.faults import Fault
-from hubbub.gopa.keeper import Keeper
-from hubbub.gopa.link import HttpLink
-from hubbub.gopa.service import app
-from hubbub.gopa.together import People
+from hubbub.gopa import Agreement, verify
+from hubbub.gopa.protocol import party, public_state as public
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.network.board_server import Keeper
+from hubbub.gopa.network.board_link import HttpLink
+from hubbub.gopa.network.board_http import app
+from hubbub.gopa.in_process import People
 from hubbub.terms import OutOfRange, SourceUnavailable
 from tests.gopa.cast import cast, run, values
 from tests.gopa.hosted import kept
@@ -160,7 +161,7 @@ def test_a_reader_gets_the_log_in_pages_and_waits_for_a_close(
     told = run(who, values())
     lines = told.log
     (tmp_path / "run.log").write_bytes(b"".join(line + b"\n" for line in lines))
-    monkeypatch.setattr("hubbub.gopa.keeper.PAGE", 3000)
+    monkeypatch.setattr("hubbub.gopa.network.board_server.PAGE", 3000)
 
     async def scenario() -> list[bytes]:
         found: list[bytes] = []
@@ -244,7 +245,7 @@ def test_a_link_to_what_is_no_board_says_so(answer: Answer) -> None:
 
 
 def test_an_answer_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.gopa.link.MOST", 1 << 20)
+    monkeypatch.setattr("hubbub.gopa.network.board_link.MOST", 1 << 20)
 
     async def use(link: HttpLink) -> None:
         with pytest.raises(SourceUnavailable, match="does not answer as a board does"):

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hubbub.gopa.picture import Picture
+from hubbub.gopa.reports.run_picture import Picture
 from tests.gopa.cast import cast, flipped, instead, run, values
 
 

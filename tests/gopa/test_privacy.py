@@ -10,9 +10,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hubbub.accounting.gaussian import delta_of
-from hubbub.gopa import Graph, HonestGraph, graph, theorems
-from hubbub.gopa.privacy import theta_complete, theta_for
+from hubbub.accounting.gaussian_tradeoff import delta_of
+from hubbub.gopa import Graph, HonestGraph, graph
+from hubbub.gopa.lectures import theorems
+from hubbub.gopa.lectures.gaussian_privacy import theta_complete, theta_for
 from hubbub.terms import EmptyInput, NotProved, OutOfRange, TooLarge, Unreachable
 
 SEED = hashlib.sha256(b"a graph").digest()

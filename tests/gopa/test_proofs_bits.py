@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.gopa import Context, Shape, batches, bits, group, multiply, pedersen, quadratic, verify_many
-from hubbub.gopa.bits import Bound, Claim, Proved, Statement
-from hubbub.gopa.equations import Equation, hold
-from hubbub.gopa.quadratic import Proof, Vectors
-from hubbub.gopa.streams import Stream
+from hubbub.gopa import Context, Shape, verify_many
+from hubbub.gopa.crypto import (batch_verification as batches, bit_proof as bits, ristretto as group, multi_scalar as multiply, pedersen, quadratic)
+from hubbub.gopa.crypto.bit_proof import Bound, Claim, Proved, Statement
+from hubbub.gopa.crypto.point_equations import Equation, hold
+from hubbub.gopa.crypto.quadratic import Proof, Vectors
+from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.terms import OutOfRange, WrongShape
 from tests.gopa.test_proofs_group import REFUSED
 
@@ -343,7 +344,7 @@ def test_batches_mix_shapes() -> None:
 
 
 def test_without_the_accelerator_the_verdicts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hubbub.gopa import equations
+    from hubbub.gopa.crypto import point_equations as equations
 
     false = CHEATS["negative value"]()
     monkeypatch.setattr(multiply, "native", lambda: None)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.gopa import group, pedersen
-from hubbub.gopa._sodium import room, sodium
-from hubbub.gopa.streams import Stream
-from hubbub.gopa.transcript import Context, Transcript
+from hubbub.gopa.crypto import ristretto as group, pedersen
+from hubbub.gopa.crypto.sodium import room, sodium
+from hubbub.gopa.crypto.secret_streams import Stream
+from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange, WrongShape
 
 VECTORS = json.loads((Path(__file__).parent / "ristretto255.json").read_text(encoding="utf-8"))

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.gopa import _accelerator, group, multiply
-from hubbub.gopa._accelerator import Native, native
+from hubbub.gopa.crypto import accelerator as _accelerator, ristretto as group, multi_scalar as multiply
+from hubbub.gopa.crypto.accelerator import Native, native
 from hubbub.terms import OutOfRange
 from tests.gopa.test_proofs_group import MULTIPLES, REFUSED
 

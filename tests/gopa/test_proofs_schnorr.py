@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.gopa import Context, bits, group, inner, linked, pedersen, quadratic, schnorr, squares, verify_many
-from hubbub.gopa.quadratic import Vectors
-from hubbub.gopa.schnorr import SameClaim, ZeroClaim
-from hubbub.gopa.streams import Stream
+from hubbub.gopa import Context, verify_many
+from hubbub.gopa.crypto import (bit_proof as bits, ristretto as group, inner_product as inner, linked_commitments as linked, pedersen, quadratic, schnorr, sum_of_squares as squares)
+from hubbub.gopa.crypto.quadratic import Vectors
+from hubbub.gopa.crypto.schnorr import SameClaim, ZeroClaim
+from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.terms import OutOfRange
 from tests.gopa.test_proofs_group import REFUSED
 

@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from hubbub.gopa import gradients
-from hubbub.gopa.agreement import Agreement, Quantity
-from hubbub.gopa.averaging import Average, among, average, published
-from hubbub.gopa.certificate import verify
-from hubbub.gopa.gradients import Gradient, clip
-from hubbub.gopa.grid import rounded
-from hubbub.gopa.identities import Identity
-from hubbub.gopa.measures import Measure, Reading
-from hubbub.gopa.quantities import Histogram, Number, Vector
-from hubbub.gopa.repeats import delta_over, plan_over
-from hubbub.gopa.sensitivity import Sensitivity
-from hubbub.gopa.subjects import Subjects
-from hubbub.gopa.weights import PrivatelyWeighted, Weighted
+from hubbub.gopa.quantities import bounded_vectors as gradients
+from hubbub.gopa.protocol.agreement import Agreement, Quantity
+from hubbub.gopa.average import Average, among, average, published
+from hubbub.gopa.protocol.certificate import verify
+from hubbub.gopa.quantities.bounded_vectors import Gradient, clip
+from hubbub.gopa.quantities.grid import rounded
+from hubbub.gopa.protocol.identities import Identity
+from hubbub.gopa.quantities.base import Measure, Reading
+from hubbub.gopa.quantities.numbers import Histogram, Number, Vector
+from hubbub.gopa.quantities.repeated_runs import delta_over, plan_over
+from hubbub.gopa.privacy.sensitivity import Sensitivity
+from hubbub.gopa.quantities.many_people import Subjects
+from hubbub.gopa.quantities.weighted import PrivatelyWeighted, Weighted
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, ReversedBounds, Unreachable, WrongShape
 
 AGES = Number(18, 100)
@@ -289,7 +289,7 @@ def test_one_cannot_hide_alone_and_names_are_one_for_each() -> None:
 
 
 def test_the_log_of_an_average_says_the_same() -> None:
-    from hubbub.gopa import together
+    from hubbub.gopa import in_process as together
 
     of = Number(0, 10)
     who = among(of.plan(5, epsilon=9, delta=1e-2, honest=0.8, dropouts=0), of)

@@ -17,7 +17,7 @@ import pytest
 from hubbub import noise
 from hubbub.audit import examine
 from hubbub.gopa import Plan, Simulation, plan, simulate
-from hubbub.gopa.compare import compare
+from hubbub.gopa.privacy.trust_comparison import compare
 from hubbub.gopa.simulate import Profile, _verifiable
 from hubbub.noise.testing import seeded
 from hubbub.terms import EmptyInput, NotANumber, OutOfRange, ReversedBounds, Unreachable, WrongShape

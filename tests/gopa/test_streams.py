@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.gopa.streams import Stream, derived
+from hubbub.gopa.crypto.secret_streams import Stream, derived
 
 
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=200))

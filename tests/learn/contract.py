@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hubbub.accounting import epsilon
-from hubbub.learn.sampling import step_of
+from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Ledger
 from hubbub.terms import (
     Budget,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub.learn import CentreScaler, LogisticRegression, make_pipeline
-from hubbub.learn.sampling import step_of
+from hubbub.learn.training.sampling import step_of
 
 from .sums_contract import SumContract
 

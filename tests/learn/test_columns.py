@@ -9,8 +9,8 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import PCA, GaussianNB, KMeans, StandardScaler
-from hubbub.learn.kmeans import cluster_sums, nearest, spread_points
-from hubbub.learn.moments import Grid, bounded_entries
+from hubbub.learn.estimators.kmeans import cluster_sums, nearest, spread_points
+from hubbub.learn.training.moments import Grid, bounded_entries
 from hubbub.terms import MissingParameter, OutOfRange, ReversedBounds, WrongShape
 
 from .contract import DELTA

@@ -21,11 +21,11 @@ from hubbub.learn import (
     StandardScaler,
     make_pipeline,
 )
-from hubbub.learn.counting import Counting, RowCount
-from hubbub.learn.fits import nobody
-from hubbub.learn.measuring import Measured
-from hubbub.learn.plans import _quick_cost
-from hubbub.learn.sampling import batches
+from hubbub.learn.base.private_count import Counting, RowCount
+from hubbub.learn.base.private_estimator import nobody
+from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.training.calibration import _quick_cost
+from hubbub.learn.training.sampling import batches
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
 from hubbub.terms import (

@@ -16,10 +16,10 @@ import scipy.sparse
 from sklearn.preprocessing import FunctionTransformer
 
 from hubbub import learn
-from hubbub.learn.inputs import labels_of, private_table, table_of
-from hubbub.learn.measuring import Measured
-from hubbub.learn.table_models import PrivateColumns
-from hubbub.learn.tables import Number
+from hubbub.learn.base.inputs import labels_of, private_table, table_of
+from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.tables.table_model import PrivateColumns
+from hubbub.learn.tables.features import Number
 from hubbub.ledger import Ledger
 from hubbub.terms import AS_GIVEN, Budget, HubbubError
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub.learn import LinearRegression, Ridge
-from hubbub.learn.linear import adaptive_ridge
+from hubbub.learn.estimators.linear_regression import adaptive_ridge
 from hubbub.terms import OutOfRange, ReversedBounds
 
 from .contract import DELTA

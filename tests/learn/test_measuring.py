@@ -12,7 +12,7 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import LinearRegression, LogisticRegression
-from hubbub.learn.measuring import Measured, Score, misses, noisy_misses, public_score
+from hubbub.learn.composition.held_out_score import Measured, Score, misses, noisy_misses, public_score
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
 from hubbub.terms import Budget, GaussianNoise, OutOfRange, WrongNeighbours

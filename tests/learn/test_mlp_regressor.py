@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hubbub.learn import LinearRegression, MLPRegressor
-from hubbub.learn.mlp_regressor import Curve
-from hubbub.learn.network import Examples, Floats
+from hubbub.learn.estimators.mlp_regressor import Curve
+from hubbub.learn.training.network import Examples, Floats
 from hubbub.terms import OutOfRange
 
 from .contract import DELTA

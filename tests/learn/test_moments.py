@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hubbub.learn.bounded import BUCKETS, bucket_counts, private_bounds
-from hubbub.learn.columns import column_sums, square
-from hubbub.learn.linear import moment_sums, with_constant
-from hubbub.learn.moments import (
+from hubbub.learn.base.bounded_estimator import BUCKETS, bucket_counts, private_bounds
+from hubbub.learn.training.column_moments import column_sums, square
+from hubbub.learn.estimators.linear_regression import moment_sums, with_constant
+from hubbub.learn.training.moments import (
     DIAGONAL,
     Grid,
     bounded_entries,
@@ -23,8 +23,8 @@ from hubbub.learn.moments import (
     unit_rows,
     weighted_triangle,
 )
-from hubbub.learn.network import Floats
-from hubbub.learn.sampling import step_of
+from hubbub.learn.training.network import Floats
+from hubbub.learn.training.sampling import step_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import GaussianNoise, Neighbours, TooLarge, Unit
 

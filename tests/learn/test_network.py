@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hubbub.learn.network import Examples, Floats, Network
+from hubbub.learn.training.network import Examples, Floats, Network
 
 SHAPES = [(5, 1), (5, 3), (5, 4, 1), (5, 4, 3, 2)]
 
@@ -58,7 +58,7 @@ def test_chunks_and_chosen_rows_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     network, weights, data = made((5, 4, 1), rows=50)
     whole = network.clipped_sum(weights, data, None, clip=0.3)
     chosen = network.clipped_sum(weights, data, np.arange(50), clip=0.3)
-    monkeypatch.setattr("hubbub.learn.network.CHUNK", 7)
+    monkeypatch.setattr("hubbub.learn.training.network.CHUNK", 7)
     parts = network.clipped_sum(weights, data, None, clip=0.3)
     assert np.allclose(whole, chosen, atol=1e-13) and np.allclose(whole, parts, atol=1e-13)
 

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, fx, nn
 from torch.nn import functional
 
-from hubbub.learn.networks import PrivateTrainer, lora
-from hubbub.learn.networks.graphs import graph_of
-from hubbub.learn.networks.preparing import shadow_of, tried
-from hubbub.learn.networks.rows import source_of
+from hubbub.learn.torch import PrivateTrainer, lora
+from hubbub.learn.torch.graphs import graph_of
+from hubbub.learn.torch.training_plan import shadow_of, tried
+from hubbub.learn.torch.examples import source_of
 
 torch.set_num_threads(1)
 
@@ -92,8 +92,8 @@ def moved(model: nn.Module) -> float:
 def test_what_mixes_unseen_while_it_trains_moves_no_sum_beyond_the_promise(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hubbub.learn.networks.checks.refuse_mixing", lambda *args: None)
-    monkeypatch.setattr("hubbub.learn.networks.preparing.refuse_mixing", lambda *args: None)
+    monkeypatch.setattr("hubbub.learn.torch.example_independence.refuse_mixing", lambda *args: None)
+    monkeypatch.setattr("hubbub.learn.torch.training_plan.refuse_mixing", lambda *args: None)
     torch.manual_seed(1)
     assert 0 < moved(Unseen(UNSEEN[kind])) <= 2.001
 

@@ -17,7 +17,7 @@ def work(rank: int, folder: Path) -> None:
     """What one of the two processes does; its weights and what it was told go into a file."""
     import torch
 
-    from hubbub.learn.networks import PrivateTrainer
+    from hubbub.learn.torch import PrivateTrainer
     from hubbub.ledger import Ledger
     from hubbub.terms import Budget, BudgetExceeded
 

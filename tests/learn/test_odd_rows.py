@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hubbub.learn import LinearRegression, StandardScaler
-from hubbub.learn.moments import Grid, unit_rows
+from hubbub.learn.training.moments import Grid, unit_rows
 from hubbub.terms import OutOfRange
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hubbub.learn import BipartiteRanker, MetricLearner
-from hubbub.learn.network import Examples, Floats
-from hubbub.learn.pairs import MetricPairs, RankingPairs
+from hubbub.learn.training.network import Examples, Floats
+from hubbub.learn.training.pairwise_sums import MetricPairs, RankingPairs
 from hubbub.terms import OutOfRange, TooLarge
 
 from .contract import DELTA

@@ -14,8 +14,8 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import PATEClassifier, load, make_pipeline, save
-from hubbub.learn.fits import nobody
-from hubbub.learn.pate.queries import middles
+from hubbub.learn.base.private_estimator import nobody
+from hubbub.learn.pate.query_selection import middles
 from hubbub.learn.pate.student import GraphStudent, taught
 from hubbub.ledger import Ledger
 from hubbub.terms import (

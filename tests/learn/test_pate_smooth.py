@@ -13,7 +13,7 @@ import pytest
 from hubbub.accounting import epsilon
 from hubbub.audit import examine
 from hubbub.learn.pate.aggregation import Ballot, ballot_for
-from hubbub.learn.pate.instance import (
+from hubbub.learn.pate.data_dependent_cost import (
     FINE,
     Table,
     largest_sum,
@@ -23,7 +23,7 @@ from hubbub.learn.pate.instance import (
     reach,
     table_for,
 )
-from hubbub.learn.pate.smooth import ABOVE, LEAST, Report, report_epsilon, report_for
+from hubbub.learn.pate.smooth_sensitivity import ABOVE, LEAST, Report, report_epsilon, report_for
 from hubbub.noise.testing import seeded
 from hubbub.terms import ApproximateStep, GaussianNoise, Neighbours, Unit, Unreachable, root_of
 

@@ -9,9 +9,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from hubbub.learn.inputs import ready
-from hubbub.learn.network import Examples, Floats, Network
-from hubbub.learn.rounding import gamma
+from hubbub.learn.base.inputs import ready
+from hubbub.learn.training.network import Examples, Floats, Network
+from hubbub.learn.training.rounding_error import gamma
 from hubbub.learn.solvers import LOGISTIC, SMOOTH_HINGE
 from hubbub.learn.solvers.problem import Problem
 

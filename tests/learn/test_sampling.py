@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hubbub.learn.sampling import FixedBatch, FullBatch, PoissonBatch, batches, sampling_of, step_of
+from hubbub.learn.training.sampling import FixedBatch, FullBatch, PoissonBatch, batches, sampling_of, step_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
     GaussianNoise,

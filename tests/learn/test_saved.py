@@ -16,11 +16,11 @@ import pytest
 
 from hubbub import learn
 from hubbub.learn import load, save
-from hubbub.learn.estimators import Estimator
-from hubbub.learn.measuring import Measured
-from hubbub.learn.saved import _estimators
-from hubbub.learn.table_fits import fit_table
-from hubbub.learn.tables import Category, Number
+from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.tables.model_file import _estimators
+from hubbub.learn.tables.fit_table import fit_table
+from hubbub.learn.tables.features import Category, Number
 from hubbub.ledger import Ledger
 from hubbub.terms import Budget, EmptyInput, NewerFormat, TooLarge, Unreadable, WrongShape
 
@@ -190,7 +190,7 @@ def packed(path: Path, zeros: int, method: int, *, said: int | None = None, time
 
 
 def test_a_small_file_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.learn.saved._MOST", 1 << 20)
+    monkeypatch.setattr("hubbub.learn.tables.model_file._MOST", 1 << 20)
     deflated, path = zipfile.ZIP_DEFLATED, tmp_path / "large.hubbub"
     assert load(packed(path, 1 << 19, deflated)).a0_.nbytes == 1 << 19
     for forgery in (
@@ -205,7 +205,7 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pyte
 
 def test_what_could_not_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = FITTED["Ridge"]()
-    monkeypatch.setattr("hubbub.learn.saved._MOST_JSON", 100)
+    monkeypatch.setattr("hubbub.learn.tables.model_file._MOST_JSON", 100)
     with pytest.raises(TooLarge):
         save(model, tmp_path / "model.hubbub")
     assert not list(tmp_path.iterdir())

@@ -14,9 +14,9 @@ from scipy import stats
 
 from hubbub.accounting import epsilon
 from hubbub.learn import GaussianNB, LogisticRegression, PrivateSearch, Ridge, cross_val_score
-from hubbub.learn import stages as learn_stages
-from hubbub.learn.search import _ORDERS, Trials
-from hubbub.learn.validation import _GRID, fold_sums
+from hubbub.learn.composition import stages as learn_stages
+from hubbub.learn.composition.search import _ORDERS, Trials
+from hubbub.learn.composition.cross_validation import _GRID, fold_sums
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
@@ -184,7 +184,7 @@ def test_a_score_that_is_no_number_is_the_worst(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Trials, "draw", lambda self: 2)
     for order in ([0, 1], [1, 0]):
         left = iter(order)
-        monkeypatch.setattr("hubbub.learn.search.noise.uniform", lambda count, left=left: next(left))
+        monkeypatch.setattr("hubbub.learn.composition.search.noise.uniform", lambda count, left=left: next(left))
         model = search()
         stages, _ = model._planned(*table(100), None, model._trials(), (Fraction(2), Fraction(1, 10**5)))
         assert model._best(stages, Trials.of(Fraction(2)), *table(100))[0] == 1

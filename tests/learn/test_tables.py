@@ -11,9 +11,9 @@ import pyarrow
 import pytest
 
 from hubbub.accounting import epsilon
-from hubbub.learn.cards import ModelCard
-from hubbub.learn.table_fits import Kind, design, fit_table
-from hubbub.learn.tables import (
+from hubbub.learn.tables.model_card import ModelCard
+from hubbub.learn.tables.fit_table import Kind, design, fit_table
+from hubbub.learn.tables.features import (
     BINS,
     MISSING,
     Category,

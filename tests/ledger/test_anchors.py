@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.accounting.limits import Amount
+from hubbub.accounting.budget_limits import Amount
 from hubbub.ledger.anchors import Anchor, Anchors
 from hubbub.terms import LedgerUnavailable
 

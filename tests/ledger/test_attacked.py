@@ -534,7 +534,7 @@ def test_a_stored_answer_is_free_of_the_rules_for_charges(ledger: Ledger) -> Non
 
 
 def test_a_population_opened_by_an_earlier_version_is_found_again(place: Place) -> None:
-    from hubbub.ledger import owners
+    from hubbub.ledger import owner_entries as owners
 
     said: dict[str, Any] = {}
     with open_ledger(place) as ledger:

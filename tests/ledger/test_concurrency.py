@@ -15,7 +15,7 @@ import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
 from hubbub.ledger import Ledger, Request, Reservation
-from hubbub.ledger.core import Core
+from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import Policy
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import Budget, BudgetExceeded, Event, Superseded

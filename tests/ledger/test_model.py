@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from hubbub.accounting.limits import LOSS_UNIT
+from hubbub.accounting.budget_limits import LOSS_UNIT
 from hubbub.ledger import Ledger, Request, Reservation, Stored, fingerprint, statements
 from hubbub.terms import Budget, BudgetConflict, BudgetExceeded, PureStep, RequestChanged, Superseded
 from tests.ledger._asking import WHO, entries_of

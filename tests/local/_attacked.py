@@ -14,7 +14,7 @@ import numpy as np
 
 from hubbub import local
 from hubbub.local import Randomizer
-from hubbub.local._law import law_of
+from hubbub.local.collection.randomizer_config import law_of
 
 WORD = 1 << 64
 Law = dict[bytes, Fraction]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from hubbub.local import wire
-from hubbub.local._randomizer import Randomizer
-from hubbub.local.collection import Collection
-from hubbub.local.collector import Collector, Rules
-from hubbub.local.kary import KaryResponse
-from hubbub.local.signing import new_key, public_text, sign
-from hubbub.local.store import Store
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.randomizers.base import Randomizer
+from hubbub.local.collection.collection import Collection
+from hubbub.local.collection.collector import Collector, Rules
+from hubbub.local.randomizers.kary import KaryResponse
+from hubbub.local.collection.signed_configuration import new_key, public_text, sign
+from hubbub.local.collection.report_store import Store
 from hubbub.noise.testing import seeded
 
 FRUIT = ("apple", "pear", "plum", "fig")

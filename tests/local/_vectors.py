@@ -16,9 +16,9 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub import local
-from hubbub.local import wire
-from hubbub.local._law import law_of
-from hubbub.local._randomizer import Randomizer
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection.randomizer_config import law_of
+from hubbub.local.randomizers.base import Randomizer
 
 PATH = Path(__file__).parents[1] / "fixtures" / "local" / "vectors.json"
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -14,7 +14,7 @@ import pytest
 
 from hubbub import local
 from hubbub.local import Randomizer, exact_law, from_parameters, largest_ratio
-from hubbub.local._words import from_bytes
+from hubbub.local.randomizers.common.exact_words import from_bytes
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
     BadCollection,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub.local import CountMeanSketch, HadamardCountMeanSketch
-from hubbub.local.apple import Sketch
+from hubbub.local.randomizers.count_mean_sketch import Sketch
 from hubbub.noise.testing import seeded
 from hubbub.terms import OutOfRange
 
@@ -131,7 +131,7 @@ def test_many_values_are_solved_for_without_their_inverse(monkeypatch: pytest.Mo
     survey = HadamardCountMeanSketch(epsilon=3, domain=300, rows=32, width=64)
     state = survey.accumulate(survey.randomize(np.arange(3000) % 7, rng=seeded(3)))
     exact = survey.decode(state, count=3000)
-    monkeypatch.setattr("hubbub.local._collisions.MOST_SOLVED", 100)
+    monkeypatch.setattr("hubbub.local.randomizers.common.collisions.MOST_SOLVED", 100)
     large = HadamardCountMeanSketch(epsilon=3, domain=300, rows=32, width=64)
     found = large.decode(state, count=3000)
     assert found.values == pytest.approx(exact.values, abs=1e-8)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from hubbub import local
-from hubbub.local._randomizer import FrequencyRandomizer
-from hubbub.local.two_party import TwoPartyUStatistic
+from hubbub.local.randomizers.base import FrequencyRandomizer
+from hubbub.local.statistics.two_party import TwoPartyUStatistic
 from hubbub.noise.testing import seeded
 from hubbub.terms import HubbubError, WrongShape
 

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from hubbub import local
-from hubbub.local import shuffle, wire
-from hubbub.local._law import law_of
-from hubbub.local._words import exp_low
+from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection.randomizer_config import law_of
+from hubbub.local.randomizers.common.exact_words import exp_low
 from hubbub.noise.testing import seeded
 from hubbub.terms import Unreadable
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hubbub import local
 from hubbub.local import Collection, new_key, open_signed, public_text, sign
-from hubbub.local.collection import canonical_text, read_canonical
+from hubbub.local.collection.collection import canonical_text, read_canonical
 from hubbub.terms import BadCollection, HubbubError, OutOfRange
 
 MARK = "00112233445566778899aabbccddeeff"
@@ -110,7 +110,7 @@ def test_less_noise_behind_the_same_epsilon_is_refused_even_if_it_is_signed() ->
     fields = bread().to_json()
     fields["randomizer"]["thresholds"] = [str(int(fields["randomizer"]["thresholds"][0]) + 1)]
     text = canonical_text(fields)
-    from hubbub.local.signing import _CONTEXT
+    from hubbub.local.collection.signed_configuration import _CONTEXT
 
     signature = KEY.sign(_CONTEXT + text.encode()).hex()
     with pytest.raises(BadCollection, match="thresholds"):

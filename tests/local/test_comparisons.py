@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from hubbub.local import AUC, HierarchicalAUC, MannWhitney
-from hubbub.local._pairs import Response, between_mean, between_variance
-from hubbub.local.auc import predicted_error
-from hubbub.local.comparisons import exceeds
+from hubbub.local.pair_averages import Response, between_mean, between_variance
+from hubbub.local.statistics.auc import predicted_error
+from hubbub.local.statistics.group_comparison import exceeds
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadReport, EmptyInput, MissingParameter, OutOfRange, TooLarge, WrongShape
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from hubbub import local
-from hubbub.local import _forms
-from hubbub.local._format import PROTOCOLS
-from hubbub.local.collection import canonical_text
+from hubbub.local.collection import configuration_forms as _forms
+from hubbub.local.collection.report_layout import PROTOCOLS
+from hubbub.local.collection.collection import canonical_text
 from hubbub.terms import BadCollection, HubbubError
 
 from . import _vectors
@@ -381,6 +381,6 @@ def test_answers_that_look_alike_are_one_answer(tmp_path: Path) -> None:
         local.Collection(**fields, answers=(composed, apart))
     cafe = local.Collection(**fields, answers=(apart, "tea"))
     assert cafe.answers == (composed, "tea")
-    from hubbub.local.client import _total
+    from hubbub.local.collection.client import _total
 
     assert _total(cafe, apart) == _total(cafe, composed) == 0

@@ -7,9 +7,9 @@ from itertools import product
 
 import pytest
 
-from hubbub.accounting import groups as central
+from hubbub.accounting import group_privacy as central
 from hubbub.local import KaryResponse, LocalGaussian, Memoised, Rappor, group
-from hubbub.local.groups import profile
+from hubbub.local.amplification.group_privacy import profile
 from hubbub.terms import NotProved, OutOfRange
 
 TABLE = {

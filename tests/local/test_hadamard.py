@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hubbub.local import HadamardResponse, OneBitHadamard
-from hubbub.local.hadamard import walsh
+from hubbub.local.randomizers.hadamard import walsh
 from hubbub.noise.testing import seeded
 
 from .contract import LargeDomains

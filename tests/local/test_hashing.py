@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hubbub.local import LocalHashing, _kernels
-from hubbub.local._hashes import bucket, bucket_many, mix, mix_many
+from hubbub.local import LocalHashing
+from hubbub.local.randomizers.common import kernels as _kernels
+from hubbub.local.randomizers.common.hash_family import bucket, bucket_many, mix, mix_many
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadReport
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from hubbub import local
-from hubbub.local._format import PROTOCOLS
-from hubbub.local.collection import canonical_text
+from hubbub.local.collection.report_layout import PROTOCOLS
+from hubbub.local.collection.collection import canonical_text
 from hubbub.terms import BadCollection
 
 from . import _vectors
@@ -89,7 +89,7 @@ def opened(configs: list[str], key: str) -> str:
 
 
 def signed(text: str, key: Any = _vectors.KEY) -> str:
-    from hubbub.local.signing import _CONTEXT
+    from hubbub.local.collection.signed_configuration import _CONTEXT
 
     made = {"hubbub": "signed-collection/1", "collection": text, "key": KEY}
     return json.dumps(made | {"signature": key.sign(_CONTEXT + text.encode()).hex()})

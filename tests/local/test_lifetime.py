@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub import local
-from hubbub.local import Caps, Client, Collection, Lifetime, Loloha, Spent, wire
-from hubbub.local._words import WORD
+from hubbub.local import (Caps, Client, Collection, Lifetime, Loloha, Spent)
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.randomizers.common.exact_words import WORD
 from hubbub.terms import OutOfRange
 
 pytestmark = pytest.mark.usefixtures("quick_disk")

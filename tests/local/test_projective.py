@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub.local import ProjectiveGeometry
-from hubbub.local._points import Space, dimension_for
+from hubbub.local.randomizers.common.projective_space import Space, dimension_for
 from hubbub.terms import OutOfRange
 
 from .contract import FrequencyContract, LargeDomains

@@ -9,24 +9,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hubbub.local import (
-    BinaryResponse,
-    Duchi,
-    FiniteRandomizer,
-    HadamardResponse,
-    Hybrid,
-    KaryResponse,
-    LocalGaussian,
-    LocalHashing,
-    OneBitHadamard,
-    ProjectiveGeometry,
-    Randomizer,
-    SubsetSelection,
-    exact_law,
-    shuffle,
-)
-from hubbub.local._blanket import blanket, pairs_of, profile, two_levels
-from hubbub.local._clones import Clones, clones, closed_form
+from hubbub.local import (BinaryResponse, Duchi, FiniteRandomizer, HadamardResponse, Hybrid, KaryResponse, LocalGaussian, LocalHashing, OneBitHadamard, ProjectiveGeometry, Randomizer, SubsetSelection, exact_law)
+from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.amplification.privacy_blanket import blanket, pairs_of, profile, two_levels
+from hubbub.local.amplification.clones import Clones, clones, closed_form
 from hubbub.terms import ApproximateDP, Neighbours, NotProved, OutOfRange
 
 DELTA = 1e-6
@@ -233,7 +219,7 @@ def test_bounds_are_rounded_against_us() -> None:
 def test_counting_clones_in_blocks_only_raises_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     for blocks in (10**9, 200, 20):
-        monkeypatch.setattr("hubbub.local._clones._BLOCKS", blocks)
+        monkeypatch.setattr("hubbub.local.amplification.clones._BLOCKS", blocks)
         told.append(Clones(2.0, 99_999, math.exp(-2), tail=1e-12).delta(0.05))
     assert told == sorted(told)
     assert told[1] < 1.2 * told[0]

@@ -18,9 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub import local
-from hubbub.local import Collection, Collector, Hop, Report, Rules, Shuffler, permute, seal, tokens, wire
-from hubbub.local.mixnet import SIZE
-from hubbub.local.relay import Relay
+from hubbub.local import (Collection, Collector, Hop, Report, Rules, Shuffler, permute, seal)
+from hubbub.local.collection import tokens, report_wire as wire
+from hubbub.local.shuffling.mixnet import SIZE
+from hubbub.local.shuffling.shuffler_http import Relay
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
     BadCollection,
@@ -208,7 +209,7 @@ def test_a_queue_belongs_to_one_collection(tmp_path: Path) -> None:
 
 
 def test_a_long_queue_is_passed_on_in_batches_that_a_collector_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.local.shuffler._LARGEST", 10 * 65)
+    monkeypatch.setattr("hubbub.local.shuffling.shuffler._LARGEST", 10 * 65)
     shuffler = Shuffler(BREAD)
     add_all(shuffler, range(43))
     sizes = [len(wire.parse_batch(BREAD, frame)) for _, frame in shuffler.batches()]
@@ -412,7 +413,7 @@ def test_nothing_is_sealed_for_nobody_or_for_everybody() -> None:
 
 
 def test_padding_that_says_something_is_malformed() -> None:
-    from hubbub.local.mixnet import _sealed
+    from hubbub.local.shuffling.mixnet import _sealed
 
     hop = Hop(minimum=1)
     for content in (b"\1\0\0\0" + b"x" + bytes(SIZE - 2) + b"y", b"\xff\xff\0\0" + bytes(SIZE)):

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hubbub.local.collector import Collector, Rules
-from hubbub.local.store import PIECE, Fate, Store
-from hubbub.local.tokens import issue
+from hubbub.local.collection.collector import Collector, Rules
+from hubbub.local.collection.report_store import PIECE, Fate, Store
+from hubbub.local.collection.tokens import issue
 from hubbub.terms import BadCollection, HubbubError, NewerFormat, SourceUnavailable
 from tests.ledger._processes import Child, Report, run, run_all
 from tests.local._collecting import Desk, collection, frame, packed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub.local import UnaryEncoding
-from hubbub.local._kernels import count_bits
+from hubbub.local.randomizers.common.kernels import count_bits
 from hubbub.noise.testing import seeded
 
 from .contract import FrequencyContract

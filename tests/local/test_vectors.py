@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hubbub.local import PrivUnitG, from_parameters
-from hubbub.local._words import WORD, cuts
+from hubbub.local.randomizers.common.exact_words import WORD, cuts
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadReport, EmptyInput, Neighbours, OutOfRange, WrongShape
 

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub import local
-from hubbub.local import Collection, Report, wire
-from hubbub.local._format import PROTOCOLS
-from hubbub.local._randomizer import _PROTOCOLS
+from hubbub.local import Collection, Report
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection.report_layout import PROTOCOLS
+from hubbub.local.randomizers.base import _PROTOCOLS
 from hubbub.terms import BadCollection, BadReport
 
 MARK = "00112233445566778899aabbccddeeff"

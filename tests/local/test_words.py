@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.local import _words
-from hubbub.local._words import WORD, below, below_many, cuts, exp_high, exp_low, fewest, most, threshold
+from hubbub.local.randomizers.common import exact_words as _words
+from hubbub.local.randomizers.common.exact_words import WORD, below, below_many, cuts, exp_high, exp_low, fewest, most, threshold
 
 from .contract import exp
 

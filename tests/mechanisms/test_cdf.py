@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from hubbub.mechanisms import NoisyCDF
-from hubbub.mechanisms._additive import drawn
-from hubbub.mechanisms._ary_tree import Tree, chosen, consistent, node_sums, rank_moment
-from hubbub.mechanisms._combinations import critical, variance_of
-from hubbub.mechanisms._curve import Curve
+from hubbub.mechanisms.common.additive import drawn
+from hubbub.mechanisms.common.ary_tree import Tree, chosen, consistent, node_sums, rank_moment
+from hubbub.mechanisms.common.noise_combinations import critical, variance_of
+from hubbub.mechanisms.common.noisy_curve import Curve
 from hubbub.noise.testing import seeded
 from hubbub.terms import GaussianNoise, LaplaceNoise, MissingParameter, NotANumber, OutOfRange, TooLarge, WrongShape
 

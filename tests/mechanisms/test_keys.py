@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hubbub.mechanisms import OptimalKeys, ThresholdKeys
-from hubbub.mechanisms._thresholds import gaussian_threshold, laplace_threshold, share_of
-from hubbub.mechanisms.keys import keep_chances
+from hubbub.mechanisms.common.thresholds import gaussian_threshold, laplace_threshold, share_of
+from hubbub.mechanisms.partition_selection import keep_chances
 from hubbub.noise.testing import seeded
 from hubbub.terms import ApproximateStep, ConcentratedStep, MissingParameter, NotANumber, OutOfRange, TooLarge
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hubbub.mechanisms import Quantile
-from hubbub.noise._choice import choose
+from hubbub.noise._weighted_choice import choose
 from hubbub.noise.testing import seeded
 from hubbub.terms import ExponentialChoice, NotANumber, OutOfRange, ReversedBounds, TooLarge, WrongShape
 

@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 from hubbub.mechanisms import DiscreteGaussian, Geometric, Workload
-from hubbub.mechanisms._ary_tree import Tree
-from hubbub.mechanisms._choice import predicted
-from hubbub.mechanisms._combinations import variance_of
-from hubbub.mechanisms._marginals import Marginals, candidates
-from hubbub.mechanisms._queries import planned
-from hubbub.mechanisms._strategies import Direct, Factor, Product
-from hubbub.mechanisms._union import Union, groups_of
+from hubbub.mechanisms.common.ary_tree import Tree
+from hubbub.mechanisms.workload.strategy_choice import predicted
+from hubbub.mechanisms.common.noise_combinations import variance_of
+from hubbub.mechanisms.workload.marginals import Marginals, candidates
+from hubbub.mechanisms.workload.queries import planned
+from hubbub.mechanisms.workload.strategies import Direct, Factor, Product
+from hubbub.mechanisms.workload.union_strategy import Union, groups_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
     EmptyInput,

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from hubbub import noise
-from hubbub.noise import _kernels, _laws
-from hubbub.noise._draw import _fill, draw_one
+from hubbub.noise import _kernels, _distributions as _laws
+from hubbub.noise._drawing import _fill, draw_one
 from hubbub.noise.testing import seeded
 from hubbub.terms import Underflow
 from tests.noise.laws import FALSE_ALARM, fit, fit_continuous, gaussian_mass, geometric_mass, laplace_mass

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.publish import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
-from hubbub.publish._columns import coded
-from hubbub.publish.hierarchies import Flat, Levels
+from hubbub.publish.anonymize.coded_columns import coded
+from hubbub.publish.anonymize.hierarchies import Flat, Levels
 from hubbub.terms import BadDescriptor, HubbubError, OutOfRange, WrongShape
 
 

@@ -23,10 +23,10 @@ from hubbub.publish import (
     check,
     full_domain,
 )
-from hubbub.publish import lattice as lattices
-from hubbub.publish._asked import asked
-from hubbub.publish.hierarchies import Flat
-from hubbub.publish.lattice import Lattice, Node, lattice_of, search
+from hubbub.publish.anonymize import lattice as lattices
+from hubbub.publish.anonymize.request import asked
+from hubbub.publish.anonymize.hierarchies import Flat
+from hubbub.publish.anonymize.lattice import Lattice, Node, lattice_of, search
 from hubbub.terms import OutOfRange
 
 STEPS: dict[str, Hierarchy] = {

@@ -21,12 +21,12 @@ from hubbub.publish import (
     read_hierarchies,
     synthesize,
 )
-from hubbub.publish.coding import coding_of
-from hubbub.publish.measure import Rows
-from hubbub.publish.metrics import models
+from hubbub.publish.cells import coding_of
+from hubbub.publish.marginal_counts import Rows
+from hubbub.publish.metrics import model_scores as models
 from hubbub.publish.metrics.candidates import CountTables, RowTable
-from hubbub.publish.metrics.cells import Cells
-from hubbub.publish.metrics.generalised import shares, spread
+from hubbub.publish.metrics.comparison_cells import Cells
+from hubbub.publish.metrics.generalized_values import shares, spread
 from hubbub.publish.metrics.scores import INDEPENDENT, REAL
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
 

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from hubbub.accounting import epsilon as cost_of
 from hubbub.ledger import Ledger
 from hubbub.publish import Categorical, compare
-from hubbub.publish.coding import coding_of
-from hubbub.publish.measure import Rows, Whom
-from hubbub.publish.metrics import charged
+from hubbub.publish.cells import coding_of
+from hubbub.publish.marginal_counts import Rows, Whom
+from hubbub.publish.metrics import private_metrics as charged
 from hubbub.publish.metrics.candidates import Independent, RowTable
-from hubbub.publish.metrics.cells import Cells
-from hubbub.publish.metrics.charged import Public, Task, against_half, against_public, noise_of, reach
+from hubbub.publish.metrics.comparison_cells import Cells
+from hubbub.publish.metrics.private_metrics import Public, Task, against_half, against_public, noise_of, reach
 from hubbub.publish.metrics.scores import REAL
-from hubbub.publish.metrics.workload import random_questions
-from hubbub.publish.tables.counting import budget_of
+from hubbub.publish.metrics.range_queries import random_questions
+from hubbub.publish.tables.noisy_counts import budget_of
 from hubbub.terms import Budget, BudgetExceeded, MissingParameter, Neighbours, OutOfRange, Unit
 
 from ._synthetic import DOMAIN, people, seed_noise

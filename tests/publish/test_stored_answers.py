@@ -25,7 +25,7 @@ from hubbub.publish import (
     top_down,
 )
 from hubbub.publish.synthetic import aim, synthesis
-from hubbub.publish.synthetic.plans import plan_for
+from hubbub.publish.synthetic.plan import plan_for
 from hubbub.terms import Budget, Receipt
 
 COUNT = 400

@@ -149,7 +149,7 @@ def test_a_missing_package_is_named_before_anything_is_charged(monkeypatch: pyte
 
 
 def test_a_stored_answer_that_is_none_is_refused() -> None:
-    from hubbub.publish.stored import read_text
+    from hubbub.publish.measured_marginals import read_text
 
     with pytest.raises(Unreadable):
         read_text("{}")

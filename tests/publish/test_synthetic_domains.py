@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.publish import Categorical, Date, Key, Numeric, marginals, synthesize
-from hubbub.publish.coding import Labels, Scale, coding_of
+from hubbub.publish.cells import Labels, Scale, coding_of
 from hubbub.publish.domains import domain_for, equal_edges
 from hubbub.terms import EmptyInput, HubbubError, MissingParameter, NotANumber, OutOfRange, ReversedBounds, TooLarge
 

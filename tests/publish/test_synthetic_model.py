@@ -14,7 +14,7 @@ from hubbub.publish.graphical.belief import Model, calibrated, spread
 from hubbub.publish.graphical.fitting import Zeros, fitted
 from hubbub.publish.graphical.junction import JunctionTree, junction_tree, tree_cells
 from hubbub.publish.graphical.totals import to_total
-from hubbub.publish.measure import Columns, Floats, Measurement
+from hubbub.publish.marginal_counts import Columns, Floats, Measurement
 from hubbub.publish.synthetic.compress import groups_for
 from hubbub.publish.synthetic.generate import draw_cells, draw_codes
 from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi

@@ -32,10 +32,10 @@ from hubbub.publish import (
     top_down,
 )
 from hubbub.publish.charges import columns_told
-from hubbub.publish.coding import coding_of, numbers_of, texts_of
+from hubbub.publish.cells import coding_of, numbers_of, texts_of
 from hubbub.publish.domains import domain_for
-from hubbub.publish.units import chosen_rows, people_of
-from hubbub.publish.unread import unread_of
+from hubbub.publish.privacy_units import chosen_rows, people_of
+from hubbub.publish.unread_table import unread_of
 
 COUNT = 60
 PRICE: dict[str, Any] = {"epsilon": 3, "delta": 1e-5}

@@ -30,7 +30,7 @@ from hubbub.publish import (
 )
 from hubbub.publish import __file__ as room
 from hubbub.publish.synthetic import Link
-from hubbub.publish.unread import Unread, unread_of
+from hubbub.publish.unread_table import Unread, unread_of
 from hubbub.terms import Budget, OutOfRange, SourceUnavailable
 
 DOMAIN = {"age": Numeric(lower=0, upper=99), "sex": Categorical(["f", "m"])}

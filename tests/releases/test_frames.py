@@ -85,7 +85,7 @@ def test_csv_reads_back() -> None:
 def test_a_missing_package_is_told_with_the_line_that_installs_it(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hubbub.releases import _frames
+    from hubbub.releases import frames as _frames
     from hubbub.terms import MissingExtra
 
     monkeypatch.setattr(_frames, "find_spec", lambda name: None)

@@ -13,7 +13,7 @@ import pytest
 
 from hubbub.releases import Measure, Noise, Output, Release
 from hubbub.releases.formulas import Given, Key, Minus, Over, Ref
-from hubbub.releases.sheet import PAPERS
+from hubbub.releases.publication_sheet import PAPERS
 from hubbub.terms import EmptyInput, Guarantee, PureDP, WrongShape, ZeroConcentratedDP
 
 from ._made import GUARANTEE, QUESTION, by_ward, every_key, total

@@ -18,7 +18,7 @@ import pyarrow
 from hypothesis import strategies as st
 
 from hubbub.engines import DuckDB
-from hubbub.sql.schema import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.terms import Budget, Neighbours
 from tests.sql._exact import engine_over
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from hubbub.engines import DuckDB
-from hubbub.sql import measure
-from hubbub.sql.ask import Planned
-from hubbub.sql.plans import Plan
+from hubbub.sql import measurement as measure
+from hubbub.sql.quote import Planned
+from hubbub.sql.compiler.query_plan import Plan
 
 SECRET = "6d0e"
 

@@ -24,11 +24,11 @@ import pyarrow
 import pyarrow.parquet
 
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.sql import descriptor
-from hubbub.sql.connect import complete
-from hubbub.sql.identity import form_of
-from hubbub.sql.prepare import prepare
-from hubbub.sql.schema import Dataset
+from hubbub.schema import descriptor
+from hubbub.sql.open_connection import complete
+from hubbub.relations.person import form_of
+from hubbub.sql.prepare_copy import prepare
+from hubbub.schema.tables import Dataset
 
 Row = tuple[Any, ...]
 Rows = dict[str, list[Row]]

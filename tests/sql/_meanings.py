@@ -6,7 +6,7 @@ from fractions import Fraction
 from random import Random
 
 from hubbub import Budget
-from hubbub.sql.schema import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 
 MADE = """
 CREATE TABLE people AS SELECT i AS pid, 18 + i % 50 AS age, CASE i % 3 WHEN 0 THEN 'f' WHEN 1 THEN 'm' END AS sex

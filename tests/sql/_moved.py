@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hubbub.sql.plans import Counted, Plan
-from hubbub.sql.spend import keys_per_unit
+from hubbub.sql.compiler.query_plan import Counted, Plan
+from hubbub.sql.noise_allocation import keys_per_unit
 from hubbub.terms import Neighbours
 from tests.sql._exact import Read
 

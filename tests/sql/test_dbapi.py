@@ -14,7 +14,7 @@ import pytest
 
 from hubbub import Budget, terms
 from hubbub.sql import dbapi
-from hubbub.sql.connect import connect as open_connection
+from hubbub.sql.open_connection import connect as open_connection
 
 GROUPS = "SELECT ward, COUNT(*) AS n FROM table GROUP BY ward"
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from hubbub.sql.describe import NULL_RULE, describe
-from hubbub.sql.descriptor import complete, parse
-from hubbub.sql.schema import Dataset, Kind
+from hubbub.schema.description import NULL_RULE, describe
+from hubbub.schema.descriptor import complete, parse
+from hubbub.schema.tables import Dataset, Kind
 
 TEXT = """\
 [dataset]

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.sql import descriptor, positions
-from hubbub.sql.descriptor import Inside, complete, parse, read
-from hubbub.sql.schema import Column, Dataset, Kind, Link
+from hubbub.schema import descriptor, toml_positions as positions
+from hubbub.schema.descriptor import Inside, complete, parse, read
+from hubbub.schema.tables import Column, Dataset, Kind, Link
 from hubbub.terms import BadDescriptor, Budget, Neighbours
 
 HOSPITAL = """\

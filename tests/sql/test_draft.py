@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.sql.descriptor import Inside, complete, parse
-from hubbub.sql.draft import decimal, draft, from_dataset, toml
-from hubbub.sql.schema import Column, Dataset, Kind, Link, Table
+from hubbub.schema.descriptor import Inside, complete, parse
+from hubbub.schema.draft import decimal, draft, from_dataset, toml
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.terms import BadDescriptor, Budget, Neighbours, OutOfRange
 
 SCHEMAS = {

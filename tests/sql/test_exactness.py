@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from hubbub import Budget
 from hubbub.sql import Connection, connect
-from hubbub.sql.ask import plan_text
-from hubbub.sql.schema import Column, Dataset, Kind, Link, Table
+from hubbub.sql.quote import plan_text
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from tests.sql._exact import engine_over, read_exactly
 
 # ---------------------------------------------------------------- the same as the engine by itself

@@ -16,7 +16,7 @@ import pytest
 from hubbub import Budget
 from hubbub.ledger import Ledger
 from hubbub.sql import Connection, connect
-from hubbub.sql.ask import plan_text
+from hubbub.sql.quote import plan_text
 from hubbub.terms import HubbubError, NotAllowed, OverLimit
 
 MANY = 120  # random texts in one run

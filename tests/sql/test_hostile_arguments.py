@@ -11,7 +11,7 @@ import pytest
 
 import hubbub as hb
 from hubbub.ledger import Ledger
-from hubbub.sql.connect import connect, declare
+from hubbub.sql.open_connection import connect, declare
 from hubbub.terms import BelowLeastPrice, HubbubError, SourceUnavailable
 
 DAY = datetime.date(2026, 1, 1)

@@ -20,11 +20,12 @@ import pytest
 from hubbub.engines import DuckDB, EngineFailed
 from hubbub.engines.frames import readable_table
 from hubbub.engines.sources import arrow_of
-from hubbub.sql import ask, identity
-from hubbub.sql.ask import Planned, plan_text
-from hubbub.sql.plans import Plan
-from hubbub.sql.print import Statement
-from hubbub.sql.schema import Dataset
+from hubbub.sql import quote as ask
+from hubbub.relations import person as identity
+from hubbub.sql.quote import Planned, plan_text
+from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.compiler.print_plan import Statement
+from hubbub.schema.tables import Dataset
 from hubbub.terms import HubbubError, Neighbours, OutOfRange, QueryError
 from tests.sql._exact import Read, read_exactly
 from tests.sql._households import ANEW, IN_PLACE, Household, household, neighbours, opened
@@ -278,7 +279,7 @@ PLANTED: dict[str, tuple[Fault, str, str]] = {
     "a clamp that is dropped": (lambda patch: faulty_plan(str, unclamped, patch), SUMS, ""),
     "ids that lose digits": (lambda patch: patch.setattr(identity, "id_from", rounded), BY_WARD, ""),
     "ranks of other people than the plan's": (
-        lambda patch: patch.setattr("hubbub.sql.prepare.id_from", as_written),
+        lambda patch: patch.setattr("hubbub.sql.prepare_copy.id_from", as_written),
         NUMBERS,
         "prepared",
     ),

@@ -12,8 +12,8 @@ import pytest
 
 from hubbub.engines import DuckDB, InDatabase
 from hubbub.sql import connect
-from hubbub.sql.ask import plan_text
-from hubbub.sql.schema import Column, Dataset, Kind, Link, Table
+from hubbub.sql.quote import plan_text
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.terms import Budget, OutOfRange
 from tests.sql._exact import read_exactly
 

@@ -15,10 +15,10 @@ import pandas
 import pytest
 
 from hubbub import Budget
-from hubbub.sql._workload import plan_workload
-from hubbub.sql.connect import connect
+from hubbub.sql.workload.plan import plan_workload
+from hubbub.sql.open_connection import connect
 from hubbub.sql.connection import Connection
-from hubbub.sql.workloads import WorkloadRelease, workload
+from hubbub.sql.workload.release import WorkloadRelease, workload
 from hubbub.terms import (
     EmptyInput,
     HubbubError,

@@ -8,10 +8,10 @@
 - ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
 """
 
-from hubbub.accounting import amplification, composition, conversions, filters, gaussian, groups, limits, pld, rdp
-from hubbub.accounting.bounds import Delta, Epsilon, delta, epsilon
-from hubbub.accounting.calibrate import noise_for
-from hubbub.accounting.gaussian import classic_sigma
+from hubbub.accounting import amplification, composition, conversions, filters, gaussian_tradeoff as gaussian, group_privacy as groups, budget_limits as limits, privacy_loss_distribution as pld, renyi as rdp
+from hubbub.accounting.epsilon_bounds import Delta, Epsilon, delta, epsilon
+from hubbub.accounting.calibration import noise_for
+from hubbub.accounting.gaussian_tradeoff import classic_sigma
 from hubbub.terms import Compose, Parallel, Poisson, Repeat, WithoutReplacement
 
 __all__ = [

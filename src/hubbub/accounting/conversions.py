@@ -14,7 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from hubbub.accounting import gaussian
+from hubbub.accounting import gaussian_tradeoff as gaussian
 from hubbub.terms import (
     ApproximateDP,
     GaussianDP,

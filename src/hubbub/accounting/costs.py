@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TypeVar
 
-from hubbub.accounting import profiles
-from hubbub.accounting.gaussian import is_summed, mu_of
-from hubbub.accounting.profiles import Profile
+from hubbub.accounting import privacy_profiles as profiles
+from hubbub.accounting.gaussian_tradeoff import is_summed, mu_of
+from hubbub.accounting.privacy_profiles import Profile
 from hubbub.terms import (
     ApproximateStep,
     Compose,

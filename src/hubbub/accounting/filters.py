@@ -21,9 +21,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from hubbub.accounting import costs, rdp
-from hubbub.accounting.bounds import mixed_units, together
-from hubbub.accounting.limits import Amount, Currency, Limit, cost_in, needed
+from hubbub.accounting import costs, renyi as rdp
+from hubbub.accounting.epsilon_bounds import mixed_units, together
+from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in, needed
 from hubbub.terms import (
     ApproximateDP,
     Budget,

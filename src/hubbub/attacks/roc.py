@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubbub.attacks._checks import Floats, numbers
-from hubbub.attacks._shares import interval
-from hubbub.explain.bounds import true_positives
-from hubbub.explain.charts import Axis, Panel, Series, Tick, line_chart
-from hubbub.explain.leaflet import Json
-from hubbub.explain.words import percent
+from hubbub.attacks.requirements import Floats, numbers
+from hubbub.attacks.share_interval import interval
+from hubbub.explain.attacker_bounds import true_positives
+from hubbub.render.charts import Axis, Panel, Series, Tick, line_chart
+from hubbub.render.document import Json
+from hubbub.render.wording import percent
 
 RARE = (0.001, 0.01)  # the false-positive rates that count
 _POINTS = 120  # in a picture

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.audit._cells import Cells, learn_cells
+from hubbub.audit._feature_cells import Cells, learn_cells
 from hubbub.audit._outcomes import Column
 
 Floats = NDArray[np.float64]

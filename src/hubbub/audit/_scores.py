@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.audit._cells import Cells, learn_cells
+from hubbub.audit._feature_cells import Cells, learn_cells
 from hubbub.audit._features import Feature, base_features, derived_features
 from hubbub.audit._outcomes import Column
 

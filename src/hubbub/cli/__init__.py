@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli import (
+from hubbub.cli.commands import (
     attack,
     audit,
     budget,
@@ -30,9 +30,9 @@ from hubbub.cli import (
     publish,
     query,
 )
-from hubbub.cli import init as beginning
-from hubbub.cli.exits import EPILOG, guard
-from hubbub.cli.output import forgiving
+from hubbub.cli.commands import init as beginning
+from hubbub.cli.exit_codes import EPILOG, guard
+from hubbub.cli.output.streams import forgiving
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hubbub.engines import parquet
 from hubbub.engines.frames import readable_table
-from hubbub.engines.readable import Read, column, parquet_column
+from hubbub.relations.readable_columns import Read, column, parquet_column
 from hubbub.engines.records import Csv
 from hubbub.engines.sources import (
     Headless,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hubbub.engines.readable import Read, column, from_milliseconds
+from hubbub.relations.readable_columns import Read, column, from_milliseconds
 from hubbub.engines.sources import quoted_list, unavailable
 
 if TYPE_CHECKING:

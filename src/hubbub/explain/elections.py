@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.explain import _text, bounds, choosing
-from hubbub.explain.charts import Bar, bar_chart, percentage
-from hubbub.explain.leaflet import Figure, Json, Leaflet, Section
-from hubbub.explain.words import as_float, percent, short
+from hubbub.render import text as _text
+from hubbub.explain import attacker_bounds as bounds, exponential_stories as choosing
+from hubbub.render.charts import Bar, bar_chart, percentage
+from hubbub.render.document import Figure, Json, Leaflet, Section
+from hubbub.render.wording import as_float, percent, short
 from hubbub.terms import EmptyInput, WrongShape, positive, whole
 
 

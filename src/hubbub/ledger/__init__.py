@@ -10,16 +10,16 @@
 - ``remeasure``                     more accuracy for the difference in price
 """
 
-from hubbub.accounting.limits import Amount
+from hubbub.accounting.budget_limits import Amount
 from hubbub.ledger.accounts import Account
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.ledger import Ledger, restore
 from hubbub.ledger.policy import Population, Window
-from hubbub.ledger.remeasure import Remeasurement, remeasure
+from hubbub.accounting.remeasure import Remeasurement, remeasure
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored, fingerprint
-from hubbub.ledger.transfer import verify_export, verify_ledger
+from hubbub.ledger.backup import verify_export, verify_ledger
 from hubbub.ledger.verify import Verification
-from hubbub.ledger.view import BudgetView
+from hubbub.ledger.budget_view import BudgetView
 
 __all__ = [
     "Account",

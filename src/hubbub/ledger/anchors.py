@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from hubbub.accounting.limits import Amount
+from hubbub.accounting.budget_limits import Amount
 from hubbub.ledger.chain import digest
-from hubbub.ledger.keys import no_place, sync_folder, write_all
+from hubbub.ledger.second_place import no_place, sync_folder, write_all
 
 OWNERS = ""  # the anchor of entries that belong to no population
 _SLOT = 1024

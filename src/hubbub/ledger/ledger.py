@@ -10,17 +10,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hubbub.accounting.limits import Amount, Currency
-from hubbub.ledger import charging, owners, statements, transfer
-from hubbub.ledger.book import Transaction
+from hubbub.accounting.budget_limits import Amount, Currency
+from hubbub.ledger import reservations as charging, owner_entries as owners, statements, backup as transfer
+from hubbub.ledger.database import Transaction
 from hubbub.ledger.chain import Entry, event_of
-from hubbub.ledger.core import Core
+from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.policy import Plea, Population, Window
-from hubbub.ledger.remeasure import Remeasurement, remeasure
+from hubbub.accounting.remeasure import Remeasurement, remeasure
 from hubbub.ledger.requests import LAST, Pool, Request, Reservation, Stored
 from hubbub.ledger.verify import Verification
-from hubbub.ledger.view import BudgetView, Line, glance, look
+from hubbub.ledger.budget_view import BudgetView, Line, glance, look
 from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt, RequestChanged, whole
 
 LEAST_SHARE = Fraction(1, 100_000)  # of a budget: what one question costs at least, if the owner says nothing else

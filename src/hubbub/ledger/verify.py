@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from hubbub.accounting.limits import Amount, covers
+from hubbub.accounting.budget_limits import Amount, covers
 from hubbub.ledger.anchors import Anchor
 from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, typed_entry
-from hubbub.ledger.charging import ATTEMPTS
+from hubbub.ledger.reservations import ATTEMPTS
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.drivers import Row
-from hubbub.ledger.keys import signed
+from hubbub.ledger.second_place import signed
 from hubbub.ledger.policy import NONSENSE, Account, Policy, failures_key
 from hubbub.ledger.requests import Pool
 from hubbub.terms import HubbubError

@@ -21,52 +21,52 @@
 Every randomizer has ``randomize``, ``estimate``, ``event``, ``variance``, ``influence``, and states that add up.
 """
 
-from hubbub.local import shuffle
-from hubbub.local._estimates import Frequencies, MeanEstimate, VectorEstimate
-from hubbub.local._pair_estimates import PairEstimate
-from hubbub.local._randomizer import Randomizer, from_parameters
-from hubbub.local.additive import LocalGaussian, LocalLaplace
-from hubbub.local.aggregate import aggregate, export
-from hubbub.local.apple import CountMeanSketch, HadamardCountMeanSketch
-from hubbub.local.auc import AUC, HierarchicalAUC
-from hubbub.local.binary import BinaryResponse, SignResponse
-from hubbub.local.choose import Choice, choose
-from hubbub.local.client import Client
-from hubbub.local.collection import Collection
-from hubbub.local.collector import Collector, Rules, Taken
-from hubbub.local.comparisons import Comparison, MannWhitney
-from hubbub.local.confidence import ConfidenceSet, confidence_set
-from hubbub.local.curves import LocalCurve
-from hubbub.local.groups import group
-from hubbub.local.hadamard import HadamardResponse, OneBitHadamard
-from hubbub.local.hashing import LocalHashing
-from hubbub.local.heavy_hitters import FrequentStrings, HeavyHitters
-from hubbub.local.interactive import RefinedMean, TwoRounds
-from hubbub.local.joint import JointEstimate, JointTable
-from hubbub.local.kary import KaryResponse
-from hubbub.local.law import exact_law, largest_ratio
-from hubbub.local.lifetime import Caps, Lifetime, Spent
-from hubbub.local.loloha import Loloha
-from hubbub.local.matrix import FiniteRandomizer
-from hubbub.local.memoised import Memoised, new_secret
-from hubbub.local.microsoft import DBitFlip, OneBitMean
-from hubbub.local.mixnet import Hop, seal
-from hubbub.local.postprocess import Processed, iterative_bayes, simplex
-from hubbub.local.projective import ProjectiveGeometry
-from hubbub.local.ranges import Ranges
-from hubbub.local.rappor import Rappor
-from hubbub.local.reals import Duchi, Hybrid, Piecewise
-from hubbub.local.shuffler import Shuffler, permute
-from hubbub.local.signing import key_text, new_key, open_signed, public_text, read_key, sign
-from hubbub.local.store import Store
-from hubbub.local.subset import SubsetSelection
-from hubbub.local.tally import Tally
-from hubbub.local.two_party import TwoPartyEstimate, TwoPartyUStatistic
-from hubbub.local.unary import UnaryEncoding
-from hubbub.local.ustatistics import UStatistic
-from hubbub.local.variances import LocalVariance, Means, VarianceEstimate
-from hubbub.local.vectors import PrivUnitG
-from hubbub.local.wire import Batch, Report
+from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.estimates import Frequencies, MeanEstimate, VectorEstimate
+from hubbub.local.statistics.pair_estimates import PairEstimate
+from hubbub.local.randomizers.base import Randomizer, from_parameters
+from hubbub.local.randomizers.additive import LocalGaussian, LocalLaplace
+from hubbub.local.collection.aggregate import aggregate, export
+from hubbub.local.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from hubbub.local.statistics.auc import AUC, HierarchicalAUC
+from hubbub.local.randomizers.binary import BinaryResponse, SignResponse
+from hubbub.local.randomizers.choose import Choice, choose
+from hubbub.local.collection.client import Client
+from hubbub.local.collection.collection import Collection
+from hubbub.local.collection.collector import Collector, Rules, Taken
+from hubbub.local.statistics.group_comparison import Comparison, MannWhitney
+from hubbub.local.statistics.confidence_region import ConfidenceSet, confidence_set
+from hubbub.local.statistics.cumulative_curves import LocalCurve
+from hubbub.local.amplification.group_privacy import group
+from hubbub.local.randomizers.hadamard import HadamardResponse, OneBitHadamard
+from hubbub.local.randomizers.local_hashing import LocalHashing
+from hubbub.local.statistics.heavy_hitters import FrequentStrings, HeavyHitters
+from hubbub.local.statistics.two_round_mean import RefinedMean, TwoRounds
+from hubbub.local.statistics.joint import JointEstimate, JointTable
+from hubbub.local.randomizers.kary import KaryResponse
+from hubbub.local.randomizers.exact_distribution import exact_law, largest_ratio
+from hubbub.local.longitudinal.lifetime import Caps, Lifetime, Spent
+from hubbub.local.longitudinal.loloha import Loloha
+from hubbub.local.randomizers.finite import FiniteRandomizer
+from hubbub.local.longitudinal.memoized import Memoised, new_secret
+from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
+from hubbub.local.shuffling.mixnet import Hop, seal
+from hubbub.local.statistics.postprocess import Processed, iterative_bayes, simplex
+from hubbub.local.randomizers.projective import ProjectiveGeometry
+from hubbub.local.statistics.ranges import Ranges
+from hubbub.local.longitudinal.rappor import Rappor
+from hubbub.local.randomizers.bounded_means import Duchi, Hybrid, Piecewise
+from hubbub.local.shuffling.shuffler import Shuffler, permute
+from hubbub.local.collection.signed_configuration import key_text, new_key, open_signed, public_text, read_key, sign
+from hubbub.local.collection.report_store import Store
+from hubbub.local.randomizers.subset import SubsetSelection
+from hubbub.local.collection.tally import Tally
+from hubbub.local.statistics.two_party import TwoPartyEstimate, TwoPartyUStatistic
+from hubbub.local.randomizers.unary import UnaryEncoding
+from hubbub.local.statistics.ustatistics import UStatistic
+from hubbub.local.statistics.variances import LocalVariance, Means, VarianceEstimate
+from hubbub.local.randomizers.privunit import PrivUnitG
+from hubbub.local.collection.report_wire import Batch, Report
 
 __all__ = [
     "AUC",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from hubbub import noise
-from hubbub.mechanisms._mechanism import Mechanism
-from hubbub.mechanisms._selection import ScoreReader, Scores, least_gap, rivals_of, spread_of
+from hubbub.mechanisms.common.mechanism import Mechanism
+from hubbub.mechanisms.common.selection_scores import ScoreReader, Scores, least_gap, rivals_of, spread_of
 from hubbub.terms import ExponentialChoice, Neighbours, Unit, positive
 
 

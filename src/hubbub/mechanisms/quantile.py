@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.mechanisms._bounds import interval
-from hubbub.mechanisms._columns import Column, column_of
-from hubbub.mechanisms._mechanism import Mechanism
-from hubbub.mechanisms._selection import least_gap
-from hubbub.mechanisms._values import doubles_of
+from hubbub.mechanisms.common.declared_bounds import interval
+from hubbub.mechanisms.common.numeric_columns import Column, column_of
+from hubbub.mechanisms.common.mechanism import Mechanism
+from hubbub.mechanisms.common.selection_scores import least_gap
+from hubbub.mechanisms.common.grid_values import doubles_of
 from hubbub.terms import (
     ExponentialChoice,
     Neighbours,

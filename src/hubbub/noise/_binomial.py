@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.noise._source import Source
-from hubbub.noise._table import Table
-from hubbub.noise.fixed import Real, rational
+from hubbub.noise._inversion_table import Table
+from hubbub.noise.fixed_point import Real, rational
 
 _CHUNK = 256  # trials per table
 _BITS = 1 << 16  # coins of each draw at a time

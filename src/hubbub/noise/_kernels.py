@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.noise._laws import Law
+from hubbub.noise._distributions import Law
 from hubbub.noise._source import Words
 
 REJECTED, KEPT, UNDECIDED = 0, 1, 2

@@ -32,19 +32,19 @@ person), ``measure`` (counts and choices with noise), ``charges`` and ``stored``
 kept), ``graphical`` (one distribution that fits noisy marginals): all that ``synthetic`` and ``tables`` share.
 """
 
-from hubbub.publish.anonymised import Anonymised
-from hubbub.publish.beliefs import Beliefs, beliefs
-from hubbub.publish.checks import Checked, Measure, check
-from hubbub.publish.classes import Classes
-from hubbub.publish.domain_files import read_domain
+from hubbub.publish.anonymize.anonymized_table import Anonymised
+from hubbub.publish.anonymize.beliefs import Beliefs, beliefs
+from hubbub.publish.anonymize.checks import Checked, Measure, check
+from hubbub.publish.anonymize.equivalence_classes import Classes
+from hubbub.schema.domain_file import read_domain
 from hubbub.publish.domains import Categorical, Date, Key, Numeric
-from hubbub.publish.full_domain import full_domain
-from hubbub.publish.hierarchies import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
-from hubbub.publish.losses import Metrics
-from hubbub.publish.manifest import Column, Manifest
+from hubbub.publish.anonymize.full_domain import full_domain
+from hubbub.publish.anonymize.hierarchies import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
+from hubbub.publish.anonymize.losses import Metrics
+from hubbub.publish.anonymize.manifest import Column, Manifest
 from hubbub.publish.metrics import Comparison, Score, Scores, compare
-from hubbub.publish.models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
-from hubbub.publish.mondrian import mondrian
+from hubbub.publish.anonymize.privacy_models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
+from hubbub.publish.anonymize.mondrian import mondrian
 from hubbub.publish.synthetic import Link, LinkedSynthetic, Synthetic, synthesize, synthesize_linked
 from hubbub.publish.tables import DailySeries, Published, marginals, top_down
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hubbub.ledger import Pool, fingerprint
 from hubbub.ledger.accounts import Account
-from hubbub.publish.coding import kind_of
+from hubbub.publish.cells import kind_of
 from hubbub.terms import Event, Receipt, to_json
 
 _SECONDS = 3600.0  # the longest that a run may take

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hubbub.publish._columns import one_form, ranks
+from hubbub.publish.anonymize.coded_columns import one_form, ranks
 from hubbub.terms import OutOfRange
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hubbub.releases._formula import Ends, Values
+from hubbub.releases.formulas.base import Ends, Values
 from hubbub.releases.formulas import Formula, Given, Key, Ref, at_rows, walk
-from hubbub.releases.measures import KeyColumn, Measure, Table
-from hubbub.releases.noisy import Noisy
+from hubbub.releases.noisy_columns import KeyColumn, Measure, Table
+from hubbub.releases.noisy_values import Noisy
 from hubbub.terms import Guarantee, Receipt, UnknownName, WrongShape
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from hubbub.releases.rounded import Rounded
-    from hubbub.releases.sheet import Sheet
+    from hubbub.releases.publication_sheet import Sheet
 
 NOISE_ONLY = "Intervals cover the noise that was added, and nothing else"
 NEGATIVE = (
@@ -221,26 +221,26 @@ class Release:
         return (*self.notes, *own, *told, *((NEGATIVE,) if below else ()), *chosen, NOISE_ONLY + covered)
 
     def __str__(self) -> str:
-        from hubbub.releases import _text
+        from hubbub.releases import text as _text
 
         return _text.told(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from hubbub.releases import _html
+        from hubbub.releases import html as _html
 
         return _html.fragment(self)
 
     def html(self) -> str:
         """A whole page that needs nothing else: no script, no font, no network."""
-        from hubbub.releases import _html
+        from hubbub.releases import html as _html
 
         return _html.page(self)
 
     def chart(self, name: str | None = None, *, confidence: float = 0.95) -> str:
         """A column as bars with error bars (SVG); the first noisy one if none is named."""
-        from hubbub.releases import _html
+        from hubbub.releases import html as _html
 
         return _html.chart(self, name, confidence=confidence)
 
@@ -252,7 +252,7 @@ class Release:
 
     def sheet(self, *, confidence: float = 0.95) -> Sheet:
         """The publication sheet: methods, parameters, guarantee and citations, in Markdown, HTML and JSON."""
-        from hubbub.releases.sheet import Sheet
+        from hubbub.releases.publication_sheet import Sheet
 
         return Sheet(self, confidence)
 
@@ -260,25 +260,25 @@ class Release:
 
     def to_arrow(self, *, intervals: bool = True, confidence: float = 0.95) -> pyarrow.Table:
         """An Arrow table; a noisy column n comes with n_low and n_high."""
-        from hubbub.releases import _frames
+        from hubbub.releases import frames as _frames
 
         return _frames.arrow(self, intervals=intervals, confidence=confidence)
 
     def to_pandas(self, *, intervals: bool = True, confidence: float = 0.95) -> pandas.DataFrame:
         """A pandas frame of the same columns."""
-        from hubbub.releases import _frames
+        from hubbub.releases import frames as _frames
 
         return _frames.pandas_frame(self, intervals=intervals, confidence=confidence)
 
     def to_polars(self, *, intervals: bool = True, confidence: float = 0.95) -> polars.DataFrame:
         """A polars frame of the same columns."""
-        from hubbub.releases import _frames
+        from hubbub.releases import frames as _frames
 
         return _frames.polars_frame(self, intervals=intervals, confidence=confidence)
 
     def to_csv(self, *, intervals: bool = True, confidence: float = 0.95) -> str:
         """The same columns as CSV, missing values empty."""
-        from hubbub.releases import _frames
+        from hubbub.releases import frames as _frames
 
         return _frames.csv_text(self, intervals=intervals, confidence=confidence)
 
@@ -288,13 +288,13 @@ class Release:
 
     def to_json(self) -> dict[str, Any]:
         """The stored form: plain JSON from which ``from_json`` makes the same release again, exactly."""
-        from hubbub.releases import _json
+        from hubbub.releases import json_form as _json
 
         return _json.encode(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Release:
         """The release that a stored form says."""
-        from hubbub.releases import _json
+        from hubbub.releases import json_form as _json
 
         return _json.decode(document)

@@ -9,16 +9,16 @@ from typing import Any
 
 from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas
 from hubbub.releases.formulas import Formula
-from hubbub.releases.measures import simultaneous
-from hubbub.sql.conditions import evaluate, rank
-from hubbub.sql.expressions import Expr
-from hubbub.sql.facts import date_at
-from hubbub.sql.measure import LEVELS, Measured, Quantiles, quantiles_of
-from hubbub.sql.plans import How, Plan, Reading
-from hubbub.sql.predict import mechanism_words
-from hubbub.sql.queries import Ordering
-from hubbub.sql.schema import Kind, Value
-from hubbub.sql.spend import Spent
+from hubbub.releases.noisy_columns import simultaneous
+from hubbub.sql.three_valued_logic import evaluate, rank
+from hubbub.relations.expressions import Expr
+from hubbub.relations.value_facts import date_at
+from hubbub.sql.measurement import LEVELS, Measured, Quantiles, quantiles_of
+from hubbub.sql.compiler.query_plan import How, Plan, Reading
+from hubbub.sql.error_prediction import mechanism_words
+from hubbub.sql.compiler.question import Ordering
+from hubbub.schema.tables import Kind, Value
+from hubbub.sql.noise_allocation import Spent
 from hubbub.terms import Guarantee, Receipt, root_of
 
 _SURE = 1 - 1e-12
@@ -239,7 +239,7 @@ def _is_noisy(value: Expr, rows: _Rows) -> bool:
 
 
 def _picked(formula: Formula, places: Sequence[int]) -> Formula:
-    from hubbub.releases._formula import rebuilt
+    from hubbub.releases.formulas.base import rebuilt
 
     def change(part: Formula) -> Formula:
         if not isinstance(part, formulas.Given):

@@ -9,15 +9,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from hubbub.ledger import Account, Ledger, Request, Reservation, Stored
-from hubbub.ledger.view import BudgetView, Line
+from hubbub.ledger.budget_view import BudgetView, Line
 from hubbub.releases import Release
-from hubbub.sql import answer, limits, measure
-from hubbub.sql._running import check_runs, guarded
-from hubbub.sql.ask import Planned, Priced, plan_text, priced
-from hubbub.sql.describe import Description, describe
-from hubbub.sql.parse import explained
-from hubbub.sql.schema import Dataset
-from hubbub.sql.spend import price_of
+from hubbub.sql import answer, measurement as measure
+from hubbub.relations import limits
+from hubbub.sql.running import check_runs, guarded
+from hubbub.sql.quote import Planned, Priced, plan_text, priced
+from hubbub.schema.description import Description, describe
+from hubbub.sql.compiler.parse import explained
+from hubbub.schema.tables import Dataset
+from hubbub.sql.noise_allocation import price_of
 from hubbub.terms import (
     BelowLeastPrice,
     BudgetConflict,
@@ -31,10 +32,10 @@ from hubbub.terms import (
 )
 
 if TYPE_CHECKING:
-    from hubbub.sql._suggestion import Suggestion
-    from hubbub.sql.explain import PlanExplanation
+    from hubbub.sql.bounds.suggestion import Suggestion
+    from hubbub.sql.explain_plan import PlanExplanation
     from hubbub.sql.preview import Preview
-    from hubbub.sql.workloads import WorkloadRelease
+    from hubbub.sql.workload.release import WorkloadRelease
 
 SECONDS = 300.0
 
@@ -157,7 +158,7 @@ class Connection:
 
         ``text`` may begin with EXPLAIN PRIVATE, and need not.
         """
-        from hubbub.sql.explain import explain
+        from hubbub.sql.explain_plan import explain
 
         inner = explained(text)
         return explain(self._planned(text if inner is None else inner, None))
@@ -173,7 +174,7 @@ class Connection:
         fresh: bool = False,
     ) -> Suggestion:
         """Caps and clamps for a table with their reasons, from noisy histograms of people: private, and charged."""
-        from hubbub.sql.suggest import suggest_bounds
+        from hubbub.sql.bounds.suggest import suggest_bounds
 
         self._check_open()
         return suggest_bounds(self, table, columns=columns, epsilon=epsilon, delta=delta, rho=rho, fresh=fresh)
@@ -189,7 +190,7 @@ class Connection:
         fresh: bool = False,
     ) -> WorkloadRelease:
         """Many counting questions about one table, answered together with far less noise than one by one."""
-        from hubbub.sql.workloads import workload
+        from hubbub.sql.workload.release import workload
 
         self._check_open()
         return workload(self, queries, epsilon=epsilon, delta=delta, rho=rho, names=names, fresh=fresh)
@@ -260,7 +261,7 @@ class Connection:
         check_runs(self.engine, (each.sql for part in planned.statements(self.engine.dialect) for each in part))
         if within is None:
             return priced(planned, price_of(self._limit, epsilon=epsilon, delta=delta, rho=rho))
-        from hubbub.sql.within import price_within
+        from hubbub.sql.price_for_error import price_within
 
         return priced(
             *price_within(

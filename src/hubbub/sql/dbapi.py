@@ -23,7 +23,7 @@ from typing import Any, NoReturn, Self
 from hubbub import terms
 from hubbub.releases import Release
 from hubbub.sql import connection as private
-from hubbub.sql._pep249 import (
+from hubbub.sql.dbapi_types import (
     BINARY,
     DATETIME,
     NUMBER,
@@ -48,7 +48,7 @@ from hubbub.sql._pep249 import (
     Warning,
     mapped,
 )
-from hubbub.sql.connect import connect as _connect
+from hubbub.sql.open_connection import connect as _connect
 
 __all__ = [
     "BINARY",

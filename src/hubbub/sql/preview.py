@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting.limits import Amount, Currency, Limit, cost_in
-from hubbub.explain.leaflet import Json, Leaflet, Section, Table
-from hubbub.ledger.view import Line
-from hubbub.sql.ask import Priced
-from hubbub.sql.plans import Plan
-from hubbub.sql.predict import Predicted, mechanism_words, predict, readings
-from hubbub.sql.spend import Spent
+from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.ledger.budget_view import Line
+from hubbub.sql.quote import Priced
+from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.error_prediction import Predicted, mechanism_words, predict, readings
+from hubbub.sql.noise_allocation import Spent
 from hubbub.terms import exact, fraction_of
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from hubbub.ledger import Remeasurement, Reservation, fingerprint
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.releases import Release
-from hubbub.sql import measure
-from hubbub.sql.ask import Priced
-from hubbub.sql.measure import Measured
-from hubbub.sql.spend import Spent
+from hubbub.sql import measurement as measure
+from hubbub.sql.quote import Priced
+from hubbub.sql.measurement import Measured
+from hubbub.sql.noise_allocation import Spent
 from hubbub.terms import BudgetConflict, Compose, Event, GaussianNoise
 
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ from hubbub.terms.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
-from hubbub.terms.json import from_json, schema, to_json
+from hubbub.terms.json_form import from_json, schema, to_json
 from hubbub.terms.names import plain_text
 from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, shown, whole
 from hubbub.terms.units import Neighbours, Unit

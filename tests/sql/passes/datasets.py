@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from fractions import Fraction
 
-from hubbub.sql.schema import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.terms import Budget
 
 PERSON = "patients.patient_id"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from hubbub.sql.schema import Dataset, Kind
+from hubbub.schema.tables import Dataset, Kind
 
 Rows = dict[str, list[tuple[Any, ...]]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.sql.ask import Planned, plan_text
+from hubbub.sql.quote import Planned, plan_text
 from tests.sql.passes.datasets import HOSPITAL
 
 USED = {

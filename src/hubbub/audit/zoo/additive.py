@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.accounting import gaussian as exact
+from hubbub.accounting import gaussian_tradeoff as exact
 from hubbub.audit.zoo._exhibit import Bulk, Exhibit
 from hubbub.audit.zoo._noise import gaussian, laplace
 

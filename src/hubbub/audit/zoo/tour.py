@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from hubbub.audit.report import Audit
 from hubbub.audit.zoo._exhibit import Exhibit
 from hubbub.explain import Figure, Leaflet, Section, Table
-from hubbub.explain.charts import Bar, bar_chart
-from hubbub.explain.leaflet import Json
-from hubbub.explain.words import short
+from hubbub.render.charts import Bar, bar_chart
+from hubbub.render.document import Json
+from hubbub.render.wording import short
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@
 """
 
 from hubbub.learn.pate.classifier import PATEClassifier
-from hubbub.learn.pate.smooth import InstanceCost
+from hubbub.learn.pate.smooth_sensitivity import InstanceCost
 from hubbub.learn.pate.student import GraphStudent
 from hubbub.learn.pate.teachers import LeastSquaresTeacher
 

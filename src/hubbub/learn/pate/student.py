@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hubbub.learn.network import Floats, Labels
+from hubbub.learn.training.network import Floats, Labels
 
 _CHUNK = 1024  # rows whose distances are looked at together
 _TINY = 1e-300

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hubbub.learn.network import Floats, Labels
+from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import NotANumber, WrongShape
 
 ABSTAINS = -1

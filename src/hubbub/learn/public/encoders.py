@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.public.arrays import unit
-from hubbub.learn.public.steps import PublicStep
+from hubbub.learn.public.transformers import PublicStep
 from hubbub.terms import EmptyInput, MixesPeople, NotANumber, WrongShape, whole
 
 _MADE_UP = ("a short text", "another one, which is longer than the first", "")

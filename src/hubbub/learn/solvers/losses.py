@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubbub.learn.network import Floats
+from hubbub.learn.training.network import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.network import Examples, Floats
+from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.solvers.problem import Problem
 from hubbub.terms import OutOfRange
 

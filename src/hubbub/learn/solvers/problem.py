@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.inputs import examples
-from hubbub.learn.network import Examples, Floats
-from hubbub.learn.rounding import CHUNK, FUNCTION, UNIT, gamma
-from hubbub.learn.sampling import Rows
-from hubbub.learn.shapes import shape_of
+from hubbub.learn.base.inputs import examples
+from hubbub.learn.training.network import Examples, Floats
+from hubbub.learn.training.rounding_error import CHUNK, FUNCTION, UNIT, gamma
+from hubbub.learn.training.sampling import Rows
+from hubbub.learn.base.shapes import shape_of
 from hubbub.learn.solvers.losses import Loss
 from hubbub.terms import AS_GIVEN, Event, Guarantee, positive
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubbub.publish.graphical.junction import JunctionTree, meet
-from hubbub.publish.measure import Columns, Floats
+from hubbub.publish.marginal_counts import Columns, Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hubbub.publish.graphical.belief import Model, calibrated, onto, spread
 from hubbub.publish.graphical.junction import JunctionTree, junction_tree, tree_cells
 from hubbub.publish.graphical.totals import to_total, total_of
-from hubbub.publish.measure import Columns, Floats, Measurement
+from hubbub.publish.marginal_counts import Columns, Floats, Measurement
 
 _MOST_CELLS = 1 << 20
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hubbub.publish.measure import Columns
+from hubbub.publish.marginal_counts import Columns
 
 
 @dataclass(frozen=True, slots=True)

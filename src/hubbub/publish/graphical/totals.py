@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hubbub.publish.measure import Floats, Measurement
+from hubbub.publish.marginal_counts import Floats, Measurement
 
 
 def total_of(singles: Sequence[Measurement]) -> float:

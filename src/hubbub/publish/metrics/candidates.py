@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.engines.sources import arrow_of
-from hubbub.publish.anonymised import Anonymised
-from hubbub.publish.coding import Codes
-from hubbub.publish.hierarchies import Hierarchy
-from hubbub.publish.measure import Columns, Rows
-from hubbub.publish.metrics.cells import Cells, is_rows
-from hubbub.publish.metrics.generalised import Floats, shares, spread
+from hubbub.publish.anonymize.anonymized_table import Anonymised
+from hubbub.publish.cells import Codes
+from hubbub.publish.anonymize.hierarchies import Hierarchy
+from hubbub.publish.marginal_counts import Columns, Rows
+from hubbub.publish.metrics.comparison_cells import Cells, is_rows
+from hubbub.publish.metrics.generalized_values import Floats, shares, spread
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.published import Published
 from hubbub.terms import NotANumber, OutOfRange

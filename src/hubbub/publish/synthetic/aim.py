@@ -13,7 +13,7 @@ import numpy as np
 from hubbub.publish.graphical.belief import Model
 from hubbub.publish.graphical.fitting import Zeros, cliques_of, fitted
 from hubbub.publish.graphical.junction import tree_cells
-from hubbub.publish.measure import (
+from hubbub.publish.marginal_counts import (
     Columns,
     Measurement,
     Meter,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hubbub.publish.coding import Codes
-from hubbub.publish.measure import Floats
+from hubbub.publish.cells import Codes
+from hubbub.publish.marginal_counts import Floats
 
 _SIGMAS = 3.0  # a cell stands for itself from so many standard deviations on [MMS21]
 _PARTS = 60  # into at most so many nearly equal parts goes a column of ordered cells

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hubbub.mechanisms import FindRange, ThresholdKeys
-from hubbub.publish.coding import Codes, Coding, Labels, Scale, coding_of, numbers_of, texts_of
+from hubbub.publish.cells import Codes, Coding, Labels, Scale, coding_of, numbers_of, texts_of
 from hubbub.publish.domains import MOST_FOUND, Categorical, Date, Found, Numeric, equal_edges
-from hubbub.publish.measure import Whom, epsilon_for
+from hubbub.publish.marginal_counts import Whom, epsilon_for
 from hubbub.terms import Event
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hubbub.publish.coding import Codes
+from hubbub.publish.cells import Codes
 from hubbub.publish.graphical.belief import Model
 from hubbub.publish.graphical.junction import JunctionTree
-from hubbub.publish.measure import Columns, Floats
+from hubbub.publish.marginal_counts import Columns, Floats
 
 
 def draw_codes(

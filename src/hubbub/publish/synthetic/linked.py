@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.charges import charged
-from hubbub.publish.coding import Codes
+from hubbub.publish.cells import Codes
 from hubbub.publish.domains import Domain
-from hubbub.publish.measure import Whom
-from hubbub.publish.stored import read_text, text_of
-from hubbub.publish.synthetic.families import (
+from hubbub.publish.marginal_counts import Whom
+from hubbub.publish.measured_marginals import read_text, text_of
+from hubbub.publish.synthetic.linked_plan import (
     Family,
     Link,
     counter_of,
@@ -29,7 +29,7 @@ from hubbub.publish.synthetic.families import (
 )
 from hubbub.publish.synthetic.release import CHUNK, Source
 from hubbub.publish.synthetic.synthesis import guarantee_of, source_of
-from hubbub.publish.unread import unread_of
+from hubbub.publish.unread_table import unread_of
 from hubbub.terms import (
     Compose,
     Event,

@@ -12,7 +12,7 @@ from hubbub.publish.graphical.belief import Model, calibrated, spread
 from hubbub.publish.graphical.fitting import Zeros, add_walls, cliques_of
 from hubbub.publish.graphical.junction import junction_tree
 from hubbub.publish.graphical.totals import total_of
-from hubbub.publish.measure import Floats, Measurement
+from hubbub.publish.marginal_counts import Floats, Measurement
 from hubbub.terms import MissingExtra
 
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from hubbub.publish.coding import Codes
+from hubbub.publish.cells import Codes
 from hubbub.publish.graphical.totals import to_total, total_of
-from hubbub.publish.measure import (
+from hubbub.publish.marginal_counts import (
     Columns,
     Floats,
     Measurement,

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.coding import Codes, Coding
+from hubbub.publish.cells import Codes, Coding
 from hubbub.publish.domains import Key
 from hubbub.publish.graphical.belief import Model
 from hubbub.publish.graphical.fitting import Zeros
 from hubbub.publish.graphical.totals import to_total
-from hubbub.publish.measure import Floats
-from hubbub.publish.stored import Measured
+from hubbub.publish.marginal_counts import Floats
+from hubbub.publish.measured_marginals import Measured
 from hubbub.publish.synthetic.compress import unseen
 from hubbub.publish.synthetic.generate import draw_cells, draw_codes
-from hubbub.publish.synthetic.zeros import forbidden
+from hubbub.publish.synthetic.structural_zeros import forbidden
 from hubbub.terms import Event, Guarantee, OutOfRange, Receipt, whole
 
 if TYPE_CHECKING:

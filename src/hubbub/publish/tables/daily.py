@@ -15,11 +15,11 @@ import numpy as np
 
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.publish.charges import charged
-from hubbub.publish.coding import Codes
-from hubbub.publish.tables.counting import check_columns, least_noise
+from hubbub.publish.cells import Codes
+from hubbub.publish.tables.noisy_counts import check_columns, least_noise
 from hubbub.publish.tables.published import Published
 from hubbub.publish.tables.visits import Visits
-from hubbub.publish.unread import Unread, unread_of
+from hubbub.publish.unread_table import Unread, unread_of
 from hubbub.terms import (
     AS_GIVEN,
     ApproximateDP,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.charges import columns_told
-from hubbub.publish.coding import Coding
+from hubbub.publish.cells import Coding
 from hubbub.publish.graphical.fitting import fitted
 from hubbub.publish.graphical.junction import tree_cells
-from hubbub.publish.measure import Columns, Floats, Measurement
-from hubbub.publish.tables.counting import (
+from hubbub.publish.marginal_counts import Columns, Floats, Measurement
+from hubbub.publish.tables.noisy_counts import (
     bounded,
     budget_of,
     check_cells,
@@ -23,7 +23,7 @@ from hubbub.publish.tables.counting import (
     public_cells,
 )
 from hubbub.publish.tables.published import Published
-from hubbub.publish.unread import unread_of
+from hubbub.publish.unread_table import unread_of
 from hubbub.terms import EmptyInput, Neighbours, OutOfRange, TooLarge
 
 if TYPE_CHECKING:

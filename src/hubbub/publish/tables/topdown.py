@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.charges import columns_told
-from hubbub.publish.coding import Codes, Coding, Labels
-from hubbub.publish.measure import Columns, Measurement
+from hubbub.publish.cells import Codes, Coding, Labels
+from hubbub.publish.marginal_counts import Columns, Measurement
 from hubbub.publish.tables.consistency import Integers, combined, downwards
-from hubbub.publish.tables.counting import (
+from hubbub.publish.tables.noisy_counts import (
     bounded,
     budget_of,
     check_cells,
@@ -25,7 +25,7 @@ from hubbub.publish.tables.counting import (
     public_cells,
 )
 from hubbub.publish.tables.published import Published
-from hubbub.publish.unread import unread_of
+from hubbub.publish.unread_table import unread_of
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, WrongShape
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.coding import Codes, Labels, numbers_of, plain_table
-from hubbub.publish.units import chosen_rows, people_of
+from hubbub.publish.cells import Codes, Labels, numbers_of, plain_table
+from hubbub.publish.privacy_units import chosen_rows, people_of
 
 if TYPE_CHECKING:
     import pyarrow

@@ -1,0 +1,78 @@
+"""Equivalence classes: the groups of a k-anonymous table, and how often each sensitive value occurs in each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks.plain_tables import Codes
+from hubbub.terms import Unsuitable
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Counts of sensitive values (columns) by class (rows), what each column stands for, and each row's class."""
+
+    counts: NDArray[np.int64]
+    values: tuple[str, ...]
+    rows: Codes
+    table: pyarrow.Table
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """How many people each class has."""
+        return np.asarray(self.counts.sum(axis=1))
+
+    @cached_property
+    def distinct(self) -> Codes:
+        """How many different values each class has."""
+        return np.asarray(np.count_nonzero(self.counts, axis=1))
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return int(self.counts.sum())
+
+    @property
+    def prior(self) -> NDArray[np.float64]:
+        """How frequent each value is in the whole table."""
+        return np.asarray(self.counts.sum(axis=0) / self.people)
+
+    @property
+    def posterior(self) -> NDArray[np.float64]:
+        """How frequent each value is in each class."""
+        return np.asarray(self.counts / self.sizes[:, None])
+
+    @property
+    def entropies(self) -> NDArray[np.float64]:
+        """The entropy of the values in each class, in nats."""
+        share = self.posterior
+        return np.asarray(-np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=1))
+
+
+def classes_of(table: object, *, quasi_identifiers: Sequence[str], sensitive: str) -> Classes:
+    """The classes of a table; refuses columns that are missing, and a sensitive one that cannot be secret."""
+    rows = _tables.read(table, called="the table")
+    columns = _tables.need(rows, quasi_identifiers, called="the table")
+    _tables.need(rows, [*columns, sensitive], called="the table")
+    _tables.no_identifiers(rows, columns, called="the table")
+    groups, secrets = _tables.codes(rows, columns), _tables.encoded(rows.column(sensitive))
+    labels = tuple(dict.fromkeys(_tables.words(rows.column(sensitive))))
+    if len(labels) < 2:
+        raise Unsuitable(
+            f"column {sensitive!r} has one value only.",
+            why="Everybody knows it without any attack.",
+            fix="Name the column that should stay secret.",
+        )
+    size = _tables.distinct(groups) * len(labels)
+    counts = np.bincount(groups * len(labels) + secrets, minlength=size).reshape(-1, len(labels))
+    return Classes(counts, labels, groups, rows)

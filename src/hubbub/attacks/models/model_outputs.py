@@ -1,0 +1,67 @@
+"""What a trained model says of each example, whoever made the model: scikit-learn's way, or a torch module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.attacks.requirements import Floats
+from hubbub.terms import Unsuitable
+
+_FLOOR = 1e-12
+
+
+def probabilities(model: Any, examples: NDArray[Any], classes: Sequence[object]) -> Floats:
+    """One row per example and one column per class, in the order of ``classes``."""
+    if callable(getattr(model, "predict_proba", None)):
+        told = np.asarray(model.predict_proba(examples), dtype=np.float64)
+        known = list(getattr(model, "classes_", classes))
+    elif callable(model) and hasattr(model, "parameters"):
+        told, known = _of_module(model, examples), list(classes)
+    else:
+        raise Unsuitable(
+            f"a model of type {type(model).__name__} tells no probabilities.",
+            why="The attack compares how sure the model is of each example.",
+            fix="Have train() return a model with predict_proba(X), or a torch module that gives logits.",
+        )
+    if told.shape != (len(examples), len(known)) or not np.isfinite(told).all():
+        raise Unsuitable(
+            f"the model gives an array of shape {told.shape} for {len(examples)} examples of {len(known)} classes.",
+            why="One finite probability is needed for each example and class.",
+            fix="Have predict_proba(X) return one column per class.",
+        )
+    places = {one: place for place, one in enumerate(classes)}
+    if not set(known) <= set(places):
+        raise Unsuitable(
+            "the model knows other classes than the labels.",
+            why="Each of its columns is the probability of one label.",
+            fix="Train it on the labels that it is given.",
+        )
+    placed = np.zeros((len(examples), len(classes)))
+    placed[:, [places[one] for one in known]] = told  # a class that was not in its training set has probability 0
+    return placed
+
+
+def _of_module(model: Any, examples: NDArray[Any]) -> Floats:
+    """A torch module's logits as probabilities; a single logit is that of the second class."""
+    import torch
+
+    weights = next(model.parameters())
+    was_training = model.training
+    model.eval()
+    with torch.no_grad():
+        logits = model(torch.as_tensor(examples, dtype=weights.dtype, device=weights.device)).double()
+    model.train(was_training)
+    if logits.ndim == 1 or logits.shape[1] == 1:
+        logits = torch.stack([torch.zeros_like(logits.reshape(-1)), logits.reshape(-1)], dim=1)
+    return np.asarray(torch.softmax(logits, dim=1).cpu().numpy(), dtype=np.float64)
+
+
+def confidence(told: Floats, labels: NDArray[np.int64]) -> Floats:
+    """The log-odds of the right class of each example; ``told`` may have further axes in front."""
+    right = np.take_along_axis(told, np.broadcast_to(labels, told.shape[:-1])[..., None], axis=-1)[..., 0]
+    wrong = told.sum(axis=-1) - right  # 1 - p would be 0 by rounding where the model is very sure
+    return np.asarray(np.log(np.maximum(right, _FLOOR)) - np.log(np.maximum(wrong, _FLOOR)), dtype=np.float64)

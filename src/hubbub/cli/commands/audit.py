@@ -1,0 +1,119 @@
+"""``hubbub audit``: a lower bound on epsilon for anybody's mechanism. Touches no ledger and spends nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hubbub.cli.output import streams as output
+from hubbub.cli.exit_codes import Exit
+from hubbub.cli.options.values import number
+
+if TYPE_CHECKING:
+    from hubbub.audit import Audit
+
+Target = Annotated[
+    str | None,
+    typer.Argument(
+        help="What to audit: a callable of one input, looked for in this folder first.", metavar="MODULE:NAME"
+    ),
+]
+First = Annotated[
+    str | None, typer.Option("--a", help="An input: JSON or a Python literal, or @FILE.", metavar="VALUE")
+]
+Second = Annotated[str | None, typer.Option("--b", help="A neighbouring input, likewise.", metavar="VALUE")]
+Trials = Annotated[int | None, typer.Option("--trials", help="Runs on each input. [default: 100000]", metavar="N")]
+Delta = Annotated[str, typer.Option("--delta", help="The delta beside epsilon; 0 is pure.", metavar="D")]
+Claim = Annotated[str | None, typer.Option("--claim", help="The epsilon that is claimed.", metavar="E")]
+Confidence = Annotated[str, typer.Option("--confidence", help="How sure the bound is.", metavar="C")]
+Timeout = Annotated[float, typer.Option("--timeout", help="Seconds after which there is no bound.", metavar="S", min=0)]
+Vectorised = Annotated[bool, typer.Option("--vectorised", help="It takes an input and a number, and returns so many.")]
+Relation = Annotated[str, typer.Option("--neighbours", help="add-remove or replace: written into the report.")]
+Reals = Annotated[bool, typer.Option("--reals", help="Leave the low bits of floats alone.")]
+Zoo = Annotated[bool, typer.Option("--zoo", help="Audit the broken mechanisms of the zoo and their twins instead.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Svg = Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.", metavar="DIR")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")]
+
+
+def audit(
+    target: Target = None,
+    a: First = None,
+    b: Second = None,
+    trials: Trials = None,
+    delta: Delta = "0",
+    claim: Claim = None,
+    confidence: Confidence = "0.95",
+    timeout: Timeout = 300.0,
+    vectorised: Vectorised = False,
+    neighbours: Relation = "add-remove",
+    reals: Reals = False,
+    zoo: Zoo = False,
+    as_json: AsJson = False,
+    svg: Svg = None,
+    html: Html = None,
+) -> None:
+    """What must epsilon at least be? Run a mechanism on two neighbouring inputs and count.
+
+    The mechanism runs in a process of its own; what it prints goes to stderr. Ends with 7 if the claim is refuted, and
+    with 2 if there is no bound: because the mechanism hangs, raises, or returns nothing that can be counted.
+    """
+    if zoo:
+        return _zoo(trials, as_json=as_json, svg=svg, html=html)
+    if target is None or a is None or b is None:
+        raise typer.BadParameter("give MODULE:NAME and two neighbouring inputs, --a and --b; or --zoo.")
+    found = _apart(
+        target,
+        _text(a, "--a"),
+        _text(b, "--b"),
+        timeout=timeout,
+        vectorised=vectorised,
+        trials=trials or 100_000,
+        delta=float(number(delta, "delta")),
+        confidence=float(number(confidence, "confidence")),
+        claim=None if claim is None else float(number(claim, "claim")),
+        neighbours=neighbours,
+        low_bits=not reals,
+    )
+    output.leaflet(found, as_json=as_json, svg=svg, html=html)
+    output.talk(found.verdict)
+    if found.bound is None:
+        raise typer.Exit(Exit.USAGE)
+    if found.refuted:
+        raise typer.Exit(Exit.VERIFICATION)
+    return None
+
+
+def _zoo(trials: int | None, *, as_json: bool, svg: Path | None, html: Path | None) -> None:
+    from hubbub.audit import zoo
+
+    output.talk(f"auditing {len(zoo.EXHIBITS)} broken mechanisms and their twins")
+    output.leaflet(zoo.tour(trials=trials), as_json=as_json, svg=svg, html=html)
+
+
+def _text(value: str, option: str) -> str:
+    """What was typed, or what is in the file behind an @."""
+    from hubbub.audit._subprocess import CannotLoad, literal
+
+    try:
+        text = Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
+        literal(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"cannot read {value[1:]}: {type(error).__name__}.", param_hint=option) from None
+    except CannotLoad as problem:
+        raise typer.BadParameter(f"{problem}.", param_hint=option) from None
+    return text
+
+
+def _apart(target: str, a: str, b: str, **options: Any) -> Audit:
+    from hubbub.audit._subprocess import CannotLoad, run_apart
+
+    try:
+        found, printed = run_apart(target, a, b, **options)
+    except CannotLoad as problem:
+        raise typer.BadParameter(f"{problem}.") from None
+    if printed.strip():
+        output.talk(printed.rstrip())
+    return found

@@ -1,0 +1,268 @@
+"""``hubbub fit``: a private model of a table, with a card."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hubbub.cli.output import streams as output
+from hubbub.cli.options import values
+from hubbub.cli.options.connections import Analyst, At, Project, connected
+from hubbub.cli.options.source_facts import Allowance, Bounds, Compared, Facts, Header, Keys, Population, Source
+from hubbub.cli.options.ledgers import LEDGER, AsJson, decider, opened
+
+if TYPE_CHECKING:
+    from hubbub.learn.tables.columns_from_schema import Chosen
+    from hubbub.learn.tables.rows_from_source import Cells
+    from hubbub.engines import DuckDB
+    from hubbub.learn.tables.table_model import TableModel
+    from hubbub.schema.tables import Dataset
+
+
+class Model(StrEnum):
+    """What may be trained."""
+
+    LOGISTIC = "logistic"
+    SVM = "svm"
+    MLP = "mlp"
+    TREES = "trees"
+    NB = "nb"
+    LINEAR = "linear"
+    RIDGE = "ridge"
+
+
+class Known(StrEnum):
+    """Where bounds of numbers come from."""
+
+    DECLARED = "declared"
+    PRIVATE = "private"
+
+
+class Held(StrEnum):
+    """What is held out to measure on."""
+
+    PRIVATE = "private"
+
+
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        "--unit", help="The column that tells people apart; one row of each counts. [default: row]", metavar="COLUMN"
+    ),
+]
+RowsOrPrivate = Annotated[
+    str | None,
+    typer.Option("--rows", help="About how many rows, if public. [default: declared, or private]", metavar="N|private"),
+]
+Test = Annotated[
+    Path | None, typer.Option("--test", help="Measure on this file, whose rows are public.", metavar="FILE")
+]
+Holdout = Annotated[
+    Held | None, typer.Option("--holdout", help="Measure on private rows held out, at no further cost.")
+]
+Card = Annotated[
+    Path | None, typer.Option("--card", help="Write the model card: .html, .md, .json or .txt.", metavar="FILE")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What somebody asked for, as it was typed."""
+
+    target: str
+    epsilon: str
+    delta: str
+    model: Model | None
+    columns: str
+    table: str | None
+    bounds: Known
+    rows: str | None
+    holdout: Held | None
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where the data are, what is public about them, and who pays."""
+
+    dataset: Dataset
+    engine: DuckDB
+    account: Any
+    described: bool
+
+
+def fit(
+    source: Source,
+    target: Annotated[str, typer.Option("--target", help="The column to predict.", metavar="COLUMN")],
+    epsilon: Annotated[str, typer.Option("--epsilon", help="What the model may cost.", metavar="E")],
+    delta: Annotated[str, typer.Option("--delta", help="The delta beside it.", metavar="D")],
+    model: Annotated[Model | None, typer.Option("--model", help="[default: logistic, or linear for numbers]")] = None,
+    columns: Annotated[
+        str, typer.Option("--columns", help="The columns to learn from. [default: all others]", metavar="A,B,...")
+    ] = "",
+    table: Annotated[str | None, typer.Option("--table", help="Which table of a descriptor.", metavar="NAME")] = None,
+    bound: Bounds = None,
+    key: Keys = None,
+    bounds: Annotated[
+        Known, typer.Option("--bounds", help="'private' finds missing bounds of numbers, for a part of the price.")
+    ] = Known.DECLARED,
+    unit: Unit = None,
+    rows: RowsOrPrivate = None,
+    test: Test = None,
+    holdout: Holdout = None,
+    at: At = None,
+    budget: Allowance = None,
+    population: Population = None,
+    neighbours: Compared = None,
+    header: Header = None,
+    project: Project = "default",
+    analyst: Analyst = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Pay again for new noise.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the model into this file.", metavar="FILE")] = None,
+    card: Card = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a private model on a table, and tell what it promises and how good it is.
+
+    Bounds and categories of columns are public facts: from a descriptor, or typed. The ledger is charged once, before
+    a row is read. Prints the model card.
+    """
+    from hubbub.cli.output.model_files import card_of, check, write
+
+    if test is not None and holdout is not None:
+        raise typer.BadParameter("measure on public rows (--test) or on private ones (--holdout), not both.")
+    for place in filter(None, (out, card)):
+        check(place, ending=place == card)
+    facts = Facts(
+        source,
+        unit or _row(source),
+        None,
+        bound or (),
+        key or (),
+        None,
+        budget,
+        population,
+        neighbours,
+        header=header or _header(source, target),
+    )
+    order = Order(target, epsilon, delta, model, columns, table, bounds, rows, holdout, fresh)
+    with _desk(facts, at=at, project=project, analyst=analyst) as desk:
+        made = _trained(desk, order, test)
+    write(made, out=out, card=card)
+    output.leaflet(card_of(made), as_json=as_json, svg=None, html=None)
+
+
+def _header(source: str, target: str) -> str | None:
+    """A CSV file whose first line names the column to predict has a header."""
+    from hubbub.engines.sources import files_of, header_of, is_csv, no_header
+
+    if not is_csv(source):
+        return None
+    if target.lower() not in map(str.lower, header_of(*files_of(source))):
+        raise no_header(Path(source).name, [target])
+    return "yes"
+
+
+def _row(source: str) -> str | None:
+    return None if source.lower().endswith(".toml") else "row"
+
+
+@contextmanager
+def _desk(facts: Facts, *, at: str | None, project: str, analyst: str | None) -> Iterator[Desk]:
+    """A descriptor names its ledger; for a file one is charged if it is named, and else none."""
+    if facts.described or facts.budget is not None:
+        with connected(facts, at=at, project=project, analyst=analyst) as connection:
+            yield Desk(connection.dataset, connection.engine, connection, facts.described)
+        return
+    from hubbub.ledger import Account
+    from hubbub.sql.open_connection import declare
+
+    where = at or os.environ.get(LEDGER)
+    with ExitStack() as held:
+        account = None
+        if where is not None:
+            ledger = held.enter_context(opened(where, None))
+            named = facts.population or Account.of(ledger).population
+            account = Account(ledger=ledger, population=named, project=project, analyst=analyst or decider(None))
+        else:
+            output.talk(f"No --ledger and no {LEDGER}: charged to no ledger.")
+        dataset, engine = declare(facts.source, **facts.arguments())
+        held.callback(engine.close)
+        yield Desk(dataset, engine, account, described=False)
+
+
+def _trained(desk: Desk, order: Order, test: Path | None) -> TableModel:
+    """Decide, charge, read, train."""
+    from hubbub.learn.tables.columns_from_schema import chosen, table_of
+    from hubbub.cli.output.fit_progress import shown
+    from hubbub.learn.tables.rows_from_source import public_cells, reader
+    from hubbub.learn.tables.fit_table import fit_table
+
+    table = table_of(desk.dataset, order.table)
+    wanted = [name.strip() for name in order.columns.split(",") if name.strip()]
+    found = chosen(table, target=order.target, wanted=wanted, private=order.bounds is Known.PRIVATE)
+    _tell(desk, found)
+    names = [each.name for each in (*found.columns, found.target)]
+    known = None if test is None else public_cells(test, names)  # before a charge: it may not be there
+    with shown("training") as watch:
+        made = fit_table(
+            reader(desk.engine, desk.dataset, table, names),
+            columns=found.columns,
+            target=found.target,
+            epsilon=values.number(order.epsilon, "--epsilon"),
+            delta=values.number(order.delta, "--delta"),
+            model=order.model,
+            measure=order.holdout is not None,
+            rows=_rows(order.rows, table.rows),
+            neighbours=desk.dataset.neighbours,
+            unit=desk.dataset.unit,
+            account=desk.account,
+            dataset=None if order.fresh or not desk.described else _version(desk.dataset, table.name),
+            watch=watch,
+        )
+    made = replace(made, notes={"data": table.name, **made.notes})
+    return made if known is None else _tested(made, known, str(test and test.name))
+
+
+def _tell(desk: Desk, found: Chosen) -> None:
+    if found.dates:
+        output.talk(f"Left out, for they are dates: {', '.join(found.dates)}.")
+    if not desk.dataset.unit:
+        output.talk("Each row is protected by itself. If a person may have several rows, name the column: --unit.")
+
+
+def _rows(said: str | None, declared: int | None) -> int | str:
+    """How many rows: as typed, as declared, or counted privately."""
+    if said is None:
+        return "private" if declared is None else declared
+    return said if said == "private" else int(values.number(said, "--rows"))
+
+
+def _version(dataset: Dataset, table: str) -> str:
+    """What tells these rows from others, as for a question: the declared facts and where the rows come from."""
+    from hubbub.ledger import fingerprint
+
+    return fingerprint(**dataset.fingerprint(), table=table)
+
+
+def _tested(made: TableModel, known: Cells, name: str) -> TableModel:
+    how = f"Measured on {name}, whose rows count as public: that costs nothing.{_always(made, known)}"
+    return replace(made, score=made.measured(known), notes={**made.notes, "measured": how})
+
+
+def _always(made: TableModel, known: Cells) -> str:
+    """What a guess without a model would be worth."""
+    from hubbub.learn.tables.features import Category
+
+    if not isinstance(made.target, Category):
+        return ""
+    said = list(made.truth(known))
+    common = max(made.target.values, key=said.count)
+    return f" Always saying {common} would be right for {said.count(common) / max(1, len(said)):.1%}."

@@ -1,0 +1,73 @@
+"""``hubbub predict``: a saved private model, used on new rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hubbub.cli.output import streams as output
+from hubbub.cli.options.ledgers import AsJson
+
+if TYPE_CHECKING:
+    from hubbub.learn.tables.rows_from_source import Cells
+    from hubbub.learn.tables.table_model import TableModel
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model that `hubbub fit --out` wrote.", metavar="MODEL")],
+    file: Annotated[Path, typer.Argument(help="A CSV or Parquet file with the model's columns.", metavar="FILE")],
+    chances: Annotated[bool, typer.Option("--chances", help="Also the probability of each class.")] = False,
+    card: Annotated[bool, typer.Option("--card", help="Print the model's card instead of predicting.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Predict for each row of a file, in its order, as CSV. Predictions about private rows are private."""
+    from hubbub.learn.tables.rows_from_source import public_cells
+    from hubbub.cli.output.model_files import card_of
+
+    made = _table_model(model)
+    if card:
+        output.leaflet(card_of(made), as_json=as_json, svg=None, html=None)
+        return
+    cells = public_cells(file, [each.name for each in made.columns])
+    output.talk(made.guarantee.words())
+    rows = _predicted(made, cells, chances=chances)
+    if as_json:
+        output.document({"kind": "predictions", "target": made.target.name, "rows": rows})
+    else:
+        output.data(_csv(rows))
+
+
+def _table_model(file: Path) -> TableModel:
+    from hubbub.learn import load
+    from hubbub.learn.tables.table_model import TableModel
+    from hubbub.terms import Unreadable
+
+    made = load(file)
+    if isinstance(made, TableModel):
+        return made
+    raise Unreadable(
+        f"{file.name} holds an estimator that reads arrays, and no model of a table.",
+        why="It does not say how the cells of a file become numbers.",
+        fix="Use it in Python with hubbub.learn.load, or make a model with `hubbub fit --out`.",
+    )
+
+
+def _predicted(made: TableModel, cells: Cells, *, chances: bool) -> list[dict[str, Any]]:
+    name = made.target.name
+    rows = [{name: value} for value in made.predict(cells).tolist()]
+    if chances:
+        for row, each in zip(rows, made.predict_proba(cells).tolist(), strict=True):
+            row.update({f"{name}={word}": chance for word, chance in zip(made.estimator.classes_, each, strict=True)})
+    return rows
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    held = io.StringIO()
+    writer = csv.DictWriter(held, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return held.getvalue()

@@ -1,0 +1,227 @@
+"""What the commands of ``hubbub collect`` share: a collection's folder, what was typed about it, and its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from hubbub.cli.options.values import number
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from hubbub.render.document import Json
+    from hubbub.local import Randomizer
+    from hubbub.local.collection.collection import Collection
+    from hubbub.local.collection.collector import Collector, Rules
+
+CONFIGURATION, KEY, STORE = "collection.json", "collection.key", "reports.db"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A collection as it was typed."""
+
+    question: str
+    epsilon: Decimal
+    answers: str | None
+    values: int | None
+    between: str | None
+    protocol: str | None
+    forever: Decimal | None
+    epochs: int
+    lifetime: Decimal | None
+    attribute: str
+    minimum: int
+
+    def collection(self, name: str) -> Collection:
+        """The collection that was meant."""
+        from hubbub.local.collection.collection import Collection
+
+        labels = tuple(part.strip() for part in self.answers.split(",")) if self.answers else ()
+        return Collection(
+            name=name,
+            question=self.question,
+            randomizer=self._randomizer(len(labels) or self.values),
+            answers=labels,
+            attribute=self.attribute,
+            epochs=self.epochs,
+            lifetime=self.lifetime,  # type: ignore[arg-type]  # read exactly by Collection
+            minimum_batch=self.minimum,
+        )
+
+    def _randomizer(self, domain: int | None) -> Randomizer:
+        if sum(given is not None for given in (self.answers, self.values, self.between)) != 1:
+            raise typer.BadParameter("say what can be answered: --answers, --values or --between (one of them).")
+        if domain is None:
+            return _mean(self.protocol or "hybrid", str(self.between), self.epsilon)
+        if self.forever is not None:
+            from hubbub.local.longitudinal.loloha import Loloha
+
+            return Loloha(epsilon=self.epsilon, forever=self.forever, domain=domain)
+        return _frequencies(self.protocol, domain, self.epsilon)
+
+
+def _frequencies(protocol: str | None, domain: int, epsilon: Decimal) -> Randomizer:
+    from hubbub import local
+
+    if protocol is None:
+        return local.choose(domain=domain, epsilon=epsilon).randomizer
+    kinds: dict[str, type[Randomizer]] = {
+        "kary": local.KaryResponse,
+        "unary": local.UnaryEncoding,
+        "subset": local.SubsetSelection,
+        "hashing": local.LocalHashing,
+        "hadamard": local.HadamardResponse,
+        "onebit": local.OneBitHadamard,
+        "projective": local.ProjectiveGeometry,
+    }
+    return _made(kinds, protocol, epsilon=epsilon, domain=domain)
+
+
+def _mean(protocol: str, between: str, epsilon: Decimal) -> Randomizer:
+    from hubbub import local
+
+    low, separator, high = between.partition(":")
+    if not separator:
+        raise typer.BadParameter(f"'{between}' is not LOW:HIGH, such as 0:100.", param_hint="--between")
+    kinds: dict[str, type[Randomizer]] = {"hybrid": local.Hybrid, "duchi": local.Duchi, "piecewise": local.Piecewise}
+    ends = {"lower": number(low, "--between"), "upper": number(high, "--between")}
+    return _made(kinds, protocol, epsilon=epsilon, **ends)
+
+
+def _made(kinds: dict[str, type[Randomizer]], protocol: str, **parameters: object) -> Randomizer:
+    if protocol not in kinds:
+        raise typer.BadParameter(f"choose one of {', '.join(kinds)}.", param_hint="--protocol")
+    return kinds[protocol](**parameters)
+
+
+# ---------------------------------------------------------------- the folder
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What ``init`` wrote."""
+
+    folder: Path
+    collection: Collection
+    public_key: str
+    receipt: int | None
+
+    def text(self) -> str:
+        """For people."""
+        randomizer = self.collection.randomizer
+        charged = "Charged to no ledger." if self.receipt is None else f"Charged: receipt #{self.receipt}."
+        return (
+            f"{self.folder / CONFIGURATION}  the signed configuration: public\n"
+            f"{self.folder / KEY}   its private key: secret, and not needed to collect\n"
+            f"{self.folder / STORE}       the store\n"
+            f"Each report: {randomizer.protocol}, epsilon = {float(randomizer.epsilon):g}, "
+            f"{randomizer.payload_bytes} bytes. {charged}\n"
+            f"Clients need this key, by a way that you trust: {self.public_key}"
+        )
+
+    def to_json(self) -> dict[str, Json]:
+        """For programs."""
+        return {
+            "kind": "collection",
+            "folder": str(self.folder),
+            "collection": self.collection.to_json(),
+            "digest": self.collection.digest.hex(),
+            "public_key": self.public_key,
+            "receipt": self.receipt,
+        }
+
+
+def make(folder: Path, plan: Plan, *, ledger: str | None, population: str | None, state: Path | None) -> Made:
+    """Write configuration, key and store; charge first, so that nothing is collected that was not."""
+    from hubbub.local.collection.signed_configuration import key_text, new_key, public_text, sign
+    from hubbub.local.collection.report_store import Store
+
+    if (folder / STORE).exists():
+        raise typer.BadParameter(f"{folder} holds a collection already.", param_hint="FOLDER")
+    collection, key = plan.collection(folder.name), new_key()
+    receipt = _charge(collection, ledger, population, state)
+    signed, public = sign(collection, key), public_text(key)
+    _write(folder / KEY, key_text(key) + "\n", mode=0o600)
+    _write(folder / CONFIGURATION, signed, mode=0o644)
+    with Store.create(folder / STORE, configuration=signed, public_key=public) as store:
+        if receipt is not None:
+            store.keep_receipt(receipt)
+    return Made(folder, collection, public, None if receipt is None else receipt.sequence)
+
+
+def _charge(collection: Collection, ledger: str | None, population: str | None, state: Path | None) -> Any:
+    from hubbub.cli.options.ledgers import opened as ledger_at
+    from hubbub.ledger import Account
+    from hubbub.local.collection.collection_cost import charge
+
+    if (ledger is None) != (population is None):
+        raise typer.BadParameter("--ledger and --population belong together.")
+    if ledger is None or population is None:
+        return None
+    with ledger_at(ledger, state) as book:
+        return charge(collection, Account(ledger=book, population=population))
+
+
+def _write(path: Path, content: str, *, mode: int) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=mode)
+        path.chmod(mode)
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"cannot write {path}: {error.strerror}", param_hint="FOLDER") from None
+
+
+def collector_in(folder: Path, rules: Rules | None = None) -> Collector:
+    """The collector of a folder."""
+    from hubbub.local.collection.collector import Collector
+
+    return Collector(folder / STORE, rules=rules)
+
+
+def key_in(folder: Path) -> Ed25519PrivateKey:
+    """The private key of a folder."""
+    from hubbub.local.collection.signed_configuration import read_key
+
+    try:
+        return read_key((folder / KEY).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise typer.BadParameter(f"cannot read {folder / KEY}: {error.strerror}", param_hint="FOLDER") from None
+
+
+def opened(configuration: str, key: str) -> Collection:
+    """The collection of a signed configuration."""
+    from hubbub.local.collection.signed_configuration import open_signed
+
+    return open_signed(configuration, key)
+
+
+# ---------------------------------------------------------------- a client's side
+
+
+def memory_file(given: Path | None) -> Path:
+    """Where a client remembers what it has ever given away."""
+    from hubbub.ledger.second_place import Place
+
+    if given is not None:
+        return given
+    place = Place(None).folder
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return place / "client.json"
+
+
+def queue_file(given: Path | None, collection: Collection) -> Path:
+    """Where reports wait in a shuffler of this collection."""
+    from hubbub.ledger.second_place import Place
+
+    if given is not None:
+        return given
+    place = Place(None).folder
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return place / f"shuffle-{collection.id}.db"

@@ -1,0 +1,121 @@
+"""From a source on the command line to a connection: whose budget it is, and in which ledger."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hubbub.cli.output import streams as output
+from hubbub.cli.options.source_facts import Facts
+from hubbub.cli.options.ledgers import LEDGER, decider, is_file
+
+if TYPE_CHECKING:
+    from hubbub.ledger import Ledger
+    from hubbub.sql import Connection
+    from hubbub.schema.tables import Dataset
+    from hubbub.terms import Budget, UnknownPopulation
+
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        help=f"The ledger. [default: the descriptor's, {LEDGER}, or a file beside the source]",
+        metavar="WHERE",
+    ),
+]
+Project = Annotated[str, typer.Option("--project", help="For which project; in it, a repeat is free.", metavar="NAME")]
+Analyst = Annotated[str | None, typer.Option("--analyst", help="Who asks. [default: who is logged in]", metavar="NAME")]
+
+
+@contextmanager
+def connected(
+    facts: Facts, *, at: str | None, project: str = "default", analyst: str | None = None, lasting: bool = True
+) -> Iterator[Connection]:
+    """A connection to the source; unless it is ``lasting``, no ledger is made and no budget opened.
+
+    A source without a descriptor needs a budget until one is open in the ledger.
+    """
+    from hubbub.sql import connect
+
+    dataset = dataset_of(facts)
+    where = place(facts, dataset, at)
+    is_open = _promised(where, dataset.population) is not None
+    if not is_open and dataset.budget is None:
+        raise _no_budget(where, dataset.population)
+    with ExitStack() as held:
+        ledger = where if lasting or is_open else held.enter_context(throwaway())
+        who = analyst if analyst is not None else decider(None)
+        said = {**facts.arguments(), "ledger": ledger, "project": project, "analyst": who}
+        connection = held.enter_context(connect(facts.source, **said))
+        if lasting and not is_open:
+            _introduce(connection, where)
+        yield connection
+
+
+def dataset_of(facts: Facts) -> Dataset:
+    """What is public about a source; no ledger is touched."""
+    from hubbub.sql.open_connection import declare
+
+    dataset, engine = declare(facts.source, **facts.arguments())
+    engine.close()
+    return dataset
+
+
+def with_budget(facts: Facts, at: str | None) -> Dataset:
+    """The same with the budget that is open, where none was said."""
+    dataset = dataset_of(facts)
+    return replace(dataset, budget=dataset.budget or _promised(place(facts, dataset, at), dataset.population))
+
+
+def place(facts: Facts, dataset: Dataset, at: str | None) -> str:
+    """Where the ledger is: as typed, as declared, as the environment says, or beside the data."""
+    from hubbub.sql.open_connection import ledger_place
+
+    return at or dataset.ledger or os.environ.get(LEDGER) or str(ledger_place(facts.source, dataset))
+
+
+@contextmanager
+def throwaway() -> Iterator[Ledger]:
+    """A ledger that is gone afterwards, for what charges nothing."""
+    from hubbub.ledger import Ledger
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Ledger(Path(folder) / "ledger.db", state=Path(folder) / "state") as ledger,
+    ):
+        yield ledger
+
+
+def _promised(where: str, population: str) -> Budget | None:
+    """The budget of a population as it was opened, without making a ledger."""
+    from hubbub.ledger import Ledger
+
+    if is_file(where) and not Path(where).expanduser().exists():
+        return None
+    with Ledger(where, create=False) as ledger:
+        known = ledger.populations().get(population)
+    return None if known is None else known.promised
+
+
+def _introduce(connection: Connection, where: str) -> None:
+    """Say what was opened."""
+    opened = connection.budget.population
+    output.talk(f"Opened the budget of {opened.name!r}: {opened.promised.measure().words()}.")
+    output.talk(f"The ledger is in {where}, its key and anchors in {connection.ledger.state}: keep the two apart.")
+
+
+def _no_budget(where: str, population: str) -> UnknownPopulation:
+    from hubbub.terms import UnknownPopulation
+
+    return UnknownPopulation(
+        f"no budget is open for {population!r} in {where}.",
+        why="What may be spent on these people in all is decided once, and never guessed.",
+        fix="Say it this first time: --budget 3,1e-6 (epsilon and delta); or name the right --ledger.",
+    )

@@ -1,0 +1,85 @@
+"""What all commands about a ledger share: which one, who and why, and how it is opened."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hubbub.cli.output import streams as output
+
+if TYPE_CHECKING:
+    from hubbub.render.document import Json
+    from hubbub.ledger import Ledger
+
+LEDGER = "HUBBUB_LEDGER"  # environment variable: which ledger, if --ledger does not say
+DEFAULT = "hubbub.db"
+
+At = Annotated[
+    str, typer.Option("--ledger", envvar=LEDGER, help="The ledger: a file or a postgresql:// URL.", metavar="WHERE")
+]
+State = Annotated[
+    Path | None,
+    typer.Option("--state", help="The second place, with key and anchors. [env var: HUBBUB_STATE]", metavar="DIR"),
+]
+By = Annotated[str | None, typer.Option("--by", help="Who decides. [default: who is logged in]", metavar="WHO")]
+Why = Annotated[str, typer.Option("--why", help="The reason; it stays in the ledger.", metavar="TEXT")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+class Pool(StrEnum):
+    """The two parts of a budget."""
+
+    QUESTIONS = "questions"
+    PLANS = "plans"
+
+
+@contextmanager
+def opened(at: str, state: Path | None, *, create: bool = False) -> Iterator[Ledger]:
+    """The ledger; made only if ``create`` says so."""
+    from hubbub.ledger import Ledger
+
+    if not create:
+        must_exist(at)
+    with Ledger(at, state=state, create=create) as ledger:
+        yield ledger
+
+
+def must_exist(at: str) -> None:
+    """Refuse a file that is not there, in the words of somebody who types."""
+    from hubbub.terms import LedgerUnavailable
+
+    if is_file(at) and not Path(at).expanduser().exists():
+        raise LedgerUnavailable(
+            f"there is no ledger in '{at}'.",
+            why="Looking never makes one.",
+            fix=f"Name the right one with --ledger or {LEDGER}, or begin one: `hubbub budget open`.",
+        )
+
+
+def is_file(at: str) -> bool:
+    """Whether a ledger's place is a path and not a URL."""
+    return "://" not in at
+
+
+def decider(by: str | None) -> str:
+    """Who decides: as given, or who is logged in."""
+    if by is not None:
+        return by
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise typer.BadParameter("nobody is logged in: say who decides.", param_hint="--by") from None
+
+
+def told(words: str, content: Json, *, as_json: bool) -> None:
+    """Print what a command did: a sentence, or a document."""
+    if as_json:
+        output.document(content)
+    else:
+        output.data(words)

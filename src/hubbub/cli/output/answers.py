@@ -1,0 +1,92 @@
+"""An answer on the command line: the table to stdout, what it cost and what to bear in mind to stderr."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from hubbub import terms
+from hubbub.cli.output import streams as output
+from hubbub.cli.output.ledger_entries import plain
+from hubbub.render.text import table
+from hubbub.render.document import Table
+from hubbub.releases import frames as _frames, text as _text
+
+if TYPE_CHECKING:
+    from hubbub.render.document import Json
+    from hubbub.releases import Release
+
+_WIDTH = 80
+
+
+def show(release: Release, *, form: str = "table", intervals: bool = True, confidence: float = 0.95) -> None:
+    """Print an answer as a table, as CSV or as a document (``form``), and talk about it on the side."""
+    if form == "json":
+        output.document(document(release, intervals=intervals, confidence=confidence))
+    elif form == "csv":
+        output.data(release.to_csv(intervals=intervals, confidence=confidence))
+    else:
+        output.data(rows(release, intervals=intervals, confidence=confidence))
+    for words in spoken(release, intervals=intervals, confidence=confidence):
+        output.talk(textwrap.fill(words, _WIDTH))
+
+
+def rows(release: Release, *, intervals: bool, confidence: float) -> str:
+    """The answer as lines: every value with its error beside it."""
+    columns = []
+    for place in range(len(release.columns)):
+        values, ends = release.told(place, confidence)
+        columns.append(_text.cells(values, ends if intervals else (values, values)))
+    cells = tuple(tuple(plain(cell) for cell in row) for row in zip(*columns, strict=True))
+    return table(Table(tuple(map(plain, release.columns_names)), cells))
+
+
+def spoken(release: Release, *, intervals: bool, confidence: float) -> list[str]:
+    """What to bear in mind, what it cost, and what is left; a paragraph each."""
+    remarks = [note[0].upper() + note[1:].rstrip(".") + "." for note in release.remarks()]
+    about = remarks.pop()  # the last one is about intervals
+    if intervals:
+        remarks.append(f"{100 * confidence:g}% {about[0].lower()}{about[1:]}")
+    return [plain(words) for words in (*remarks, *_price(release))]
+
+
+def _price(release: Release) -> list[str]:
+    receipt = release.receipt
+    assert receipt is not None  # a connection charges everything to its ledger
+    if release.repeated:
+        told = f"Answered before under receipt #{receipt.sequence} of {receipt.population}: free."
+    else:
+        told = f"Cost: {release.guarantee.holds.words()}; receipt #{receipt.sequence} of {receipt.population}."
+    return [f"{told} Left: {release.budget_left}."]
+
+
+def document(release: Release, *, intervals: bool = True, confidence: float = 0.95) -> Json:
+    """The answer as one JSON document; the exact stored form is in it too, for ``Release.from_json``."""
+    columns = list(_frames.columns(release, intervals=intervals, confidence=confidence))
+    names = [name for name, _, _ in columns]
+    return {
+        "kind": "answer",
+        "question": release.question,
+        "columns": names,
+        "rows": [
+            dict(zip(names, map(_json, row), strict=True))
+            for row in zip(*(told for _, _, told in columns), strict=True)
+        ],
+        "confidence": confidence if intervals else None,
+        "guarantee": release.guarantee.words(),
+        "cost": "free" if release.repeated else release.guarantee.holds.words(),
+        "repeated": release.repeated,
+        "left": release.budget_left,
+        "receipt": None if release.receipt is None else terms.to_json(release.receipt),
+        "notes": list(release.remarks()),
+        "release": release.to_json(),
+    }
+
+
+def _json(value: Any) -> Json:
+    """A value as JSON has it; what is not finite is null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value.isoformat() if isinstance(value, date) else value

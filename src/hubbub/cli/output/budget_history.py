@@ -1,0 +1,147 @@
+"""What the entries of a ledger did to its budgets, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hubbub.cli.output.ledger_entries import Said, plain, time_of, who_of
+from hubbub.ledger import Amount, Entry
+from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.policy import Policy, account_key, read_budget
+from hubbub.ledger.requests import Pool
+from hubbub.terms import Measure, to_json
+
+if TYPE_CHECKING:
+    from hubbub.render.document import Json
+
+_WIDTHS = (6, 19, 12, 9, 14, 9, 29)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an entry did to the budget of one population."""
+
+    entry: Entry
+    population: str
+    what: str
+    who: str
+    pool: str = ""
+    amount: Measure | None = None
+    total: Measure | None = None
+    kind: str = ""  # of the total: budget, share or spent
+    share: str = ""  # whose
+    request: int | None = None
+
+    def line(self) -> str:
+        """The step as one line, under ``HEADER``."""
+        cells = (str(self.entry.sequence), time_of(self.entry), self.population, self.what, self.who, self.pool)
+        whole = "all of it" if self.what == "revoked" else ""
+        return plain(_columns(*cells, whole if self.amount is None else self.amount.words(), self._after()))
+
+    def to_json(self) -> dict[str, Json]:
+        """The step with exact numbers."""
+        names = ("population", "what", "who", "pool", "kind", "share", "request")
+        return {
+            "number": self.entry.sequence,
+            "time": self.entry.when(),
+            **{name: getattr(self, name) for name in names},
+            "amount": None if self.amount is None else to_json(self.amount),
+            "total": None if self.total is None else to_json(self.total),
+        }
+
+    def _after(self) -> str:
+        if self.request is not None:
+            return f"request #{self.request}"
+        name = f"share of {self.share}:" if self.share else self.kind
+        return f"{name} {'nothing' if self.total is None else self.total.words()}" if self.kind else ""
+
+
+def _columns(number: str, *words: str) -> str:
+    cells = [word.ljust(width) for word, width in zip(words, _WIDTHS[1:], strict=False)]
+    return "  ".join([number.rjust(_WIDTHS[0]), *cells, *words[len(cells) :]]).rstrip()
+
+
+HEADER = _columns("number", "time (UTC)", "population", "what", "who", "pool", "how much", "after it")
+
+
+class History:
+    """Goes through the entries of a ledger, keeping the budgets as they were after each."""
+
+    def __init__(self) -> None:
+        self._policy = Policy()
+        self._spent: dict[tuple[str, Pool], Amount] = {}
+        self._asked: dict[int, str] = {}  # whose population a request is about
+        self._tell: dict[str, Callable[[Entry, Said], Iterator[Step]]] = {
+            "population": self._opened,
+            "grant": lambda entry, said: self._granted(entry, said, "granted"),
+            "revoke": lambda entry, said: self._granted(entry, said, "revoked"),
+            "plea": self._requested,
+            "refusal": self._refused,
+            "charge": self._charged,
+            "restore": self._restored,
+        }
+
+    def steps(self, entries: Iterable[Entry]) -> Iterator[Step]:
+        """Every change, in order; an entry that charges several populations is a step for each."""
+        for entry in entries:
+            said = entry.fields()
+            if entry.policy == entry.sequence:
+                self._policy.apply(entry, said)
+            if (tell := self._tell.get(said["kind"])) is not None:
+                yield from tell(entry, said)
+
+    def _opened(self, entry: Entry, said: Said) -> Iterator[Step]:
+        for pool in Pool:
+            if (budget := said["pools"].get(pool.value)) is not None:
+                amount = read_budget(budget).measure()
+                name, who = said["population"], who_of(entry, said)
+                yield Step(entry, name, "opened", who, pool.value, amount, amount, "budget")
+
+    def _granted(self, entry: Entry, said: Said, what: str) -> Iterator[Step]:
+        name, pool, place = said["population"], Pool(said["pool"]), (said["project"], said["analyst"])
+        shared = any(place)
+        after = self._policy.shares.get((name, *place, pool)) if shared else self._policy.populations[name].pools[pool]
+        yield Step(
+            entry,
+            name,
+            what,
+            who_of(entry, said),
+            pool.value,
+            amount=None if said["budget"] is None else read_budget(said["budget"]).measure(),
+            total=None if after is None else after.measure(),
+            kind="share" if shared else "budget",
+            share=" in ".join(part for part in reversed(place) if part),
+        )
+
+    def _requested(self, entry: Entry, said: Said) -> Iterator[Step]:
+        name = self._asked[entry.sequence] = said["population"]
+        amount = read_budget(said["budget"]).measure()
+        who, number = who_of(entry, said), entry.sequence
+        yield Step(entry, name, "requested", who, said["pool"], amount, request=number)
+
+    def _refused(self, entry: Entry, said: Said) -> Iterator[Step]:
+        number = said["plea"]
+        yield Step(entry, self._asked[number], "refused", who_of(entry, said), request=number)
+
+    def _charged(self, entry: Entry, said: Said) -> Iterator[Step]:
+        for name, amounts in said["charged"].items():
+            yield self._spend(entry, said, (name, Pool(said["pool"])), "charged", amount_of(*amounts[:2]))
+
+    def _restored(self, entry: Entry, said: Said) -> Iterator[Step]:
+        for key, missing in said["spent"].items():
+            name, project, analyst, pool = key.split("/")
+            if pool in tuple(Pool) and not project and not analyst:
+                yield self._spend(entry, said, (name, Pool(pool)), "restored", amount_of(*missing))
+
+    def _spend(self, entry: Entry, said: Said, account: tuple[str, Pool], what: str, amount: Amount) -> Step:
+        name, pool = account
+        total = self._spent[account] = self._total(account) + amount
+        currency = self._policy.populations[name].currency(pool)
+        cost, spent = amount.measure(currency), total.measure(currency)
+        return Step(entry, name, what, who_of(entry, said), pool.value, cost, spent, "spent")
+
+    def _total(self, account: tuple[str, Pool]) -> Amount:
+        name, pool = account
+        return self._spent.get(account, self._policy.owed.get(account_key(name, pool), Amount()))

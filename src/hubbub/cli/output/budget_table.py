@@ -1,0 +1,75 @@
+"""All budgets of a ledger at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hubbub.cli.output.ledger_entries import plain
+from hubbub.render.text import table
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.ledger import BudgetView, Ledger
+from hubbub.ledger.policy import Plea
+
+_HEADER = ("population", "pool", "budget", "spent", "of it reserved", "left")
+
+
+@dataclass(frozen=True, slots=True)
+class Overview(Leaflet):
+    """Every population with its budget, and what is asked for."""
+
+    views: tuple[BudgetView, ...]
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Overview:
+        """The budgets as they are now."""
+        return cls(tuple(ledger.budget(name) for name in sorted(ledger.populations())))
+
+    @property
+    def title(self) -> str:
+        """How many there are."""
+        count = len(self.views)
+        return "One population" if count == 1 else f"{count or 'No'} populations"
+
+    def sections(self) -> tuple[Section, ...]:
+        """What is left, and what is asked for."""
+        parts = [Section("Budgets", (), _accounts(self.views))] if self.views else []
+        pleas = [plea for view in self.views for plea in view.pleas]
+        if pleas:
+            header = ("number", "population", "by", "for", "how much", "why")
+            parts.append(Section("Asked for", (), Table(header, tuple(_plea_cells(plea) for plea in pleas))))
+        return tuple(parts)
+
+    def to_json(self) -> dict[str, Json]:
+        """Each budget as one document."""
+        return {"kind": "budgets", "populations": [view.to_json() for view in self.views]}
+
+
+def numbers(views: Sequence[BudgetView]) -> str:
+    """Budgets and shares as a table in plain text."""
+    return table(_accounts(views))
+
+
+def _accounts(views: Sequence[BudgetView]) -> Table:
+    lines = [(view.population.name, line) for view in views for line in (*view.accounts, *view.shares)]
+    rows = [(_account(name, line.name), *line.cells()[1:]) for name, line in lines]
+    if not any(line.reserved.loss for _, line in lines):
+        return _without(_HEADER.index("of it reserved"), rows)
+    return Table(_HEADER, tuple(rows))
+
+
+def _without(column: int, rows: Sequence[tuple[str, ...]]) -> Table:
+    """The table without a column that says nothing."""
+    header, *rest = ((*row[:column], *row[column + 1 :]) for row in (_HEADER, *rows))
+    return Table(header, tuple(rest))
+
+
+def _account(population: str, name: str) -> str:
+    """A share or window told apart from the population's own account."""
+    return population if name == population else f"{population}, {name}"
+
+
+def _plea_cells(plea: Plea) -> tuple[str, ...]:
+    share = " in ".join(part for part in (plea.analyst, plea.project) if part)
+    words = (plea.population, plea.by, share or "all", plea.budget.measure().words(), plea.why)
+    return (str(plea.number), *(plain(word) for word in words))

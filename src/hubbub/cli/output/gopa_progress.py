@@ -1,0 +1,66 @@
+"""How far a run of GOPA has come, on stderr: a line for each phase, and on a terminal one that counts."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from hubbub.cli.output import streams as output
+
+if TYPE_CHECKING:
+    from hubbub.gopa.network.board_server import Standing
+    from hubbub.gopa.protocol.public_state import Public
+
+_WHAT = {
+    "join": "keys and bound values",
+    "nonce": "the coins are shown",
+    "share": "commitments and proofs",
+    "complain": "everybody checks",
+    "cut": "who is in is signed",
+    "reveal": "masked sums",
+    "confirm": "who revealed is signed",
+}
+
+
+def what(phase: str) -> str:
+    """What happens in a phase."""
+    return _WHAT.get(phase, "masks are taken off")
+
+
+class Phases:
+    """Tells each phase when it is over; on a terminal also how many have spoken in the one that is open."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._phase, self._posted = "", 0
+
+    def board(self, at: Standing) -> None:
+        """What the board sees."""
+        if at.phase != self._phase:
+            self._end(f"{self._posted:,} spoke")
+            self._phase = at.phase
+        self._posted = at.posted
+        if self._live and not at.over:
+            sys.stderr.write(f"\r\x1b[K{_row(at.phase)}  {at.posted:,} spoke, {at.waiting:,} are waited for ...")
+            sys.stderr.flush()
+
+    def party(self, seen: Public) -> None:
+        """What a party sees."""
+        if seen.phase != self._phase or seen.over:
+            self._end(f"{len(seen.revealed or seen.inside):,} are in")
+            self._phase = "" if seen.over else seen.phase
+        if self._live and not seen.over:
+            sys.stderr.write(f"\r\x1b[K{_row(seen.phase)}  ...")
+            sys.stderr.flush()
+
+    def _end(self, words: str) -> None:
+        if self._phase:
+            clear = "\r\x1b[K" if self._live else ""
+            output.talk(f"{clear}{_row(self._phase)}  {words}, {time.monotonic() - self._began:.1f} s")
+        self._began = time.monotonic()
+
+
+def _row(phase: str) -> str:
+    return f"{phase:<10}{what(phase):<24}"

@@ -1,0 +1,63 @@
+"""Writing models and their cards, and finding out beforehand that it will work."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from hubbub.cli.output import streams as output
+
+if TYPE_CHECKING:
+    from hubbub.learn.tables.model_card import ModelCard
+    from hubbub.learn.tables.table_model import TableModel
+
+_CARDS = (".html", ".md", ".json", ".txt")
+
+
+def card_of(made: TableModel) -> ModelCard:
+    """The card of a model."""
+    from hubbub.learn.tables.model_card import ModelCard
+
+    return ModelCard(made)
+
+
+def write(made: TableModel, *, out: Path | None, card: Path | None) -> None:
+    """Write the model and its card, where asked."""
+    from hubbub.learn import save
+
+    if out is not None:
+        _put(out, lambda place: save(made, place))
+    if card is not None:
+        text = _rendered(card_of(made), card.suffix.lower())
+        _put(card, lambda place: place.write_text(text, encoding="utf-8"))
+
+
+def _rendered(card: ModelCard, ending: str) -> str:
+    if ending == ".html":
+        return card.html()
+    if ending == ".md":
+        return card.markdown()
+    if ending == ".json":
+        return json.dumps(card.to_json(), indent=2, ensure_ascii=False) + "\n"
+    return card.text() + "\n"
+
+
+def check(place: Path, *, ending: bool) -> None:
+    """Refuse what could not be written, before a charge."""
+    if ending and place.suffix.lower() not in _CARDS:
+        raise typer.BadParameter(f"a card is one of {', '.join(_CARDS)}.", param_hint="--card")
+    if place.is_dir() or not os.access(place.parent, os.W_OK):
+        raise typer.BadParameter(f"cannot write {place}: no such folder, or it is closed.")
+
+
+def _put(place: Path, write: Callable[[Path], object]) -> None:
+    try:
+        write(place)
+    except OSError as error:
+        raise typer.BadParameter(f"cannot write {place}: {error.strerror}") from None
+    output.talk(f"wrote {place}")

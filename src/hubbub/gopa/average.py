@@ -1,0 +1,190 @@
+"""``average``: a whole run in one process, from people's values to a result with its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+from hubbub import noise
+from hubbub.explain import Leaflet, Section, Table
+from hubbub.render.document import Json
+from hubbub.render.wording import short
+from hubbub.gopa import in_process as together
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved
+from hubbub.gopa.protocol.certificate import Certificate
+from hubbub.gopa.protocol.identities import Identity
+from hubbub.gopa.quantities.base import Measure, Reading
+from hubbub.gopa.quantities.numbers import Number
+from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.terms import EmptyInput, Unreachable, WrongShape, fraction_of, refuse_masked
+
+_EVERYBODY = Number()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Average(Leaflet):
+    """What a run published, with its ``log`` and the ``certificate`` of it; neither if the run went without proofs."""
+
+    reading: Reading
+    plan: Plan
+    achieved: Achieved
+    parties: tuple[str, ...]
+    certificate: Certificate | None
+    log: tuple[bytes, ...] = field(default=(), repr=False)
+
+    @property
+    def value(self) -> float:
+        """The first of the values; the only one if one number was averaged."""
+        return self.reading.values[0]
+
+    @property
+    def values(self) -> dict[str, float]:
+        """All values by their labels."""
+        return dict(zip(self.reading.labels, self.reading.values, strict=True))
+
+    @property
+    def std_dev(self) -> float:
+        """The standard deviation of ``value``."""
+        return self.reading.std_devs[0]
+
+    @property
+    def title(self) -> str:
+        """What is shown."""
+        return f"An average among {self.plan.parties:,} parties"
+
+    def interval(self, confidence: object = 0.95) -> tuple[float, float]:
+        """Where the exact ``value`` lies, at that confidence, as far as noise and rounding go."""
+        reach = _reach(confidence) * self.std_dev
+        return self.value - reach, self.value + reach
+
+    def sections(self) -> tuple[Section, ...]:
+        """The report, part by part."""
+        told = (
+            f"{len(self.parties):,} of {self.plan.parties:,} parties are in it. Each showed one masked number for each "
+            "coordinate; the masks cancel in the sum.",
+            f"The noise of {self.achieved.honest:,} honest parties makes it epsilon = {short(self.achieved.epsilon)} "
+            f"with delta = {self.achieved.delta:.1e}, for {self._unit}.",
+            "All parties ran in this process, which saw all values: nobody was protected from it.",
+        )
+        return (Section("The average", told, self._table()),)
+
+    @property
+    def _unit(self) -> str:
+        share = self.plan.sensitivity.share
+        part = f"what moves a party's numbers by at most {share} of their range, and not for a party as a whole"
+        return "all that one party has" if share == 1 else part
+
+    def to_json(self) -> dict[str, Json]:
+        """The numbers as one JSON document."""
+        return {
+            "kind": "gopa-average",
+            "values": self.values,
+            "std_devs": dict(zip(self.reading.labels, self.reading.std_devs, strict=True)),
+            "epsilon": float(self.achieved.epsilon),
+            "delta": self.achieved.delta,
+            "parties": list(self.parties),
+            "share": str(self.plan.sensitivity.share),
+            "honest": {"at_least": self.plan.parties - self.plan.corrupted, "of": self.plan.parties},
+            "proved": self.certificate is not None,
+        }
+
+    def _table(self) -> Table:
+        reach = _reach(0.95)
+        rows = zip(self.reading.labels, self.reading.values, self.reading.std_devs, strict=True)
+        return Table(("", "value", "95%"), tuple((name, f"{v:.5g}", f"±{reach * s:.2g}") for name, v, s in rows))
+
+
+def average(
+    values: Sequence[Any],
+    of: Measure = _EVERYBODY,
+    *,
+    epsilon: object,
+    delta: object,
+    honest: object = Fraction(1, 2),
+    dropouts: object = Fraction(1, 20),
+    names: Sequence[str] | None = None,
+    title: str = "",
+    proofs: bool = True,
+    drops: Mapping[int, str] | None = None,
+    cheats: Mapping[int, together.Cheat] | None = None,
+) -> Average:
+    """Average what parties have by a run of GOPA in this process.
+
+    ``values`` has one entry for each party, in the form that ``of`` takes. ``proofs=False`` leaves out messages, masks
+    and proofs and publishes what a run without dropouts would: for trying things out, since it is hundreds of times
+    faster. ``drops`` and ``cheats`` are scripts for the places on the roster, as for ``together.run``.
+
+    Guarantee: what is returned is (epsilon, delta)-DP for replacing one unit of ``of``, towards all who cannot look
+    into this process, even if they know all values and all noise of all but the ``honest`` share of the parties.
+    Because: the sum has the noise of ``plan`` [SBR22]: docs/proofs/gopa.md.
+    Error: the standard deviations are those of noise and rounding, rounded up.
+    Not covered: this process, which sees all values; a ledger, since none is charged.
+
+    >>> told = average([0.2, 0.9, 0.4, 0.8, 0.7, 0.1], epsilon=4, delta=1e-6, honest=0.9, dropouts=0)
+    >>> len(told.parties), told.certificate.complete, told.std_dev < 0.5
+    (6, True, True)
+    """
+    refuse_masked(values)
+    if not listlike(values):
+        raise WrongShape("values are not a list.", why="Each party has one entry.", fix="Give a list or an array.")
+    if len(values) < 2:
+        raise EmptyInput("there are fewer than two parties.", why="One cannot hide alone.", fix="Pass more values.")
+    made = of.plan(len(values), epsilon=epsilon, delta=delta, honest=honest, dropouts=dropouts)
+    who = among(made, of, names=names, title=title)
+    steps = [of.encode(value, who.agreement, place=place) for place, value in enumerate(values)]
+    return published(who, steps, of, proofs=proofs, drops=drops, cheats=cheats)
+
+
+def published(
+    who: together.People,
+    steps: Sequence[Sequence[int]],
+    of: Measure,
+    *,
+    proofs: bool = True,
+    drops: Mapping[int, str] | None = None,
+    cheats: Mapping[int, together.Cheat] | None = None,
+) -> Average:
+    """What a run among these people publishes of their steps."""
+    if not proofs:
+        return _summed(steps, of, who.agreement)
+    ran = together.run(who, steps, drops=drops, cheats=cheats)
+    told = ran.certificate
+    if told.state.result is None:
+        raise Unreachable(
+            "the run ended without a result.",
+            why=f"{told.abort.fault.value} in the phase {told.abort.phase}." if told.abort else "It was not finished.",
+            fix="Let fewer parties drop out, or plan for more dropouts.",
+        )
+    reading = of.read(told.means, variance=told.variance, places=told.state.result.parties)
+    return Average(reading, who.agreement.plan, told.achieved, told.parties, told, tuple(ran.log))
+
+
+def among(made: Plan, of: Measure, *, names: Sequence[str] | None = None, title: str = "") -> together.People:
+    """Identities with fresh keys and an agreement between them, for a plan of this measure."""
+    told = tuple(names) if names is not None else tuple(f"p{place}" for place in range(made.parties))
+    if len(told) != made.parties:
+        raise WrongShape("there are more or fewer names than values.", why="Each party has one.", fix="Name each.")
+    identities, board = tuple(Identity.new(name) for name in told), Identity.new("board")
+    agreed = Agreement(tuple(one.member for one in identities), board.member.key, made, of.quantity, title)
+    return together.People(agreed, identities, board)
+
+
+def _summed(steps: Sequence[Sequence[int]], of: Measure, agreed: Agreement) -> Average:
+    """What a run would publish: in the sum, masks are not there any more."""
+    made, quantity, count = agreed.plan, agreed.quantity, len(steps)
+    drawn = noise.binomial(made.noise_bits * count, Fraction(1, 2), quantity.coordinates)
+    totals = [sum(column) + int(own) for column, own in zip(zip(*steps, strict=True), drawn, strict=True)]
+    means = [quantity.mean(total, parties=count, plan=made) for total in totals]
+    variance = made.variance_of(count) * float(quantity.upper - quantity.lower) ** 2
+    reading = of.read(means, variance=variance, places=range(count))
+    names = tuple(member.name for member in agreed.roster)
+    return Average(reading, made, achieved(made, count, joined=count), names, None)
+
+
+def _reach(confidence: object) -> float:
+    level = float(fraction_of(confidence, name="confidence"))
+    return -NormalDist().inv_cdf((1 - level) / 2)

@@ -1,0 +1,193 @@
+"""The group ristretto255: points as canonical 32 bytes, scalars as integers modulo ORDER.
+
+The group has prime order, so there are no points of small order, and each point has exactly one encoding [VGT23].
+Whatever comes from outside passes ``checked`` or ``usable``; inside the room a point is just ``bytes``.
+
+Generators are hashes of their names, so nobody knows a relation between them: ``G`` and ``H`` for commitments to one
+number, ``coordinate(c)`` for vectors (``coordinate(0)`` is ``G``), ``gv(i)``, ``hv(i)`` and ``U`` for vectors of bits.
+
+    >>> from hubbub.gopa import group
+    >>> group.plus(group.base(2), group.base(3)) == group.base(5)
+    True
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import secrets
+from collections.abc import Iterable, Sequence
+from typing import TypeGuard
+
+from hubbub.gopa.crypto.sodium import room, sodium
+from hubbub.terms import OutOfRange
+
+ORDER = 2**252 + 27742317777372353535851937790883648493
+IDENTITY = bytes(32)
+G = bytes.fromhex("e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76")
+NAME = b"hubbub/gopa/v1"
+# hash_to_group("blinder") and hash_to_group("inner product"), written out so that importing needs no library.
+H = bytes.fromhex("8234d7b52e99e5e10b862f8d9103a324e359bfcc98ffba2753e4fd11e0db0b6a")
+U = bytes.fromhex("5051689fcdb8a8fa5d27ad6b8ffef88d4e7f17dbcb22b66dec297ff0f750cf68")
+
+
+def framed(*parts: bytes) -> bytes:
+    """The parts with their lengths, so that no two lists of parts give the same bytes."""
+    return b"".join([piece for part in parts for piece in (len(part).to_bytes(8, "little"), part)])
+
+
+def hash_to_group(label: str, *parts: bytes) -> bytes:
+    """A point of which nobody knows a logarithm, from a name."""
+    out = room()
+    sodium().crypto_core_ristretto255_from_hash(out, hashlib.sha512(framed(NAME, label.encode(), *parts)).digest())
+    return out.raw
+
+
+def hash_to_scalar(label: str, *parts: bytes) -> int:
+    """A scalar within 2^-259 of uniform, if the hash is a random oracle."""
+    digest = hashlib.sha512(framed(NAME, b"scalar", label.encode(), *parts)).digest()
+    return int.from_bytes(digest, "little") % ORDER
+
+
+def random_scalar() -> int:
+    """A uniform scalar from the operating system."""
+    return secrets.randbelow(ORDER)
+
+
+# ---------------------------------------------------------------- generators
+
+
+@functools.cache
+def coordinate(index: int) -> bytes:
+    """The generator of a vector commitment's coordinate."""
+    return G if index == 0 else hash_to_group("coordinate", index.to_bytes(4, "little"))
+
+
+@functools.cache
+def gv(index: int) -> bytes:
+    """The generator of bit ``index``."""
+    return hash_to_group("bit", index.to_bytes(4, "little"))
+
+
+@functools.cache
+def hv(index: int) -> bytes:
+    """The generator of bit ``index`` less one."""
+    return hash_to_group("bit less one", index.to_bytes(4, "little"))
+
+
+# ---------------------------------------------------------------- points
+
+
+def valid(data: object) -> bool:
+    """Whether these are the canonical 32 bytes of a point."""
+    return _short(data) and sodium().crypto_core_ristretto255_is_valid_point(data) == 1
+
+
+def _short(data: object) -> TypeGuard[bytes]:
+    """32 bytes without the top bit: libsodium 1.0.18 ignores that bit, and would let a point have two encodings."""
+    return isinstance(data, bytes) and len(data) == 32 and data[31] < 128
+
+
+def no_point() -> OutOfRange:
+    """The error for bytes that are none."""
+    return OutOfRange(
+        "these bytes are not a point of the group.",
+        why="A point is the 32 bytes of a canonical ristretto255 encoding.",
+        fix="Refuse the message; whoever sent it is at fault.",
+    )
+
+
+def checked(data: object) -> bytes:
+    """The same bytes, if they are a point in its one encoding."""
+    if not valid(data):
+        raise no_point()
+    assert isinstance(data, bytes)
+    return data
+
+
+def usable(data: object) -> bytes:
+    """A point other than the identity: an honest commitment or key is never that."""
+    point = checked(data)
+    if point == IDENTITY:
+        raise OutOfRange(
+            "the identity is no commitment and no key.",
+            why="It commits to zero with no blinding, and a key of zero hides nothing.",
+            fix="Refuse the message; whoever sent it is at fault.",
+        )
+    return point
+
+
+def plausible(points: Iterable[object]) -> bool:
+    """Whether each has a point's length and is not the identity; whether it is a point is seen when it is used."""
+    return all(isinstance(point, bytes) and len(point) == 32 and point != IDENTITY for point in points)
+
+
+def base(scalar: int) -> bytes:
+    """``scalar * G``, in constant time."""
+    out = room()
+    sodium().crypto_scalarmult_ristretto255_base(out, encoded(scalar))  # -1 means the identity, which is all right
+    return out.raw
+
+
+def times(scalar: int, point: bytes) -> bytes:
+    """``scalar * point`` for any point, in constant time."""
+    return times_known(scalar, checked(point))
+
+
+def times_known(scalar: int, point: bytes) -> bytes:
+    """The same for a point that was checked before: a generator, or a sum of our own.
+
+    A zero scalar takes the same path as any other: the code that reports the identity is not looked at.
+    """
+    out = room()
+    sodium().crypto_scalarmult_ristretto255(out, encoded(scalar), point)
+    return out.raw
+
+
+def weighted(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
+    """``sum scalars[i] * points[i]`` for points that were checked before, in constant time: for secrets."""
+    library, one, sum_ = sodium(), room(), room()
+    for scalar, point in zip(scalars, points, strict=True):
+        library.crypto_scalarmult_ristretto255(one, encoded(scalar), point)
+        library.crypto_core_ristretto255_add(sum_, sum_, one)
+    return sum_.raw
+
+
+def plus(left: bytes, right: bytes) -> bytes:
+    """The sum of two points."""
+    out = room()
+    if not (_short(left) and _short(right)) or sodium().crypto_core_ristretto255_add(out, left, right):
+        raise no_point()
+    return out.raw
+
+
+def minus(left: bytes, right: bytes) -> bytes:
+    """The difference of two points."""
+    out = room()
+    if not (_short(left) and _short(right)) or sodium().crypto_core_ristretto255_sub(out, left, right):
+        raise no_point()
+    return out.raw
+
+
+def total(points: Iterable[bytes]) -> bytes:
+    """The sum of any number of points."""
+    return functools.reduce(plus, points, IDENTITY)
+
+
+# ---------------------------------------------------------------- scalars
+
+
+def encoded(scalar: int) -> bytes:
+    """32 bytes, least significant first."""
+    return (scalar % ORDER).to_bytes(32, "little")
+
+
+def packed(scalars: Iterable[int]) -> bytes:
+    """Many scalars, one after the other."""
+    return b"".join([(scalar % ORDER).to_bytes(32, "little") for scalar in scalars])
+
+
+def decoded(data: bytes) -> int | None:
+    """The scalar, or None if the bytes are not its one encoding."""
+    value = int.from_bytes(data, "little")
+    return value if len(data) == 32 and value < ORDER else None

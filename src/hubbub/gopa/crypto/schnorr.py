@@ -1,0 +1,121 @@
+"""Proofs of knowledge of one scalar [Sch91], and of the same scalar under two points [CP92].
+
+``prove_zero`` shows that a commitment holds zero: that two commitments hold the same value (their difference), or that
+the coordinates of a one-hot vector sum to one (their sum less G). ``prove_same`` shows that a Diffie-Hellman point
+belongs to a key, without giving the key away.
+
+    >>> from hubbub.gopa import Context, group, pedersen, schnorr
+    >>> context = Context(run=b"run", party=b"ann", phase="share")
+    >>> difference = group.minus(pedersen.commit(3, 40), pedersen.commit(3, 5))
+    >>> schnorr.verify_zero(difference, schnorr.prove_zero(difference, 35, context), context)
+    True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hubbub.gopa.crypto.point_equations import Equation, hold, weight
+from hubbub.gopa.crypto.ristretto import ORDER, H, base, decoded, encoded, plausible, times, times_known
+from hubbub.gopa.crypto.secret_streams import Stream
+from hubbub.gopa.crypto.transcript import Context, Transcript
+
+
+def _nonce(secret: int, transcript: Transcript) -> int:
+    """A nonce that is fixed by secret and statement, so that no nonce serves two challenges."""
+    return Stream(encoded(secret), "nonce", transcript.digest()).scalar()
+
+
+# ---------------------------------------------------------------- a commitment to zero
+
+
+def prove_zero(point: bytes, blinder: int, context: Context) -> bytes:
+    """A proof, 64 bytes, that ``point = blinder * H``: a commitment to zero whose blinder the prover knows."""
+    transcript = _zero(point, context)
+    nonce = _nonce(blinder, transcript)
+    first = times_known(nonce, H)
+    answer = nonce + transcript.append("first", first).challenge("e") * blinder
+    return first + encoded(answer)
+
+
+def _zero(point: bytes, context: Context) -> Transcript:
+    return Transcript(context).append("zero", point)
+
+
+@dataclass(frozen=True)
+class ZeroClaim:
+    """For `verify_many`."""
+
+    point: bytes
+    proof: bytes
+    context: Context
+
+    def equation(self) -> Equation | None:
+        if not isinstance(self.proof, bytes) or len(self.proof) != 64:
+            return None
+        first, answer = self.proof[:32], decoded(self.proof[32:])
+        if answer is None or not plausible((first, self.point)):
+            return None
+        e, by = _zero(self.point, self.context).append("first", first).challenge("e"), weight()
+        return Equation(on_h=by * answer, scalars=[-by % ORDER, -by * e % ORDER], points=[first, self.point])
+
+
+def verify_zero(point: bytes, proof: bytes, context: Context) -> bool:
+    """Whether the proof holds; False, never an error, for any bytes.
+
+    Guarantee: whoever made an accepted proof knows r with ``point = r * H``.
+    Because: [Sch91], with challenges from a random oracle; docs/proofs/gopa.md, "The proofs".
+    """
+    equation = ZeroClaim(point, proof, context).equation()
+    return equation is not None and hold([equation])
+
+
+# ---------------------------------------------------------------- one scalar under two points
+
+
+def prove_same(secret: int, other: bytes, context: Context) -> bytes:
+    """A proof, 96 bytes, that ``secret * G`` and ``secret * other`` have the same scalar."""
+    transcript = _same(base(secret), other, times(secret, other), context)
+    nonce = _nonce(secret, transcript)
+    firsts = base(nonce), times(nonce, other)
+    answer = nonce + transcript.append("firsts", *firsts).challenge("e") * secret
+    return b"".join([*firsts, encoded(answer)])
+
+
+def _same(key: bytes, other: bytes, shared: bytes, context: Context) -> Transcript:
+    return Transcript(context).append("same", key, other, shared)
+
+
+@dataclass(frozen=True)
+class SameClaim:
+    """For `verify_many`: ``key = k*G`` and ``shared = k*other``."""
+
+    key: bytes
+    other: bytes
+    shared: bytes
+    proof: bytes
+    context: Context
+
+    def equation(self) -> Equation | None:
+        if not isinstance(self.proof, bytes) or len(self.proof) != 96:
+            return None
+        firsts, answer = (self.proof[:32], self.proof[32:64]), decoded(self.proof[64:])
+        if answer is None or not plausible((self.key, self.other, self.shared, *firsts)):
+            return None
+        transcript = _same(self.key, self.other, self.shared, self.context)
+        e, one, two = transcript.append("firsts", *firsts).challenge("e"), weight(), weight()
+        return Equation(
+            on_g=one * answer,
+            scalars=[-one, -one * e % ORDER, two * answer % ORDER, -two, -two * e % ORDER],
+            points=[firsts[0], self.key, self.other, firsts[1], self.shared],
+        )
+
+
+def verify_same(key: bytes, other: bytes, shared: bytes, proof: bytes, context: Context) -> bool:
+    """Whether the proof holds; False, never an error, for any bytes.
+
+    Guarantee: whoever made an accepted proof knows k with ``key = k*G`` and ``shared = k*other``.
+    Because: [CP92], with challenges from a random oracle; docs/proofs/gopa.md, "The proofs".
+    """
+    equation = SameClaim(key, other, shared, proof, context).equation()
+    return equation is not None and hold([equation])

@@ -1,0 +1,156 @@
+"""What a party checks of the others, and what it says then: complaints, signatures, its reveal, and repairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from operator import mul
+
+from hubbub.gopa.protocol import complaints as blame
+from hubbub.gopa.protocol.message_bodies import Complaint, Repair, packed_complaints, packed_members, packed_reveal
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.crypto.ristretto import ORDER
+from hubbub.gopa.protocol.masks import Opening, Share, between, total
+from hubbub.gopa.crypto.multi_scalar import combine
+from hubbub.gopa.protocol.public_state import FIRST, Public
+from hubbub.gopa.protocol.party_messages import Body, Secrets, Stop, Work, again, inside, seed
+from hubbub.terms import OutOfRange
+
+# ---------------------------------------------------------------- complain
+
+
+def complain(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+    """Everything that others posted for this party is checked; most often there is nothing to say, and that is said."""
+    inside(mine, public)
+    found = again(mine, public, work)
+    seal_key = mine.key(public.agreement.run, "seal")
+    dealers = [dealer for dealer, _ in public.net.held[mine.place] if dealer in public.shares]
+    points = {dealer: between(seal_key, public.joins[dealer].seal_key) for dealer in dealers}
+    shares = {dealer: blame.unsealed(public, dealer, mine.place, point) for dealer, point in points.items()}
+    opened = {dealer: one for dealer, one in shares.items() if one is not None}
+    known = replace(found, shares=opened)
+    if len(opened) == len(dealers) and _all_right(mine, public, known):
+        return packed_complaints(()), known
+    complaints = _complaints(mine, public, known, points)
+    return packed_complaints(tuple(complaints)), known
+
+
+def _posters(mine: Secrets, public: Public) -> list[int]:
+    """The neighbours that posted the commitment of the edge with this party."""
+    me = mine.place
+    return [one for one in public.net.around[me] if one in public.shares and (one, me) in public.net.edges]
+
+
+def _all_right(mine: Secrets, public: Public, work: Work) -> bool:
+    """One sum for all edges and shares; its weights are this party's secret. Only public points meet a fast sum."""
+    posters, held = _posters(mine, public), public.net.held[mine.place]
+    points = [public.edge(one, mine.place)[0] for one in posters]
+    numbers: list[int] = []
+    for dealer, place in held:
+        if dealer in work.shares:
+            points += [public.shares[dealer].selves[place - 1], public.shares[dealer].keys[place - 1]]
+            numbers += [work.shares[dealer].seed, work.shares[dealer].key]
+    drawn = mine.stream("weights", public.closes[2].hash).take(16 * len(points))
+    weights = [int.from_bytes(drawn[at : at + 16], "little") for at in range(0, len(drawn), 16)]
+    edges = total([(-work.edges[one]).times(by) for one, by in zip(posters, weights, strict=False)], public.width)
+    first = sum(map(mul, weights[len(posters) :], numbers)) + edges.values[0]
+    wanted = Opening((first % ORDER, *edges.values[1:]), edges.blinder)
+    try:
+        return combine(weights, points) == wanted.point()
+    except OutOfRange:
+        return False
+
+
+def _complaints(mine: Secrets, public: Public, work: Work, points: Mapping[int, bytes]) -> list[Complaint]:
+    """One complaint for each edge and each share that is not what it should be."""
+    me, run = mine.place, public.agreement.run
+    found = []
+    mask_key, seal_key = mine.key(run, "mask"), mine.key(run, "seal")
+    for other in _posters(mine, public):
+        if (-work.edges[other]).point() != public.edge(other, me)[0]:
+            shared = between(mask_key, public.joins[other].mask_key)
+            found.append(blame.complain(public, me, other, "mask", mask_key, shared))
+    for dealer, shared in points.items():
+        if blame.opened(public, dealer, me, shared) is None:
+            found.append(blame.complain(public, me, dealer, "seal", seal_key, shared))
+    return found
+
+
+# ---------------------------------------------------------------- cut, reveal, confirm
+
+
+def cut(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+    """The signature under the set that is cut: one per run, ever."""
+    _crowded(mine, public, public.members)
+    return packed_members(public.mark), work
+
+
+def reveal(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+    """The masked sum. After it there is no way back, so everything is checked again before it."""
+    _crowded(mine, public, public.members)
+    _signed(public)
+    found = again(mine, public, work)
+    edges = [mask for other, mask in found.edges.items() if other in public.members]
+    return packed_reveal(total([found.input, found.own, *edges], public.width)), found
+
+
+def confirm(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+    """The signature under the set of those who revealed: one per run, ever."""
+    _crowded(mine, public, public.counted)
+    return packed_members(public.mark), work
+
+
+def _crowded(mine: Secrets, public: Public, members: frozenset[int]) -> None:
+    """A party's own check that it has a crowd to hide in: size, privacy, and so many own picks that one is honest.
+
+    Fewer picks than the threshold are corrupted, but for the chance that the plan counts in delta. So whomever a lying
+    board leaves out, it cannot leave this party alone.
+    """
+    plan = public.agreement.plan
+    if mine.place not in members:
+        raise Stop(Fault.NOT_INVITED)
+    if len(members) < plan.survivors:
+        raise Stop(Fault.TOO_FEW)
+    if not public.achieved.enough:
+        raise Stop(Fault.NOT_PRIVATE)
+    if sum(pick in members for pick in public.net.picks[mine.place]) < public.threshold:
+        raise Stop(Fault.CROWD_TOO_THIN)
+
+
+def _signed(public: Public) -> None:
+    if len(public.signers) < public.agreement.plan.quorum:
+        raise Stop(Fault.NO_QUORUM)
+
+
+# ---------------------------------------------------------------- repair
+
+
+def repair(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+    """The own self mask, and shares of those who are gone: of each EITHER the self mask OR the mask key."""
+    me = mine.place
+    _crowded(mine, public, public.opened)
+    if public.phase == FIRST:
+        _signed(public)
+    found = again(mine, public, work)
+    may = public.releasable
+    held = _held(mine, public, found, may.seeds | may.keys)
+    said = Repair(
+        own=seed(mine, public) if me in public.counted and me not in public.mended.seeds else None,
+        selves={dealer: one.seed for dealer, one in held.items() if dealer in may.seeds},
+        keys={dealer: one.key for dealer, one in held.items() if dealer in may.keys},
+    )
+    nothing = said.own is None and not said.selves and not said.keys
+    return (None if nothing else said.packed()), found
+
+
+def _held(mine: Secrets, public: Public, work: Work, dealers: frozenset[int]) -> dict[int, Share]:
+    """The shares that this party holds of these dealers."""
+    found: dict[int, Share] = {}
+    for dealer in sorted(dealers):
+        if dealer in work.shares:
+            found[dealer] = work.shares[dealer]
+        elif public.net.place(dealer, mine.place) is not None:
+            shared = between(mine.key(public.agreement.run, "seal"), public.joins[dealer].seal_key)
+            if (one := blame.opened(public, dealer, mine.place, shared)) is not None:
+                found[dealer] = one
+    return found

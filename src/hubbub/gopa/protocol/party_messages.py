@@ -1,0 +1,253 @@
+"""What a party says of itself: who it is, what it is bound to, and the commitments, proofs and shares that follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hubbub.gopa.crypto import bit_proof as bits, linked_commitments as linked, sum_of_squares as squares
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.protocol.message_bodies import (
+    Join,
+    Shared,
+    packed_nonce,
+)
+from hubbub.gopa.protocol.phases import ball_claim, context, nonce_mark, zero_points
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.crypto.ristretto import ORDER, H, base, plus, times_known
+from hubbub.gopa.protocol.masks import Opening, Share, between, edge_mask, seal, self_mask
+from hubbub.gopa.crypto.pedersen import commit_vector
+from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.crypto.schnorr import prove_same, prove_zero
+from hubbub.gopa.crypto.shamir import deal
+from hubbub.gopa.crypto.secret_streams import Stream
+from hubbub.gopa.protocol.wire import pack
+
+Body = Mapping[str, Any]
+_NOTHING = Opening((), 0)
+
+
+class Stop(Exception):
+    """Inside the room only: the party says nothing more in this run."""
+
+    def __init__(self, fault: Fault) -> None:
+        self.fault = fault
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What a party must keep to itself: the run's secret, and its value for each coordinate."""
+
+    place: int
+    secret: bytes = field(repr=False)
+    values: tuple[int, ...] = field(repr=False)
+    earlier: tuple[int, ...] | None = field(default=None, repr=False)
+
+    def record(self, agreement: Agreement) -> bytes:
+        """The first line of a party's own record."""
+        said = {
+            "run": pack(agreement.run),
+            "secret": pack(self.secret),
+            "values": self.values,
+            "earlier": self.earlier and [str(blinder) for blinder in self.earlier],
+        }
+        return json.dumps(said, sort_keys=True).encode()
+
+    def stream(self, label: str, *parts: bytes) -> Stream:
+        """Secret numbers of this run, by name."""
+        return Stream(self.secret, label, *parts)
+
+    def key(self, run: bytes, kind: str) -> int:
+        """The secret of a run key: ``mask`` or ``seal``."""
+        return self.stream(f"{kind} key", run).scalar()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Work:
+    """What a party has worked out in a run and needs again; it follows from secrets and log, so it is never stored."""
+
+    bound: bits.Bound
+    input: Opening = _NOTHING
+    own: Opening = _NOTHING
+    edges: Mapping[int, Opening] = field(default_factory=dict)
+    shares: Mapping[int, Share] = field(default_factory=dict)
+
+    @property
+    def shared(self) -> bool:
+        """Whether the share phase was reached."""
+        return bool(self.edges)
+
+
+# ---------------------------------------------------------------- join and nonce
+
+
+def join(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+    """Keys, bound bits, and a commitment to the nonce."""
+    run, bound = public.agreement.run, _bound(mine, public)
+    keys = {kind: mine.key(run, kind) for kind in ("mask", "seal")}
+    shown = [
+        times_known(key, H) + prove_same(key, H, context(public, mine.place, f"{kind} key"))
+        for kind, key in keys.items()
+    ]
+    said = Join(
+        mask_key=base(keys["mask"]),
+        seal_key=base(keys["seal"]),
+        shown=(shown[0], shown[1]),
+        nonce=nonce_mark(run, mine.place, _nonce(mine, run)),
+        bits=bound.point,
+    )
+    return said.packed(), Work(bound)
+
+
+def _nonce(mine: Secrets, run: bytes) -> bytes:
+    return mine.stream("nonce", run).take(32)
+
+
+def _bound(mine: Secrets, public: Public) -> bits.Bound:
+    return bits.bind(public.agreement.shape, mine.values, mine.stream("bits", public.agreement.run).take(32))
+
+
+def nonce(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+    """The nonce, now that everybody is bound."""
+    inside(mine, public)
+    return packed_nonce(_nonce(mine, public.agreement.run)), work
+
+
+def inside(mine: Secrets, public: Public) -> None:
+    """A party that is out has nothing more to say."""
+    if mine.place not in public.members:
+        raise Stop(Fault.NOT_INVITED)
+
+
+# ---------------------------------------------------------------- share
+
+
+def share(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+    """Commitments, proofs, and a sealed share for each holder."""
+    inside(mine, public)
+    shown = proved(mine, public, work)
+    found = _worked(mine, public, shown, work)
+    dealt = _dealt(mine, public)
+    vector, proof = _vector(mine, public, shown, found.input)
+    said = Shared(
+        statement=shown.statement,
+        proof=shown.proof,
+        vector=vector,
+        linked=proof,
+        ball=_ball(mine, public, shown),
+        extra=_zeros(mine, public, shown),
+        own=found.own.point(),
+        seed=base(seed(mine, public)),
+        edges=tuple(found.edges[other].point() for other in public.net.posts[mine.place]),
+        selves=tuple(base(one.seed) for one in dealt),
+        keys=tuple(base(one.key) for one in dealt),
+        sealed=_sealed(mine, public, dealt),
+    )
+    return said.packed(), found
+
+
+def proved(mine: Secrets, public: Public, work: Work | None) -> bits.Proved:
+    """The commitments to value and noise, their proof, and their openings."""
+    bound = work.bound if work else _bound(mine, public)
+    return bits.prove(bound, public.coins(mine.place), context(public, mine.place, "share"))
+
+
+def seed(mine: Secrets, public: Public) -> int:
+    """The seed of the self mask."""
+    return mine.stream("seed", public.agreement.run, public.view.hash).scalar()
+
+
+def _worked(mine: Secrets, public: Public, shown: bits.Proved, work: Work | None) -> Work:
+    """The numbers behind a party's commitments."""
+    run, opened = public.agreement.run, shown.openings
+    key = mine.key(run, "mask")
+    values = tuple(value + noise for value, noise in zip(opened.values, opened.noises, strict=True))
+    blinder = (opened.value_blinders[0] + opened.noise_blinders[0]) % ORDER
+    if public.width > 1:
+        blinder = mine.stream("vector", run, public.view.hash).scalar()
+    return Work(
+        bound=work.bound if work else _bound(mine, public),
+        input=Opening(values, blinder),
+        own=self_mask(public.view, mine.place, seed(mine, public), public.width),
+        edges={other: _edge(mine, public, key, other) for other in public.net.around[mine.place]},
+    )
+
+
+def _edge(mine: Secrets, public: Public, key: int, other: int) -> Opening:
+    shared = between(key, public.joins[other].mask_key)
+    return edge_mask(public.view, mine.place, other, shared, public.width)
+
+
+def _dealt(mine: Secrets, public: Public) -> list[Share]:
+    """A share of the seed and of the mask key for each holder."""
+    count, threshold = len(public.net.picks[mine.place]), public.threshold
+    if threshold > count:
+        raise Stop(Fault.TOO_FEW)
+    stream = mine.stream("shares", public.agreement.run, public.view.hash)
+    secrets = seed(mine, public), mine.key(public.agreement.run, "mask")
+    seeds, keys = (deal(secret, count, threshold, stream) for secret in secrets)
+    return [Share(seed, key) for seed, key in zip(seeds, keys, strict=True)]
+
+
+def _sealed(mine: Secrets, public: Public, dealt: Sequence[Share]) -> tuple[bytes, ...]:
+    key, view, me = mine.key(public.agreement.run, "seal"), public.view, mine.place
+    return tuple(
+        seal(view, me, holder, between(key, public.joins[holder].seal_key), one.encoded())
+        for holder, one in zip(public.net.picks[me], dealt, strict=True)
+    )
+
+
+def _vector(mine: Secrets, public: Public, shown: bits.Proved, opening: Opening) -> tuple[bytes, bytes]:
+    """One commitment to all coordinates of value plus noise, and the proof that it is that."""
+    said, opened = shown.statement, shown.openings
+    sums = [plus(value, noise) for value, noise in zip(said.values, said.noises, strict=True)]
+    if public.width == 1:
+        return sums[0], b""
+    point = commit_vector(opening.values, opening.blinder)
+    blinders = [a + b for a, b in zip(opened.value_blinders, opened.noise_blinders, strict=True)]
+    proof = linked.prove(
+        sums,
+        point,
+        values=opening.values,
+        blinders=blinders,
+        vector_blinder=opening.blinder,
+        seed=mine.stream("linked", public.agreement.run).take(32),
+        context=context(public, mine.place, "linked"),
+    )
+    return point, proof
+
+
+def _ball(mine: Secrets, public: Public, shown: bits.Proved) -> bytes:
+    """The proof that the values lie in the ball, if the quantity asks for one."""
+    if not public.agreement.quantity.ball:
+        return b""
+    steps = public.agreement.plan.steps
+    claim = ball_claim(public, mine.place, shown.statement.values, b"")
+    return squares.prove(
+        claim.commitments,
+        bound=claim.bound,
+        values=[2 * value - steps for value in mine.values],
+        blinders=[2 * blinder % ORDER for blinder in shown.openings.value_blinders],
+        seed=mine.stream("ball", public.agreement.run).take(32),
+        context=claim.context,
+    )
+
+
+def _zeros(mine: Secrets, public: Public, shown: bits.Proved) -> tuple[bytes, ...]:
+    """Proofs for a one-hot vector, and that the inputs are those of the previous run."""
+    blinders = shown.openings.value_blinders
+    known = [sum(blinders)] if public.agreement.quantity.one_hot else []
+    if mine.earlier is not None:
+        known += [new - old for new, old in zip(blinders, mine.earlier, strict=True)]
+    zeros = zero_points(public, mine.place, shown.statement.values)
+    return tuple(
+        prove_zero(point, blinder % ORDER, context(public, mine.place, name))
+        for (name, point), blinder in zip(zeros, known, strict=True)
+    )
+
+
+def again(mine: Secrets, public: Public, work: Work | None) -> Work:
+    """What was worked out in the share phase; after a crash it is worked out once more, to the same numbers."""
+    return work if work and work.shared else _worked(mine, public, proved(mine, public, work), work)

@@ -1,0 +1,263 @@
+"""How each phase changes the public state: who stays, who is named, and what is known afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from hubbub.gopa.protocol import complaints as blame, dropout_recovery as mending
+from hubbub.gopa.crypto import linked_commitments as linked, sum_of_squares as squares
+from hubbub.gopa.crypto.batch_verification import Provable, verify_many
+from hubbub.gopa.crypto.bit_proof import Claim, Statement
+from hubbub.gopa.protocol.message_bodies import Join, Shared, extras, parse_complaints, parse_members, parse_nonce, parse_reveal
+from hubbub.gopa.protocol.faults import Fault, Named, Refused
+from hubbub.gopa.crypto.ristretto import IDENTITY, G, H, base, framed, minus, plus, total, valid
+from hubbub.gopa.protocol.masks import Opening
+from hubbub.gopa.protocol.topology import Net, picks
+from hubbub.gopa.protocol.reveal import revealed
+from hubbub.gopa.protocol.public_state import Public, digest, ended
+from hubbub.gopa.crypto.schnorr import SameClaim, ZeroClaim
+from hubbub.gopa.crypto.shamir import DegreeClaim, dual_word
+from hubbub.gopa.crypto.transcript import Context
+from hubbub.gopa.protocol.wire import Message
+
+Messages = Mapping[int, Message]
+Said = TypeVar("Said")
+Faults = dict[int, Fault]
+
+
+def context(state: Public, party: int, what: str) -> Context:
+    """Where a party's proofs of this run belong."""
+    return Context(state.agreement.run, state.agreement.roster[party].name.encode(), what)
+
+
+def _read(messages: Messages, who: Iterable[int], parse: Callable[[Message], Said]) -> tuple[dict[int, Said], Faults]:
+    """What these parties said, and who said nothing that can be read."""
+    said: dict[int, Said] = {}
+    faults: Faults = {}
+    for party in who:
+        if party not in messages:
+            faults[party] = Fault.SILENT
+            continue
+        try:
+            said[party] = parse(messages[party])
+        except Refused as refused:
+            faults[party] = refused.fault
+    return said, faults
+
+
+def _without(state: Public, messages: Messages, faults: Faults) -> Public:
+    """The state with these parties named (once each); the evidence is what they sent."""
+    known = {one.party for one in state.named if one.phase == state.phase}
+    fresh = [
+        Named(party, fault, state.phase, (messages[party].line,) if party in messages else ())
+        for party, fault in sorted(faults.items())
+        if party not in known
+    ]
+    return replace(state, named=(*state.named, *fresh))
+
+
+def _holding(claims: Mapping[int, list[Provable]], fault: Fault) -> Faults:
+    """The parties of whose claims one does not hold."""
+    owners = [party for party, mine in claims.items() for _ in mine]
+    verdicts = verify_many([claim for mine in claims.values() for claim in mine])
+    return {party: fault for party, holds in zip(owners, verdicts, strict=True) if not holds}
+
+
+def _enough(state: Public) -> Public:
+    """The state, or its end if fewer are left than was agreed."""
+    return state if len(state.inside) >= state.agreement.plan.survivors else ended(state, Fault.TOO_FEW)
+
+
+# ---------------------------------------------------------------- join and nonce
+
+
+def fold_join(state: Public, messages: Messages) -> Public:
+    """Keys, bound bits and commitments to nonces."""
+    said, faults = _read(messages, range(len(state.agreement.roster)), lambda message: Join.parse(message.body))
+    faults |= {party: Fault.BAD_POINT for party, join in said.items() if not _points_of(join)}
+    claims = {p: _possession(state, p, join) for p, join in said.items() if p not in faults}
+    faults |= _holding(claims, Fault.BAD_KEY)
+    joins = {party: join for party, join in said.items() if party not in faults}
+    return _enough(replace(_without(state, messages, faults), joins=joins, inside=tuple(joins)))
+
+
+def _points_of(join: Join) -> bool:
+    return all(valid(point) and point != IDENTITY for point in (join.mask_key, join.seal_key, join.bits))
+
+
+def _possession(state: Public, party: int, join: Join) -> list[Provable]:
+    keys = {"mask key": join.mask_key, "seal key": join.seal_key}
+    return [
+        SameClaim(key, H, shown[:32], shown[32:], context(state, party, kind))
+        for (kind, key), shown in zip(keys.items(), join.shown, strict=True)
+    ]
+
+
+def nonce_mark(run: bytes, party: int, nonce: bytes) -> bytes:
+    """What is posted of a nonce before it is shown."""
+    return hashlib.sha256(framed(b"hubbub gopa nonce 1", run, party.to_bytes(4, "little"), nonce)).digest()
+
+
+def fold_nonce(state: Public, messages: Messages) -> Public:
+    """The nonces, and with them the graph and the coins."""
+    said, faults = _read(messages, state.inside, lambda message: parse_nonce(message.body))
+    run = state.agreement.run
+    for party in state.inside:
+        if faults.get(party) is Fault.SILENT:
+            faults[party] = Fault.WITHHELD_NONCE
+        elif party in said and nonce_mark(run, party, said[party]) != state.joins[party].nonce:
+            faults[party] = Fault.BAD_NONCE
+    nonces = {party: nonce for party, nonce in said.items() if party not in faults}
+    k, hash_then = state.agreement.plan.neighbours, state.closes[0].hash
+    chosen = {p: picks(framed(hash_then, nonce), p, state.inside, k) for p, nonce in nonces.items()}
+    seed = hashlib.sha256(framed(run, hash_then, *(p.to_bytes(4, "little") + n for p, n in nonces.items()))).digest()
+    left = replace(_without(state, messages, faults), net=Net(state.inside, chosen), seed=seed, inside=tuple(nonces))
+    return _enough(left)
+
+
+# ---------------------------------------------------------------- share
+
+
+def fold_share(state: Public, messages: Messages) -> Public:
+    """Commitments, proofs and shares: all proofs of all parties in a few long sums."""
+    said, faults = _read(messages, state.inside, lambda message: _shared(state, message))
+    for party, shared in said.items():
+        if IDENTITY in (shared.own, shared.vector, *shared.edges, *shared.statement.points) or not valid(shared.own):
+            faults[party] = Fault.BAD_POINT
+        elif not _vector_fits(shared):
+            faults[party] = Fault.BAD_PROOF
+    sound = {party: shared for party, shared in said.items() if party not in faults}
+    faults |= _holding(_degrees(state, sound), Fault.BAD_SHARES)
+    faults |= _holding({p: _proofs(state, p, shared) for p, shared in sound.items()}, Fault.BAD_PROOF)
+    shares = {party: shared for party, shared in sound.items() if party not in faults}
+    return _enough(replace(_without(state, messages, faults), shares=shares, inside=tuple(shares)))
+
+
+def _shared(state: Public, message: Message) -> Shared:
+    net, party = state.net, message.party
+    return Shared.parse(message.body, state.agreement, len(net.posts[party]), len(net.picks[party]))
+
+
+def _vector_fits(shared: Shared) -> bool:
+    """With one coordinate the vector commitment is the sum of the two, and there is nothing to prove."""
+    points = shared.statement.points
+    return len(points) > 2 or (all(map(valid, points)) and shared.vector == plus(*points) and not shared.linked)
+
+
+def _degrees(state: Public, said: Mapping[int, Shared]) -> dict[int, list[Provable]]:
+    """For each party that its seed and its key were dealt: one word for all, drawn now that all points are there."""
+    word = dual_word(state.holders, state.threshold)
+    return {
+        party: [
+            DegreeClaim((shared.seed, *shared.selves), word),
+            DegreeClaim((state.joins[party].mask_key, *shared.keys), word),
+        ]
+        for party, shared in said.items()
+    }
+
+
+def _proofs(state: Public, party: int, shared: Shared) -> list[Provable]:
+    shape, bound = state.agreement.shape, state.joins[party].bits
+    where = context(state, party, "share")
+    claims: list[Provable] = [Claim(shape, bound, state.coins(party), shared.statement, shared.proof, where)]
+    if state.width > 1:
+        sums = _sums(shared.statement)
+        claims.append(linked.Claim(sums, shared.vector, shared.linked, context(state, party, "linked")))
+    if state.agreement.quantity.ball:
+        claims.append(ball_claim(state, party, shared.statement.values, shared.ball))
+    zeros = zero_points(state, party, shared.statement.values)
+    return claims + [ZeroClaim(p, s, context(state, party, w)) for (w, p), s in zip(zeros, shared.extra, strict=True)]
+
+
+def _sums(statement: Statement) -> list[bytes]:
+    """Commitments to value plus noise; the identity, which proves nothing, if one is no point."""
+    pairs = list(zip(statement.values, statement.noises, strict=True))
+    return [plus(value, noise) if valid(value) and valid(noise) else IDENTITY for value, noise in pairs]
+
+
+def ball_claim(state: Public, party: int, values: Sequence[bytes], proof: bytes) -> squares.Claim:
+    """That the values, less the middle and doubled, have squares that sum to at most steps squared."""
+    steps = state.agreement.plan.steps
+    middle = base(steps)
+    doubled = [minus(plus(point, point), middle) if valid(point) else IDENTITY for point in values]
+    return squares.Claim(doubled, steps * steps, proof, context(state, party, "ball"))
+
+
+def zero_points(state: Public, party: int, values: tuple[bytes, ...]) -> list[tuple[str, bytes]]:
+    """The points that the quantity asks a party to prove to hold zero, with their names."""
+    found: list[tuple[str, bytes]] = []
+    if not all(map(valid, values)):
+        return [("no point", IDENTITY)] * extras(state.agreement)
+    if state.agreement.quantity.one_hot:
+        found.append(("one-hot", minus(total(values), G)))
+    if state.agreement.previous:
+        olds = state.earlier.points.get(state.agreement.roster[party], ()) if state.earlier else ()
+        if len(olds) != len(values):  # it had no input then, and so cannot have the same one now
+            return [("no point", IDENTITY)] * extras(state.agreement)
+        found += [(f"same {c}", minus(new, old)) for c, (new, old) in enumerate(zip(values, olds, strict=True))]
+    return found
+
+
+# ---------------------------------------------------------------- complain, cut, reveal, confirm
+
+
+def fold_complain(state: Public, messages: Messages) -> Public:
+    """Complaints are judged at once by anybody: each puts exactly one of two parties out. Who is left is the cut."""
+    said, faults = _read(messages, state.inside, lambda message: parse_complaints(message.body))
+    for party, complaints in said.items():
+        faults |= blame.judge(state, party, complaints)
+    left = tuple(party for party in state.inside if party not in faults)
+    crowd = state.net.core(left, state.threshold)  # nobody whose crowd is too thin to hide in
+    cut = _enough(replace(_without(state, messages, faults), inside=crowd))
+    return cut if cut.over or cut.achieved.enough else ended(cut, Fault.NOT_PRIVATE)
+
+
+def fold_cut(state: Public, messages: Messages) -> Public:
+    """A quorum signs the set; parties that did not sign stay in it, and are repaired if they are gone."""
+    return _quorum(state, messages, state.inside)
+
+
+def fold_reveal(state: Public, messages: Messages) -> Public:
+    """Masked sums that open what their authors committed to; of their authors, all whose crowd is still there."""
+    said, faults = _read(messages, state.inside, lambda message: parse_reveal(message.body, state.width))
+    wrong = revealed(state, said)
+    faults |= dict.fromkeys(wrong, Fault.BAD_OPENING)
+    reveals: dict[int, Opening] = {party: opening for party, opening in said.items() if party not in wrong}
+    crowd = state.net.core(reveals, state.threshold)
+    left = replace(_without(state, messages, faults), reveals=reveals, revealed=crowd)
+    if len(crowd) < state.agreement.plan.survivors:
+        return ended(left, Fault.TOO_FEW)
+    return left if left.achieved.enough else ended(left, Fault.NOT_PRIVATE)
+
+
+def fold_confirm(state: Public, messages: Messages) -> Public:
+    """A quorum signs the set of those who revealed."""
+    return _quorum(state, messages, state.revealed)
+
+
+def _quorum(state: Public, messages: Messages, members: tuple[int, ...]) -> Public:
+    said, faults = _read(messages, members, lambda message: parse_members(message.body))
+    mark = digest(state.agreement, members)
+    faults |= {party: Fault.OTHER_MEMBERS for party, signed in said.items() if signed != mark}
+    signers = frozenset(said) - frozenset(faults)
+    left = replace(_without(state, messages, faults), signers=signers)
+    return left if len(signers) >= state.agreement.plan.quorum else ended(left, Fault.NO_QUORUM)
+
+
+def fold_repair(state: Public, messages: Messages) -> Public:
+    """Self masks and shares, until the sum is known or nobody can help any more."""
+    return mending.fold(state, messages)
+
+
+FOLDS: Mapping[str, Callable[[Public, Messages], Public]] = {
+    "join": fold_join,
+    "nonce": fold_nonce,
+    "share": fold_share,
+    "complain": fold_complain,
+    "cut": fold_cut,
+    "reveal": fold_reveal,
+    "confirm": fold_confirm,
+}

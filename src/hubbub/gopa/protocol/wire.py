@@ -1,0 +1,213 @@
+"""Messages as they travel: one line of JSON in its one spelling, signed, and short enough for its phase.
+
+    {"body":{...},"head":"...","party":3,"phase":"join","run":"...","sig":"..."}
+
+``run`` is the hash of the agreement, ``party`` a place on the roster, ``head`` the last close that its author saw (the
+log's hash and the board's signature over it, so that a message from a forked log carries its own proof), and ``body``
+what the phase asks for. Bytes are base64url without padding; there are no fractions. A phase has one message per party,
+so that phase and party are its number. The board's own lines are closes:
+
+    {"close":"join","hash":"...","run":"...","sig":"..."}
+
+Nothing here trusts its input: whatever comes, the answer is a message or ``Refused`` with a ``Fault``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.protocol.faults import Fault, Refused
+from hubbub.gopa.protocol.identities import SIGNATURE, Identity, Member
+
+PHASES = ("join", "nonce", "share", "complain", "cut", "reveal", "confirm")
+REPAIRS = 1 << 14  # names of rounds of repair; how many of them a run has, follows from its plan (``last``)
+SPARE = 8  # rounds beyond one for each corrupted party: two for silence, the others for holders who come back late
+ORDER = {name: place for place, name in enumerate((*PHASES, *(f"repair-{r}" for r in range(1, REPAIRS + 1))))}
+_NAMES = tuple(ORDER)
+_FIELDS = {"body", "head", "party", "phase", "run", "sig"}
+_TAIL = len(b',"sig":"') + 86 + len(b'"}')  # the signature is the last field
+_SIZES = {"join": 2048, "nonce": 1024, "cut": 1024, "confirm": 1024}
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message whose form is right; whether its signature is must be asked for (``authentic``)."""
+
+    phase: str
+    party: int
+    head: bytes
+    body: Mapping[str, Any]
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The board's word that a phase is over and what the log's hash was then."""
+
+    phase: str
+    hash: bytes
+    signature: bytes
+
+    @property
+    def head(self) -> bytes:
+        """What messages of the next phase carry."""
+        return self.hash + self.signature
+
+
+# ---------------------------------------------------------------- phases
+
+
+def last(agreement: Agreement) -> str:
+    """The last phase that a run may have.
+
+    The first round of repair brings what those who are there know, the second what the silent ones' holders know. Each
+    further one is there because the one before found a new liar, whose mask key is wanted: see ``mending``.
+    """
+    return f"repair-{min(agreement.plan.corrupted + SPARE, REPAIRS - 1)}"
+
+
+def after(phase: str) -> str:
+    """The phase that follows; after the last one of a run it is one that nobody has a message for."""
+    return _NAMES[ORDER[phase] + 1]
+
+
+def before(phase: str) -> str | None:
+    """The phase whose close a message of this phase has seen; none for the first."""
+    return _NAMES[ORDER[phase] - 1] if ORDER[phase] else None
+
+
+def _has(agreement: Agreement, phase: object) -> bool:
+    """Whether a run has a phase of this name."""
+    return isinstance(phase, str) and ORDER.get(phase, len(ORDER)) <= ORDER[last(agreement)]
+
+
+def limit(agreement: Agreement, phase: str) -> int:
+    """The most bytes that a message of this phase may have."""
+    if phase in _SIZES:
+        return _SIZES[phase]
+    width, parties = agreement.quantity.coordinates, agreement.plan.parties
+    near = min(agreement.plan.neighbours, parties)
+    sizes = {"share": 65536 + 256 * width + 512 * near, "reveal": 1024 + 64 * width, "complain": 2048 + 512 * parties}
+    return sizes.get(phase, 2048 + 256 * parties)
+
+
+# ---------------------------------------------------------------- bytes as text
+
+
+def pack(data: bytes) -> str:
+    """Bytes as base64url without padding."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def unpack(text: object, length: int | None = None) -> bytes:
+    """The bytes; refused unless the text is the one spelling of (so many) bytes."""
+    if not isinstance(text, str) or (length is not None and len(text) != -(-length * 4 // 3)):
+        raise Refused(Fault.MALFORMED)
+    try:
+        data = base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise Refused(Fault.MALFORMED) from None
+    if pack(data) != text:
+        raise Refused(Fault.MALFORMED)
+    return data
+
+
+# ---------------------------------------------------------------- messages
+
+
+def signed(agreement: Agreement, identity: Identity, phase: str, head: bytes, body: Mapping[str, object]) -> bytes:
+    """The line that says ``body`` in a phase, under a party's name."""
+    party = agreement.place(identity.member)
+    said = _encode({"body": body, "head": pack(head), "party": party, "phase": phase, "run": pack(agreement.run)})
+    return said[:-1].encode() + b',"sig":"' + pack(identity.sign(said.encode())).encode() + b'"}'
+
+
+def parse(agreement: Agreement, line: object) -> Message:
+    """The message that a line is, if its form is right."""
+    document = _document(line, max(limit(agreement, "share"), limit(agreement, "repair-1")), _FIELDS)
+    assert isinstance(line, bytes)
+    party, phase, body = document["party"], document["phase"], document["body"]
+    if type(party) is not int or not _has(agreement, phase) or not isinstance(body, dict):
+        raise Refused(Fault.MALFORMED)
+    if not 0 <= party < len(agreement.roster):
+        raise Refused(Fault.UNKNOWN_PARTY)
+    if unpack(document["run"], 32) != agreement.run:
+        raise Refused(Fault.OTHER_RUN, party)
+    if len(line) > limit(agreement, phase):
+        raise Refused(Fault.OVERSIZED, party)
+    head = unpack(document["head"], 32 + SIGNATURE if before(phase) else 0)
+    unpack(document["sig"], SIGNATURE)
+    return Message(phase, party, head, body, line)
+
+
+def authentic(agreement: Agreement, message: Message) -> bool:
+    """Whether the party that a message names has signed it."""
+    said, tail = message.line[:-_TAIL] + b"}", message.line[-_TAIL:]
+    return agreement.roster[message.party].signed(said, unpack(tail[8:-2].decode(), SIGNATURE))
+
+
+def _document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
+    if not isinstance(line, bytes):
+        raise Refused(Fault.MALFORMED)
+    if len(line) > most:
+        raise Refused(Fault.OVERSIZED)
+    try:
+        document = json.loads(line.decode("ascii"), parse_float=_no_number, parse_constant=_no_number)
+        if not isinstance(document, dict) or document.keys() != fields or _encode(document).encode() != line:
+            raise Refused(Fault.MALFORMED)
+    except (ValueError, RecursionError):
+        raise Refused(Fault.MALFORMED) from None
+    return document
+
+
+def _no_number(text: str) -> NoReturn:
+    raise Refused(Fault.MALFORMED)
+
+
+# ---------------------------------------------------------------- the board's lines
+
+
+def chained(previous: bytes, line: bytes) -> bytes:
+    """The log's hash after one more entry."""
+    return hashlib.sha256(previous + line).digest()
+
+
+def origin(agreement: Agreement) -> bytes:
+    """The log's hash before the first entry."""
+    return hashlib.sha256(b"hubbub gopa log 1\n" + agreement.run).digest()
+
+
+def closed(agreement: Agreement, board: Identity, phase: str, value: bytes) -> bytes:
+    """The board's line that ends a phase."""
+    mark = board.sign(_sealed(agreement, phase, value))
+    return _encode({"close": phase, "hash": pack(value), "run": pack(agreement.run), "sig": pack(mark)}).encode()
+
+
+def parse_close(agreement: Agreement, line: object) -> Close:
+    """The close that a line is, if the board signed it for this run."""
+    document = _document(line, 1024, {"close", "hash", "run", "sig"})
+    phase, value, mark = document["close"], unpack(document["hash"], 32), unpack(document["sig"], SIGNATURE)
+    if not _has(agreement, phase):
+        raise Refused(Fault.MALFORMED)
+    if unpack(document["run"], 32) != agreement.run:
+        raise Refused(Fault.OTHER_RUN)
+    if not vouched(agreement, phase, value + mark):
+        raise Refused(Fault.BAD_SIGNATURE)
+    return Close(phase, value, mark)
+
+
+def vouched(agreement: Agreement, phase: str, head: bytes) -> bool:
+    """Whether the board signed that the log had this hash when it closed this phase."""
+    return Member("board", agreement.board).signed(_sealed(agreement, phase, head[:32]), head[32:])
+
+
+def _sealed(agreement: Agreement, phase: str, value: bytes) -> bytes:
+    return b"close\n" + agreement.run + phase.encode() + b"\n" + value

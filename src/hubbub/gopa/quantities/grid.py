@@ -1,0 +1,57 @@
+"""From a party's own numbers to the whole steps that it proves."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from fractions import Fraction
+
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.terms import OutOfRange, WrongShape, exact, refuse_masked
+
+
+def rounded(agreement: Agreement, values: Sequence[object]) -> tuple[int, ...]:
+    """Numbers of the quantity as steps: up or down by a fair coin's law, so that the mean stays what it was.
+
+    In a ball they are rounded towards its middle instead, so that they stay inside. Exact: no floating point.
+    """
+    return tuple(
+        _round(one, agreement.plan.steps, inward=agreement.quantity.ball) for one in _places(agreement, values)
+    )
+
+
+def fits(agreement: Agreement, values: Sequence[object], steps: Sequence[int]) -> bool:
+    """Whether these steps can be what these numbers were rounded to."""
+    places = _places(agreement, values)
+    return all(math.floor(one) <= step <= math.ceil(one) for one, step in zip(places, steps, strict=True))
+
+
+def _places(agreement: Agreement, values: Sequence[object]) -> list[Fraction]:
+    """Where numbers lie on the grid, in steps and fractions of steps."""
+    quantity = agreement.quantity
+    refuse_masked(values)
+    if not listlike(values) or len(values) != quantity.coordinates:
+        raise WrongShape(
+            f"the quantity has {quantity.coordinates} numbers, and another count was given.",
+            why="Every party gives a number for each coordinate.",
+            fix=f"Give {quantity.coordinates}.",
+        )
+    given = [exact(value, name="value") for value in values]
+    if not all(quantity.lower <= value <= quantity.upper for value in given):
+        raise OutOfRange(
+            f"a value is not between {quantity.lower} and {quantity.upper}.",
+            why="All parties agreed on this range, and each proves that its value is in it.",
+            fix="Clamp the value to the range, if that is what you mean.",
+        )
+    width = quantity.upper - quantity.lower
+    return [(value - quantity.lower) * agreement.plan.steps / width for value in given]
+
+
+def _round(place: Fraction, steps: int, *, inward: bool) -> int:
+    low = math.floor(place)
+    rest = place - low
+    if inward:
+        return low + (rest > 0 and 2 * place < steps)
+    return low + (secrets.randbelow(rest.denominator) < rest.numerator)

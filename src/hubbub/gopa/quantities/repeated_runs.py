@@ -1,0 +1,81 @@
+"""Several runs on the same people: what they cost together, and the noise that makes them fit a budget."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+from hubbub.gopa.privacy import vector_moments as moments
+from hubbub.gopa.privacy.calibration import Plan
+from hubbub.gopa.quantities.base import Measure
+from hubbub.terms import fraction_of, positive, whole
+
+_ROUNDS = 12
+
+
+def delta_over(agreed: Plan, runs: object, epsilon: object) -> float:
+    """At least the delta of so many runs of one plan together, whatever each of them learns from those before.
+
+    Guarantee: the runs together are (epsilon, delta)-DP for what each run protects.
+    Because: moments of the privacy loss add up [Mir17, Prop. 1], those of a run being those of ``Sensitivity.delta``;
+    places that are left out, and graphs that fail, are added as chances: docs/proofs/gopa.md, "What is averaged".
+    Error: for one run this is a bound from moments where ``Plan`` may have an exact sum, and a little larger.
+
+    >>> from hubbub.gopa.quantities.numbers import Number
+    >>> made = Number().plan(100, epsilon=0.25, delta=1e-8, honest=0.8)
+    >>> delta_over(made, 10, 1) < 1e-6 < delta_over(made, 40, 1)
+    True
+    """
+    count, cost = whole(runs, name="runs"), float(positive(epsilon, name="epsilon"))
+    trials, moved = agreed.noise_bits * agreed.honest, agreed.sensitivity.shifts(agreed.steps)
+    if moved:
+        together = {shift: count * many for shift, many in Counter(moved).items()}
+        noise = moments.delta_of_many(trials, together, cost)
+    else:
+        squared = count * agreed.sensitivity.squared(agreed.steps)
+        noise = moments.delta_of_norm(trials, squared, count * agreed.sensitivity.coordinates, cost)
+    return min(1.0, noise + count * agreed.delta_graph)
+
+
+def plan_over(
+    of: Measure,
+    parties: int,
+    *,
+    runs: int,
+    epsilon: object,
+    delta: object,
+    honest: object = Fraction(1, 2),
+    dropouts: object = Fraction(1, 20),
+) -> Plan:
+    """The plan of one run, so many of which are (epsilon, delta)-DP together; its own epsilon is that of one run.
+
+    >>> from hubbub.gopa.quantities.numbers import Number
+    >>> made = plan_over(Number(), 100, runs=10, epsilon=1, delta=1e-6, honest=0.8)
+    >>> 0.2 < made.epsilon < 0.5, delta_over(made, 10, 1) <= 1e-6
+    (True, True)
+    """
+    whole(runs, name="runs")
+    total, slack = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
+
+    def tried(each: Fraction) -> Plan:
+        return of.plan(parties, epsilon=each, delta=slack / (2 * runs), honest=honest, dropouts=dropouts)
+
+    def fits(made: Plan) -> bool:
+        return Fraction(delta_over(made, runs, total)) <= slack
+
+    low, high = total / runs, total
+    found = tried(low)
+    while not fits(found):  # the bound from moments asks for more than an exact sum
+        high, low = low, low * Fraction(7, 8)
+        found = tried(low)
+    for _ in range(_ROUNDS):
+        middle = _rounded((low + high) / 2)
+        made = tried(middle)
+        low, high, found = (middle, high, made) if fits(made) else (low, middle, found)
+    return found
+
+
+def _rounded(epsilon: Fraction) -> Fraction:
+    """Down to three digits or so: a number to be read."""
+    unit = 10 ** max(3, 3 - len(str(int(epsilon))))
+    return Fraction(int(epsilon * unit) or 1, unit)

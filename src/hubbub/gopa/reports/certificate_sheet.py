@@ -1,0 +1,169 @@
+"""A certificate for people: the result, what it protects, and who did what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from hubbub.explain import Leaflet, Section, Table
+from hubbub.render.document import Json
+from hubbub.render.wording import short
+from hubbub.gopa.protocol.certificate import Certificate
+from hubbub.gopa.protocol.faults import Fault, Named
+from hubbub.gopa.reports.agreement_notice import fingerprints, protected, relied_on, terms_of
+from hubbub.gopa.reports.run_picture import Picture
+from hubbub.gopa.protocol.public_state import FIRST
+from hubbub.gopa.protocol.wire import ORDER
+from hubbub.gopa.reports.fault_wording import words
+
+_REACH = NormalDist().inv_cdf(0.975)
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet(Leaflet):
+    """What a certificate says."""
+
+    certificate: Certificate
+
+    @property
+    def title(self) -> str:
+        """Which run."""
+        agreed = self.certificate.agreement
+        return f"{agreed.title or agreed.quantity.name}: a run of GOPA among {len(agreed.roster):,} parties"
+
+    @property
+    def reach(self) -> float:
+        """How far a mean may be off, 95 times out of 100."""
+        return _REACH * math.sqrt(self.certificate.variance)
+
+    def sections(self) -> tuple[Section, ...]:
+        """The certificate, part by part."""
+        found = self.certificate
+        protects = (Section("What it protects", self._privacy()),) if found.complete else ()
+        named = self._named() if found.named else None
+        figure = Picture(found).figure() if found.state.closes else None
+        return (
+            Section("The result", self._result(), self._means()),
+            *protects,
+            Section("Who did what", self._people(), named, figure),
+            *self._whose(),
+            Section("To compare with others", (self._marks(),)),
+        )
+
+    # ------------------------------------------------ sentences
+
+    def _result(self) -> tuple[str, ...]:
+        found = self.certificate
+        if found.complete and len(found.means) == 1:
+            mean = float(found.means[0])
+            return (
+                f"The mean over {len(found.parties):,} parties is {mean:.5g}; 95 times out of 100 the exact one lies "
+                f"between {mean - self.reach:.5g} and {mean + self.reach:.5g}.",
+            )
+        if found.complete:
+            return (
+                f"The means over {len(found.parties):,} parties; 95 times out of 100 each exact one lies within "
+                f"{self.reach:.2g}.",
+            )
+        if found.abort is not None:
+            return (f"There is no result. The run ended in the phase {found.abort.phase}: {words(found.abort.fault)}.",)
+        return (f"There is no result: the log ends before the phase {found.state.phase} was closed.",)
+
+    def _means(self) -> Table | None:
+        means = self.certificate.means
+        if len(means) < 2:
+            return None
+        rows = tuple((str(place), f"{float(mean):.5g}", f"±{self.reach:.2g}") for place, mean in enumerate(means))
+        return Table(("coordinate", "mean", "95%"), rows)
+
+    def _privacy(self) -> tuple[str, ...]:
+        reached, agreed = self.certificate.achieved, self.certificate.agreement
+        return (
+            f"{protected(agreed, reached.epsilon)} That holds but for a chance of {reached.delta:.1e} (delta; agreed "
+            f"was {short(agreed.plan.delta)}).",
+            f"{relied_on(agreed)} The noise of {reached.honest:,} honest parties is then in the sum.",
+            "Every value was proved to be in its range and every noise to be fair; the sum opens all commitments.",
+        )
+
+    def _whose(self) -> tuple[Section, ...]:
+        """What a log says by itself, if nobody said which run is meant."""
+        if self.certificate.pinned:
+            return ()
+        told = (
+            "This log is self-consistent only. Anybody can make up keys, names and values and hold a run with himself. "
+            "Compare the fingerprints with those of the parties that you mean, or say which run it should be: "
+            "--agreement FILE, --run HASH or --roster FILE.",
+        )
+        return (Section("Whose run it is, is not checked", told, fingerprints(self.certificate.agreement)),)
+
+    def _people(self) -> tuple[str, ...]:
+        named = self.certificate.named
+        silent = {name for name, one in named if one.fault in {Fault.SILENT, Fault.WITHHELD_NONCE}}
+        faulty = {name for name, one in named} - silent
+        agreed = len(self.certificate.agreement.roster)
+        told = (
+            f"{agreed:,} parties had agreed. {len(silent):,} fell silent on the way, {len(faulty):,} broke the rules."
+        )
+        return (told if named else f"{agreed:,} parties had agreed, and all stayed to the end.",)
+
+    def _named(self) -> Table:
+        named = self.certificate.named
+        rows = [(name, one.phase, words(one.fault)) for name, one in named[:_SHOWN]]
+        if len(named) > _SHOWN:
+            rows.append((f"and {len(named) - _SHOWN:,} more", "", ""))
+        return Table(("party", "phase", "what"), tuple(rows))
+
+    def _marks(self) -> str:
+        found = self.certificate
+        pinned = f" Compared with the {' and the '.join(found.pins)} that was meant." if found.pinned else ""
+        return (
+            f"Run {found.agreement.run.hex()}. Last close of the board: {found.head[:32].hex() or 'none'}. All keys "
+            f"together: {found.agreement.fingerprint}.{pinned} Two people who compare these have seen the same run. "
+            "The board needs no trust: it could only have left people out."
+        )
+
+    # ------------------------------------------------ for programs
+
+    def to_json(self) -> dict[str, Json]:
+        """The certificate as one JSON document."""
+        found, agreed = self.certificate, self.certificate.agreement
+        complete = found.complete
+        return {
+            "kind": "gopa-certificate",
+            "complete": complete,
+            "pinned": list(found.pins),
+            "self_consistent_only": not found.pinned,
+            "title": agreed.title,
+            "run": agreed.run.hex(),
+            "head": found.head.hex(),
+            "phases": list(ORDER)[: len(found.state.closes)],
+            "means": [float(mean) for mean in found.means],
+            "exact_means": [str(mean) for mean in found.means],
+            "std_dev": math.sqrt(found.variance) if complete else None,
+            "reach_95": self.reach if complete else None,
+            "parties": list(found.parties),
+            "roster": [member.name for member in agreed.roster],
+            "agreed": {"epsilon": float(agreed.plan.epsilon), "delta": float(agreed.plan.delta)},
+            "achieved": _achieved(found),
+            "named": [_named(name, one) for name, one in found.named],
+            "ended": None if found.abort is None else {"fault": found.abort.fault.value, "phase": found.abort.phase},
+            **terms_of(agreed),
+        }
+
+
+def _achieved(found: Certificate) -> dict[str, Json] | None:
+    if ORDER[found.state.phase] < ORDER[FIRST] or not found.state.revealed:
+        return None
+    reached = found.achieved
+    return {
+        "epsilon": float(reached.epsilon),
+        "delta": reached.delta,
+        "honest": reached.honest,
+        "enough": reached.enough,
+    }
+
+
+def _named(name: str, one: Named) -> dict[str, Json]:
+    return {"party": name, "phase": one.phase, "fault": one.fault.value, "words": words(one.fault)}

@@ -1,0 +1,157 @@
+"""An estimator as one stage of something larger that pays for it: a pipeline, a search, a cross-validation."""
+# ruff: noqa: N803  (X is what scikit-learn calls it)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, TypeVar
+
+from hubbub.accounting.gaussian_tradeoff import epsilon_of, mu_for
+from hubbub.learn.base.charges import Made
+from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
+from hubbub.learn.training.network import Floats
+from hubbub.learn.training.calibration import cost
+from hubbub.ledger import Account
+from hubbub.terms import Neighbours, NotANumber, OutOfRange, Receipt, Repeat, Unreachable
+
+_PAID_BY_THE_WHOLE = ("epsilon", "delta", "account", "population", "dataset")
+_LARGE = Fraction(3, 1_000_000)  # of delta, for each fit: its batches may be too large, and its cost is rounded
+_TRIES, _SHRINK = 200, 0.99  # of the noise budget, while the parts together cost too much
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A table of which only the shape is known yet."""
+
+    shape: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A private estimator with its share of the price, and what was decided for it before a value is read."""
+
+    estimator: PrivateEstimator
+    made: Made
+
+    @property
+    def run(self) -> Repeat:
+        """The event of this stage."""
+        return self.made.run
+
+    @property
+    def size(self) -> int:
+        """How many numbers it releases."""
+        return self.made.size
+
+    @property
+    def parts(self) -> dict[str, object]:
+        """What, beside the event, makes two fits the same."""
+        return {"kind": type(self.estimator).__name__, **self.made.parts}
+
+    def release(self, X: Any, y: Any, watch: Watch = nobody) -> Floats:
+        """Read the rows, and release what the event says."""
+        return self.estimator._release_all(self.made, X, y, watch)
+
+    def keep(self, X: Any, values: Floats, receipt: Receipt | None) -> Any:
+        """The fitted estimator."""
+        self.estimator._keep(X, self.made, values, receipt)
+        return self.estimator
+
+
+class Planned(Protocol):
+    """Something larger whose every decision is made."""
+
+    @property
+    def run(self) -> Repeat:
+        """Its event."""
+
+
+Whole = TypeVar("Whole", bound=Planned)
+
+
+def affordable(
+    planned: Callable[[float], Whole], price: tuple[Fraction, Fraction], relation: Neighbours, *, fits: int
+) -> Whole:
+    """The plan of the largest noise budget (a mu of Gaussian DP) whose event, with so many fits, keeps the promise.
+
+    Guarantee: the event of the plan costs at most ``price``, what batches may take from delta included.
+    Because: the accounting of the composed event itself, [ZDW22, Thm. 10].
+    """
+    budget, delta = mu_for(float(price[0]), float(price[1])), delta_left(price[1], fits=fits)
+    for _ in range(_TRIES):
+        found = planned(budget)
+        if cost(found.run, delta=delta, neighbours=relation) <= price[0]:
+            return found
+        budget *= _SHRINK
+    raise unreachable()
+
+
+def delta_left(delta: Fraction, *, fits: Fraction | int) -> Fraction:
+    """What noise may use of delta, if each of so many fits may meet a batch that is too large."""
+    left = delta * (1 - fits * _LARGE)
+    if left <= 0:
+        raise unreachable()
+    return left
+
+
+def epsilon_for(delta: Fraction, mu: float) -> Fraction:
+    """The epsilon of a stage whose share of the noise budget is ``mu``."""
+    found = epsilon_of(float(delta), mu)
+    if found <= 0:
+        raise unreachable()
+    return Fraction(found)
+
+
+def unreachable() -> Unreachable:
+    """The refusal where no share of the price is small enough."""
+    return Unreachable(
+        "no noise makes all parts together cost so little.",
+        why="The parts share one price, and each needs some of it.",
+        fix="Ask for a larger epsilon or another delta, or for fewer parts.",
+    )
+
+
+def copy_of(estimator: Any, **changes: Any) -> Any:
+    """An unfitted copy with some parameters changed."""
+    return type(estimator)(**{**estimator.get_params(deep=False), **changes})
+
+
+def stage_of(
+    estimator: Any,
+    shape: tuple[int, int],
+    y: Any,
+    account: Account | None,
+    *,
+    epsilon: Fraction,
+    delta: Fraction,
+    shared: Mapping[str, object],
+) -> Stage:
+    """The stage of an estimator at its share of the price. ``shared``: neighbours, unit and rows of the whole."""
+    copy = copy_of(estimator, epsilon=epsilon, delta=delta, **shared)
+    return Stage(copy, copy._prepare(Shape(shape), y, account))
+
+
+def check_stage(estimator: Any, *, whole: str) -> None:
+    """Refuse what is no private estimator of ours, or has a price of its own."""
+    name = type(estimator).__name__
+    if not isinstance(estimator, PrivateEstimator) or estimator._is_whole:
+        raise NotANumber(
+            f"{name} is no private estimator.",
+            why=f"A {whole} is as private as each thing in it.",
+            fix="Use the estimators of hubbub.learn, or fit it on public data and freeze it.",
+        )
+    for given in _PAID_BY_THE_WHOLE:
+        if getattr(estimator, given) is not None:
+            raise OutOfRange(
+                f"{name} has its own {given}= inside a {whole}.",
+                why=f"The {whole} pays once, for all of it.",
+                fix=f"Leave it out there, and give {given}= to the {whole}.",
+            )
+
+
+def is_private(estimator: Any) -> bool:
+    """Whether it is one of ours, fitted or not."""
+    return isinstance(estimator, Estimator)

@@ -1,0 +1,39 @@
+"""What public steps share: scikit-learn's conventions, and nothing to fit."""
+# ruff: noqa: N803  (X is what scikit-learn calls it)
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from hubbub.learn.base.parameters import Parameters
+
+
+class PublicStep(Parameters):
+    """A transformer that learns nothing from rows: it makes of each row what it makes of it, whoever else is there.
+
+    Guarantee: two tables that differ in one row still differ in one row after ``transform``; it costs nothing.
+    Because: a function of each row by itself keeps neighbours neighbours: post-processing [DR14, Prop. 2.1].
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Nothing: there is nothing to learn, and X is not looked at."""
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The features of each row."""
+        raise NotImplementedError  # pragma: no cover
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """The features of each row."""
+        return self.transform(X)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type="transformer",
+            target_tags=TargetTags(required=False),
+            transformer_tags=TransformerTags(),
+            input_tags=InputTags(allow_nan=True, three_d_array=True),
+            requires_fit=False,
+        )

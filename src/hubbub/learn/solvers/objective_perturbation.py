@@ -1,0 +1,97 @@
+"""Objective perturbation: minimise the risk plus a random linear term, to a checked gradient norm.
+
+The density of the minimiser changes by a determinant and a shifted Gaussian when a row comes or goes
+(``docs/proofs/learn.md``). What is computed is only close to the minimiser; a little noise on top hides the rest.
+"""
+
+# ruff: noqa: N803  (X is what scikit-learn calls it)
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hubbub import noise
+from hubbub.accounting.gaussian_tradeoff import delta_of
+from hubbub.learn.training.network import Floats
+from hubbub.learn.solvers.losses import LOGISTIC, Loss
+from hubbub.learn.solvers.minimise import Objective
+from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
+from hubbub.mechanisms import Gaussian
+from hubbub.noise import Source
+from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, exact, fraction_of, positive
+
+_SHARE = Fraction(1, 50)  # of the price, for the noise that hides how far the minimisation got
+_TOLERANCE = 1e-4
+_ROUNDING = 64  # grid steps by which discrete noise may differ from continuous noise in each coordinate
+
+
+def objective_perturbation(
+    X: Any,
+    y: Any,
+    *,
+    epsilon: object,
+    delta: object,
+    norm: object,
+    l2: object = 0,
+    loss: Loss = LOGISTIC,
+    rng: Source | None = None,
+) -> Solution:
+    """The minimiser of: mean loss + l2/2 |theta|^2 + b.theta / n, with Gaussian b; l2 is raised where privacy needs it.
+
+    Guarantee: (epsilon, delta)-DP for adding or removing a row; the number of rows counts as public.
+    Because: [KST12] with the bound of [RKW23] for linear models, and approximate minimisation as in [INSTTW19]; derived
+    for what is done here, with discrete noise, in ``docs/proofs/learn.md``.
+    Error: as without privacy at l2, plus that of a gradient with noise sigma / n.
+    Not covered: running time.
+    """
+    problem = Problem.of(X, loss=loss, norm=norm)
+    price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
+    main = ApproximateDP(price.epsilon * (1 - _SHARE), price.delta * (1 - _SHARE))
+    wanted = float(exact(l2, name="l2")) * problem.rows
+    weight = max(wanted, least_weight(main, loss))
+    sigma = objective_noise(main, loss, weight)
+    grid = 2.0 ** (math.floor(math.log2(sigma)) - 40)
+    slack = _TOLERANCE + _ROUNDING * grid * math.sqrt(problem.inputs)
+    hide = Gaussian(
+        sensitivity=Fraction(2 * slack) / Fraction(weight),
+        epsilon=price.epsilon * _SHARE,
+        delta=price.delta * _SHARE,
+        dimension=problem.inputs,
+    )
+    linear = _linear(problem.inputs, sigma, grid, rng)
+    theta = Objective(problem, weight, linear, _TOLERANCE).minimise(X, y)
+    weights = np.asarray(hide.release(theta, rng=rng))
+    step = ApproximateStep(mechanism="objective-perturbation", epsilon=main.epsilon, delta=main.delta)
+    promise = Guarantee(price, caveats=(ROWS_ARE_PUBLIC, *CAVEATS))
+    return Solution(weights / problem.norm, Compose((step, hide.event)), promise)
+
+
+def least_weight(price: ApproximateDP, loss: Loss) -> float:
+    """The least weight of |theta|^2 / 2: the determinant may take half of epsilon."""
+    return loss.smooth / math.expm1(float(price.epsilon) / 2)
+
+
+def objective_noise(price: ApproximateDP, loss: Loss, weight: float) -> float:
+    """The standard deviation of b at which 2 delta_gauss(epsilon - ln(1 + smooth/weight)) meets delta; rounded up."""
+    left = float(price.epsilon) - math.log1p(loss.smooth / weight)
+    target = float(price.delta) * (1 - 1e-9)  # the rest is for drawing discrete noise
+
+    def meets(mu: float) -> bool:
+        return left >= mu**2 / 2 and 2 * delta_of(left, mu) <= target
+
+    low, high = 0.0, 1.0
+    while meets(high):
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if meets(middle) else (low, middle)
+    return loss.lipschitz / low * (1 + 1e-9)
+
+
+def _linear(size: int, sigma: float, grid: float, rng: Source | None) -> Floats:
+    """b: discrete Gaussian noise on a very fine grid."""
+    drawn = noise.discrete_gaussian(Fraction(sigma) / Fraction(grid), size, rng=rng)
+    return np.asarray(drawn * grid, dtype=np.float64)

@@ -1,0 +1,121 @@
+"""From declared facts to what a model may know of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hubbub.learn.tables.features import Category, Column, Number, word_of
+from hubbub.schema.tables import Column as Declared
+from hubbub.schema.tables import Dataset, Kind, Table
+from hubbub.terms import MissingParameter, UnknownName, plain_text
+
+_DATES = (Kind.DATE, Kind.TIMESTAMP)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The columns that a model reads, its target, and those that were left out because they are dates."""
+
+    columns: tuple[Column, ...]
+    target: Column
+    dates: tuple[str, ...] = ()
+
+
+def table_of(dataset: Dataset, name: str | None) -> Table:
+    """The table of that name, or the only private one."""
+    if name is not None:
+        found = dataset.table(name)
+        if found is None:
+            raise _unknown(f"there is no table {name!r}.", [table.name for table in dataset.tables])
+        return found
+    private = [table for table in dataset.tables if not table.public]
+    if len(private) == 1:
+        return private[0]
+    raise MissingParameter(
+        f"the dataset has {len(private)} tables about people.",
+        why="A model reads one.",
+        fix=f"Write --table {private[0].name if private else 'NAME'}.",
+    )
+
+
+def chosen(table: Table, *, target: str, wanted: Sequence[str], private: bool) -> Chosen:
+    """What is known of the target and of the columns wanted (all others, if none are named).
+
+    ``private``: numbers without bounds are allowed, and their bounds will be found and paid for.
+    """
+    for each in table.columns:
+        plain_text(each.name, name="a column's name")  # a Parquet file may call a column anything
+    aim = _declared(table, target)
+    named = [_declared(table, name) for name in wanted] if wanted else _others(table, aim)
+    dates = tuple(each.name for each in named if each.kind in _DATES)
+    if wanted and dates:
+        raise MissingParameter(
+            f"{dates[0]!r} is a date, and a model reads numbers and lists of values.",
+            why="A day has no size by itself.",
+            fix="Leave it out of --columns, or store what matters of it (an age, a month) in a column of its own.",
+        )
+    used = [each for each in named if each.kind not in _DATES and each.name != aim.name]
+    missing = [each for each in used if not _is_known(each) and not (private and _may_be_number(each))]
+    if not _is_known(aim):
+        missing.insert(0, aim)
+    if missing:
+        raise _blanks(table, missing)
+    return Chosen(tuple(_column(each) for each in used), _column(aim), dates)
+
+
+def _declared(table: Table, name: str) -> Declared:
+    found = table.column(name)
+    if found is None:
+        raise _unknown(f"the table {table.name!r} has no column {name!r}.", [each.name for each in table.columns])
+    return found
+
+
+def _others(table: Table, aim: Declared) -> list[Declared]:
+    """All columns but the target, those that tell people apart, and what no model can read."""
+    apart = {table.key, table.link.column if table.link else "", aim.name}
+    return [each for each in table.columns if each.name not in apart and each.kind is not Kind.OPAQUE]
+
+
+def _is_known(column: Declared) -> bool:
+    return bool(column.values) or (column.lower is not None and column.kind not in _DATES)
+
+
+def _may_be_number(column: Declared) -> bool:
+    """Whether private bounds could be found: not for what the source says is text, unless all of it is (CSV)."""
+    return column.kind.is_number or column.kind is Kind.TEXT
+
+
+def _column(declared: Declared) -> Column:
+    if declared.values:
+        return Category(declared.name, tuple(dict.fromkeys(word_of(value) for value in declared.values)))
+    if declared.lower is None or declared.upper is None:
+        return Number(declared.name)
+    return Number(declared.name, float(declared.lower), float(declared.upper))
+
+
+def _blanks(table: Table, missing: Sequence[Declared]) -> MissingParameter:
+    """The refusal with the lines to add."""
+    lines = "\n".join(f"    {_line(each)}" for each in missing)
+    first = missing[0].name
+    return MissingParameter(
+        f"{len(missing)} columns of {table.name!r} have neither bounds nor a list of values.",
+        why="Both must be public: looked up in the rows, they would tell about them.",
+        fix=f"Declare them in a descriptor (`hubbub init` drafts one), under [tables.{table.name}.columns]:\n{lines}\n"
+        f"  or type them (--bound {first}=LOW:HIGH, --key {first}=A,B), name other columns with --columns, or have "
+        "the bounds of numbers found privately: --bounds private.",
+    )
+
+
+def _line(column: Declared) -> str:
+    name = column.name if column.name.replace("-", "").replace("_", "").isalnum() else f'"{column.name}"'
+    number, words = f"{name} = {{ lower = ..., upper = ... }}", f'{name} = {{ values = ["...", "..."] }}'
+    if column.kind.is_number:
+        return number
+    if column.kind is Kind.BOOLEAN:
+        return f"{name} = {{ values = [true, false] }}"
+    return f"{number}   or   {words}"
+
+
+def _unknown(what: str, there: Sequence[str]) -> UnknownName:
+    return UnknownName(what, why="Only what the source has can be read.", fix=f"Use one of: {', '.join(there)[:300]}.")

@@ -1,0 +1,261 @@
+"""``fit_table``: from a table and what is public about its columns to a private model that reads such tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+
+from hubbub.learn.estimators.naive_bayes import GaussianNB
+from hubbub.learn.base.charges import account_of, pool_of
+from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
+from hubbub.learn.estimators.linear_regression import LinearRegression, Ridge
+from hubbub.learn.estimators.logistic_regression import LogisticRegression
+from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.estimators.mlp_classifier import MLPClassifier
+from hubbub.learn.estimators.mlp_regressor import MLPRegressor
+from hubbub.learn.composition.pipeline import Pipeline
+from hubbub.learn.composition.stages import copy_of
+from hubbub.learn.estimators.linear_svc import LinearSVC
+from hubbub.learn.tables.table_model import PrivateColumns, TableModel
+from hubbub.learn.tables.features import (
+    Category,
+    Column,
+    Number,
+    Style,
+    code_bounds,
+    codes_of,
+    features_of,
+    norm_of,
+    numbers_in,
+    width_of,
+    words_in,
+)
+from hubbub.learn.base.network_estimator import NetworkEstimator
+from hubbub.learn.estimators.additive_trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+from hubbub.ledger import Account, Pool
+from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
+
+HELD_OUT = (
+    "Measured privately on rows that did not train the model: each row was held out with probability 1/5, and the "
+    "noise on the score has the price of the model. No row is in both parts, so the two together cost what one does."
+)
+
+
+class Kind(StrEnum):
+    """What may be trained."""
+
+    LOGISTIC = "logistic"
+    SVM = "svm"
+    MLP = "mlp"
+    TREES = "trees"
+    NB = "nb"
+    LINEAR = "linear"
+    RIDGE = "ridge"
+
+
+_CLASSES = (Kind.LOGISTIC, Kind.SVM, Kind.MLP, Kind.TREES, Kind.NB)
+_NUMBERS = (Kind.LINEAR, Kind.RIDGE, Kind.MLP, Kind.TREES)
+_BY_CLASS: dict[Kind, type[Any]] = {
+    Kind.LOGISTIC: LogisticRegression,
+    Kind.SVM: LinearSVC,
+    Kind.MLP: MLPClassifier,
+    Kind.TREES: AdditiveTreesClassifier,
+    Kind.NB: GaussianNB,
+}
+_BY_NUMBER: dict[Kind, type[Any]] = {
+    Kind.LINEAR: LinearRegression,
+    Kind.RIDGE: Ridge,
+    Kind.MLP: MLPRegressor,
+    Kind.TREES: AdditiveTreesRegressor,
+}
+_BINNED = (Kind.LOGISTIC, Kind.SVM, Kind.MLP)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Which model reads which columns how; all of it public."""
+
+    columns: tuple[Column, ...]
+    target: Column
+    kind: Kind
+
+    @property
+    def private(self) -> bool:
+        """Whether bounds have to be found."""
+        return any(isinstance(each, Number) and not each.bounded for each in self.columns)
+
+    @property
+    def style(self) -> Style:
+        """How cells become features."""
+        if self.kind in _BINNED:
+            return Style.BINS
+        return Style.CODES if self.kind is Kind.TREES and not self.private else Style.SCALED
+
+    def estimator(self) -> PrivateEstimator:
+        """The estimator, without a price; with a step before it where bounds are private."""
+        made = self._last()
+        steps = [PrivateColumns(self.columns, style=self.style.value), made]
+        return Pipeline(steps) if self.private else made
+
+    def _last(self) -> PrivateEstimator:
+        if isinstance(self.target, Category):
+            made: PrivateEstimator = _BY_CLASS[self.kind](classes=list(self.target.values), **self._facts())
+        else:
+            made = _BY_NUMBER[self.kind](target_bounds=self.target.ends, **self._facts())
+        return made
+
+    def _facts(self) -> dict[str, Any]:
+        if self.kind is Kind.NB or (self.kind is Kind.TREES and self.private):
+            return {"bounds": (0, 1)}
+        if self.kind is Kind.TREES:
+            bounds, bins = code_bounds(self.columns)
+            return {"bounds": bounds, "bins": bins}
+        return {"norm": norm_of(self.columns)}
+
+    @property
+    def digest(self) -> str:
+        """What makes two designs the same."""
+        return sha256(repr((self.columns, self.target, self.kind)).encode()).hexdigest()[:32]
+
+
+def design(columns: Sequence[Column], target: Column, model: str | None = None) -> Design:
+    """The design for a target: logistic regression for classes and linear regression for numbers, unless said."""
+    if not columns:
+        raise EmptyInput("there are no columns to learn from.", why="A model reads columns.", fix="Name at least one.")
+    if isinstance(target, Number) and not target.bounded:
+        raise MissingParameter(
+            f"the target {target.name!r} needs bounds.",
+            why="Without them one row could move the model without limit.",
+            fix=f"Declare {target.name} = {{ lower = ..., upper = ... }}.",
+        )
+    allowed = _CLASSES if isinstance(target, Category) else _NUMBERS
+    kind = allowed[0] if model is None else Kind(model)
+    if kind not in allowed:
+        sort = "classes" if isinstance(target, Category) else "a number"
+        raise OutOfRange(
+            f"{kind} is no model for {target.name!r}, which is {sort}.",
+            why="Columns with a list of values are classes, columns with bounds are numbers.",
+            fix=f"Use one of: {', '.join(allowed)}.",
+        )
+    return Design(tuple(columns), target, kind)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """A table that is read once, when somebody asks for its values."""
+
+    read: Callable[[], Any]
+    table: Any = None
+    done: bool = field(default=False)
+
+    def get(self) -> Any:
+        if not self.done:
+            self.table, self.done = self.read(), True
+        return self.table
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """Features or targets that have a shape before they are read."""
+
+    rows: _Rows
+    shape: tuple[int, ...]
+    made: Callable[[Any], Any]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.made(self.rows.get())
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+def fit_table(
+    table: Any,
+    *,
+    columns: Sequence[Column],
+    target: Column,
+    epsilon: Any,
+    delta: Any,
+    model: str | None = None,
+    measure: bool = False,
+    rows: Any = "private",
+    neighbours: Any = "add-remove",
+    unit: str = "",
+    account: Any = None,
+    population: str | None = None,
+    dataset: str | None = None,
+    watch: Watch = nobody,
+) -> TableModel:
+    """A private model of a table; ``table`` has columns by name, or is a function that reads it after the charge.
+
+    ``columns`` and ``target`` are what is public about them (``tables.Number`` and ``tables.Category``); a number
+    without bounds has them found privately. ``measure`` holds rows out and measures the model on them.
+
+    Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one row; model, bounds, count
+    and score together.
+    Because: those of the estimators, of ``Pipeline``, ``Measured`` and ``Counting``; cells become features row by row,
+    which is post-processing of each row [DR14, Prop. 2.1].
+    Error: none is promised; ``score`` tells, if it was measured.
+    Not covered: running time; the number of rows, where ``rows`` is None.
+
+    >>> import numpy as np
+    >>> from hubbub.learn.tables.features import Category, Number
+    >>> ages = np.random.default_rng(1).integers(0, 100, 4000)
+    >>> people = {"age": ages, "pension": np.where(ages > 66, "yes", "no")}
+    >>> model = fit_table(
+    ...     people, columns=[Number("age", 0, 100)], target=Category("pension", ("no", "yes")), epsilon=1, delta=1e-6
+    ... )
+    >>> model.predict({"age": [20, 80]}).tolist()
+    ['no', 'yes']
+    """
+    made = design(columns, target, model)
+    estimator: PrivateEstimator = made.estimator()
+    _for_questions(estimator, account_of(account, population))
+    price = {"epsilon": epsilon, "delta": delta, "rows": rows, "neighbours": neighbours, "unit": unit}
+    named = None if dataset is None else f"{dataset}:{made.digest}"
+    paying = {**price, "account": account, "population": population, "dataset": named}
+    whole = Measured(estimator, **paying) if measure else copy_of(estimator, **paying)
+    whole.fit(*_unread(table, made, rows), watch=watch)
+    return _model(made, whole)
+
+
+def _for_questions(estimator: PrivateEstimator, account: Account | None) -> None:
+    """Where only questions can pay, training takes full batches, which zCDP can count."""
+    if account is not None and pool_of(account) is Pool.QUESTIONS and isinstance(estimator, NetworkEstimator):
+        estimator.sampling = "full"
+
+
+def _unread(table: Any, made: Design, rows: Any) -> tuple[_Unread, _Unread]:
+    held = _Rows(table if callable(table) else lambda: table)
+    count = len(codes_of(held.get(), made.columns)) if rows is None else 1  # else nobody looks at it
+    read = words_in if isinstance(made.target, Category) else numbers_in
+
+    def features(found: Any) -> Any:
+        codes = codes_of(found, made.columns)
+        return codes if made.private else features_of(codes, made.columns, made.style)
+
+    width = len(made.columns) if made.private else width_of(made.columns, made.style)
+    return (
+        _Unread(held, (count, width), features),
+        _Unread(held, (count,), lambda found: read(found, made.target.name)),
+    )
+
+
+def _model(made: Design, whole: Any) -> TableModel:
+    """The fitted model, taken out of what was wrapped around it."""
+    notes = {"measured": HELD_OUT} if isinstance(whole, Measured) else {}
+    score = getattr(whole, "score_", None)
+    inner = whole.estimator_ if isinstance(whole, Measured) else whole
+    columns = made.columns
+    if isinstance(inner, Pipeline):
+        columns, counted = inner.steps_[0].columns_, getattr(inner, "rows_", None)
+        inner = inner.steps_[-1]
+        if counted is not None:
+            inner.rows_ = counted
+    inner.event_, inner.guarantee_, inner.receipt_ = whole.event_, whole.guarantee_, whole.receipt_
+    return TableModel(
+        columns, made.target, made.style, inner, whole.guarantee_, whole.event_, whole.receipt_, score, notes
+    )

@@ -1,0 +1,292 @@
+"""Models in files: what was learned, with its guarantee, its event and its receipt. Reading one runs no code.
+
+A file is a ZIP archive with ``model.json`` and the arrays that it names, each in numpy's ``.npy`` format without
+pickles. The JSON says of each value what it is, from a closed list: plain values, arrays, terms of Hubbub (events,
+guarantees, receipts), a few value classes, and estimators of this package by name. Nothing else can be in a file, and
+an account never is. A file unpacks to at most 256 MB, of which 16 MB are JSON; more is neither written nor read.
+
+    {"hubbub": "model/1", "model": {"estimator": "LogisticRegression", "parameters": {...}, "learned": {...}}}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hubbub.learn.base.parameters import Estimator
+from hubbub.terms import (
+    Budget,
+    Event,
+    Guarantee,
+    HubbubError,
+    Measure,
+    NewerFormat,
+    Receipt,
+    TooLarge,
+    Unit,
+    Unreadable,
+    WrongShape,
+    from_json,
+    to_json,
+)
+
+VERSION = 1
+_HEADER, _JSON = "model/", "model.json"
+_TERMS = (Event, Guarantee, Receipt, Measure, Budget, Unit)
+_LEARNED = re.compile(r"[a-z][a-z0-9_]*_")  # names that fit sets
+_MOST, _MOST_JSON = 1 << 28, 1 << 24  # bytes that a file unpacks to, and those of its JSON
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other ways unpack without limit
+_HUGE = re.compile(r"\s*[-+]?[\d_.]+e[-+]?[\d_]{5,}\s*", re.IGNORECASE)  # a text of few signs and a number of millions
+
+
+def save(model: Any, path: str | Path) -> None:
+    """Write a fitted estimator, pipeline or table model into a file.
+
+    >>> import tempfile, numpy as np
+    >>> from hubbub.learn import LogisticRegression, load, save
+    >>> X = np.random.default_rng(1).uniform(-0.5, 0.5, (500, 2))
+    >>> model = LogisticRegression(epsilon=1, delta=1e-6, norm=1.0).fit(X, X[:, 0] > 0)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> save(model, f"{folder.name}/model.hubbub")
+    >>> again = load(f"{folder.name}/model.hubbub")
+    >>> again.guarantee_ == model.guarantee_, bool((again.predict(X) == model.predict(X)).all())
+    (True, True)
+    >>> folder.cleanup()
+    """
+    if isinstance(model, Estimator):
+        model._need_fit()
+    arrays: list[np.ndarray[Any, Any]] = []
+    told = json.dumps({"hubbub": f"{_HEADER}{VERSION}", "model": _encode(model, arrays)}, allow_nan=False, indent=1)
+    _refuse_large(len(told), sum(array.nbytes for array in arrays))
+    place = Path(path)
+    part = place.with_name(place.name + ".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_JSON, told)
+        for number, array in enumerate(arrays):
+            held = io.BytesIO()
+            np.lib.format.write_array(held, array, allow_pickle=False)
+            archive.writestr(f"{number}.npy", held.getvalue())
+    part.replace(place)  # whole or not at all
+
+
+def _refuse_large(words: int, numbers: int) -> None:
+    if words > _MOST_JSON or words + numbers + _MOST_JSON > _MOST:
+        raise TooLarge(
+            "the model is too large for a file.",
+            why="Files unpack to at most 256 MB, so that reading one from others is safe.",
+            fix="Fit with fewer columns or hidden units, or with fewer public rows where the model keeps them.",
+        )
+
+
+def load(path: str | Path) -> Any:
+    """The estimator or table model in a file that ``save`` or ``hubbub fit`` wrote."""
+    place = Path(path)
+    try:
+        with zipfile.ZipFile(place) as archive:
+            return _model_in(_Members(archive), place.name)
+    except HubbubError:
+        raise
+    except Exception:  # whatever a damaged or foreign file makes of it
+        raise _unreadable(place.name) from None
+
+
+class _Members:
+    """The members of an archive, of which no more is unpacked than a model may have."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive, self._left = archive, _MOST
+
+    def read(self, name: str, most: int = _MOST) -> bytes:
+        """One member: never more bytes than it says to have, whatever is packed."""
+        told = self._archive.getinfo(name)
+        if told.file_size > min(most, self._left) or told.compress_type not in _PACKED:
+            raise ValueError(name)
+        self._left -= told.file_size
+        with self._archive.open(told) as member:
+            return member.read(told.file_size)
+
+    def array(self, number: int) -> Any:
+        """The array of that number."""
+        return np.lib.format.read_array(io.BytesIO(self.read(f"{int(number)}.npy")), allow_pickle=False)
+
+
+def _model_in(members: _Members, name: str) -> Any:
+    document = json.loads(members.read(_JSON, _MOST_JSON))
+    if _version(document, name) > VERSION:
+        raise _newer(name)
+    model = _decode(document["model"], members.array)
+    if not isinstance(model, Estimator | _values()["TableModel"]):
+        raise _unreadable(name)
+    return model
+
+
+def _version(document: Any, name: str) -> int:
+    told = document.get("hubbub", "")
+    if not told.startswith(_HEADER):
+        raise _unreadable(name)
+    return int(told.removeprefix(_HEADER))
+
+
+# ---------------------------------------------------------------- what may be in a file
+
+
+@cache
+def _estimators() -> dict[str, type[Estimator]]:
+    from hubbub import learn
+    from hubbub.learn.composition.held_out_score import Measured
+    from hubbub.learn.tables.table_model import PrivateColumns
+
+    public = [getattr(learn, name) for name in learn.__all__]
+    kinds = [each for each in public if isinstance(each, type) and issubclass(each, Estimator)]
+    return {kind.__name__: kind for kind in (*kinds, Measured, PrivateColumns)}
+
+
+@cache
+def _values() -> dict[str, type[Any]]:
+    """Frozen dataclasses that do nothing when they are made but check their fields."""
+    from hubbub.learn.training.boosting import Bins
+    from hubbub.learn.composition.held_out_score import Score
+    from hubbub.learn.estimators.mlp_regressor import Curve
+    from hubbub.learn.training.network import Network
+    from hubbub.learn.training.recipes import Recipe
+    from hubbub.learn.estimators.linear_svc import Margins
+    from hubbub.learn.tables.table_model import TableModel
+    from hubbub.learn.tables.features import Category, Number
+
+    return {
+        kind.__name__: kind for kind in (Bins, Category, Curve, Margins, Network, Number, Recipe, Score, TableModel)
+    }
+
+
+# ---------------------------------------------------------------- values <-> JSON
+
+
+def _encode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return str(value)  # also an enumeration's word
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, arrays)
+    if isinstance(value, list | tuple):
+        return {type(value).__name__: [_encode(each, arrays) for each in value]}
+    return _encode_object(value, arrays)
+
+
+def _encode_array(value: np.ndarray[Any, Any], arrays: list[np.ndarray[Any, Any]]) -> Any:
+    if value.dtype.kind == "O":  # words, as of columns and classes
+        return {"objects": [_encode(each, arrays) for each in value.tolist()]}
+    arrays.append(value)
+    return {"array": len(arrays) - 1}
+
+
+def _encode_object(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    if isinstance(value, Fraction | Decimal):
+        return {type(value).__name__.lower(): str(value)}
+    if isinstance(value, _TERMS):
+        return {"term": to_json(value)}
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {"dict": {name: _encode(each, arrays) for name, each in value.items()}}
+    return _encode_ours(value, arrays)
+
+
+def _encode_ours(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    name = type(value).__name__
+    if _values().get(name) is type(value):
+        told = {field.name: _encode(getattr(value, field.name), arrays) for field in dataclasses.fields(value)}
+        return {"value": name, "fields": told}
+    if _estimators().get(name) is type(value):
+        given = {key: None if key == "account" else each for key, each in value.get_params(deep=False).items()}
+        learned = {key: each for key, each in vars(value).items() if _LEARNED.fullmatch(key)}
+        return {
+            "estimator": name,
+            "parameters": {key: _encode(each, arrays) for key, each in given.items()},
+            "learned": {key: _encode(each, arrays) for key, each in learned.items()},
+        }
+    raise WrongShape(
+        f"a {name} cannot be saved in a model's file.",
+        why="A file holds estimators of hubbub.learn and plain values, so that reading it runs no code.",
+        fix="Save the private step alone, or keep this part with the tools of its own library.",
+    )
+
+
+def _decode(told: Any, array: Callable[[int], Any]) -> Any:
+    if not isinstance(told, dict):
+        return told
+    if "value" in told:
+        return _values()[told["value"]](**_decoded(told["fields"], array))
+    if "estimator" in told:
+        return _decode_estimator(told, array)
+    [(kind, inner)] = told.items()
+    return _READ[kind](inner, array)
+
+
+def _decoded(told: dict[str, Any], array: Callable[[int], Any]) -> dict[str, Any]:
+    return {name: _decode(each, array) for name, each in told.items()}
+
+
+def _decode_estimator(told: dict[str, Any], array: Callable[[int], Any]) -> Estimator:
+    if told["parameters"].get("account") is not None:
+        raise ValueError("an account")
+    made = _estimators()[told["estimator"]](**_decoded(told["parameters"], array))
+    for name, value in _decoded(told["learned"], array).items():
+        if not _LEARNED.fullmatch(name):
+            raise ValueError(name)
+        setattr(made, name, value)
+    return made
+
+
+def _objects(told: list[Any], array: Callable[[int], Any]) -> Any:
+    made = np.empty(len(told), dtype=object)
+    made[:] = [_decode(each, array) for each in told]
+    return made
+
+
+def _small(told: Any) -> Any:
+    """What was told, if no text in it is a number that takes long to write out, as 1e30000000 does."""
+    if isinstance(told, str) and _HUGE.fullmatch(told):
+        raise ValueError("a huge number")
+    for each in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
+        _small(each)
+    return told
+
+
+_READ: dict[str, Callable[[Any, Callable[[int], Any]], Any]] = {
+    "array": lambda told, array: array(told),
+    "objects": _objects,
+    "decimal": lambda told, array: Decimal(told),
+    "fraction": lambda told, array: Fraction(_small(told)),
+    "term": lambda told, array: from_json(_small(told)),
+    "list": lambda told, array: [_decode(each, array) for each in told],
+    "tuple": lambda told, array: tuple(_decode(each, array) for each in told),
+    "dict": _decoded,
+}
+
+
+def _unreadable(name: str) -> Unreadable:
+    return Unreadable(
+        f"{name} is no saved model.",
+        why="It is damaged, or another kind of file.",
+        fix="Give a file that `hubbub fit --out` or hubbub.learn.save wrote.",
+    )
+
+
+def _newer(name: str) -> NewerFormat:
+    return NewerFormat(
+        f"{name} was written by a newer version of Hubbub.",
+        why="What it means may have changed.",
+        fix="Install a newer Hubbub.",
+    )

@@ -1,0 +1,103 @@
+"""Reading cells: private ones after the charge, one row per person; public ones from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.engines import DuckDB
+from hubbub.engines.duckdb import EngineFailed
+from hubbub.engines.records import UNREADABLE, Csv
+from hubbub.engines.sources import files_of, format_of, header_of, unavailable
+from hubbub.relations.dialects import DIALECTS
+from hubbub.relations.person import column_named, id_in, is_direct, person_form
+from hubbub.schema.tables import Dataset, Table
+from hubbub.terms import NotProved, SourceUnavailable, UnknownName
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Cells = dict[str, Any]  # values by column
+
+
+def reader(engine: DuckDB, dataset: Dataset, table: Table, names: Sequence[str]) -> Callable[[], Cells]:
+    """A function that reads these columns; of each person, if people are told apart by a column, one row.
+
+    Which row it is depends on the rows of that person alone.
+    """
+    columns = ", ".join(map(_quoted, names))
+    text = f"SELECT {columns} FROM {_quoted(table.name)}"  # noqa: S608  (declared names, quoted)
+    if dataset.unit:
+        person = _person(dataset, table)
+        place = f"row_number() OVER (PARTITION BY {person} ORDER BY hash({columns}))"
+        inner = f"SELECT {columns}, {place} AS _hb_place FROM {_quoted(table.name)} WHERE {person} IS NOT NULL"  # noqa: S608
+        text = f"SELECT {columns} FROM ({inner}) WHERE _hb_place = 1"  # noqa: S608
+    return lambda: _cells(engine, text, names)
+
+
+def public_cells(file: Path, names: Sequence[str]) -> Cells:
+    """These columns of a file whose rows are public, in the order of its rows."""
+    table = _public(str(file))
+    there = {name.lower(): name for name in table.column_names}
+    missing = [name for name in names if name.lower() not in there]
+    if missing:
+        raise UnknownName(
+            f"{file.name} has no column {missing[0]!r}.",
+            why="The model reads it, or is measured by it.",
+            fix=f"Give a file with the columns {', '.join(names)}.",
+        )
+    return {name: table[there[name.lower()]].to_pylist() for name in names}
+
+
+def _public(file: str) -> pyarrow.Table:
+    import pyarrow
+    from pyarrow import parquet
+
+    [path] = files_of(file)
+    try:
+        if format_of(path) == "parquet":
+            return parquet.read_table(path)
+        return Csv((path,), tuple(header_of(path))).read()
+    except (*UNREADABLE, pyarrow.ArrowException):
+        raise unavailable(file, "it is not what its name says") from None
+
+
+def _person(dataset: Dataset, table: Table) -> str:
+    """What tells people apart in this table, as for a question: two spellings of one id are one person."""
+    if is_direct(table, dataset):
+        assert table.link is not None
+        held = column_named(table, table.link.column)
+        return id_in(_quoted(held.name), held, person_form(dataset), DIALECTS[dataset.engine])
+    raise NotProved(
+        f"a row of {table.name!r} does not itself say whose it is.",
+        why="One row of each person trains the model, so it must be known which rows are whose.",
+        fix="Add the person's column to it, or fit on a table that has it.",
+    )
+
+
+def _cells(engine: DuckDB, text: str, names: Sequence[str]) -> Cells:
+    try:
+        arrays = engine.arrays(text)
+    except EngineFailed:
+        raise SourceUnavailable(
+            "the rows could not be read.",
+            why="What exactly went wrong might tell about them, and is not said.",
+            fix="Check that the file is whole, and what it is about.",
+        ) from None
+    return {name: _plain(values) for name, values in zip(names, arrays, strict=True)}
+
+
+def _plain(values: Any) -> Any:
+    """Without a mask: what is missing is None, or NaN among numbers."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if values.dtype.kind == "f":
+        return values.filled(np.nan)
+    return np.ma.MaskedArray(values, dtype=object).filled(None)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,144 @@
+"""From a table to a private model: columns whose bounds are found privately, and a model that reads tables."""
+# ruff: noqa: N803  (X is what scikit-learn calls it)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.learn.base.bounded_estimator import BUCKETS, private_bounds
+from hubbub.learn.base.private_estimator import PrivateEstimator
+from hubbub.learn.composition.held_out_score import Score, public_score
+from hubbub.learn.training.network import Floats
+from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
+from hubbub.learn.training.sampling import step_of
+from hubbub.learn.estimators.scaler import Transformer
+from hubbub.learn.tables.features import (
+    MISSING,
+    Category,
+    Column,
+    Number,
+    Style,
+    codes_of,
+    features_of,
+    numbers_in,
+    width_of,
+    words_in,
+)
+from hubbub.ledger import Account
+from hubbub.terms import Event, Guarantee, Receipt, Unreadable
+
+_ZERO = 1e-6  # numbers below it are about zero
+
+
+class PrivateColumns(Transformer, SumEstimator):
+    """Codes of a table become features; bounds of numbers that nobody declared are found privately.
+
+    Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one row.
+    Because: a noisy histogram of magnitudes per column, released at once [DMNS06]; ``bounded.private_bounds``.
+    Error: bounds are powers of two; values in sparse magnitudes are left out, and then clipped.
+    Not covered: running time; the number of rows, where it is not declared.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column] = (),
+        *,
+        style: str = "bins",
+        epsilon: Any = None,
+        delta: Any = None,
+        rows: Any = None,
+        neighbours: Any = "add-remove",
+        unit: str = "",
+        account: Any = None,
+        population: str | None = None,
+        dataset: str | None = None,
+    ) -> None:
+        self.columns, self.style, self.epsilon, self.delta = columns, style, epsilon, delta
+        self.rows, self.neighbours, self.unit = rows, neighbours, unit
+        self.account, self.population, self.dataset = account, population, dataset
+
+    def _unknown(self) -> list[int]:
+        return [place for place, each in enumerate(self.columns) if isinstance(each, Number) and not each.bounded]
+
+    def _leaving(self, columns: int) -> int:
+        return width_of(self.columns, Style(self.style))
+
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+        count = len(self._unknown())
+        facts = {"columns": list(map(repr, self.columns)), "style": str(self.style)}
+        return Design(size=count * BUCKETS, square=Fraction(count), largest=1, stored=2 * count, facts=facts)
+
+    def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
+        table = self._table(X, made)[:, self._unknown()]
+        table[table == MISSING] = 0.0
+        return np.concatenate(private_bounds(table, made.plan.grid, step_of(made.plan.run)))
+
+    def _learn(self, made: Prepared, values: Floats) -> None:
+        lower, upper = np.split(values, 2)
+        found = list(self.columns)
+        for place, low, high in zip(self._unknown(), lower.tolist(), upper.tolist(), strict=True):
+            found[place] = Number(found[place].name, *_tidy(low, high))
+        self.columns_ = tuple(found)
+
+    def transform(self, X: Any) -> Floats:
+        """The features of codes."""
+        return features_of(self._known(X), self.columns_, Style(self.style))
+
+
+def _tidy(lower: float, upper: float) -> tuple[float, float]:
+    """The ends of buckets, where the one around 0 ends at 0; if there is no other, the bounds are 0 and 1."""
+    low, high = (0.0 if abs(end) < _ZERO else end for end in (lower, upper))
+    return (low, high) if low < high else (low, low + 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TableModel:
+    """A fitted private model that reads tables with named columns; ``hubbub fit`` makes one.
+
+    ``columns`` say how cells become numbers, ``target`` what is predicted, ``estimator`` is the fitted estimator, and
+    ``score`` how good it is, as far as somebody measured it; ``notes`` are what its card tells beside that.
+    """
+
+    columns: tuple[Column, ...]
+    target: Column
+    style: Style
+    estimator: Any
+    guarantee: Guarantee
+    event: Event
+    receipt: Receipt | None = None
+    score: Score | None = None
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "style", Style(self.style))  # a file has its word
+        if not all(isinstance(each, Number | Category) for each in (*self.columns, self.target)):
+            raise Unreadable("a column of a model is no column.", why="It says how cells are read.", fix="Fit again.")
+        if not isinstance(self.estimator, PrivateEstimator) or not isinstance(self.guarantee, Guarantee):
+            raise Unreadable("a model lacks its estimator or guarantee.", why="It is nothing else.", fix="Fit again.")
+
+    def features(self, table: Any) -> Floats:
+        """The features of a table (a frame, or columns by name)."""
+        return features_of(codes_of(table, self.columns), self.columns, self.style)
+
+    def predict(self, table: Any) -> NDArray[Any]:
+        """A class, as a word, or a number for each row."""
+        return np.asarray(self.estimator.predict(self.features(table)))
+
+    def predict_proba(self, table: Any) -> Floats:
+        """The probability of each of ``estimator.classes_``, where the model has probabilities."""
+        return np.asarray(self.estimator.predict_proba(self.features(table)))
+
+    def truth(self, table: Any) -> NDArray[Any]:
+        """The targets in a table, as the model predicts them."""
+        read = words_in if isinstance(self.target, Category) else numbers_in
+        return read(table, self.target.name)
+
+    def measured(self, table: Any) -> Score:
+        """The score on a table that is public."""
+        return public_score(self.estimator, self.features(table), self.truth(table))

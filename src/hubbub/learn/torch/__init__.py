@@ -1,0 +1,28 @@
+"""Private training of torch models (the extra ``[torch]``).
+
+- ``PrivateTrainer(model, loss, epsilon=1, delta=1e-5).fit(X, y)``: any model that keeps examples apart
+- ``AdaptiveClip()``: a clipping norm that follows a quantile of the gradients' norms, accounted
+- ``lora(model, rank=4)``, ``adapter(model, width=16)``, ``compacter(model)``: freeze a model, train small parts beside
+  its layers; ``merge`` puts low-rank parts into them
+
+Inside: ``layers``, ``convolutions`` and ``gradients`` (clipped sums), ``checks`` (who mixes examples), ``preparing``
+(all that is decided before data is read), ``training`` (the loop), ``states`` (save and go on), ``teams`` (several
+processes).
+"""
+
+from hubbub.terms import MissingExtra
+
+try:
+    import torch  # noqa: F401
+except ImportError:
+    raise MissingExtra(
+        "training networks needs torch.",
+        why="Gradients of arbitrary models are taken by it.",
+        fix="Install it: pip install 'hubbub[torch]'.",
+    ) from None
+
+from hubbub.learn.torch.adapters import adapter, compacter, lora, merge
+from hubbub.learn.torch.clipping import AdaptiveClip
+from hubbub.learn.torch.trainer import Evaluation, PrivateTrainer
+
+__all__ = ["AdaptiveClip", "Evaluation", "PrivateTrainer", "adapter", "compacter", "lora", "merge"]

@@ -1,0 +1,109 @@
+"""What a user says about a private run, and what follows from it before data is looked at."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from hubbub.learn.torch.clipping import Clip, clip_of
+from hubbub.learn.torch.training import Momentum, Optimizer
+from hubbub.terms import AS_GIVEN, MissingParameter, OutOfRange, positive, whole
+
+NOT_PROVED = (
+    "Gradients are computed in floating point: that an example moves a sum by at most the clipping norm holds but for "
+    "rounding, which is allowed for and not proved."
+)
+_BATCHES = 30  # in an epoch, if nothing is said
+_LARGEST = 2048  # examples in a batch, if nothing is said
+_EPOCHS = 30.0
+
+
+@dataclass(eq=False)
+class Settings:
+    """The parameters of a ``PrivateTrainer``, which describes them."""
+
+    model: nn.Module
+    loss: Any
+    _: KW_ONLY
+    epsilon: Any = None
+    delta: Any = None
+    clip: Any = 1.0
+    epochs: float | None = None
+    steps: int | None = None
+    batch: int | None = None
+    learning_rate: float = 0.5
+    momentum: float = 0.9
+    optimizer: Callable[[Iterable[Tensor]], Optimizer] | None = None
+    tail: float = 0.25
+    physical: int = 256
+    rows: int | None = None
+    classes: int | None = None
+    neighbours: Any = "add-remove"
+    unit: str = ""
+    sampling: str = "poisson"
+    account: Any = None
+    population: str | None = None
+    dataset: str | None = None
+    checkpoint: str | Path | None = None
+    every: int = 50
+    parallel: bool = False
+    example: Any = None
+
+    def chosen_clip(self) -> Clip:
+        """The clipping norm, or how it is found."""
+        return clip_of(self.clip)
+
+    def length(self, rows: int) -> tuple[int, int]:
+        """The expected batch and the number of steps."""
+        if self.steps is not None and self.epochs is not None:
+            raise MissingParameter(
+                "epochs= and steps= both say how long to train.",
+                why="One follows from the other and the batch.",
+                fix="Give one of them.",
+            )
+        default = min(_LARGEST, max(1, rows // _BATCHES))
+        batch = min(rows, default if self.batch is None else whole(self.batch, name="batch"))
+        if self.steps is not None:
+            return batch, whole(self.steps, name="steps")
+        epochs = _EPOCHS if self.epochs is None else float(positive(self.epochs, name="epochs"))
+        return batch, max(1, math.ceil(epochs * rows / batch))
+
+    def averaged(self) -> float:
+        """The share of the last steps whose weights are averaged; 0 means the last one alone."""
+        if not 0 <= self.tail <= 1:
+            raise OutOfRange(
+                "tail must lie between 0 and 1.",
+                why="It is the share of the steps whose weights are averaged.",
+                fix="Write tail=0.25, or tail=0 for the last weights alone.",
+            )
+        return float(self.tail)
+
+    def make_optimizer(self) -> Callable[[Iterable[Tensor]], Optimizer]:
+        """What makes the optimizer from the parameters."""
+        if self.optimizer is not None:
+            return self.optimizer
+        rate = float(positive(self.learning_rate, name="learning_rate"))
+        if not 0 <= self.momentum < 1:
+            raise OutOfRange(
+                "momentum must be at least 0 and below 1.",
+                why="It is the share of the last step that is kept.",
+                fix="Write momentum=0.9.",
+            )
+        return functools.partial(Momentum, rate=rate, momentum=float(self.momentum))
+
+    def caveats(self, *, charged: bool) -> tuple[str, ...]:
+        """What the guarantee leaves out."""
+        said = [NOT_PROVED, "Running time is not covered.", AS_GIVEN]
+        if self.rows is None:
+            said.append("The number of rows counts as public.")
+        if self.unit:
+            said.append("Each has one example.")
+        if not charged:
+            said.append("Charged to no ledger.")
+        return tuple(said)

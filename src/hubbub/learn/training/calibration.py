@@ -1,0 +1,181 @@
+"""A training run as an event, calibrated: the noise that a promise asks for, from public facts alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+
+from hubbub.accounting import epsilon as cost_of
+from hubbub.accounting import privacy_loss_distribution as pld
+from hubbub.accounting.epsilon_bounds import quick_epsilon
+from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.learn.training.sampling import FixedBatch, FullBatch, PoissonBatch, Sampling, step_of
+from hubbub.terms import GaussianNoise, Neighbours, Repeat, TooLarge, Unit, root_of, round_up
+
+_FINENESS = 32  # the grid is 2^-32 of the noise
+_LEAST_SAMPLED = 0.5  # noise per sensitivity below which sampled runs are not accounted: it would take minutes
+_MARGIN = Fraction(
+    999_997, 1_000_000
+)  # of epsilon, which a ledger rounds up by a millionth, and of delta, for large batches
+_CLOSE = 0.997  # the search ends when so much of the target is used
+_SUMS = 1 << 60  # grid steps that a sum may have
+
+
+def plan(
+    *,
+    sampling: Sampling,
+    steps: int,
+    clip: float,
+    error: Callable[[int], float],
+    size: int,
+    rows: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    unit: Unit | None = None,
+) -> Repeat:
+    """The run of ``steps`` noisy sums of ``size`` clipped coordinates that is (epsilon, delta)-DP.
+
+    ``error(m)`` bounds how far a computed sum of up to m rows lies from the exact one (E); there are at most ``rows``.
+    The event's sensitivity is clip + 2E + sqrt(size) grid, and twice clip for batches of fixed size, where a row is
+    replaced. A Poisson batch is larger than ``most_rows`` with a probability that is taken from delta.
+
+    Guarantee: training that does what the event says is (epsilon, delta)-DP for the neighbours asked for.
+    Because: the accounting of the event itself, [ZDW22, Thm. 10]; the sensitivity by ``docs/proofs/learn.md``.
+    """
+    noise = multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours)
+    most = most_rows(sampling, rows, steps, delta)
+    run = planned(
+        sampling=sampling, steps=steps, clip=clip, error=error(most), size=size, multiplier=noise, unit=unit or Unit()
+    )
+    if most * Fraction(clip) > _SUMS * step_of(run).grid:
+        raise TooLarge(
+            f"sums over {most} rows do not fit into integers on the grid of so little noise.",
+            why="Sums and noise are added as 64-bit integers.",
+            fix="Ask for a smaller epsilon: this one protects nobody.",
+        )
+    return run
+
+
+def planned(
+    *,
+    sampling: Sampling,
+    steps: int,
+    clip: float,
+    error: float,
+    size: int,
+    multiplier: Fraction,
+    unit: Unit | None = None,
+) -> Repeat:
+    """The run whose noise is ``multiplier`` times its sensitivity, clip + 2 error + sqrt(size) grid."""
+    fixed = isinstance(sampling, FixedBatch)
+    moved = Fraction(clip) * (2 if fixed else 1) + 2 * round_up(error)
+    grid = _grid(moved * multiplier)
+    sensitivity = moved + root_of(size) * grid
+    step = GaussianNoise(
+        sigma=-(-sensitivity * multiplier // grid) * grid,
+        sensitivity=sensitivity,
+        grid=grid,
+        dimension=size,
+        mechanism="clipped-sum",
+        neighbours=Neighbours.REPLACE if fixed else Neighbours.ADD_REMOVE,
+        unit=unit or Unit(),
+    )
+    return Repeat(sampling.event(step), steps)
+
+
+def in_units(
+    sampling: Sampling,
+    steps: int,
+    size: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    neighbours: Neighbours,
+    unit: Unit,
+) -> Repeat:
+    """A run in units of its sensitivity, which may follow from something that is found out later.
+
+    Guarantee: ``plan`` for this sampling, so many steps and this price costs what this event costs, for any
+    sensitivity.
+    Because: Gaussian noise, sampled or not, costs what its ratio to the sensitivity says [DRS22, Thm. 1], and ``plan``
+    rounds it up.
+    """
+    step = _unit_step(multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours), sampling)
+    return Repeat(sampling.event(replace(step, dimension=size, mechanism="clipped-sum", unit=unit)), steps)
+
+
+def most_rows(sampling: Sampling, rows: int, steps: int, delta: Fraction) -> int:
+    """How many rows the largest batch of a run has, but for a probability of a millionth of delta.
+
+    Because: Bernstein's inequality [BLM13] for one batch: more than expected + x with probability at most
+    exp(-x^2 / (2 (expected + x/3))); and the sum over the steps.
+    """
+    if not isinstance(sampling, PoissonBatch):
+        return math.ceil(sampling.expected(rows))
+    expected, bits = sampling.expected(rows), math.log(steps * 1e6 / float(delta))
+    return min(rows, math.ceil(expected + bits / 3 + math.sqrt(bits**2 / 9 + 2 * bits * expected)) + 1)
+
+
+@lru_cache(maxsize=256)
+def cost(run: Repeat, *, delta: Fraction, neighbours: Neighbours) -> float:
+    """What a run costs at ``delta``: the least bound that holds."""
+    return float(cost_of(run, delta=delta, neighbours=neighbours))
+
+
+@lru_cache(maxsize=256)
+def multiplier(sampling: Sampling, steps: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Fraction:
+    """Noise per sensitivity that makes the run (epsilon, delta)-DP; a little more than the least."""
+    target, least = float(epsilon * _MARGIN), 0.0 if isinstance(sampling, FullBatch) else _LEAST_SAMPLED
+    noise = max(least, _guess(sampling, steps, float(epsilon), float(delta), neighbours))
+    tried: list[tuple[float, float]] = []
+    while True:
+        run = Repeat(sampling.event(_unit_step(Fraction(noise), sampling)), steps)
+        found = _quick_cost(run, float(delta), neighbours)
+        if found <= target and (found >= target * _CLOSE or noise <= least):
+            return Fraction(noise)
+        tried.append((math.log(noise), math.log(min(max(found / target, 1e-9), 1e9))))
+        noise = max(least, math.exp(_next(tried, sampled=least > 0)))
+
+
+def _next(tried: list[tuple[float, float]], *, sampled: bool) -> float:
+    """Where to look next, in logarithms: the line through the last two tries, aimed a little below the target."""
+    at, over = tried[-1]
+    inverse = math.exp(-2 * at)
+    slope = inverse / math.expm1(-inverse) if sampled and inverse < 700 else -1.0  # that of ``_guess``
+    if len(tried) > 1 and at != tried[-2][0]:
+        slope = min(-0.2, (over - tried[-2][1]) / (at - tried[-2][0]))
+    return at + max(-1.0, min(1.0, (math.log(_CLOSE) / 2 - over) / slope))
+
+
+def _quick_cost(run: Repeat, delta: float, neighbours: Neighbours) -> float:
+    """The epsilon of a run by the one bound that is tight for it: closed form, or loss distributions."""
+    if isinstance(run.event, GaussianNoise):
+        return quick_epsilon(run, delta=Fraction(delta), neighbours=neighbours)
+    losses = pld.compose(run, neighbours)
+    return math.inf if losses is None else losses.epsilon(delta)
+
+
+def _unit_step(noise: Fraction, sampling: Sampling) -> GaussianNoise:
+    """A step of sensitivity 1."""
+    relation = Neighbours.REPLACE if isinstance(sampling, FixedBatch) else Neighbours.ADD_REMOVE
+    return GaussianNoise(
+        sigma=noise, sensitivity=Fraction(1), grid=_grid(noise), dimension=1 << 40, neighbours=relation
+    )
+
+
+def _guess(sampling: Sampling, steps: int, epsilon: float, delta: float, neighbours: Neighbours) -> float:
+    """About the noise that is needed: many sampled Gaussians are one Gaussian [DRS22, Cor. 4]."""
+    apart = 2 if neighbours is Neighbours.REPLACE and not isinstance(sampling, FixedBatch) else 1
+    mu = mu_for(epsilon, delta) / apart
+    if isinstance(sampling, FullBatch):
+        return math.sqrt(steps) / mu
+    rate = float(sampling.rate) if isinstance(sampling, PoissonBatch) else sampling.sample / sampling.population
+    return 1 / math.sqrt(math.log1p((mu / rate) ** 2 / steps))
+
+
+def _grid(sigma: Fraction) -> Fraction:
+    """A power of two about 2^-32 below ``sigma``."""
+    return Fraction(2) ** (sigma.numerator.bit_length() - sigma.denominator.bit_length() - _FINENESS)

@@ -1,0 +1,286 @@
+"""A population's budget to look at: spent, reserved and left, as odds and as epsilon, with a chart over time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from hubbub.accounting.budget_limits import LOSS_UNIT, Amount, Currency, Limit
+from hubbub.explain import epsilon as explain_epsilon
+from hubbub.render.charts import Axis, Panel, Rule, Series, Tick, step_chart
+from hubbub.render.document import Figure, Json, Leaflet, Section, Table
+from hubbub.ledger import statements
+from hubbub.ledger.database import Transaction
+from hubbub.ledger.chain import clock
+from hubbub.ledger.open_ledger import Core
+from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.drivers import Row
+from hubbub.ledger.policy import Account, Plea, Policy, Population, account_key
+from hubbub.ledger.requests import Pool
+
+_ALL = 4000  # entries that are read one by one for the chart; a longer book is sampled
+_SAMPLES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One account: its limit, and what became of it so far."""
+
+    name: str
+    pool: str
+    currency: Currency
+    limit: Limit | None
+    spent: Amount
+    reserved: Amount
+
+    @property
+    def left(self) -> Amount:
+        """What still fits."""
+        return Amount() if self.limit is None else self.limit.left(self.spent)
+
+    @property
+    def epsilon(self) -> float | None:
+        """What was spent, as an epsilon at the budget's delta."""
+        return None if self.limit is None else self.limit.epsilon(self.spent)
+
+    def cells(self) -> tuple[str, ...]:
+        """The line as words for a table."""
+        budget = "nothing" if self.limit is None else self.limit.budget.measure().words()
+        spent = self._words(self.spent)
+        if self.epsilon is not None and self.currency is Currency.CONCENTRATED and self.spent.loss:
+            spent += f" (epsilon {self.epsilon:.4g})"
+        return self.name, self.pool, budget, spent, self._words(self.reserved), self._words(self.left)
+
+    def to_json(self) -> dict[str, Json]:
+        """The line as numbers."""
+        return {
+            "account": self.name,
+            "pool": self.pool,
+            "currency": self.currency.value,
+            "budget": None if self.limit is None else self.limit.budget.measure().words(),
+            "epsilon_spent": self.epsilon,
+            **{name: _numbers(getattr(self, name)) for name in ("spent", "reserved", "left")},
+        }
+
+    def _words(self, amount: Amount) -> str:
+        loss, delta = (float(part) for part in amount.parts())
+        name = "rho" if self.currency is Currency.CONCENTRATED else "epsilon"
+        return f"{name} {loss:.4g}" + (f", delta {delta:.3g}" if delta else "")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView(Leaflet):
+    """What a population's budget is, and what is spent, reserved and left of it.
+
+    Reserved is the part of what was spent whose answers nobody has seen yet.
+    """
+
+    population: Population
+    accounts: tuple[Line, ...]
+    shares: tuple[Line, ...]
+    pleas: tuple[Plea, ...]
+    history: tuple[tuple[int, float], ...]
+    entries: int
+    failures: tuple[tuple[str, int], ...] = ()  # analyst, questions without an answer since an owner looked
+
+    @property
+    def title(self) -> str:
+        """Whose budget it is."""
+        return f"The budget of {self.population.name!r}"
+
+    @property
+    def spent(self) -> Amount:
+        """What was spent on questions."""
+        return self.accounts[0].spent
+
+    @property
+    def reserved(self) -> Amount:
+        """The part of it that is not answered yet."""
+        return self.accounts[0].reserved
+
+    @property
+    def left(self) -> Amount:
+        """What is left for questions."""
+        return self.accounts[0].left
+
+    def sections(self) -> tuple[Section, ...]:
+        """Odds first, then numbers, then the chart."""
+        header = ("account", "pool", "budget", "spent", "of it reserved", "left")
+        parts = [
+            Section("What was promised, and what is used of it", (*self._odds(), *self._promise())),
+            Section("In numbers", (), Table(header, tuple(line.cells() for line in (*self.accounts, *self.shares)))),
+        ]
+        if len(self.history) > 1:
+            parts.append(Section("Over time", (), figure=self._figure()))
+        if self.failures:
+            parts.append(Section("Without an answer", (), self._failed()))
+        if self.pleas:
+            rows = tuple((str(p.number), clock(p.at)[:16], p.by, p.budget.measure().words(), p.why) for p in self.pleas)
+            parts.append(Section("Asked for", (), Table(("number", "when", "who", "how much", "why"), rows)))
+        return tuple(parts)
+
+    def to_json(self) -> dict[str, Json]:
+        """Everything as one JSON document."""
+        who = self.population
+        return {
+            "kind": "budget",
+            "population": who.name,
+            "neighbours": who.neighbours.value,
+            "promised": who.promised.measure().words(),
+            "lifetime": who.lifetime.measure().words(),
+            "lifetime_raised": who.raised,
+            "accounts": [line.to_json() for line in self.accounts],
+            "shares": [line.to_json() for line in self.shares],
+            "requests": [
+                {"number": p.number, "by": p.by, "why": p.why, "budget": p.budget.measure().words()} for p in self.pleas
+            ],
+            **({"failures": dict(self.failures)} if self.failures else {}),
+            "entries": self.entries,
+        }
+
+    def _failed(self) -> Table:
+        header = ("analyst", "questions, since an owner looked")
+        return Table(header, tuple((analyst, str(count)) for analyst, count in self.failures))
+
+    def _odds(self) -> Iterator[str]:
+        for line in self.accounts:
+            if line.limit is None or line.pool not in tuple(Pool) or (budget := line.limit.budget).epsilon is None:
+                continue
+            whole = explain_epsilon(budget.epsilon, delta=budget.delta).odds_sentence
+            yield f"All of the budget for {line.pool}: {whole}"
+            if line.epsilon:
+                used = explain_epsilon(line.epsilon, delta=budget.delta).odds_sentence
+                yield f"Used so far, epsilon = {line.epsilon:.4g}: {used}"
+
+    def _promise(self) -> Iterator[str]:
+        who = self.population
+        whom = f" Protected: {who.unit}." if who.unit else ""
+        yield f"Neighbours: {who.neighbours.value}.{whom} At most {who.lifetime.measure().words()} is ever spent."
+        if who.raised:
+            yield (
+                f"This lifetime was raised {who.raised} time{'s' * (who.raised > 1)} after the first promise of "
+                f"{who.promised.measure().words()}: that was decided when answers had been seen."
+            )
+        rules = [
+            who.each and f"One question may cost at most {who.each.measure().words()}.",
+            who.window and f"In each {who.window.every} at most {who.window.budget.measure().words()}.",
+            who.shares == "required" and "Only projects and analysts with a share may ask.",
+            who.share_answers and "Stored answers are given to other projects too.",
+            who.least_share
+            and f"One question costs at least {float(who.least_share):.3g} of the budget for questions.",
+            who.most_failures and f"After {who.most_failures} questions without an answer, an owner looks first.",
+        ]
+        if told := " ".join(rule for rule in rules if rule):
+            yield told
+
+    def _figure(self) -> Figure:
+        line = self.accounts[0]
+        points = tuple((float(at), spent) for at, spent in self.history)
+        name = "rho" if line.currency is Currency.CONCENTRATED else "epsilon"
+        most = line.limit.left(Amount()).loss / LOSS_UNIT if line.limit is not None else 0.0
+        svg = step_chart(
+            Panel(f"{name} spent", (Series("spent", points, filled=True),), (Rule(most, "budget"),), include=(0.0,)),
+            title="What was spent on questions over time",
+            description=f"A staircase from {points[0][1]:.4g} to {points[-1][1]:.4g} under a budget of {most:.4g}.",
+            x=_time_axis(points[0][0], points[-1][0]),
+        )
+        caption = "Each step is a charge, written before any data is read. Steps only go up."
+        return Figure("spent", svg, caption, plain=_steps(self.history, most, name))
+
+
+def look(core: Core, name: str) -> BudgetView:
+    """The view of one population, as of now."""
+    policy = core.policy
+    who = policy.population(name)
+    with core.book.snapshot() as view:
+        totals = {row[0]: row for row in view.read((statements.ALL_TOTALS, {}))[0]}
+        ((last,),) = view.read((statements.LAST, {}))
+        open_charges = [
+            (row, said) for row in view.stream(statements.OPEN) if _charges(said := json.loads(row[5]), name)
+        ]
+        history = [*_history(view, name, last[0])]
+    lines = {key: _line(policy, account, totals, open_charges) for key, account in policy.all_accounts().items()}
+    own = [line for key, line in lines.items() if key.startswith(f"{name}///") and (line.limit or line.spent.loss)]
+    shares = [line for key, line in lines.items() if key.startswith(f"{name}/") and not key.startswith(f"{name}///")]
+    first = lines[account_key(name, Pool.QUESTIONS)]
+    history.append((max(last[1], history[-1][0] if history else 0), first.spent.loss / LOSS_UNIT))
+    others = [line for line in own if line is not first]
+    pleas = tuple(plea for plea in policy.pleas.values() if plea.population == name)
+    return BudgetView(who, (first, *others), tuple(shares), pleas, tuple(history), last[0], _failures(totals, name))
+
+
+def _failures(totals: dict[str, Row], name: str) -> tuple[tuple[str, int], ...]:
+    """How many questions of each analyst had no answer, since an owner last looked."""
+    parts = {key: key.split("/") for key in totals if key.startswith(f"{name}//") and key.endswith("/failures")}
+    return tuple((part[2], int(totals[key][2])) for key, part in sorted(parts.items()) if totals[key][2] != "0")
+
+
+def glance(core: Core, name: str) -> Line:
+    """A population's account for questions, without its shares and its history."""
+    core.policy.population(name)
+    with core.book.snapshot() as view:
+        totals = {row[0]: row for row in view.read((statements.ALL_TOTALS, {}))[0]}
+    key = account_key(name, Pool.QUESTIONS)
+    return _line(core.policy, core.policy.all_accounts()[key], totals, [])
+
+
+def _line(policy: Policy, account: Account, totals: dict[str, Row], waiting: list[tuple[Row, dict[str, Any]]]) -> Line:
+    name, project, analyst, pool = account.key.split("/")
+    row = totals.get(account.key)
+    spent = Amount(int(row[2]), int(row[3])) if row is not None else Amount()
+    counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
+    reserved = Amount()
+    for entry, said in waiting:
+        if said["pool"] == counted and project in ("", entry[4]) and analyst in ("", said["analyst"]):
+            reserved += amount_of(*said["charged"][name][:2]) if name in said["charged"] else Amount()
+    words = " ".join(f"{kind} {n}" for kind, n in (("project", project), ("analyst", analyst)) if n)
+    if pool == "window" and row is not None:
+        words = f"window {row[1]}"
+    currency = policy.populations[name].currency(counted)
+    reserved = Amount(min(reserved.loss, spent.loss), min(reserved.delta, spent.delta))  # a share begins when granted
+    return Line(words or name, pool, currency, account.limit, spent, reserved)
+
+
+def _charges(said: dict[str, Any], population: str) -> bool:
+    return said["kind"] == "charge" and population in said["charged"]
+
+
+def _history(view: Transaction, name: str, last: int) -> Iterator[tuple[int, float]]:
+    """(time, total spent on questions) after charges: all of them, or a sample of a long book."""
+    starts = [1] if last <= _ALL else range(1, last, last // _SAMPLES)
+    reach = last if last <= _ALL else 50
+    for start in starts:
+        for _, at, body in view.stream(statements.SLICE, {"start": start, "stop": start + reach}):
+            said = json.loads(body)
+            if said["kind"] == "population" and said["population"] == name:
+                yield at, 0.0
+            if _charges(said, name) and said["pool"] == Pool.QUESTIONS:
+                yield at, float(said["charged"][name][2])
+                if last > _ALL:
+                    break
+
+
+def _steps(history: Sequence[tuple[int, float]], most: float, name: str, rows: int = 12) -> str:
+    """The staircase as lines of text, one for each of a few moments."""
+    chosen = [history[i * (len(history) - 1) // (rows - 1)] for i in range(rows)] if len(history) > rows else history
+    top = max(most, chosen[-1][1]) or 1.0
+    bars = [(clock(at)[:19].replace("T", " "), spent, round(30 * spent / top)) for at, spent in chosen]
+    return "\n".join(f"{when}  {'█' * bar}{'·' * (30 - bar)}  {name} {spent:.4g}" for when, spent, bar in bars)
+
+
+def _time_axis(first: float, last: float) -> Axis:
+    span = max(last - first, 1.0)
+    form = "%H:%M:%S" if span < 3.6e9 else "%b %d %H:%M" if span < 2.6e11 * 3 else "%Y-%m-%d"
+    labels = {
+        datetime.fromtimestamp(at / 1e6, UTC).strftime(form): at for at in (first + span * i / 4 for i in range(5))
+    }
+    ticks = tuple(Tick(at, label) for label, at in labels.items())
+    return Axis("time (UTC)", first, first + span, ticks)
+
+
+def _numbers(amount: Amount) -> dict[str, Json]:
+    loss, delta = amount.parts()
+    return {"loss": float(loss), "delta": float(delta)}

@@ -1,0 +1,38 @@
+"""A randomizer's parameters as a configuration carries them: with every number that a client cannot work out itself.
+
+A client in another language has whole numbers only. What follows from epsilon by an exponential or a logarithm is
+written down here, is under the digest, and is compared with our own when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hubbub.local.randomizers.base import Randomizer, from_parameters
+from hubbub.local.randomizers.finite import FiniteRandomizer
+from hubbub.local.randomizers.bounded_means import Hybrid, Piecewise
+
+
+def law_of(randomizer: Randomizer) -> dict[str, Any]:
+    """All that determines a report, for clients.
+
+    >>> from hubbub.local import Piecewise
+    >>> sorted(law_of(Piecewise(epsilon=1, lower=0, upper=1)).keys() - {"lower", "upper", "missing"})
+    ['epsilon', 'protocol', 'thresholds', 'window']
+    """
+    return {**randomizer.parameters(), **_more(randomizer)}
+
+
+def read_law(law: Mapping[str, Any]) -> Randomizer:
+    """The randomizer that a law describes. Whoever reads it compares ``law_of`` of the result with what was read."""
+    worked_out = {"piecewise": {"window"}, "hybrid": {"window"}, "finite": {"epsilon"}}.get(
+        str(law.get("protocol")), ()
+    )
+    return from_parameters({name: value for name, value in law.items() if name not in worked_out})
+
+
+def _more(randomizer: Randomizer) -> dict[str, Any]:
+    if isinstance(randomizer, Piecewise | Hybrid):
+        return {"window": randomizer._window.size}
+    return {"epsilon": str(randomizer.epsilon)} if isinstance(randomizer, FiniteRandomizer) else {}

@@ -1,0 +1,94 @@
+"""Signed configurations: a client follows only those whose key it was given beforehand.
+
+    {"hubbub": "signed-collection/1", "collection": "<canonical text>", "key": "<hex>", "signature": "<hex>"}
+
+The canonical text travels as text, so that nobody has to write the same JSON twice: what is verified is what is read.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from hubbub.local.collection.configuration_forms import misfit, without_doubles
+from hubbub.local.collection.collection import Collection, bad_collection, read_canonical
+
+FORMAT = "signed-collection/1"
+_CONTEXT = b"hubbub signed-collection/1\n"  # a signature over a collection is a signature over nothing else
+_LONGEST = 1 << 20  # characters of a configuration
+
+
+def new_key() -> Ed25519PrivateKey:
+    """A key to sign collections with."""
+    return Ed25519PrivateKey.generate()
+
+
+def key_text(key: Ed25519PrivateKey) -> str:
+    """The private key as 64 hexadecimal digits; keep it as a secret."""
+    return key.private_bytes_raw().hex()
+
+
+def read_key(text: str) -> Ed25519PrivateKey:
+    """The private key that ``key_text`` wrote."""
+    try:
+        return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text.strip()))
+    except ValueError as error:
+        raise bad_collection("the key that should sign it is not 64 hexadecimal digits") from error
+
+
+def public_text(key: Ed25519PrivateKey) -> str:
+    """The public key as 64 hexadecimal digits: what clients are given beforehand."""
+    return key.public_key().public_bytes_raw().hex()
+
+
+def sign(collection: Collection, key: Ed25519PrivateKey) -> str:
+    """The signed configuration, one JSON text; refused if nobody could estimate anything from the reports.
+
+    >>> from hubbub.local import KaryResponse
+    >>> key = new_key()
+    >>> bread = Collection(name="bread", question="Bread today?", randomizer=KaryResponse(epsilon=1, domain=2))
+    >>> open_signed(sign(bread, key), public_text(key)) == bread
+    True
+    """
+    collection.randomizer.check()
+    text = collection.canonical()
+    signature = key.sign(_CONTEXT + text.encode())
+    document = {"hubbub": FORMAT, "collection": text, "key": public_text(key), "signature": signature.hex()}
+    return json.dumps(document, indent=1) + "\n"
+
+
+def open_signed(text: str, public_key: str) -> Collection:
+    """The collection of a signed configuration, checked with the pinned ``public_key``.
+
+    An old signature stays valid for ever: ``Client`` remembers which version it has followed, and goes back to none.
+    """
+    document = _document(text)
+    pinned, said = public_key.strip().lower(), document["collection"]
+    if document["key"] != pinned or not _holds(pinned, document["signature"], said):
+        raise bad_collection("its signature was not made with the key that this client was given")
+    return read_canonical(said)
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        short = isinstance(text, str) and len(text) <= _LONGEST
+        document = json.loads(text, object_pairs_hook=without_doubles) if short else None
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or document.get("hubbub") != FORMAT:
+        raise bad_collection(f'it is not JSON of the form "hubbub": "{FORMAT}"')
+    if field := misfit("signed", document):
+        raise bad_collection(f'its field "{field}" is missing, unknown or of another kind')
+    return document
+
+
+def _holds(public_key: str, signature: str, said: str) -> bool:
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+        key.verify(bytes.fromhex(signature), _CONTEXT + said.encode())
+    except (InvalidSignature, ValueError):
+        return False
+    return True

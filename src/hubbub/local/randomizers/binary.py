@@ -1,0 +1,124 @@
+"""Randomized response as the lectures have it: a bit, or a sign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.render.document import Json
+from hubbub.local.randomizers.mean_base import MeanRandomizer
+from hubbub.local.randomizers.base import FrequencyRandomizer
+from hubbub.local.randomizers.common.values import epsilon_of, integers
+from hubbub.local.randomizers.common.exact_words import Codes, Words, chance, coins, exp_low, threshold
+from hubbub.terms import OutOfRange, exact, shown
+
+
+class BinaryResponse(FrequencyRandomizer):
+    """Answer yes (1) or no (0): truthfully with probability e^epsilon / (e^epsilon + 1).
+
+    Guarantee: epsilon-LDP for the answer of one person.
+    Because: [Warner65]; the law with 64-bit coins is in ``docs/proofs/local.md``.
+    Error: n * variance is e^epsilon / (e^epsilon - 1)^2 for each of the two shares.
+    Not covered: that somebody answered; anything but 0 and 1 counts as ``missing``.
+
+    >>> from hubbub.noise.testing import seeded
+    >>> survey = BinaryResponse(epsilon=1)
+    >>> reports = survey.randomize([0] * 7000 + [1] * 3000, rng=seeded(7))
+    >>> survey.estimate(reports).values.round(2).tolist()
+    [0.7, 0.3]
+    """
+
+    protocol: ClassVar[str] = "binary"
+    words = 1
+
+    def __init__(self, *, epsilon: object, missing: object = 0) -> None:
+        super().__init__(epsilon=epsilon, domain=2, missing=missing)
+        self._keep = threshold(exp_low(self.epsilon))
+        self.symbols = self.state_size = 2
+        self.payload_bytes = 1
+        self.p = chance(self._keep)
+        self.q = 1 - self.p
+
+    def parameters(self) -> dict[str, Json]:
+        """The threshold of the coin that keeps the answer."""
+        return {name: told for name, told in self._base_parameters([self._keep]).items() if name != "domain"}
+
+    def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
+        """A report supports the answer that it names."""
+        return state.astype(np.float64)
+
+    def partition(self, code: int) -> list[list[int]]:
+        """For each word, where the report may change."""
+        return [[self._keep]]
+
+    def _respond(self, codes: Codes, words: Words) -> Codes:
+        return np.where(coins(words[:, 0], self._keep), codes, 1 - codes)
+
+    def _respond_one(self, value: Any, words: list[int]) -> int:
+        code = self._code(value)
+        return code if words[0] < self._keep else 1 - code
+
+
+class SignResponse(MeanRandomizer):
+    """Report a sign, +1 or -1: the true one with probability e^epsilon / (e^epsilon + 1).
+
+    The mean is c times the average report, with c = (e^epsilon + 1) / (e^epsilon - 1). Reports are 1 for +1 and 0
+    for -1.
+
+    Guarantee: epsilon-LDP for the sign of one person.
+    Because: [Warner65], [CS208, Sec. 3]; the law with 64-bit coins is in ``docs/proofs/local.md``.
+    Error: n * variance is c^2 - y^2 for a sign y, at most c^2 for the mean of a population.
+    Not covered: that somebody reported; anything but +1 and -1 counts as ``missing``.
+
+    >>> from hubbub.noise.testing import seeded
+    >>> survey = SignResponse(epsilon=1)
+    >>> survey.estimate(survey.randomize([1] * 6000 + [-1] * 4000, rng=seeded(7)))
+    MeanEstimate(0.22029 ±0.0422 (95%), 10000 people)
+    """
+
+    protocol: ClassVar[str] = "sign"
+    words = 1
+
+    def __init__(self, *, epsilon: object, missing: object = -1) -> None:
+        self._keep = threshold(exp_low(epsilon_of(epsilon)))
+        contrast = 2 * chance(self._keep) - 1
+        super().__init__(epsilon=epsilon, lower=-1, upper=1, missing=_sign(missing), steps=1, symbols=2)
+        self._scores = np.array([-1 / contrast, 1 / contrast])
+
+    def parameters(self) -> dict[str, Json]:
+        """The threshold of the coin that keeps the sign."""
+        return {
+            "protocol": self.protocol,
+            "epsilon": str(self.epsilon),
+            "missing": int(self.missing),
+            "thresholds": [str(self._keep)],
+        }
+
+    def codes(self, values: Sequence[Any] | NDArray[Any]) -> Codes:
+        """0 for -1 and 1 for +1; anything else counts as ``missing``."""
+        array = integers(values)
+        return np.where((array == 1) | (array == -1), array == 1, self.missing == 1).astype(np.int64)
+
+    def partition(self, code: int) -> list[list[int]]:
+        """For each word, where the report may change."""
+        return [[self._keep]]
+
+    def _spread(self, value: float) -> float:
+        return float(self._scores[1]) ** 2 - value * value
+
+    def _respond(self, codes: Codes, words: Words) -> Codes:
+        return np.where(coins(words[:, 0], self._keep), codes, 1 - codes)
+
+
+def _sign(missing: object) -> int:
+    sign = exact(missing, name="missing")
+    if sign not in (1, -1):
+        raise OutOfRange(
+            f"missing must be +1 or -1 and is {shown(sign)}.",
+            why="What counts as missing is reported as one of the two signs.",
+            fix="Give a public default.",
+        )
+    return int(sign)

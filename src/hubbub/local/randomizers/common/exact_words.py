@@ -1,0 +1,119 @@
+"""Exact sampling from 64-bit words: no rejection, no floats, the same answer in every language.
+
+A uniform integer below k is ``(word * k) >> 64``; each outcome has probability floor(2^64/k) / 2^64 or
+ceil(2^64/k) / 2^64. A coin is ``word < threshold``. So every report has a rational probability that can be
+written down, and thresholds are rounded such that no two of these differ by more than e^epsilon, the bias of
+multiply-shift included (``docs/proofs/local.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.noise.fixed_point import enclose_exp_neg
+
+Words = NDArray[np.uint64]
+Codes = NDArray[np.int64]
+
+WORD = 1 << 64
+LARGEST_RANGE = 1 << 32  # of multiply-shift in bulk: two products of 32 bits by 32
+_BITS = 256  # of e^-epsilon; epsilon is at most 64
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@lru_cache(maxsize=1024)
+def exp_low(epsilon: Fraction) -> Fraction:
+    """A rational just below e^epsilon."""
+    return Fraction(1 << _BITS, enclose_exp_neg(epsilon, _BITS)[1])
+
+
+@lru_cache(maxsize=1024)
+def exp_high(epsilon: Fraction) -> Fraction:
+    """A rational just above e^epsilon."""
+    return Fraction(1 << _BITS, enclose_exp_neg(epsilon, _BITS)[0])
+
+
+def threshold(odds: Fraction) -> int:
+    """The largest T with T / (2^64 - T) <= odds: a coin ``word < T`` that is never likelier than these odds.
+
+    >>> threshold(Fraction(1)) == 2**63
+    True
+    """
+    return WORD * odds.numerator // (odds.numerator + odds.denominator)
+
+
+def fewest(k: int) -> int:
+    """How many words, at least, multiply-shift sends to one integer below k."""
+    return WORD // k
+
+
+def most(k: int) -> int:
+    """How many words, at most, multiply-shift sends to one integer below k."""
+    return -(-WORD // k)
+
+
+def below(word: int, k: int) -> int:
+    """The integer below k that a word stands for.
+
+    >>> below(2**63, 10)
+    5
+    """
+    return (word * k) >> 64
+
+
+def below_many(words: Words, k: int) -> Codes:
+    """``below`` for arrays, by products of 32 bits: exact for k up to 2^32."""
+    factor = np.uint64(k)
+    high = (words >> _HALF) * factor
+    low = (words & _LOW) * factor
+    low >>= _HALF
+    high += low
+    high >>= _HALF
+    return high.view(np.int64)
+
+
+def coins(words: Words, threshold: int) -> NDArray[np.bool_]:
+    """Which words are below the threshold."""
+    return words < np.uint64(threshold)
+
+
+def cuts(k: int) -> list[int]:
+    """The words at which multiply-shift goes on to the next integer: the boundaries of its k intervals."""
+    return [-(-i * WORD // k) for i in range(1, k)]
+
+
+def chance(words: int) -> float:
+    """That many words out of 2^64, as a probability."""
+    return float(Fraction(words, WORD))
+
+
+def bytes_for(symbols: int) -> int:
+    """How many bytes hold the integers below ``symbols``."""
+    return max(1, ((symbols - 1).bit_length() + 7) // 8)
+
+
+def to_bytes(numbers: Codes, size: int) -> NDArray[np.uint8]:
+    """Non-negative integers as rows of ``size`` little-endian bytes."""
+    wide = np.ascontiguousarray(numbers, dtype="<i8").view(np.uint8).reshape(*numbers.shape, 8)
+    return wide[..., :size]
+
+
+def from_bytes(rows: NDArray[np.uint8]) -> Codes:
+    """Rows of up to eight little-endian bytes as integers."""
+    wide = np.zeros((*rows.shape[:-1], 8), dtype=np.uint8)
+    wide[..., : rows.shape[-1]] = rows
+    return wide.view("<i8")[..., 0].astype(np.int64)
+
+
+def product(numbers: Iterable[int]) -> int:
+    """The product of integers."""
+    result = 1
+    for number in numbers:
+        result *= number
+    return result

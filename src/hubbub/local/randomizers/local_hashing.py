@@ -1,0 +1,140 @@
+"""Local hashing: hash the value into a few buckets with a hash function of one's own, then randomized response."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.render.document import Json
+from hubbub.local.estimates import Frequencies
+from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
+from hubbub.local.randomizers.common.kernels import count_hits
+from hubbub.local.randomizers.base import FrequencyRandomizer, no_reports
+from hubbub.local.randomizers.common.values import domain_of, integers, report_array
+from hubbub.local.randomizers.common.exact_words import (
+    Codes,
+    Words,
+    below,
+    below_many,
+    bytes_for,
+    chance,
+    coins,
+    cuts,
+    exp_low,
+    fewest,
+    from_bytes,
+    threshold,
+)
+from hubbub.terms import BadReport
+
+_ANSWER = 32  # a report is seed + 2^32 answer
+_MOST_BUCKETS = 1 << 16
+
+
+class LocalHashing(FrequencyRandomizer):
+    """Send a random seed and, by randomized response, the bucket into which that seed's hash function puts the value.
+
+    ``buckets`` defaults to the best number, round(e^epsilon) + 1 (OLH). A report is the integer seed + 2^32 answer.
+    It needs no list of values when people report, only when one estimates (``estimate(reports, candidates)``), so it
+    is the one to use if the domain is not known beforehand; else ``ProjectiveGeometry`` decodes far faster.
+
+    Guarantee: epsilon-LDP for the value of one person, for every seed.
+    Because: [WBLJ17]: the seed has nothing to do with the value, and given the seed it is ``KaryResponse``.
+    Error: n * variance is about 4 e^epsilon / (e^epsilon - 1)^2 for a rare value.
+    Not covered: that somebody reported; values outside the domain count as ``missing``.
+
+    >>> from hubbub.noise.testing import seeded
+    >>> survey = LocalHashing(epsilon=2, domain=1000)
+    >>> reports = survey.randomize([17] * 6000 + [500] * 4000, rng=seeded(7))
+    >>> survey.estimate(reports, [17, 500, 900]).values.round(2).tolist()
+    [0.61, 0.39, -0.0]
+    """
+
+    protocol: ClassVar[str] = "hashing"
+    words = 3
+
+    def __init__(self, *, epsilon: object, domain: object, buckets: object = None, missing: object = 0) -> None:
+        super().__init__(epsilon=epsilon, domain=domain, missing=missing)
+        self.buckets = domain_of(best_buckets(float(self.epsilon)) if buckets is None else buckets, name="buckets")
+        self._keep = threshold(exp_low(self.epsilon) * fewest(self.buckets - 1) / (1 << 64))
+        self.symbols = None
+        self.state_size = self.domain
+        self.payload_bytes = 4 + bytes_for(self.buckets)
+        self.p, self.q = chance(self._keep), 1 / self.buckets
+
+    def parameters(self) -> dict[str, Json]:
+        """The domain, the number of buckets, and the threshold of the coin that keeps the true bucket."""
+        return {**self._base_parameters([self._keep]), "buckets": self.buckets}
+
+    def estimate(self, reports: Any, candidates: Sequence[int] | NDArray[Any] | None = None) -> Frequencies:
+        """Shares of all values, or of the candidates only: the work is reports times values."""
+        answers = self._reports(reports)
+        if candidates is None:
+            return self.decode(self.accumulate(answers), count=len(answers))
+        asked = integers(candidates)
+        return self._frequencies(self._hits(answers, asked).astype(np.float64), len(answers))
+
+    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+        """How many reports support each value of the domain."""
+        return self._hits(self._reports(reports), np.arange(self.domain))
+
+    def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
+        """A report supports the values that its own hash function sends to the bucket that it names."""
+        return state.astype(np.float64)
+
+    def influence(self, share: float) -> float:
+        """The most that this share of fake clients can move one estimated share.
+
+        It is the same whether fakes choose their seeds or not. But one who may choose looks for a seed that sends
+        many targets to one bucket, and moves all of those at once with one report [CJG21]: let the collector derive
+        seeds from its own nonce, and refuse others, where that matters.
+        """
+        return super().influence(share)
+
+    def valid(self, payload: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Any seed will do, with an answer that is a bucket."""
+        return from_bytes(self._rows(payload)) >> _ANSWER < self.buckets
+
+    def partition(self, code: int) -> list[list[int]]:
+        """For each word but the seed's, where the report may change: the law given the seed 0, and all are alike."""
+        return [[], [self._keep], cuts(self.buckets - 1)]
+
+    def _hits(self, reports: Codes, codes: Codes) -> NDArray[np.int64]:
+        return count_hits(reports & (SEEDS - 1), reports >> _ANSWER, codes, self.buckets)
+
+    def _reports(self, reports: Any) -> Codes:
+        array = np.atleast_1d(report_array(reports))
+        if not array.size:
+            raise no_reports()
+        if array.dtype.kind not in "iu" or array.ndim != 1 or array.min() < 0 or array.max() >> _ANSWER >= self.buckets:
+            raise BadReport(
+                f"a report has an answer outside 0, ..., {self.buckets - 1}.",
+                why="A report of local hashing is seed + 2^32 answer.",
+                fix="Estimate with the randomizer that made the reports.",
+                reason="domain",
+            )
+        return array.astype(np.int64, copy=False)
+
+    def _respond(self, codes: Codes, words: Words) -> Codes:
+        seeds = (words[:, 0] >> np.uint64(32)).astype(np.int64)
+        true = bucket_many(seeds, codes, self.buckets)
+        other = below_many(words[:, 2], self.buckets - 1)
+        other += other >= true
+        return seeds + (np.where(coins(words[:, 1], self._keep), true, other) << _ANSWER)
+
+    def _respond_one(self, value: Any, words: list[int]) -> int:
+        seed = words[0] >> 32
+        answer = bucket(seed, self._code(value), self.buckets)
+        if words[1] >= self._keep:
+            other = below(words[2], self.buckets - 1)
+            answer = other + (other >= answer)
+        return seed + (answer << _ANSWER)
+
+
+def best_buckets(epsilon: float) -> int:
+    """The number of buckets with the least variance: e^epsilon + 1, to the nearest."""
+    return min(_MOST_BUCKETS, round(math.exp(epsilon)) + 1)

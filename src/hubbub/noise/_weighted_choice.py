@@ -1,0 +1,95 @@
+"""Choosing among candidates with weights (integer) * exp(-rate * exponent), exactly.
+
+The cumulative weights are summed in doubles with a known error; a uniform number that falls well inside one
+cell decides at once. Where it falls within the error of a boundary the decision is made in certified
+arithmetic with the same uniform number, continued by further bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.noise._lazy_uniform import LazyUniform
+from hubbub.noise._source import Source
+from hubbub.noise.fixed_point import Enclosure, Real, enclose_exp_neg
+
+Exponents: TypeAlias = Sequence[Fraction | int] | NDArray[np.int64]
+Weights: TypeAlias = NDArray[np.int64]
+
+_FARTHEST = Fraction(700)  # beyond, exp(-x) is nothing beside the largest weight
+
+
+def choose(exponents: Exponents, weights: Weights, rate: Fraction, source: Source, *, word_bits: int = 64) -> int:
+    """Index i with probability proportional to weights[i] * exp(-rate * exponents[i]); weights are at least 1."""
+    gaps = _gaps(exponents)
+    word = source.bits(word_bits)
+    guess = _quickly(gaps, weights, rate, word, word_bits)
+    return _exactly(gaps, weights, rate, LazyUniform(word, word_bits, source)) if guess is None else guess
+
+
+def _gaps(exponents: Exponents) -> Exponents:
+    if isinstance(exponents, np.ndarray):
+        if int(exponents.max()) - int(exponents.min()) < 1 << 63:  # else the difference would wrap around
+            return np.asarray(exponents - exponents.min(), dtype=np.int64)
+        exponents = exponents.tolist()
+    least = min(exponents)
+    return [x - least for x in exponents]
+
+
+def _quickly(gaps: Exponents, weights: Weights, rate: Fraction, word: int, word_bits: int) -> int | None:
+    """The cell of the word if doubles decide it with certainty."""
+    ends = np.cumsum(weights * np.exp(-_scaled(gaps, rate)))
+    total = float(ends[-1])
+    # relative error of a mass: 700 * 2^-52 from its exponent and a few units more; of the sum: one unit per term
+    margin = total * (len(gaps) + 4096) * 2.0**-50
+    low = float(np.ldexp(float(word), -word_bits)) * total - margin
+    high = float(np.ldexp(float(word + 1), -word_bits)) * total + margin
+    first, last = (int(i) for i in np.searchsorted(ends, [low, high], side="right"))
+    return first if first == last and first < len(gaps) else None
+
+
+def _scaled(gaps: Exponents, rate: Fraction) -> NDArray[np.float64]:
+    if isinstance(gaps, np.ndarray):
+        steepest = float(min(rate, _FARTHEST))  # a gap is a whole number: beyond, 1 is as far as anything
+        return np.asarray(np.minimum(gaps * steepest, float(_FARTHEST)), dtype=np.float64)
+    return np.array([float(min(rate * gap, _FARTHEST)) for gap in gaps])
+
+
+def _exactly(gaps: Exponents, weights: Weights, rate: Fraction, uniform: LazyUniform) -> int:
+    """Bisect for the first cell whose end lies above the uniform number."""
+    end = _ends(gaps, weights, rate)
+    low, high = 0, len(gaps) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if uniform.less_than(end(middle)) else (middle + 1, high)
+    return low
+
+
+def _ends(gaps: Exponents, weights: Weights, rate: Fraction) -> Callable[[int], Real]:
+    known: dict[int, list[Enclosure]] = {}
+
+    def end(cell: int) -> Real:
+        def enclose(bits: int) -> Enclosure:
+            if bits not in known:
+                known[bits] = _sums(gaps, weights, rate, bits + 64)
+            (part_low, part_high), (low, high) = known[bits][cell], known[bits][-1]
+            return (part_low << bits) // high, -(-(part_high << bits) // low)
+
+        return enclose
+
+    return end
+
+
+def _sums(gaps: Exponents, weights: Weights, rate: Fraction, precision: int) -> list[Enclosure]:
+    listed: Sequence[Fraction | int] = gaps.tolist() if isinstance(gaps, np.ndarray) else gaps
+    masses = {gap: enclose_exp_neg(rate * gap, precision) for gap in set(listed)}
+    pairs = list(zip(listed, weights.tolist(), strict=True))
+    lows = accumulate(weight * masses[gap][0] for gap, weight in pairs)
+    highs = accumulate(weight * masses[gap][1] for gap, weight in pairs)
+    return list(zip(lows, highs, strict=True))

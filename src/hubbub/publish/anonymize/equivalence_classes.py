@@ -1,0 +1,88 @@
+"""Equivalence classes: the rows that look alike, and how the values of a sensitive column lie in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hubbub.publish.anonymize.coded_columns import Coded, Codes, Floats, counted, firsts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Secret:
+    """A sensitive column, and the share of each of its values in the whole table."""
+
+    column: Coded
+    shares: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """How often each value occurs in each class; only what occurs, by class and then by value."""
+
+    owner: Codes
+    value: Codes
+    count: Codes
+    starts: Codes  # where each class begins
+
+    def ends(self) -> Codes:
+        """Where each class ends."""
+        return np.append(self.starts[1:], self.owner.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """A class (0 up to ``number`` - 1, none empty) for each of the rows, and the sensitive columns of these rows.
+
+    Models look at classes through this alone, so that the same check serves a whole table, the halves of a cut, and
+    the nodes of a lattice. ``rows`` are the rows of the sensitive columns that are meant (all if None); ``weights``
+    say how many rows each stands for (one if None).
+    """
+
+    labels: Codes
+    number: int
+    secrets: Mapping[str, Secret]
+    rows: Codes | None = None
+    weights: Codes | None = None
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """How many rows each class has."""
+        return _totals(self.labels, self.number, self.weights)
+
+    def cells(self, name: str) -> Cells:
+        """How often each value of a sensitive column occurs in each class."""
+        secret = self.secrets[name].column
+        codes = secret.codes if self.rows is None else secret.codes[self.rows]
+        width = len(secret.labels)
+        keys = self.labels * width + codes
+        if self.weights is None:
+            found, counts = counted(keys, self.number * width)
+        else:
+            found, back = np.unique(keys, return_inverse=True)
+            counts = _totals(back, found.size, self.weights)
+        owner = found // width
+        return Cells(owner, found - owner * width, counts, firsts(owner))
+
+    def known(self, name: str) -> Cells:
+        """The same without the missing value: who knows that it is not missing looks at the others. A class may have
+        none."""
+        cells = self.cells(name)
+        there = cells.value >= int(self.secrets[name].column.gaps)
+        owner = cells.owner[there]
+        return Cells(owner, cells.value[there], cells.count[there], np.searchsorted(owner, np.arange(self.number)))
+
+
+def _totals(labels: Codes, number: int, weights: Codes | None) -> Codes:
+    if weights is None:
+        return np.bincount(labels, minlength=number)
+    return np.bincount(labels, weights=weights, minlength=number).astype(np.int64)
+
+
+def secret_of(column: Coded, weights: Codes | None = None) -> Secret:
+    """A sensitive column with the shares of its values."""
+    counts = _totals(column.codes, len(column.labels), weights)
+    return Secret(column, counts / max(counts.sum(), 1))

@@ -1,0 +1,165 @@
+"""Full-domain generalisation: each column at one level of its hierarchy in all rows, and few rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import floor, inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.render.wording import percent, short
+from hubbub.publish.anonymize.request import Asked, asked
+from hubbub.publish.anonymize.coded_columns import Codes
+from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
+from hubbub.publish.anonymize.hierarchies import Flat, Hierarchy, Levels
+from hubbub.publish.anonymize.lattice import Found, Lattice, Node, lattice_of, search
+from hubbub.publish.anonymize.losses import losses
+from hubbub.publish.anonymize.manifest import Manifest, column
+from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, least_size
+from hubbub.terms import OutOfRange, exact, shown, whole
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+def full_domain(
+    table: Any,
+    *,
+    quasi_identifiers: Sequence[str],
+    k: int | None = None,
+    models: Sequence[Model] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    suppression: float = 0,
+    at_most: Mapping[str, int] | None = None,
+    effort: int = 1000,
+    keep: Sequence[str] = (),
+) -> Anonymised:
+    """Find the levels at which every class fulfils the models with the smallest loss [Swe02, EDI09].
+
+    Each quasi-identifier is published at one level of its hierarchy (``*`` or the value itself if it has none), in all
+    rows alike: so the columns stay easy to count with, at a higher price than ``mondrian`` asks. Up to ``suppression``
+    (a share of the rows) of rows in classes that do not hold are left out. The loss is ``metrics.gcp``, in which a row
+    left out counts as all stars. ``at_most`` limits the level of a column. Of nodes with equal loss the one is taken
+    that is met first, in an order that depends on the table and the request alone.
+
+    Small lattices are searched to the end, and the result is optimal. At most ``effort`` nodes are looked at; if that
+    does not suffice, ``search`` says how far the optimum may be.
+
+    All other columns are published as they are. One whose values differ from row to row (``identifiers``) is refused,
+    unless a model names it as sensitive or it is in ``keep``.
+
+    >>> import pyarrow
+    >>> from hubbub.publish import Intervals
+    >>> people = pyarrow.table({"age": [21, 24, 25, 31, 33, 35], "sex": ["f", "f", "f", "m", "f", "m"]})
+    >>> made = full_domain(people, quasi_identifiers=["age", "sex"], k=3, hierarchies={"age": Intervals([10])})
+    >>> made.table.to_pylist()[0], made.metrics.classes
+    ({'age': '20 to 29', 'sex': '*'}, 2)
+    """
+    wanted = [*models, *([KAnonymity(k)] if k is not None else [])]
+    task = asked(table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep)
+    levels = [task.hierarchies.get(one.name, Flat()).on(one) for one in task.columns]
+    top = _top(task, levels, at_most or {})
+    most = _rows(suppression, task.table.num_rows)
+    lattice, back = lattice_of(task, levels, top=top, most=most)
+    _check_top(lattice)
+    found = search(lattice, effort=whole(effort, name="effort"))
+    return _published(lattice, back, found)
+
+
+def _top(task: Asked, levels: Sequence[Levels], at_most: Mapping[str, int]) -> Node:
+    heights = dict(zip(task.names, (of.height for of in levels), strict=True))
+    for name, level in at_most.items():
+        if name not in heights or whole(level, name=f"the level of {name!r}", least=0) > heights[name]:
+            raise OutOfRange(
+                f"there is no level {level} of {name!r}.",
+                why="`at_most` limits how far quasi-identifiers may be generalised.",
+                fix="The highest levels are " + ", ".join(f"{name}: {top}" for name, top in heights.items()) + ".",
+            )
+    return tuple(min(int(at_most.get(name, top)), top) for name, top in heights.items())
+
+
+def _rows(suppression: object, rows: int) -> int:
+    share = exact(suppression, name="suppression")
+    if not 0 <= share < 1:
+        raise OutOfRange(
+            f"suppression must be at least 0 and below 1 and is {shown(share)}.",
+            why="It is the share of rows that may be left out.",
+            fix="Give a share such as 0.05.",
+        )
+    return floor(share * rows)
+
+
+def _check_top(lattice: Lattice) -> None:
+    """Refuse a limit that not even the coarsest allowed table keeps, and say which one could be kept."""
+    outcome = lattice.outcome(lattice.top)
+    if outcome.loss < inf:
+        return
+    limit = percent(lattice.most / lattice.rows)
+    if outcome.suppressed == lattice.rows:
+        fix = "Allow higher levels: nothing would be left at any suppression."
+    else:
+        need = outcome.suppressed / lattice.rows
+        fix = f"Allow higher levels, or a suppression of {short(np.ceil(need * 1000) / 1000)}, which would suffice."
+    raise OutOfRange(
+        f"the models cannot be fulfilled with a suppression of at most {limit}.",
+        why="Even at the highest levels allowed more rows are in classes that do not hold.",
+        fix=fix,
+    )
+
+
+def _published(lattice: Lattice, back: Codes, found: Found) -> Anonymised:
+    """The table at a node, without the rows that are suppressed."""
+    task = lattice.task
+    labels, _ = lattice.classes(found.node)
+    kept = np.flatnonzero(lattice.kept(found.node)[back])
+    classes = np.unique(labels[back[kept]], return_inverse=True)[1].astype(np.int64)
+    sizes, rows, columns, penalties = np.bincount(classes), task.table.take(_arrow(kept)), [], []
+    for one, have, level in zip(task.columns, lattice.levels, found.node, strict=True):
+        nodes = have.codes[level][one.codes[kept]]
+        weights = np.bincount(nodes, minlength=len(have.names[level]))
+        if level:
+            published = _arrow(have.names[level]).take(_arrow(nodes))
+            rows = rows.set_column(rows.schema.get_field_index(one.name), one.name, published)
+        penalties.append(float(weights @ have.widths[level]))
+        used = np.flatnonzero(weights)
+        columns.append(
+            column(
+                one.name,
+                f"level {level} of {have.height}",
+                values=len(one.labels),
+                nodes=used,
+                widths=have.widths[level][used],
+                weights=weights[used],
+                level=(level, have.height),
+            )
+        )
+    suppressed = back.size - kept.size
+    metrics = losses(sizes, penalties, k=least_size(task.models), suppressed=suppressed)
+    asked_for = tuple(model.words for model in task.models)
+    manifest = Manifest("full-domain generalisation", asked_for, tuple(columns), task.untouched, back.size, suppressed)
+    told, order = _told(lattice, found), by_values(rows)
+    return Anonymised(
+        rows.take(_arrow(order)), classes[order], kept[order], task.names, task.sensitive, task.models, metrics,
+        manifest, told,
+    )  # fmt: skip
+
+
+def _arrow(values: Any) -> pyarrow.Array:
+    import pyarrow
+
+    return pyarrow.array(values)
+
+
+def _told(lattice: Lattice, found: Found) -> tuple[str, ...]:
+    """How it was found, in sentences."""
+    looked = f"Of {lattice.size:,} combinations of levels {found.looked_at:,} were looked at."
+    if found.optimal:
+        told = f"{looked} No other has a smaller loss."
+    elif not found.bound:
+        told = f"{looked} There are too many to say how far the best of all may be from this one."
+    else:
+        told = f"{looked} The best of all loses at least {percent(found.bound)}, this one {percent(found.loss)}."
+    if all(level == of.height for level, of in zip(found.node, lattice.levels, strict=True)):
+        return (told, "Every quasi-identifier is * in every row: the table says nothing about them any more.")
+    return (told,)

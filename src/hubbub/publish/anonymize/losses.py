@@ -1,0 +1,48 @@
+"""What a partition cost: the metrics of generalised tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from hubbub.render.document import Json
+from hubbub.publish.anonymize.coded_columns import Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """What the generalisation cost: 0 would be the table itself, 1 (of ``gcp``) a table of stars.
+
+    - ``gcp``: global certainty penalty [GKKM07]: the width of what is published, as a share of the column's own, on
+      average over all cells. A single value has width 0, ``*`` has 1, a suppressed row has 1 in every column. The width
+      of numbers and dates is their range, that of ordered words counts ranks, that of a node of a tree its leaves.
+    - ``discernibility``: how many rows each row cannot be told from, added up [BA05]; a suppressed row counts as
+      like all.
+    - ``average_size``: rows per class, over k [LDR06]; 1 is the best that can be.
+    """
+
+    classes: int
+    smallest: int
+    average_size: float
+    discernibility: int
+    gcp: float
+    rows: int
+    suppressed: int
+
+    @property
+    def suppression(self) -> float:
+        """The share of rows that were left out."""
+        return self.suppressed / self.rows
+
+    def to_json(self) -> dict[str, Json]:
+        """The numbers as JSON."""
+        return {**asdict(self), "suppression": self.suppression}
+
+
+def losses(sizes: Codes, penalties: Sequence[float], *, k: int, suppressed: int) -> Metrics:
+    """The metrics of classes of these sizes; ``penalties`` are the summed widths of the rows, for each column."""
+    kept = int(sizes.sum())
+    rows = kept + suppressed
+    squares = sum(size * size for size in sizes.tolist()) + suppressed * rows
+    gcp = (sum(penalties) / len(penalties) + suppressed) / rows
+    return Metrics(sizes.size, int(sizes.min()), kept / sizes.size / k, squares, gcp, rows, suppressed)

@@ -1,0 +1,144 @@
+"""What was asked for, read and checked once: the table, its columns, the models, and that they can be fulfilled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.render.wording import short
+from hubbub.publish.anonymize.coded_columns import Coded, coded, known, named, named_rows, one_form
+from hubbub.publish.anonymize.equivalence_classes import Classes, Secret, secret_of
+from hubbub.publish.anonymize.hierarchies import Hierarchy
+from hubbub.publish.identifiers import refuse_identifiers
+from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, least_size
+from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A table, its quasi-identifiers as codes, the models that its classes have to fulfil, and the sensitive columns
+    that the models name."""
+
+    table: pyarrow.Table
+    columns: tuple[Coded, ...]
+    models: tuple[Model, ...]
+    secrets: Mapping[str, Secret]
+    hierarchies: Mapping[str, Hierarchy]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The sensitive columns that the models name."""
+        return tuple(self.secrets)
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """The columns that are published as they are."""
+        return tuple(name for name in self.table.column_names if name not in self.names)
+
+
+def asked(
+    table: Any,
+    *,
+    quasi_identifiers: Sequence[str],
+    models: Sequence[Model],
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    keep: Sequence[str] = (),
+) -> Asked:
+    """Read and check a request. The table belongs to who asks, so its size and what it can reach may be told."""
+    given = named_rows(table)
+    names = named(
+        quasi_identifiers,
+        given,
+        called="quasi-identifiers",
+        why="They are the columns that somebody outside may know of a person.",
+    )
+    _check_models(models)
+    sensitive = [known(model.sensitive, given, called="sensitive columns") for model in models if model.sensitive]
+    wanted = [known(name, given, called="keep=") for name in ((keep,) if isinstance(keep, str) else keep)]
+    rows = _in_one_form(given)
+    secrets = secrets_of(rows, names, sensitive)
+    steps = _check_hierarchies(hierarchies or {}, names)
+    _check_reachable(models, rows.num_rows, secrets)
+    refuse_identifiers(rows, [*names, *sensitive, *wanted], least_size(models))
+    columns = tuple(coded(name, rows[name]) for name in names)
+    return Asked(rows, columns, tuple(models), secrets, steps)
+
+
+def _in_one_form(rows: pyarrow.Table) -> pyarrow.Table:
+    """What is published as it is shows no more than the classes are made of."""
+    import pyarrow
+
+    return pyarrow.table([one_form(column) for column in rows.columns], names=rows.column_names)
+
+
+def secrets_of(rows: pyarrow.Table, names: Sequence[str], sensitive: Sequence[str]) -> dict[str, Secret]:
+    """The sensitive columns, none of which is a quasi-identifier."""
+    found = {}
+    for name in dict.fromkeys(sensitive):
+        if known(name, rows, called="sensitive columns") in names:
+            raise OutOfRange(
+                f"column {name!r} is both a quasi-identifier and sensitive.",
+                why="What somebody outside knows anyway cannot be kept from them.",
+                fix="Leave it out of one of the two.",
+            )
+        found[name] = secret_of(coded(name, rows[name]))
+    return found
+
+
+def _check_models(models: Sequence[Model]) -> None:
+    if not models:
+        raise MissingParameter(
+            "there is no model.",
+            why="Without one every row may stay as it is.",
+            fix="Give k=10, or models=[KAnonymity(10), ...].",
+        )
+    for model in models:
+        if not isinstance(model, Model):
+            raise NotANumber(
+                f"a {type(model).__name__} is no model.",
+                why="A model says for every class whether it holds.",
+                fix='Give values such as KAnonymity(10) or DistinctL(3, "disease").',
+            )
+
+
+def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], names: Sequence[str]) -> dict[str, Hierarchy]:
+    for name, hierarchy in hierarchies.items():
+        if name not in names or not isinstance(hierarchy, Hierarchy):
+            raise OutOfRange(
+                f"the hierarchy of {name!r} belongs to no quasi-identifier, or is none.",
+                why="Only quasi-identifiers are made coarser.",
+                fix=f"The quasi-identifiers are {', '.join(names)}; a hierarchy is one of `hubbub.publish`.",
+            )
+    return dict(hierarchies)
+
+
+def _check_reachable(models: Sequence[Model], rows: int, secrets: Mapping[str, Secret]) -> None:
+    """What the whole table as one class does not fulfil, no partition does."""
+    if not rows:
+        raise EmptyInput("the table has no rows.", why="There is nobody to protect.", fix="Give a table with rows.")
+    everybody = Classes(np.zeros(rows, dtype=np.int64), 1, secrets)
+    for model in models:
+        if model.holds(everybody)[0]:
+            continue
+        if isinstance(model, KAnonymity):
+            raise OutOfRange(
+                f"k={model.k} is more than the table's {rows} rows.",
+                why="Every class needs k rows, and there are not as many.",
+                fix="Ask for a smaller k, or add rows.",
+            )
+        raise OutOfRange(
+            f"no partition of this table fulfils the model: {model.words}",
+            why=f"All rows together reach {short(model.measure(everybody))}, and smaller classes reach less.",
+            fix="Ask for a weaker model: a smaller l, or a larger c or t.",
+        )

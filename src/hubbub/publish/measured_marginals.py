@@ -1,0 +1,83 @@
+"""What is released: noisy marginals, coarser cells and found domains, as one text of a size known beforehand.
+
+Everything else (the model, the rows) is worked out from it, always in the same way.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hubbub.publish.cells import Codes
+from hubbub.publish.domains import Found
+from hubbub.publish.marginal_counts import Measurement
+from hubbub.terms import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All noisy marginals of one table: of single columns on the declared cells, of pairs on coarser ones."""
+
+    found: dict[str, Found]
+    singles: tuple[Measurement, ...]
+    groups: tuple[Codes, ...]
+    pairs: tuple[Measurement, ...]
+
+    def told(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "found": self.found,
+            "groups": [group.tolist() for group in self.groups],
+            "singles": [_written(m) for m in self.singles],
+            "pairs": [_written(m) for m in self.pairs],
+        }
+
+    @classmethod
+    def read(cls, told: dict[str, Any]) -> Measured:
+        """What ``told`` says."""
+        return cls(
+            found=told["found"],
+            singles=tuple(map(_read, told["singles"])),
+            groups=tuple(np.array(group, dtype=np.int64) for group in told["groups"]),
+            pairs=tuple(map(_read, told["pairs"])),
+        )
+
+
+def text_of(tables: Sequence[Measured]) -> str:
+    """The answer as it is stored. The seed is for drawing rows: the same answer gives the same rows."""
+    told = {"kind": "synthetic", "format": 1, "seed": secrets.randbits(62), "tables": [t.told() for t in tables]}
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_text(text: str) -> tuple[list[Measured], int]:
+    """The tables and the seed."""
+    try:
+        told = json.loads(text)
+        return [Measured.read(table) for table in told["tables"]], int(told["seed"])
+    except (ValueError, KeyError, TypeError):
+        raise Unreadable(
+            "the stored answer is no synthetic model.",
+            why="It was written by something else, or changed.",
+            fix="Check the ledger: hubbub ledger verify.",
+        ) from None
+
+
+def _written(measured: Measurement) -> dict[str, Any]:
+    values = measured.values.astype("<i8")
+    return {
+        "columns": list(measured.columns),
+        "shape": list(values.shape),
+        "variance": float(measured.variance.flat[0]),
+        "counts": base64.b64encode(values.tobytes()).decode(),
+    }
+
+
+def _read(told: dict[str, Any]) -> Measurement:
+    counts = np.frombuffer(base64.b64decode(told["counts"]), dtype="<i8").reshape(told["shape"]).astype(np.float64)
+    return Measurement(tuple(told["columns"]), counts, np.full(counts.shape, told["variance"]))

@@ -1,0 +1,132 @@
+"""Generalised values as numbers again: each is spread evenly over everything that it may stand for.
+
+=============================  ==============================================
+``*``                          anything that was declared
+``(missing)``, or nothing      the cell of the missing
+``20 to 29``                   a number in between, both ends included
+``[20, 30)``                   the same without its end
+``[1940-01-01, 1949-12-31]``   a day in between
+``{flu, cold}``                one of these
+``021**``                      a declared word that begins so
+a node of a tree               a leaf below it
+anything else                  itself
+=============================  ==============================================
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubbub.publish.anonymize.coded_columns import ANY, MISSING
+from hubbub.publish.cells import Codes, Coding, Labels, Scale, plain
+from hubbub.publish.anonymize.hierarchies import Categories, Hierarchy
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Floats = NDArray[np.float64]
+_NUMBER, _DATE = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", r"\d{4}-\d\d-\d\d"
+_RANGE = re.compile(rf"\[?({_DATE}|{_NUMBER})(?: to |, )({_DATE}|{_NUMBER})([\])]?)")
+_SET = re.compile(r"\{(.*)\}")
+_PREFIX = re.compile(r"([^*]+)\*+")
+
+
+def spread(column: pyarrow.ChunkedArray, coding: Coding, hierarchy: Hierarchy | None) -> Codes:
+    """A declared cell for each row: rows that say the same are spread evenly over what that may stand for.
+
+    Which row gets which cell is a fixed shuffle, so that columns are spread independently of each other.
+    """
+    import pyarrow
+    import pyarrow.compute as pc
+
+    told = pc.dictionary_encode(plain(column).cast(pyarrow.string()), null_encoding="encode")
+    numbers, texts = np.asarray(told.indices), told.dictionary.to_pylist()
+    shuffle = np.random.default_rng(len(texts))
+    codes = np.zeros(len(numbers), dtype=np.int64)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.append(0, np.cumsum(np.bincount(numbers, minlength=len(texts))))
+    for number, text in enumerate(texts):
+        rows = order[ends[number] : ends[number + 1]]
+        places = (np.arange(rows.size) + 0.5) / max(rows.size, 1)
+        even = np.searchsorted(np.cumsum(shares(text, coding, hierarchy)), places)
+        codes[rows] = shuffle.permutation(np.minimum(even, coding.cells - 1))
+    return codes
+
+
+def shares(text: str | None, coding: Coding, hierarchy: Hierarchy | None) -> Floats:
+    """How a published value is spread over the declared cells: shares that add up to 1."""
+    if text is None or text == MISSING:
+        return _single(coding, coding.cells - 1 if coding.missing else 0)
+    if text == ANY:
+        return _anything(coding)
+    weights = _numbers(text, coding) if isinstance(coding, Scale) else _words(text, coding, hierarchy)
+    total = weights.sum()
+    return weights / total if total > 0 else _single(coding, coding.cells - 1)
+
+
+def _single(coding: Coding, cell: int) -> Floats:
+    found = np.zeros(coding.cells)
+    found[cell] = 1.0
+    return found
+
+
+def _anything(coding: Coding) -> Floats:
+    found = np.zeros(coding.cells)
+    real = coding.cells - coding.missing
+    found[:real] = np.diff([float(edge) for edge in coding.edges]) if isinstance(coding, Scale) else 1.0
+    return np.asarray(found / found.sum())
+
+
+def _numbers(text: str, scale: Scale) -> Floats:
+    """By how much each cell lies in the range; what lies beyond the bounds belongs to the cell at the bound."""
+    low, high = _ends(text, scale)
+    weights = np.zeros(scale.cells)
+    if np.isnan(low):
+        return weights
+    edges = np.array([float(edge) for edge in scale.edges])
+    edges[0], edges[-1] = -np.inf, np.inf
+    inside = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
+    weights[: inside.size] = np.maximum(inside, 0.0)
+    if not weights.any():  # one number, not a range
+        weights[int(np.searchsorted(edges[1:-1], low, side="right"))] = 1.0
+    return weights
+
+
+def _ends(text: str, scale: Scale) -> tuple[float, float]:
+    found = _RANGE.fullmatch(text)
+    low, high = (_place(part, scale) for part in (found[1], found[2])) if found else (_place(text, scale),) * 2
+    closed = found is None or found[3] != ")"
+    return low, high + (closed and scale.kind != "float")
+
+
+def _place(text: str, scale: Scale) -> float:
+    if scale.kind == "date":
+        day = re.match(_DATE, text)
+        return float(np.datetime64(day[0]).astype(np.int64)) if day else float("nan")
+    return float(text) if re.fullmatch(_NUMBER, text) else float("nan")
+
+
+def _words(text: str, labels: Labels, hierarchy: Hierarchy | None) -> Floats:
+    members = _members(text, [str(value) for value in labels.values], hierarchy)
+    found = np.zeros(labels.cells)
+    found[: len(labels.values)] = [str(value) in members for value in labels.values]
+    if not found.any() and not labels.missing:
+        found[list(labels.values).index(labels.other)] = 1.0
+    return found
+
+
+def _members(text: str, values: list[str], hierarchy: Hierarchy | None) -> set[str]:
+    if text in values:
+        return {text}
+    if isinstance(hierarchy, Categories):
+        return {leaf for leaf, above in hierarchy.paths.items() if text in above}
+    if found := _SET.fullmatch(text):
+        return set(found[1].split(", "))
+    if found := _PREFIX.fullmatch(text):
+        return {value for value in values if value.startswith(found[1]) and len(value) == len(text)}
+    low, _, high = text.partition(" to ")
+    return {value for value in values if high and low <= value <= high}

@@ -1,0 +1,110 @@
+"""Metrics on public rows: free and exact, everything against one half of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.publish.marginal_counts import Columns, Rows
+from hubbub.publish.metrics import model_scores as models
+from hubbub.publish.metrics.candidates import Candidate, Independent, RowTable
+from hubbub.publish.metrics.comparison_cells import Cells, tables_of
+from hubbub.publish.metrics.scores import (
+    ABSOLUTE,
+    AUC,
+    INDEPENDENT,
+    PMSE,
+    RATIO,
+    REAL,
+    RELATIVE,
+    Score,
+    Scores,
+    distances,
+    max_of,
+    mean_of,
+    question_errors,
+)
+from hubbub.publish.metrics.range_queries import Question
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is looked at: marginals of so many columns, and questions."""
+
+    cells: Cells
+    marginals: Mapping[int, Sequence[Columns]]
+    questions: Sequence[Question]
+
+
+@dataclass(frozen=True, slots=True)
+class _Yardstick:
+    """One half of the public rows, with which everything is compared, the other, and what is looked at."""
+
+    real: RowTable
+    other: RowTable
+    view: View
+    sanity: float
+    target: int | None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.view.cells.sizes
+
+
+def freely(
+    made: Mapping[str, Candidate], real: pyarrow.Table, view: View, sanity: float, target: int | None
+) -> list[Scores]:
+    """The scores of all candidates, and of the baselines made from the other half."""
+    codes = view.cells.encode(real)
+    shuffled = np.random.default_rng(len(codes)).permutation(len(codes))  # public rows
+    parts = [RowTable(Rows(codes[part], view.cells.sizes)) for part in np.array_split(shuffled, 2)]
+    yard = _Yardstick(parts[1], parts[0], view, sanity, target)
+    null = _told_apart(yard.other, yard)
+    every = {**made, REAL: yard.other, INDEPENDENT: Independent(yard.other)}
+    return [_scores(name, each, yard, null) for name, each in every.items()]
+
+
+def _scores(name: str, candidate: Candidate, yard: _Yardstick, null: float | None) -> Scores:
+    found: dict[str, float | None] = {}
+    worst = ""
+    for width, tables in yard.view.marginals.items():
+        far = distances(candidate, yard.real, tables)
+        found[mean_of(width)], found[max_of(width)] = float(far.mean()), float(far.max())
+        worst = tables_of(yard.view.cells.names, tables[int(far.argmax())]) if width == 2 else worst
+    found[ABSOLUTE], found[RELATIVE] = question_errors(candidate, yard.real, yard.view.questions, yard.sanity)
+    found[PMSE] = apart = _told_apart(candidate, yard)
+    found[RATIO] = apart / null if apart is not None and null else None
+    found[AUC] = _learned(candidate, yard)
+    return Scores(name, {key: Score(value) for key, value in found.items() if value is not None}, worst=worst)
+
+
+def _rows_of(candidate: Candidate, yard: _Yardstick) -> Any:
+    """As many rows as everything else is measured with; of independent columns, rows that are drawn."""
+    if isinstance(candidate, Independent):
+        shuffle = np.random.default_rng(1)
+        codes = yard.other.rows.codes
+        return np.stack([shuffle.permutation(column) for column in codes.T], axis=1)
+    return candidate.codes
+
+
+def _told_apart(candidate: Candidate, yard: _Yardstick) -> float | None:
+    codes = _rows_of(candidate, yard)
+    count = min(models.MOST_ROWS, len(yard.real.rows.codes), len(yard.other.rows.codes))
+    if codes is None or len(codes) < count // 2:
+        return None
+    made, real = models.sampled(codes, count, seed=1), models.sampled(yard.real.rows.codes, count, seed=2)
+    return models.pmse(made, real, yard.sizes)
+
+
+def _learned(candidate: Candidate, yard: _Yardstick) -> float | None:
+    codes = _rows_of(candidate, yard)
+    if yard.target is None or codes is None or len(yard.sizes) == 1:
+        return None
+    made = models.sampled(codes, models.MOST_ROWS, seed=3)
+    return models.auc(made, models.sampled(yard.real.rows.codes, models.MOST_ROWS, seed=4), yard.sizes, yard.target)

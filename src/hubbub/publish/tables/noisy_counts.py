@@ -1,0 +1,238 @@
+"""From private rows to noisy counts: cells from public domains, so many rows of a person, one charge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.accounting import noise_for
+from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.publish.charges import charged
+from hubbub.publish.cells import Codes, Coding, Labels, Scale, coding_of, plain_table
+from hubbub.publish.domains import Key, check_names, check_type, domain_for, is_private
+from hubbub.publish.marginal_counts import Columns, Measurement, Meter, Rows, Whom, gaussian
+from hubbub.publish.measured_marginals import Measured, read_text, text_of
+from hubbub.publish.privacy_units import chosen_rows, people_of
+from hubbub.terms import (
+    AS_GIVEN,
+    ApproximateDP,
+    Compose,
+    Event,
+    Guarantee,
+    MissingParameter,
+    Neighbours,
+    OutOfRange,
+    Receipt,
+    TooLarge,
+    Unit,
+    fraction_of,
+    positive,
+    shown,
+    whole,
+)
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_MOST_CELLS = 1 << 20  # of one table
+_CELL, _HEADER = 12, 4096  # bytes, as they are stored
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the tables may cost together, and who is protected."""
+
+    price: ApproximateDP
+    whom: Whom
+    unit: str | None  # the column that tells people apart
+
+    def sigmas(self, ratios: Sequence[float]) -> tuple[list[Fraction], Event]:
+        """The noise of each table, in these proportions, and the event of all together: within the price."""
+        shares = tuple(Fraction(ratio).limit_denominator(1 << 20) for ratio in ratios)
+        scale = _scale(self.price, self.whom, shares)
+        return [scale * share for share in shares], _all(self.whom, scale, shares)
+
+    def guarantee(self, receipt: Receipt | None) -> Guarantee:
+        """The promise in words."""
+        caveats = [] if self.unit is None else [f"At most {self.whom.most} rows of one person count."]
+        caveats.append(AS_GIVEN)
+        caveats += ["Charged to no ledger."] if receipt is None else []
+        return Guarantee(self.price, self.whom.unit, self.whom.neighbours, tuple(caveats))
+
+
+@lru_cache(maxsize=64)
+def _scale(price: ApproximateDP, whom: Whom, shares: tuple[Fraction, ...]) -> Fraction:
+    """The least noise that is worth the price, by the exact cost of all tables together."""
+    together = float(whom.l2) * math.sqrt(sum(float(1 / share**2) for share in shares))
+    return least_noise(lambda scale: _all(whom, scale, shares), together, price, whom.neighbours)
+
+
+def least_noise(
+    events: Callable[[Fraction], Event], sensitivity: float, price: ApproximateDP, neighbours: Neighbours
+) -> Fraction:
+    """The least sigma at which the events are within the price: near that of one Gaussian of the whole sensitivity."""
+    guess = Fraction(sensitivity / mu_for(float(price.epsilon), float(price.delta))).limit_denominator(1 << 20)
+    return noise_for(
+        events,
+        epsilon_target=price.epsilon,
+        delta=price.delta,
+        neighbours=neighbours,
+        least=guess * Fraction(99, 100),
+        most=guess * 2 + 1,
+        precision=Fraction(1, 2000),
+    )
+
+
+def _all(whom: Whom, scale: Fraction, shares: tuple[Fraction, ...]) -> Event:
+    return Compose(tuple(gaussian(whom, scale * share).event for share in shares))
+
+
+def budget_of(
+    schema: pyarrow.Schema,
+    epsilon: object,
+    delta: object,
+    unit: str | None,
+    most: int | None,
+    neighbours: Neighbours | str,
+) -> Budget:
+    """What was asked for, checked."""
+    price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
+    told = Neighbours.parse(neighbours)
+    if unit is None:
+        return Budget(price, Whom(Unit(), told), None)
+    check_columns(schema, [unit])
+    if most is None:
+        raise MissingParameter(
+            "a unit needs max_rows_per_unit.",
+            why="A person with any number of rows could move a count without limit.",
+            fix="Write max_rows_per_unit=...: the most rows of one person that count.",
+        )
+    return Budget(price, Whom(Unit(unit), told, whole(most, name="max_rows_per_unit")), unit)
+
+
+def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[str, Any]) -> dict[str, Coding]:
+    """How the columns are cut into cells: from public declarations alone."""
+    check_columns(schema, names)
+    chosen = [schema.field(name) for name in names]
+    declared = domain_for(_schema(chosen), {name: domain[name] for name in names if name in domain})
+    for name, column in declared.items():
+        if isinstance(column, Key) or is_private(column):
+            raise OutOfRange(
+                f"the domain of {name!r} is not public.",
+                why="The cells of a published table are known before a row is read.",
+                fix="Declare Numeric(lower=..., upper=..., bins=...), Categorical([...]) or Date(...).",
+            )
+    return {name: coding_of(column) for name, column in declared.items()}  # type: ignore[arg-type]
+
+
+def _schema(fields: list[Any]) -> pyarrow.Schema:
+    import pyarrow
+
+    return pyarrow.schema(fields)
+
+
+def check_columns(schema: pyarrow.Schema, names: Sequence[str]) -> None:
+    """Refuse what the table does not have."""
+    check_names(schema)
+    for name in names:
+        if name not in schema.names:
+            raise OutOfRange(
+                f"the table has no column {name!r}.",
+                why="Counts are about the table's own columns.",
+                fix=f"The columns are {', '.join(schema.names)}.",
+            )
+        check_type(schema.field(name))
+
+
+def check_cells(sizes: Sequence[int], tables: Sequence[Columns]) -> None:
+    """Refuse tables that would hold nothing but noise."""
+    for columns in tables:
+        cells = math.prod(sizes[c] for c in columns)
+        if cells > _MOST_CELLS:
+            raise TooLarge(
+                f"a table would have {cells:,} cells, and the most is {_MOST_CELLS:,}.",
+                why="Every cell gets noise of its own: with so many, nothing but noise would be seen.",
+                fix="Give fewer columns at a time, or fewer bins= and values.",
+            )
+
+
+def bounded(private: pyarrow.Table, budget: Budget, names: Sequence[str]) -> pyarrow.Table:
+    """The columns named, with at most so many rows of each person, chosen from that person's rows alone."""
+    import pyarrow
+
+    rows = plain_table(private, names)
+    if budget.unit is None:
+        return rows
+    people = people_of(private[budget.unit])
+    return rows.filter(pyarrow.array(chosen_rows(people, rows, budget.whom.most)))
+
+
+def coded(private: pyarrow.Table, codings: Mapping[str, Coding]) -> Codes:
+    """The cell of each row in each column."""
+    return np.stack([coding.encode(private[name]) for name, coding in codings.items()], axis=1)
+
+
+def measured(
+    account: object,
+    event: Event,
+    rows: Any,
+    tables: Sequence[tuple[Columns, Fraction]],
+    *,
+    sizes: Sequence[int],
+    budget: Budget,
+    title: str,
+    dataset: str | None,
+    parts: Mapping[str, Any],
+) -> tuple[list[Measurement], Receipt | None]:
+    """The noisy tables, charged before ``rows()`` reads anything, and stored before they are seen."""
+
+    def run() -> str:
+        meter = Meter(Rows(rows(), tuple(sizes)), budget.whom)
+        found = [meter.measure(columns, sigma=sigma) for columns, sigma in tables]
+        return text_of([Measured({}, (), (), tuple(found))])
+
+    size = _HEADER + sum(200 + _CELL * math.prod(sizes[c] for c in columns) for columns, _ in tables)
+    text, receipt = charged(
+        account,
+        event,
+        run,
+        size=size,
+        delta=budget.price.delta,
+        title=title,
+        dataset=dataset,
+        parts={**parts, "whom": repr(budget.whom), "tables": repr(list(tables)), "sizes": list(sizes)},
+    )
+    (told,), _ = read_text(text)
+    return list(told.pairs), receipt
+
+
+def margin_of(budget: Budget, sigma: Fraction) -> int:
+    """How far a noisy count is from the truth, 95 times in 100."""
+    return int(gaussian(budget.whom, sigma).error(0.95))
+
+
+def labels_of(coding: Coding) -> list[Any]:
+    """What stands in each cell, in words: the value, or the range of a bin."""
+    if isinstance(coding, Labels):
+        return list(coding.values) if coding.other in coding.values else [*coding.values, coding.other]
+    told = [_range(coding, a, b) for a, b in zip(coding.edges, coding.edges[1:], strict=False)]
+    return [*told, None] if coding.missing else told
+
+
+def _range(scale: Scale, low: Fraction, high: Fraction) -> str:
+    import datetime
+
+    def words(edge: Fraction) -> str:
+        if scale.kind == "date":
+            return (datetime.date(1970, 1, 1) + datetime.timedelta(days=int(edge))).isoformat()
+        return f"{shown(edge)}"
+
+    if scale.kind == "float":
+        return f"{words(low)} to {words(high)}"
+    return words(low) if high - low == 1 else f"{words(low)} to {words(high - 1)}"

@@ -1,0 +1,175 @@
+"""A private table that nobody has looked at yet: its columns, which are public, and how its rows are read.
+
+A request is checked and charged with the columns alone; the rows are read after that. A column is read as it was
+declared, however its values are stored: a single missing value or text would otherwise decide the type of all, and so
+of what is released. No value can make it fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.engines.records import UNREADABLE, Csv
+from hubbub.engines.sources import arrow_of, files_of, format_of, header_of, no_header, unavailable
+from hubbub.publish.anonymize.coded_columns import plain_names
+from hubbub.publish.cells import numbers_of
+from hubbub.publish.domains import Date, Numeric
+from hubbub.terms import OutOfRange, SourceUnavailable
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_EXACT = float(1 << 53)  # up to here doubles hold every whole number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unread:
+    """The columns of a private table, and a function that reads its rows."""
+
+    schema: pyarrow.Schema
+    read: Callable[[], pyarrow.Table]
+
+    def __post_init__(self) -> None:
+        plain_names(self.schema.names)
+
+    def select(self, names: Sequence[str]) -> Unread:
+        """Some of the columns, in this order; refuses what is not there."""
+        import pyarrow
+
+        for name in names:
+            if name not in self.schema.names:
+                raise OutOfRange(
+                    f"the table has no column {name!r}.",
+                    why="Only columns of the table can be published.",
+                    fix=f"The columns are {', '.join(self.schema.names)}.",
+                )
+        kept = pyarrow.schema([self.schema.field(name) for name in names])
+        return Unread(kept, lambda: self.read().select(list(names)))
+
+
+def unread_of(table: object, domain: object = None) -> Unread:
+    """A CSV or Parquet file by its path, or a pandas, Polars or Arrow table; ``domain`` says what text stands for."""
+    if isinstance(table, Unread):
+        return table
+    declared = domain if isinstance(domain, Mapping) else {}
+    if isinstance(table, str | Path):
+        return _file(str(table), declared)
+    rows = _undecided(arrow_of(_real(table), objects_as_text=True), table, declared)
+    return Unread(_schema(rows.schema, declared), cache(lambda: _typed(rows, declared)))
+
+
+def _real(table: Any) -> Any:
+    """A pandas table in which one complex number does not make complex numbers of all."""
+    if type(table).__module__.split(".")[0] != "pandas":
+        return table
+    odd = [name for name, kind in zip(table.columns, table.dtypes, strict=True) if getattr(kind, "kind", "") == "c"]
+    real = {name: np.asarray(table[name]) for name in odd}
+    return table.assign(**{name: np.where(values.imag == 0, values.real, np.nan) for name, values in real.items()})
+
+
+def _undecided(rows: pyarrow.Table, table: object, declared: Mapping[str, object]) -> pyarrow.Table:
+    """Whole numbers of a pandas table become doubles with its first missing value: they are doubles either way."""
+    import pyarrow
+
+    for place, (name, kind) in enumerate(zip(rows.column_names, getattr(table, "dtypes", ()), strict=False)):
+        if name not in declared and isinstance(kind, np.dtype) and kind.kind in "iu":
+            rows = rows.set_column(place, name, rows[name].cast(pyarrow.float64(), safe=False))
+    return rows
+
+
+def _file(given: str, declared: Mapping[str, object]) -> Unread:
+    files = files_of(given)
+    path = files[0]
+    if len(files) > 1 or format_of(path) == "duckdb":
+        raise unavailable(given, "one CSV or Parquet file is published at a time")
+    if format_of(path) == "parquet":
+        return Unread(_schema(_parquet_schema(path), declared), cache(lambda: _typed(_parquet(path), declared)))
+    names = header_of(path)
+    if declared and not set(declared) & set(names):
+        raise no_header(Path(path).name, [str(name) for name in declared])
+    return Unread(_csv_schema(names, declared), cache(lambda: _typed(_csv(path, names), declared)))
+
+
+# ---------------------------------------------------------------- Parquet
+
+
+def _parquet_schema(path: str) -> pyarrow.Schema:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        return parquet.read_schema(path)
+    except (OSError, pyarrow.ArrowException):
+        raise unavailable(Path(path).name, "it is not what its name says") from None
+
+
+def _parquet(path: str) -> pyarrow.Table:
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            return file.read()
+    except (OSError, pyarrow.ArrowException):
+        raise _unread() from None
+
+
+# ---------------------------------------------------------------- CSV
+
+
+def _csv_schema(names: Sequence[str], declared: Mapping[str, object]) -> pyarrow.Schema:
+    import pyarrow
+
+    return _typed(pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in names}), declared).schema
+
+
+def _csv(path: str, names: Sequence[str]) -> pyarrow.Table:
+    """Every cell as text; a line that is no record is left out, it alone."""
+    try:
+        return Csv((path,), tuple(names)).read()
+    except UNREADABLE:
+        raise _unread() from None
+
+
+def _unread() -> SourceUnavailable:
+    return SourceUnavailable(
+        "the rows could not be read.",
+        why="What exactly went wrong might tell about them, and is not said.",
+        fix="Check that the file is whole, and what its name says.",
+    )
+
+
+# ---------------------------------------------------------------- values as declared
+
+
+def _schema(schema: pyarrow.Schema, declared: Mapping[str, object]) -> pyarrow.Schema:
+    """The columns as they will be read: of those that are declared, the declaration says how."""
+    return _typed(schema.empty_table(), declared).schema
+
+
+def _typed(table: pyarrow.Table, declared: Mapping[str, object]) -> pyarrow.Table:
+    for place, name in enumerate(table.column_names):
+        column = declared.get(name)
+        if isinstance(column, Numeric | Date):
+            table = table.set_column(place, name, _numbers(table[name], column))
+    return table
+
+
+def _numbers(column: pyarrow.ChunkedArray, declared: Numeric | Date) -> pyarrow.Array:
+    import pyarrow
+
+    days = isinstance(declared, Date)
+    values = numbers_of(column, dates=days)
+    absent = ~np.isfinite(values)
+    if isinstance(declared, Numeric) and not declared.is_whole:
+        return pyarrow.array(values, mask=absent)
+    whole = np.clip(np.where(absent, 0.0, np.floor(values)), -_EXACT, _EXACT).astype(np.int64)
+    if not days:
+        return pyarrow.array(whole, mask=absent)
+    return pyarrow.array(np.clip(whole, -700_000, 2_900_000).astype(np.int32), mask=absent).cast(pyarrow.date32())

@@ -1,0 +1,220 @@
+"""Who a person is: one function for every table, plan, link and prepared copy.
+
+Columns that hold the same ids may have different types: whole numbers in one file, doubles in another because a value
+is missing there. From the types alone one *form* is chosen, which every one of them can be read as, and ids are
+compared in it. A value that is none in that form is nobody's. Where one type is coarser than the others (a double does
+not tell all 64-bit integers apart), all are read as coarsely: ids that it cannot tell apart are one person in every
+table, so that nobody is two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from hubbub.relations.readable_columns import with_text
+from hubbub.relations.dialects import Dialect
+from hubbub.schema.tables import Column, Dataset, Kind, Table
+from hubbub.terms import SourceUnavailable
+
+_SIGNED = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "HUGEINT": 39}  # digits
+_UNSIGNED = {"UTINYINT": 3, "USMALLINT": 5, "UINTEGER": 10, "UBIGINT": 20, "UHUGEINT": 39}
+_DIGITS = _SIGNED | _UNSIGNED
+_SMALL = {name for name, digits in _DIGITS.items() if digits <= 19}
+_WHOLE = ("BIGINT", "HUGEINT", "UHUGEINT")
+_FLOATS = ("FLOAT", "DOUBLE")
+_MOST_DIGITS = 38  # of a decimal
+_KINDS = {
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.INTEGER: "BIGINT",
+    Kind.NUMBER: "DOUBLE",
+    Kind.TEXT: "VARCHAR",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+    Kind.OPAQUE: "BLOB",
+}
+_COLLATED = "VARCHAR COLLATE "
+_COLLATIONS = {"NOCASE": "lower", "NOACCENT": "strip_accents", "NFC": "nfc_normalize"}
+
+
+def id_in(text: str, column: Column, form: str, dialect: Dialect) -> str:
+    """The id that a column holds, in the given form: a value or NULL for every row, and never a failure."""
+    if dialect.name != "duckdb":  # its schema tells kinds only
+        return text if form == "BIGINT" and not column.from_text else dialect.stored(text, Kind.TEXT)
+    return id_from(text, column.native or _KINDS[column.kind], form)
+
+
+def id_from(text: str, native: str, form: str) -> str:
+    """The same for a column of one of DuckDB's types."""
+    if native != form:
+        text = with_text(text, native)
+    if form in _WHOLE:
+        return _whole(text, native, form)
+    if form in _FLOATS:
+        return _float(text, native, form)
+    if form.startswith("VARCHAR"):
+        return _text(text, native, form)
+    if form.startswith("DECIMAL") or form in _KINDS.values():
+        return text if native == form else f"TRY_CAST({text} AS {form})"
+    return text if form == "UUID" else f"TRY_CAST({text} AS VARCHAR)"
+
+
+def form_of(natives: Sequence[str]) -> str | None:
+    """The form in which ids of these types are compared; None if they cannot be."""
+    if all(_is_number(native) for native in natives):
+        return _number_form(natives)
+    if all(_is_text(native) for native in natives):
+        return _text_form(natives)
+    return natives[0] if len(set(natives)) == 1 else None
+
+
+def type_of(column: Column) -> str:
+    """The engine's type that a column's ids are of: the declared one, and the source's where that is of this kind."""
+    from hubbub.engines.duckdb import kind_of
+
+    plain = column.native.partition(" COLLATE ")[0]
+    return column.native if plain and is_kind(kind_of(plain), column.kind) else _KINDS[column.kind]
+
+
+def is_kind(stored: str, kind: Kind) -> bool:
+    """Whether a source's kind is the declared one; numbers are of one kind, and their ids are told apart exactly."""
+    return stored == kind.value or (kind.is_number and Kind(stored).is_number)
+
+
+def person_form(dataset: Dataset) -> str:
+    """The form of the ids of people in a dataset."""
+    return _form(list(_holders(dataset)))
+
+
+def link_form(child: tuple[Table, Column], parent: tuple[Table, Column]) -> str:
+    """The form in which a column is compared with the key that it points at."""
+    return _form([child, parent])
+
+
+def check_ids(dataset: Dataset) -> None:
+    """Refuse ids that would never meet, from their types alone; columns of numbers meet as numbers."""
+    if not dataset.unit:
+        return
+    person_form(dataset)
+    for table in dataset.tables:
+        link = table.link
+        parent = None if link is None else dataset.table(link.table)
+        if link is not None and parent is not None:
+            link_form((table, column_named(table, link.column)), (parent, column_named(parent, link.key)))
+
+
+def is_direct(table: Table, dataset: Dataset) -> bool:
+    """Whether a table's link holds the person itself."""
+    link = table.link
+    return link is not None and (not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower())
+
+
+def column_named(table: Table, name: str) -> Column:
+    """A column that a link or a key names."""
+    column = table.column(name)
+    assert column is not None, f"{table.name}.{name} was checked when it was declared"
+    return column
+
+
+def _holders(dataset: Dataset) -> Iterator[tuple[Table, Column]]:
+    """The columns that hold a person."""
+    for table in dataset.tables:
+        if table.link is not None and is_direct(table, dataset):
+            yield table, column_named(table, table.link.column)
+
+
+def _form(columns: Sequence[tuple[Table, Column]]) -> str:
+    types = [type_of(column) for _, column in columns]
+    form = form_of(types)
+    if form is not None:
+        return form
+    told = {
+        native: f"{table.name}.{column.name} is {native}"
+        for (table, column), native in zip(columns, types, strict=True)
+    }
+    raise SourceUnavailable(
+        f"ids of different kinds cannot be told to be the same: {', '.join(told.values())}.",
+        why="Rows belong together by equal ids. Numbers of all types are compared as numbers, text with text, and "
+        "other types with themselves alone; a mixture would join nothing, in silence.",
+        fix="Store the ids with one type in all tables, or declare one for those that come as text.",
+    )
+
+
+# ---------------------------------------------------------------- forms
+
+
+def _is_number(native: str) -> bool:
+    return native in _DIGITS or native in _FLOATS or native.startswith("DECIMAL")
+
+
+def _is_text(native: str) -> bool:
+    return native == "VARCHAR" or native.startswith((_COLLATED, "ENUM"))
+
+
+def _number_form(natives: Sequence[str]) -> str:
+    floats = [native for native in natives if native in _FLOATS]
+    if floats:
+        return "FLOAT" if "FLOAT" in floats else "DOUBLE"
+    if _SMALL.issuperset(natives):
+        return "BIGINT"
+    if set(_UNSIGNED).issuperset(natives) and "UHUGEINT" in natives:
+        return "UHUGEINT"
+    sizes = [_size(native) for native in natives]
+    digits, scale = (max(parts) for parts in zip(*sizes, strict=True))
+    if scale == 0 and "UHUGEINT" not in natives:
+        return "HUGEINT"
+    return f"DECIMAL({digits + scale},{scale})" if digits + scale <= _MOST_DIGITS else "DOUBLE"
+
+
+def _size(native: str) -> tuple[int, int]:
+    """Digits before and after the point."""
+    if native in _DIGITS:
+        return _DIGITS[native], 0
+    width, scale = map(int, re.findall(r"\d+", native)[:2])
+    return width - scale, scale
+
+
+def _text_form(natives: Sequence[str]) -> str | None:
+    rules = {native.removeprefix(_COLLATED).upper() for native in natives if native.startswith(_COLLATED)}
+    if not rules:
+        return "VARCHAR"
+    [rule, *others] = rules
+    known = all(part in _COLLATIONS for part in rule.split("."))
+    return None if others or not known else f"{_COLLATED}{rule}"
+
+
+# ---------------------------------------------------------------- texts for the engine
+
+
+def _whole(text: str, native: str, form: str) -> str:
+    if native == form or (form == "BIGINT" and native in _SMALL):
+        return text
+    if native in _DIGITS:
+        return f"TRY_CAST({text} AS {form})"
+    if _is_number(native):  # a cast to an integer rounds, and 1.5 is not the person 2
+        return f"TRY_CAST(CASE WHEN {text} = trunc({text}) THEN {text} END AS {form})"
+    whole = f"TRY_CAST({text} AS {form})"
+    return f"CASE WHEN TRY_CAST({text} AS DOUBLE) = TRY_CAST(CAST({whole} AS VARCHAR) AS DOUBLE) THEN {whole} END"
+
+
+def _float(text: str, native: str, form: str) -> str:
+    """A finite number; the two zeros are one.
+
+    What is no float comes by its digits: a cast from a huge negative integer rounds otherwise than one from a BIGINT.
+    """
+    if native not in _FLOATS:
+        number = f"TRY_CAST(CAST({text} AS VARCHAR) AS {form})"
+    else:
+        number = text if native == form else f"TRY_CAST({text} AS {form})"
+    zero = f"CAST(0 AS {form})"
+    return f"CASE WHEN {number} = {zero} THEN {zero} WHEN isfinite({number}) THEN {number} END"
+
+
+def _text(text: str, native: str, form: str) -> str:
+    """Compared byte by byte, after what the column's own collation takes for the same has become so."""
+    plain = text if native == "VARCHAR" else f"TRY_CAST({text} AS VARCHAR)"
+    if not form.startswith(_COLLATED):
+        return plain
+    for part in form.removeprefix(_COLLATED).split("."):
+        plain = f"{_COLLATIONS[part]}({plain})"
+    return f'{plain} COLLATE "binary"'

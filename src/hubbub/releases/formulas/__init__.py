@@ -1,0 +1,56 @@
+"""How a column is worked out from noisy integers and keys: a small tree of frozen formulas.
+
+- ``Key(i)``, ``Ref(i)``, ``Number(x)``            a key column, a measure, a public number
+- ``Plus`` ``Minus`` ``Times`` ``Over`` ``Negate``  arithmetic; division by 0 gives None
+- ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
+- ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
+- ``Given(...)``                                    values that bring their own intervals
+
+Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)``, ``simulate(table, draws)`` and
+``noises()``.
+
+>>> from hubbub.releases import Measure, Noise, Table
+>>> counts = Measure("COUNT(*)", 1, Noise("gaussian", 10), (1203, -4))
+>>> table = Table((), (counts,), 2)
+>>> Ref(0).evaluate(table), Ref(0).interval(table, 0.95)
+([1203, -4], ([1183, -24], [1223, 16]))
+"""
+
+from hubbub.releases.formulas.arithmetic import Function, Key, Minus, Negate, Number, Over, Plus, Ref, Times
+from hubbub.releases.formulas.base import Formula, rebuilt, walk
+from hubbub.releases.formulas.statistics import Given, Mean, Variance
+
+__all__ = [
+    "Formula",
+    "Function",
+    "Given",
+    "Key",
+    "Mean",
+    "Minus",
+    "Negate",
+    "Number",
+    "Over",
+    "Plus",
+    "Ref",
+    "Times",
+    "Variance",
+    "at_rows",
+    "moved",
+    "walk",
+]
+
+
+def moved(formula: Formula, *, measures: tuple[int, ...], keys: int) -> Formula:
+    """The formula for a table where measure i is found at ``measures[i]`` and keys stand ``keys`` further on."""
+
+    def change(part: Formula) -> Formula:
+        if isinstance(part, Ref):
+            return Ref(measures[part.index])
+        return Key(part.index + keys) if isinstance(part, Key) else part
+
+    return rebuilt(formula, change)
+
+
+def at_rows(formula: Formula, rows: slice) -> Formula:
+    """The formula for a table that holds those rows alone."""
+    return rebuilt(formula, lambda part: part.at_rows(rows) if isinstance(part, Given) else part)

@@ -1,0 +1,92 @@
+"""Where a formula is worked out: at the released numbers, or at many simulated ones around them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from hubbub.releases.noisy_columns import Floats, Measure, Table
+
+ALL = slice(None)
+
+
+class Released:
+    """The numbers as they were released. ``known`` holds results that are given, by formula."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.rows = ALL
+        self.known: dict[int, Floats] = {}
+        self._floats: dict[int, Floats] = {}
+
+    def released(self, index: int) -> Floats:
+        """A measure as released."""
+        if index not in self._floats:
+            self._floats[index] = self.table.measures[index].floats()
+        return self._floats[index][self.rows]
+
+    def measure(self, index: int) -> Floats:
+        """A measure as it is taken here."""
+        return self.released(index)
+
+    def key(self, index: int) -> Floats:
+        """A key that is a number; NaN where it is none."""
+        values = self.table.keys[index].values
+        return np.array([float(v) if isinstance(v, int | float) else np.nan for v in values])[self.rows]
+
+    def choose(self, label: object, value: Floats, quantiles: Callable[[Floats, slice], Floats]) -> Floats:
+        """A value with a law of its own: here the value."""
+        del label, quantiles
+        return value[self.rows]
+
+
+class Simulated(Released):
+    """``draws`` rows of numbers that the released ones may have come from: each with fresh noise taken off.
+
+    The seed comes from the released numbers alone: the same column simulated twice gives the same draws, and two
+    columns of one release agree on the noise that they share. With ``shared`` all rows of the table see the same
+    draws, which is enough for intervals row by row.
+    """
+
+    def __init__(self, table: Table, draws: int, *, shared: bool) -> None:
+        super().__init__(table)
+        self.draws = draws
+        self._width = 1 if shared else table.size
+        self._noise: dict[object, Floats] = {}
+        self._given: list[str] = []  # values alike are drawn apart
+
+    @cached_property
+    def _seeds(self) -> list[int]:
+        told = [_told(measure, origin) for measure, origin in zip(self.table.measures, self.table.origins, strict=True)]
+        return [_seed(f"{text}|{told[:i].count(text)}") for i, text in enumerate(told)]
+
+    def measure(self, index: int) -> Floats:
+        """A measure with noise taken off: one line per draw."""
+        if index not in self._noise:
+            measure = self.table.measures[index]
+            generator = np.random.default_rng(self._seeds[index])
+            self._noise[index] = float(measure.step) * measure.noise.draw(generator, (self.draws, self._width))
+        noise = self._noise[index]
+        return self.released(index) - (noise if self._width == 1 else noise[:, self.rows])
+
+    def choose(self, label: object, value: Floats, quantiles: Callable[[Floats, slice], Floats]) -> Floats:
+        """A value with a law of its own, drawn by its quantiles; the same draws for the same label."""
+        if label not in self._noise:
+            told = repr(value.tolist())
+            generator = np.random.default_rng(_seed(f"{told}|{self._given.count(told)}"))
+            self._given.append(told)
+            self._noise[label] = generator.random((self.draws, self._width))
+        chances = self._noise[label]
+        return quantiles(chances if self._width == 1 else chances[:, self.rows], self.rows)
+
+
+def _told(measure: Measure, origin: tuple[object, ...]) -> str:
+    place = [part for part in origin if isinstance(part, str | int)]
+    return f"{measure.name}|{measure.noise}|{measure.values}|{place}"
+
+
+def _seed(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])

@@ -1,0 +1,170 @@
+"""Averages, variances and values whose intervals are known already."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hubbub.releases.formulas import ratios as _ratios
+from hubbub.releases.formulas.arithmetic import Ref
+from hubbub.releases.formulas.base import Ends, Formula, Values, floats
+from hubbub.releases.formulas.linear import quantile
+from hubbub.releases.formulas.points import Released
+from hubbub.releases.noisy_columns import Floats, Table
+from hubbub.terms import WrongShape
+
+
+def _too_few(point: Released, count: Ref) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Where the noisy count is not above its own noise: whether a group has anybody is decided on that alone."""
+    measure = point.table.measures[count.index]
+    return point.released(count.index) <= max(1.0, float(measure.error(0.95)))
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Formula):
+    """centre + total / count within [lower, upper]; None where the count is not above its own noise.
+
+    ``total`` is a noisy sum of values with ``centre`` taken off. The interval is Fieller's, which covers with exactly
+    the stated confidence for Gaussian noise, cut to the declared bounds; those are the interval if it is unbounded.
+    Of all groups, shown or not, at most 1 - confidence get an interval that misses; a group that is shown only because
+    the noise lifted its count above the line is among them more often than others.
+    """
+
+    total: Ref
+    count: Ref
+    centre: Fraction
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+
+    def parts(self) -> tuple[Formula, ...]:
+        return self.total, self.count
+
+    def with_parts(self, parts: tuple[Formula, ...]) -> Formula:
+        total, count = parts
+        assert isinstance(total, Ref) and isinstance(count, Ref)
+        return Mean(total, count, self.centre, self.lower, self.upper)
+
+    def compute(self, point: Released) -> Floats:
+        count = np.maximum(point.measure(self.count.index), 1.0)
+        mean = self._within(float(self.centre) + point.measure(self.total.index) / count)
+        return np.where(_too_few(point, self.count), np.nan, mean)
+
+    def ends(self, table: Table, confidence: float) -> tuple[Floats, Floats]:
+        top, bottom = self.total.line(), self.count.line()
+        known = _ratios.spread(top, bottom, table, confidence)
+        lows, highs = _ratios.fieller(top.floats(table), bottom.floats(table), known)
+        centre = float(self.centre)
+        return self._within(centre + lows), self._within(centre + highs)
+
+    def _within(self, values: Floats) -> Floats:
+        lower = -np.inf if self.lower is None else float(self.lower)
+        upper = np.inf if self.upper is None else float(self.upper)
+        return np.clip(values, lower, upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Variance(Formula):
+    """Variance, or its root, from a noisy count and noisy sums of centred values and of their squares.
+
+    ``spread_upper`` is the largest variance that the declared bounds allow: ((upper - lower) / 2)^2. ``sample``
+    divides by count - 1. None where the count is not above its own noise. The interval is simulated.
+    """
+
+    total: Ref
+    squares: Ref
+    count: Ref
+    centre: Fraction
+    spread_upper: Fraction
+    root: bool = False
+    sample: bool = False
+
+    def parts(self) -> tuple[Formula, ...]:
+        return self.total, self.squares, self.count
+
+    def with_parts(self, parts: tuple[Formula, ...]) -> Formula:
+        total, squares, count = parts
+        assert isinstance(total, Ref) and isinstance(squares, Ref) and isinstance(count, Ref)
+        return Variance(total, squares, count, self.centre, self.spread_upper, self.root, self.sample)
+
+    def compute(self, point: Released) -> Floats:
+        count = np.maximum(point.measure(self.count.index), 2.0 if self.sample else 1.0)
+        mean = point.measure(self.total.index) / count
+        spread = point.measure(self.squares.index) / count - mean**2
+        spread = np.clip(spread, 0.0, float(self.spread_upper))
+        if self.sample:
+            spread = spread * count / (count - 1)
+        return np.where(_too_few(point, self.count), np.nan, np.sqrt(spread) if self.root else spread)
+
+
+@dataclass(frozen=True, slots=True)
+class Given(Formula):
+    """Values whose intervals were worked out already, such as quantiles: one pair of columns per stored level.
+
+    Asked for a level that is not stored, the next higher one answers (the highest, if there is none).
+    """
+
+    values: tuple[float | None, ...]
+    levels: tuple[float, ...]
+    lows: tuple[tuple[float | None, ...], ...]
+    highs: tuple[tuple[float | None, ...], ...]
+
+    def __post_init__(self) -> None:
+        columns = [*self.lows, *self.highs]
+        sorted_up = list(self.levels) == sorted(self.levels)
+        if not (len(self.levels) == len(self.lows) == len(self.highs) > 0) or not sorted_up:
+            raise WrongShape(
+                "a value with stored intervals needs one pair of columns for each level, levels rising.",
+                why="Every released number has an interval.",
+                fix="Give levels, lows and highs of the same length.",
+            )
+        if any(len(column) != len(self.values) for column in columns):
+            raise WrongShape(
+                "a value and its stored intervals have different lengths.",
+                why="Each row has its own interval.",
+                fix="Give columns of the same length.",
+            )
+
+    def is_random(self) -> bool:
+        return True
+
+    def evaluate(self, table: Table) -> Values:
+        """The values as they were given."""
+        del table
+        return list(self.values)
+
+    def interval(self, table: Table, confidence: float) -> Ends:
+        """The stored interval of that level or of the next higher one."""
+        del table
+        place = min(bisect_left(self.levels, confidence), len(self.levels) - 1)
+        return list(self.lows[place]), list(self.highs[place])
+
+    def std_dev(self, table: Table) -> Values:
+        """From the narrowest stored interval, as if the law were normal."""
+        del table
+        widths = quantile(self.levels[0]) * 2
+        pairs = zip(self.lows[0], self.highs[0], strict=True)
+        return [None if low is None or high is None else (high - low) / widths for low, high in pairs]
+
+    def at_rows(self, rows: slice) -> Given:
+        """The same for some of the rows."""
+        lows, highs = (tuple(column[rows] for column in side) for side in (self.lows, self.highs))
+        return Given(self.values[rows], self.levels, lows, highs)
+
+    def compute(self, point: Released) -> Floats:
+        return point.choose(("given", id(self)), floats(self.values), self._quantiles)
+
+    def _quantiles(self, chances: Floats, rows: slice) -> Floats:
+        """Values at those chances: through the value and both ends of each level, straight in normal scores."""
+        from scipy.special import ndtri
+
+        outward = range(len(self.levels))
+        lows, highs = ([floats(side[i])[rows] for i in outward] for side in (self.lows, self.highs))
+        heights = np.stack([*lows[::-1], floats(self.values)[rows], *highs])
+        ranks = [quantile(level) for level in self.levels]
+        scores = np.array([*(-r for r in ranks[::-1]), 0.0, *ranks])
+        wanted = np.broadcast_to(ndtri(chances), (len(chances), heights.shape[1]))
+        columns = [np.interp(wanted[:, i], scores, heights[:, i]) for i in range(heights.shape[1])]
+        return np.stack(columns, axis=1) if columns else np.empty((len(chances), 0))

@@ -1,0 +1,188 @@
+"""The stored form of a release: plain JSON, read off the dataclasses, exact both ways.
+
+Rationals are strings; integers beyond 2^53 too, since not every reader of JSON keeps them; dates, timestamps and
+floats that JSON cannot hold are ``{"date": ...}`` and the like. Guarantee and receipt are terms and keep their form.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping
+from datetime import date, datetime
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from hubbub import terms
+from hubbub.releases import formulas
+from hubbub.releases.noisy_columns import KeyColumn, Measure
+from hubbub.releases.release import Output, Release
+from hubbub.terms import HubbubError, NewerFormat, Unreadable
+
+VERSION = 1
+_LARGEST = 2**53
+_FORMULAS = {
+    kind.__name__.lower(): kind
+    for kind in (
+        formulas.Function,
+        formulas.Given,
+        formulas.Key,
+        formulas.Mean,
+        formulas.Minus,
+        formulas.Negate,
+        formulas.Number,
+        formulas.Over,
+        formulas.Plus,
+        formulas.Ref,
+        formulas.Times,
+        formulas.Variance,
+    )
+}
+
+
+def encode(release: Release) -> dict[str, Any]:
+    """The stored form."""
+    return {
+        "hubbub": f"release/{VERSION}",
+        "question": release.question,
+        "columns": [_out(column) for column in release.columns],
+        "keys": [_out(column) for column in release.keys],
+        "measures": [_out(measure) for measure in release.measures],
+        "guarantee": terms.to_json(release.guarantee),
+        "receipt": None if release.receipt is None else terms.to_json(release.receipt),
+        "repeated": release.repeated,
+        "notes": list(release.notes),
+        "parameters": dict(release.parameters),
+        "budget_left": release.budget_left,
+        "clipped": dict(release.clipped),
+        **({"looked_at": release.looked_at} if release.looked_at > 1 else {}),
+    }
+
+
+def decode(document: Mapping[str, Any]) -> Release:
+    """The release again; another kind of document, or one of a newer format, is refused."""
+    family, _, version = str(document.get("hubbub", "")).partition("/")
+    if family != "release" or not version.isdigit():
+        raise _unreadable()
+    if int(version) > VERSION:
+        raise NewerFormat(
+            f"this is a release of format {version}; this version of Hubbub reads up to {VERSION}.",
+            why="A newer format may mean something that an older reader would get wrong.",
+            fix="Install a newer Hubbub.",
+        )
+    try:
+        return _release({key: value for key, value in document.items() if key != "hubbub"})
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, HubbubError) as error:
+        if isinstance(error, NewerFormat):
+            raise
+        raise _unreadable() from error
+
+
+def _release(body: dict[str, Any]) -> Release:
+    made = {
+        "keys": tuple(_in(KeyColumn, item) for item in body.pop("keys")),
+        "measures": tuple(_in(Measure, item) for item in body.pop("measures")),
+        "columns": tuple(_in(Output, item) for item in body.pop("columns")),
+        "guarantee": terms.from_json(body.pop("guarantee")),
+        "notes": tuple(body.pop("notes")),
+    }
+    receipt = body.pop("receipt")
+    return Release(**made, receipt=None if receipt is None else terms.from_json(receipt), **body)
+
+
+def _unreadable() -> Unreadable:
+    return Unreadable(
+        "a release could not be read.",
+        why='A stored release starts with "hubbub": "release/1" and has exactly the fields of that form.',
+        fix="Check that the file was not edited by hand.",
+    )
+
+
+def _out(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_out(item) for item in value]
+    if isinstance(value, formulas.Formula):
+        return {"formula": type(value).__name__.lower(), **_fields_out(value)}
+    return _fields_out(value) if dataclasses.is_dataclass(value) else _plain_out(value)
+
+
+def _fields_out(value: Any) -> dict[str, Any]:
+    return {f.name: _out(getattr(value, f.name)) for f in dataclasses.fields(value)}
+
+
+def _plain_out(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return {"datetime": value.isoformat()}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST:
+        return {"int": str(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise Unreadable(
+        f"a key of type {type(value).__name__} cannot be stored.",
+        why="Keys are booleans, numbers, text, dates, timestamps or missing.",
+        fix="Turn it into one of those.",
+    )
+
+
+_TAGS: dict[str, typing.Callable[[str], object]] = {
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "float": float,
+    "int": int,
+}
+
+
+def _plain_in(data: Any) -> Any:
+    if isinstance(data, dict):
+        [(tag, text)] = data.items()
+        return _TAGS[tag](text)
+    return data
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _in(wanted: Any, data: Any) -> Any:
+    origin = typing.get_origin(wanted)
+    if origin is types.UnionType:
+        inner = next(kind for kind in typing.get_args(wanted) if kind is not type(None))
+        return None if data is None else _in(inner, data)
+    if origin is tuple:
+        return tuple(_in(typing.get_args(wanted)[0], item) for item in data)
+    if wanted is Fraction:
+        return Fraction(data)
+    if isinstance(wanted, type) and issubclass(wanted, formulas.Formula):
+        return _formula_in(wanted, dict(data))
+    if dataclasses.is_dataclass(wanted):
+        return _fields_in(wanted, data)
+    return _leaf_in(wanted, _plain_in(data))
+
+
+def _leaf_in(wanted: Any, value: Any) -> Any:
+    allowed: Any = (int, float) if wanted is float else wanted
+    if not isinstance(value, allowed) or (isinstance(value, bool) and wanted not in (bool, object)):
+        raise TypeError("a field of another type was expected")
+    return value
+
+
+def _formula_in(wanted: type, data: dict[str, Any]) -> Any:
+    kind = _FORMULAS[data.pop("formula")]
+    if not issubclass(kind, wanted):
+        raise TypeError("another formula was expected")
+    return _fields_in(kind, data)
+
+
+def _fields_in(kind: Any, data: Mapping[str, Any]) -> Any:
+    hints = _hints(kind)
+    return kind(**{name: _in(hints[name], value) for name, value in data.items()})

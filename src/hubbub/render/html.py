@@ -1,0 +1,78 @@
+"""Leaflets as HTML: a fragment for notebooks, a whole page for files. No script, no font, no network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from hubbub.render.charts.svg import WIDTH, colours, escape, tag
+
+if TYPE_CHECKING:
+    from hubbub.render.document import Figure, Section, Table
+
+STYLE = (
+    colours(".hb-leaflet")
+    + ".hb-leaflet{font:16px/1.55 system-ui,'DejaVu Sans',sans-serif;color:var(--ink);background:var(--ground);"
+    f"max-width:{WIDTH}px;margin:0 auto;padding:1rem}}"
+    ".hb-leaflet h1,.hb-leaflet h2{line-height:1.25;margin:1.6em 0 .5em}"
+    ".hb-leaflet h1{font-size:1.6rem;margin-top:.5em}"
+    ".hb-leaflet h2{font-size:1.2rem}.hb-leaflet p{margin:.5em 0 1em}"
+    ".hb-leaflet figure{margin:1rem 0}.hb-leaflet figure svg{display:block}"
+    ".hb-leaflet figcaption{color:var(--muted);font-size:.9rem}"
+    ".hb-leaflet .hb-scroll{overflow-x:auto}"
+    ".hb-leaflet table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}"
+    ".hb-leaflet th,.hb-leaflet td{padding:.35rem 1rem .35rem 0;text-align:right;border-bottom:1px solid var(--grid)}"
+    ".hb-leaflet th:first-child,.hb-leaflet td:first-child{text-align:left}"
+    ".hb-leaflet tbody th{font-weight:inherit}.hb-leaflet thead th{font-weight:600;vertical-align:bottom}"
+)
+_PAGE_STYLE = colours(":root") + ":root{color-scheme:light dark}body{margin:0;background:var(--ground)}"
+
+
+def page(title: str, sections: Sequence[Section]) -> str:
+    """A standalone document."""
+    head = tag(
+        "head",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width,initial-scale=1">',
+        tag("title", escape(title)),
+        tag("style", _PAGE_STYLE + STYLE),
+    )
+    body = tag("body", tag("main", _content(title, sections), class_="hb-leaflet"))
+    return f'<!DOCTYPE html>\n<html lang="en">{head}{body}</html>\n'
+
+
+def fragment(title: str, sections: Sequence[Section]) -> str:
+    """The same as part of another page."""
+    return tag("div", tag("style", STYLE), _content(title, sections), class_="hb-leaflet")
+
+
+def _content(title: str, sections: Sequence[Section]) -> str:
+    return tag("h1", escape(title)) + "\n".join(map(_section, sections))
+
+
+def _section(section: Section) -> str:
+    parts = [tag("h2", escape(section.heading)), *(tag("p", _words(words)) for words in section.paragraphs)]
+    if section.figure:
+        parts.append(_figure(section.figure))
+    if section.table:
+        parts.append(_table(section.table, section.heading))
+    return tag("section", *parts)
+
+
+def _words(paragraph: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(paragraph))
+
+
+def _figure(figure: Figure) -> str:
+    return tag("figure", figure.svg, tag("figcaption", escape(figure.caption)))
+
+
+def _table(table: Table, name: str) -> str:
+    head = tag("tr", *(tag("th", escape(cell), scope="col") for cell in table.header))
+    rows = [
+        tag("tr", tag("th", escape(row[0]), scope="row"), *(tag("td", escape(cell)) for cell in row[1:]))
+        for row in table.rows
+    ]
+    body = tag("table", tag("thead", head), tag("tbody", *rows), aria_label=name)
+    return tag("div", body, class_="hb-scroll", tabindex="0", role="group", aria_label=f"Table: {name}")

@@ -1,0 +1,187 @@
+"""Columns as a descriptor declares them: bounds, grids, values and kinds that fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import NoReturn
+
+from hubbub.schema.declared import Bound, DeclaredColumn, sort_of, steps, units, value_kind
+from hubbub.schema.declared_fields import choice_in, number_in
+from hubbub.schema.toml_positions import Section
+from hubbub.schema.tables import Kind, Value
+from hubbub.terms import exact
+
+COLUMN_KEYS = ("type", "lower", "upper", "step", "values", "max_per_unit", "max_rows_per_unit", "why")
+_ALLOWED = {
+    Kind.BOOLEAN: "Write values = [true, false], and no bounds.",
+    Kind.INTEGER: "Write whole numbers.",
+    Kind.NUMBER: "Write numbers.",
+    Kind.TEXT: 'Write values = ["...", "..."], and no bounds.',
+    Kind.DATE: "Write dates, such as 2025-12-31.",
+    Kind.TIMESTAMP: "Write times, such as 2025-12-31T23:59:59.",
+    Kind.OPAQUE: "Leave it out.",
+}
+
+
+def columns_in(section: Section) -> Iterator[DeclaredColumn]:
+    """The columns of a table, checked."""
+    seen: set[str] = set()
+    for name, inside in section.sections():
+        inside.only(*COLUMN_KEYS)
+        if name.lower() in seen:
+            section.refuse(
+                name,
+                f"column {name!r} is declared twice, in small letters and in capitals.",
+                why="SQL does not tell small letters from capitals.",
+                fix="Declare it once.",
+                key=True,
+            )
+        seen.add(name.lower())
+        kind = Kind(choice_in(inside, "type", tuple(Kind))) if "type" in inside.content else None
+        column = DeclaredColumn(
+            name=name,
+            kind=kind,
+            lower=_bound(inside, "lower"),
+            upper=_bound(inside, "upper"),
+            step=number_in(inside, "step"),
+            values=_values(inside),
+            max_per_unit=inside.count("max_per_unit"),
+            max_rows_per_unit=inside.count("max_rows_per_unit"),
+            why=inside.sentence("why"),
+        )
+        _check_bounds(inside, column)
+        if kind is not None:
+            check_kind(inside, column, kind)
+        yield column
+
+
+def _bound(section: Section, key: str) -> Bound | None:
+    value = section.content.get(key)
+    return value if isinstance(value, date) else number_in(section, key)
+
+
+def _check_bounds(section: Section, column: DeclaredColumn) -> None:
+    lower, upper, step = column.lower, column.upper, column.step
+    if step is not None and step <= 0:
+        why = "It is the grid that values are rounded to."
+        section.refuse("step", "step must be above 0.", why=why, fix="Write step = 1, or less.")
+    if lower is None or upper is None:
+        _check_open_ends(section, column)
+        return
+    if sort_of(lower) != sort_of(upper):
+        section.refuse(
+            "upper",
+            f"lower and upper of {column.name} are of different kinds.",
+            why="Both are numbers, both dates, or both times, with or without a zone.",
+            fix="Write both in the same way.",
+        )
+    low, high = units(lower), units(upper)
+    if low >= high:
+        section.refuse(
+            "upper",
+            f"upper must be above lower, and of {column.name} it is not.",
+            why="Values are moved into the interval from lower to upper, and it is empty.",
+            fix="Exchange the two, or widen the interval.",
+        )
+    _check_step(section, column, low, high)
+    _check_inside(section, column, low, high)
+
+
+def _check_open_ends(section: Section, column: DeclaredColumn) -> None:
+    if column.lower is None and column.upper is None:
+        return
+    there, missing = ("lower", "upper") if column.upper is None else ("upper", "lower")
+    section.refuse(
+        there,
+        f"{column.name} has a bound {there!r} and none {missing!r}.",
+        why="One open end lets one person move a sum without limit.",
+        fix=f"Add {missing} = ... beside it.",
+    )
+
+
+def _check_step(section: Section, column: DeclaredColumn, low: Fraction, high: Fraction) -> None:
+    if column.step is None:
+        return
+    step = steps(column.step, value_kind(column.lower))  # type: ignore[arg-type]  # both bounds are there
+    plain = isinstance(column.lower, Fraction)
+    if step > high - low or (plain and any((bound / step).denominator != 1 for bound in (low, high))):
+        section.refuse(
+            "step",
+            f"the bounds of {column.name} are no whole number of steps.",
+            why="Values are rounded to multiples of step and summed as integers; both bounds must be such multiples.",
+            fix="Choose a step that divides lower and upper, such as 1 or 0.01.",
+        )
+    if not plain and step.denominator != 1:
+        section.refuse(
+            "step",
+            f"step of {column.name} is finer than its type.",
+            why="A date is counted in whole days, a time in microseconds.",
+            fix="Give the step of dates in days, and of times in seconds with up to six decimals.",
+        )
+
+
+def _check_inside(section: Section, column: DeclaredColumn, low: Fraction, high: Fraction) -> None:
+    if not column.values:
+        return
+    sort = sort_of(column.lower)  # type: ignore[arg-type]  # both bounds are there
+    numbers = [exact(v, name="value") if isinstance(v, int | float) else v for v in column.values]
+    for place, value in enumerate(numbers):
+        if isinstance(value, str) or sort_of(value) != sort or not low <= units(value) <= high:
+            section.text.refuse(
+                (*section.path, "values", place),
+                f"a value of {column.name} lies outside its bounds.",
+                why="Both cannot hold, and it is not clear which is meant.",
+                fix="Widen the bounds, or leave the value or the bounds out.",
+            )
+
+
+def _values(section: Section) -> tuple[Value, ...] | None:
+    listed = section.content.get("values")
+    if listed is None:
+        return None
+    if not isinstance(listed, list) or not listed:
+        section.refuse(
+            "values",
+            "values must be a list of at least one key.",
+            why="The keys of groups are taken from it, and an empty list has none.",
+            fix='Write values = ["north", "south"], or leave it out.',
+        )
+    values = tuple(_value(section, place, value) for place, value in enumerate(listed))
+    for place, value in enumerate(values):
+        if sort_of(value) != sort_of(values[0]):
+            _bad_value(section, place, "this value is of another kind than the first.", "Keep to one kind.")
+        if value in values[:place]:
+            _bad_value(section, place, "this value stands in the list twice.", "Leave one of them out.")
+    return values
+
+
+def _value(section: Section, place: int, value: object) -> Value:
+    if isinstance(value, Decimal) and value.is_finite() and Decimal(repr(float(value))) == value:
+        return int(value) if value == value.to_integral_value() else float(value)
+    if not isinstance(value, str | bool | int | date):
+        _bad_value(section, place, "this is no key.", "Use texts, numbers of up to 15 digits, dates, true or false.")
+    return value
+
+
+def _bad_value(section: Section, place: int, what: str, fix: str) -> NoReturn:
+    why = "values are the public keys that rows are grouped by: each once, and all of one kind."
+    section.text.refuse((*section.path, "values", place), what, why=why, fix=fix)
+
+
+def check_kind(section: Section, column: DeclaredColumn, kind: Kind) -> None:
+    """Refuse bounds and values that a column of that kind cannot have."""
+    implied = column.implied
+    if implied is None or implied is kind or (implied.is_number and kind is Kind.NUMBER):
+        return
+    if implied is Kind.NUMBER and kind is Kind.INTEGER and not column.values:
+        return
+    said = "values" if column.values else "step" if column.lower is None else "lower"
+    section.refuse(
+        said,
+        f"{column.name} is of type {kind.value}, and {said} says {implied.value}.",
+        why="Bounds and keys are of the column's own type.",
+        fix=f'{_ALLOWED[kind]} Or declare type = "{implied.value}".',
+    )

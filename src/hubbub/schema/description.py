@@ -1,0 +1,176 @@
+"""What is public about a dataset, to read: tables, types, bounds, keys, who is protected, and who declared it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hubbub.explain import epsilon as explain_epsilon
+from hubbub.render.document import Json, Leaflet, Section
+from hubbub.render.document import Table as Grid
+from hubbub.schema.descriptor import typed
+from hubbub.schema.draft import decimal
+from hubbub.schema.tables import Column, Dataset, Kind, Table, Value
+from hubbub.terms import Unit
+
+NULL_RULE = "rows with no value here are left out of groups"
+CLIP_RULE = "Values outside the bounds count as the nearest bound, which can bias sums and averages."
+KEY_RULE = "Groups are those of the declared keys, whether or not anybody is in them."
+_SHOWN = 5  # keys in the text; the JSON has all
+_HEADER = ("column", "type", "bounds", "step", "keys", "most per person", "why")
+
+
+@dataclass(frozen=True, slots=True)
+class Description(Leaflet):
+    """The public page of a dataset: everything comes from the descriptor and the schema, nothing from rows.
+
+    Sources and the ledger's address are left out: they can hold passwords.
+    """
+
+    dataset: Dataset
+
+    @property
+    def title(self) -> str:
+        """What is described."""
+        return f"What is public about {self.dataset.name!r}"
+
+    def sections(self) -> tuple[Section, ...]:
+        """Who is protected first, then how values are read, then table by table."""
+        parts = [
+            Section("Who is protected", tuple(self._promise())),
+            Section("How values are read", (f"Of each column: {NULL_RULE}. {CLIP_RULE} {KEY_RULE}",)),
+            *(Section(f"Table {table.name}", tuple(_about(table)), _grid(table)) for table in self.dataset.tables),
+        ]
+        if self.dataset.facts:
+            rows = tuple((_plain(key), _plain(words)) for key, words in self.dataset.facts.items())
+            parts.append(Section("Who declared this", (), Grid(("what", "words"), rows)))
+        return tuple(parts)
+
+    def to_json(self) -> dict[str, Json]:
+        """The same facts as one JSON document; numbers are exact, as text."""
+        told = self.dataset
+        return {
+            "kind": "dataset",
+            "name": told.name,
+            "version": told.version,
+            "engine": told.engine,
+            "population": told.population,
+            "unit": told.unit or "row",
+            "neighbours": told.neighbours.value,
+            "budget": told.budget.measure().words() if told.budget else None,
+            "null_rule": NULL_RULE,
+            "declared": dict(told.facts),
+            "tables": [_table_json(table) for table in told.tables],
+        }
+
+    def _promise(self) -> Iterator[str]:
+        told = self.dataset
+        unit = Unit(told.unit)
+        yield f"Protected: {unit.words()}. Neighbours: {told.neighbours.value}, that is, {told.neighbours.words(unit)}."
+        if told.budget is None:
+            yield "No budget is declared: nothing can be asked yet."
+            return
+        yield (
+            f"The budget of population {told.population!r} is {told.budget.measure().words()}, for everything that is "
+            f"ever asked about these people, here and in other datasets that name the same population."
+        )
+        if told.budget.epsilon is not None:
+            yield f"All of it: {explain_epsilon(told.budget.epsilon, delta=told.budget.delta).odds_sentence}"
+
+
+def describe(dataset: Dataset) -> Description:
+    """The public page of a dataset, as text, HTML and JSON."""
+    return Description(dataset)
+
+
+def _about(table: Table) -> Iterator[str]:
+    link = table.link
+    if table.public:
+        yield "Public: nobody in this table is protected."
+    elif link is None:
+        yield "Each row is protected by itself."
+    else:
+        way = f"{link.column} refers to {link.table}.{link.key}" if link.table else f"{link.column} is the person"
+        most = table.max_rows_per_unit
+        cap = (
+            "no cap on one person's rows is declared" if most is None else f"at most {most} of one person's rows count"
+        )
+        yield f"From a row to a person: {_plain(way)}; {cap}."
+    if table.key:
+        yield f"No two rows share {_plain(table.key)}."
+    if table.rows is not None:
+        yield f"It has about {table.rows} rows, says the owner."
+    if table.why:
+        yield f"Why: {table.why}"
+
+
+def _grid(table: Table) -> Grid:
+    rows = tuple(_cells(column) for column in table.columns)
+    filled = [i for i in range(len(_HEADER)) if i < 2 or any(row[i] for row in rows)]
+    return Grid(tuple(_HEADER[i] for i in filled), tuple(tuple(row[i] for i in filled) for row in rows))
+
+
+def _cells(column: Column) -> tuple[str, ...]:
+    bounds = f"{_bound(column, column.lower)} to {_bound(column, column.upper)}" if column.lower is not None else ""
+    most = [
+        column.max_per_unit is not None and f"{column.max_per_unit} values",
+        column.max_rows_per_unit is not None and f"{column.max_rows_per_unit} rows per value",
+    ]
+    step = _step(column)
+    keys = _keys(column.values or ())
+    return _plain(column.name), column.kind.value, bounds, step, keys, ", ".join(m for m in most if m), column.why
+
+
+def _bound(column: Column, bound: Fraction | None) -> str:
+    value = None if bound is None else typed(bound, column.kind)
+    return "" if value is None else decimal(value) if isinstance(value, Fraction) else value.isoformat()
+
+
+def _step(column: Column) -> str:
+    if column.step is None:
+        return ""
+    if column.kind is Kind.TIMESTAMP:
+        return f"{decimal(column.step / 1_000_000)} s"
+    return decimal(column.step) + (" days" if column.kind is Kind.DATE else "")
+
+
+def _keys(values: tuple[Value, ...]) -> str:
+    shown = ", ".join(_plain(str(value)) for value in values[:_SHOWN])
+    return shown if len(values) <= _SHOWN else f"{shown}, ... ({len(values)} in all)"
+
+
+def _plain(words: str) -> str:
+    """Words without signs that could rewrite a terminal: names and keys may hold any."""
+    return "".join(sign if sign.isprintable() else "?" for sign in words)
+
+
+def _table_json(table: Table) -> dict[str, Json]:
+    link = table.link
+    return {
+        "name": table.name,
+        "public": table.public,
+        "key": table.key or None,
+        "unit": None if link is None else {"column": link.column, "table": link.table or None, "key": link.key or None},
+        "max_rows_per_unit": table.max_rows_per_unit,
+        "rows": table.rows,
+        "why": table.why,
+        "columns": [_column_json(column) for column in table.columns],
+    }
+
+
+def _column_json(column: Column) -> dict[str, Json]:
+    values = column.values
+    return {
+        "name": column.name,
+        "type": column.kind.value,
+        "lower": _bound(column, column.lower) or None,
+        "upper": _bound(column, column.upper) or None,
+        "step": _step(column) or None,
+        "values": None
+        if values is None
+        else [v if isinstance(v, str | int | float) else v.isoformat() for v in values],
+        "max_per_unit": column.max_per_unit,
+        "max_rows_per_unit": column.max_rows_per_unit,
+        "why": column.why,
+    }

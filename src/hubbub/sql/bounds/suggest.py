@@ -1,0 +1,307 @@
+"""Bounds that nobody declared, estimated privately and charged: a cap on rows, clamps of values, bounds on totals."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.ledger import Request, Reservation, fingerprint
+from hubbub.mechanisms import NoisyCDF
+from hubbub.mechanisms.common.noisy_curve import Curve as NoisyCurve
+from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
+from hubbub.sql.running import check_runs, guarded
+from hubbub.sql.bounds.suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
+from hubbub.relations.dialects import DIALECTS, Dialect
+from hubbub.relations.expressions import Expr, column, literal
+from hubbub.sql.compiler.query_plan import Bounding, Curve, Plan, Shape
+from hubbub.sql.compiler.question import Item, Scan
+from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter
+from hubbub.schema.tables import Column, Dataset, Kind, Table
+from hubbub.sql.noise_allocation import Spent, event_of, measure_of, price_of, spend
+from hubbub.terms import Budget, Guarantee, NotAllowed, Receipt, Unit, UnknownName, WrongType
+
+if TYPE_CHECKING:
+    from hubbub.sql.connection import Connection
+
+_ALIAS = "t0"
+_THOUSANDTHS = 1000  # totals are added up as integers on this grid
+_LARGEST = 1e12
+_NUMBER = 26  # bytes of one stored number at most
+
+
+def suggest_bounds(
+    connection: Connection,
+    table: str,
+    *,
+    columns: Sequence[str] | None = None,
+    epsilon: object = None,
+    delta: object = None,
+    rho: object = None,
+    fresh: bool = False,
+) -> Suggestion:
+    """Suggest a cap on one person's rows, clamps of numeric columns, and bounds on a person's totals, for a price.
+
+    The price is shared equally between histograms of people: one of how many rows they have, and for each column one of
+    their largest value, one of their smallest, and one of what their values add up to in size. Asking again is free.
+
+    Guarantee: the suggestion costs the price, for the dataset's unit and neighbours.
+    Because: [HRMS10] through ``docs/proofs/suggest.md``: each person is in one bucket of each histogram, which depends
+    on that person's rows alone, and each histogram is released by ``NoisyCDF`` with one row per unit.
+    Error: each number has the interval of the bucket it comes from; shares of rows are estimates.
+    Not covered: running time. What is suggested is right for the data as they are, not for those to come.
+    """
+    dataset = connection.dataset
+    planned = plan_suggestion(dataset, table, columns)
+    price = price_of(connection._limit, epsilon=epsilon, delta=delta, rho=rho)
+    unit = Unit(dataset.unit)
+    [spent] = spend((planned.plan(),), price, neighbours=dataset.neighbours, unit=unit)
+    check_runs(connection.engine, [planned.statement(DIALECTS[connection.engine.dialect])])
+    request = _request(connection, planned, spent, fresh=fresh)
+
+    def run(reservation: Reservation) -> str:
+        return guarded(connection.ledger, reservation, lambda: _run(connection, planned, spent))
+
+    held = connection.ledger.ask(request, run)
+    holds = measure_of(price, request.event, dataset.neighbours)
+    told = _histograms(planned, spent, json.loads(held.answer)["curves"])
+    guarantee = Guarantee(holds, unit, dataset.neighbours)
+    return _suggestion(planned, told, connection._limit, guarantee, held.receipt, repeated=held.repeated)
+
+
+# ---------------------------------------------------------------- what is measured
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One histogram: what is told of a person, as a text of the engine, and its buckets with their edges as texts."""
+
+    name: str
+    text: str
+    buckets: Buckets
+    edges: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSuggestion:
+    """A table, its columns to be bounded, and the histograms that tell about them: public."""
+
+    dataset: Dataset
+    table: Table
+    columns: tuple[Column, ...]
+
+    def measures(self, dialect: Dialect) -> tuple[Measure, ...]:
+        """The histograms, in the order in which they are stored."""
+        rows = rows_buckets()
+        counted = Measure("rows", "count(*)", rows, tuple(str(int(edge)) for edge in rows.edges))
+        inside = [measure for each in self.columns for measure in _measures(each, self._expr(each), self, dialect)]
+        return (counted, *inside) if self.dataset.unit else tuple(inside)
+
+    def _expr(self, each: Column) -> Expr:
+        return column(_ALIAS, self.table.name, each, unit=False)
+
+    def plan(self) -> Plan:
+        """A plan with nothing but curves, each of which counts a person once: for the sharing of the price."""
+        measures = self.measures(DIALECTS["duckdb"])
+        curves = tuple(
+            Curve(
+                name=each.name,
+                value=literal(0),
+                condition=None,
+                lower=Fraction(0),
+                width=Fraction(1),
+                cells=each.buckets.cells,
+            )
+            for each in measures
+        )
+        return Plan(
+            source=(),
+            where=None,
+            keys=(),
+            measures=(),
+            curves=curves,
+            bounding=Bounding(shape=Shape.PEOPLE),
+            moved=(),
+            curve_rows=1,
+            weights=(Fraction(1, len(curves)),) * len(curves),
+            outputs=(),
+            having=None,
+            order=(),
+            limit=None,
+            offset=0,
+            levels=(),
+            notes=(),
+        )
+
+    def statement(self, dialect: Dialect) -> str:
+        """(histogram, bucket, people): one row of the first part for each person, then counts."""
+        printer = RowsPrinter(self.dataset, dialect)
+        scan = (Item(alias=_ALIAS, rows=Scan(self.table)),)
+        source = printer.items(scan, [self._expr(each) for each in self.columns])
+        measures = self.measures(dialect)
+        told = ", ".join(f"{each.text} AS v{i}" for i, each in enumerate(measures))
+        person = f"{_ALIAS}.{PERSON}"
+        people = f"SELECT {told} FROM {source}" + (
+            f" WHERE {person} IS NOT NULL GROUP BY {person}" if self.dataset.unit else ""
+        )
+        cells = ", ".join(f"{each.buckets.text(f'v{i}', each.edges)} AS c{i}" for i, each in enumerate(measures))
+        counts = " UNION ALL ".join(
+            f"SELECT {i} AS h, c{i} AS cell, count(*) AS n FROM cells WHERE c{i} IS NOT NULL GROUP BY c{i}"
+            for i in range(len(measures))
+        )
+        return f"WITH people AS ({people}), cells AS MATERIALIZED (SELECT {cells} FROM people) {counts}"
+
+
+def _measures(each: Column, value: Expr, planned: PlannedSuggestion, dialect: Dialect) -> list[Measure]:
+    """The largest and the smallest value of a person, and the sum of their sizes, in integers."""
+    printed = RowsPrinter(planned.dataset, dialect).expr(value)
+    number = dialect.number(value, printed)
+    known = f"CASE WHEN NOT {dialect.is_nan(number)} THEN {number} END"
+    size = f"least(abs({number}), {dialect.double(_LARGEST)}) * {dialect.double(float(_THOUSANDTHS))}"
+    steps = f"CASE WHEN NOT {dialect.is_nan(number)} THEN {dialect.whole(size)} END"
+    signed, sizes = values_buckets(signed=True), values_buckets(signed=False)
+    doubles = tuple(dialect.double(float(edge)) for edge in signed.edges)
+    wholes = tuple(str(math.floor(edge * _THOUSANDTHS)) for edge in sizes.edges)
+    of_person = bool(planned.dataset.unit)
+    largest, smallest, total = (f"{name}({known})" if of_person else known for name in ("max", "min", "sum"))
+    total = f"sum({steps})" if of_person else steps
+    return [
+        Measure(f"largest {each.name}", largest, signed, doubles),
+        Measure(f"smallest {each.name}", smallest, signed, doubles),
+        Measure(f"total {each.name}", total, sizes, wholes),
+    ]
+
+
+def plan_suggestion(dataset: Dataset, table: str, columns: Sequence[str] | None) -> PlannedSuggestion:
+    """What is to be measured, from public facts."""
+    found = dataset.table(table)
+    if found is None:
+        names = ", ".join(each.name for each in dataset.tables)
+        raise UnknownName(
+            f"there is no table {table!r}.", why="Bounds are suggested for one.", fix=f"Use one of: {names}."
+        )
+    if found.public:
+        raise NotAllowed(
+            f"the table {table!r} is public.", why="Nobody in it is protected.", fix="Read its bounds from it."
+        )
+    chosen = _numeric(dataset, found) if columns is None else tuple(_chosen(found, name) for name in columns)
+    if not chosen and not dataset.unit:
+        raise NotAllowed(
+            f"there is nothing to suggest for {table!r}.",
+            why="Every row is protected by itself, and no column is a number.",
+            fix="Name numeric columns: suggest_bounds(..., columns=[...]).",
+        )
+    return PlannedSuggestion(dataset, found, chosen)
+
+
+def _numeric(dataset: Dataset, table: Table) -> tuple[Column, ...]:
+    """The numeric columns that are no keys, links or declared lists."""
+    names = {table.key.lower(), table.link.column.lower() if table.link is not None else ""}
+    return tuple(
+        each for each in table.columns if each.kind.is_number and each.values is None and each.name.lower() not in names
+    )
+
+
+def _chosen(table: Table, name: str) -> Column:
+    found = table.column(name)
+    if found is None:
+        known = ", ".join(each.name for each in table.columns)[:300]
+        raise UnknownName(f"there is no column {name!r}.", why="Bounds were asked for it.", fix=f"Use one of: {known}.")
+    if not found.kind.is_number:
+        raise WrongType(
+            f"the column {found.name!r} is no number.",
+            why="Bounds are suggested for numbers.",
+            fix="Leave it out; declare the first and last day of a date.",
+        )
+    return found
+
+
+# ---------------------------------------------------------------- charge and run
+
+
+def _request(connection: Connection, planned: PlannedSuggestion, spent: Spent, *, fresh: bool) -> Request:
+    dataset = planned.dataset
+    question = {
+        "suggest": planned.table.name,
+        "columns": [each.name for each in planned.columns],
+        **dataset.fingerprint(),
+        "statement": replace(planned, dataset=dataset.bare()).statement(DIALECTS["duckdb"]),
+    }
+    return Request(
+        event=event_of([spent]),
+        fingerprint=fingerprint(**question, noise=[str(event) for event in spent.events()]),
+        question=fingerprint(**question),
+        population=dataset.population,
+        project=connection.project,
+        analyst=connection.analyst,
+        size=512 + _NUMBER * sum(curve.cells for curve in spent.curves),
+        title=f"suggest bounds for {planned.table.name}",
+        patience=min(3600.0, connection.seconds),
+        fresh=fresh,
+    )
+
+
+def _run(connection: Connection, planned: PlannedSuggestion, spent: Spent) -> str:
+    """Count people by bucket, add noise, and give what is stored."""
+    text = planned.statement(DIALECTS[connection.engine.dialect])
+    rows = connection.engine.rows(text, seconds=connection.seconds)
+    curves = [_released(mechanism, index, rows).tolist() for index, mechanism in enumerate(spent.curves)]
+    return json.dumps({"format": 1, "curves": curves}, separators=(",", ":"))
+
+
+def _released(mechanism: NoisyCDF, index: int, rows: Sequence[tuple[Any, ...]]) -> Any:
+    counts = np.zeros(mechanism.cells, dtype=np.int64)
+    for histogram, cell, people in rows:
+        if histogram == index:
+            counts[int(cell)] = int(people)
+    return mechanism.release(counts).cumulative
+
+
+def _histograms(planned: PlannedSuggestion, spent: Spent, curves: Sequence[Sequence[float]]) -> list[Histogram]:
+    measures = planned.measures(DIALECTS["duckdb"])
+    return [
+        Histogram(each.buckets, NoisyCurve(np.array(values, dtype=np.float64), mechanism.tree, mechanism.event))
+        for each, mechanism, values in zip(measures, spent.curves, curves, strict=True)
+    ]
+
+
+def _suggestion(
+    planned: PlannedSuggestion,
+    told: list[Histogram],
+    budget: Budget,
+    guarantee: Guarantee,
+    receipt: Receipt | None,
+    *,
+    repeated: bool,
+) -> Suggestion:
+    noise, reference = reference_noise(budget)
+    rows = suggest_rows(told.pop(0), noise_per_row=noise, reference=reference) if planned.dataset.unit else None
+    columns = {}
+    for place, each in enumerate(planned.columns):
+        largest, smallest, total = told[3 * place : 3 * place + 3]
+        whole = each.kind is Kind.INTEGER
+        columns[each.name] = (
+            suggest_lower("lower", smallest, whole=whole, what="their values are not below it"),
+            suggest_upper("upper", largest, whole=whole, what="their values are not above it"),
+            suggest_upper("total", total, whole=whole, what="their values add up to no more in size"),
+        )
+    return Suggestion(planned.table.name, rows, columns, guarantee, receipt, repeated)
+
+
+def reference_noise(budget: Budget) -> tuple[float, str]:
+    """The standard deviation of noise per row of the cap, for a question that costs a tenth of the budget."""
+    if budget.epsilon is None:
+        assert budget.rho is not None
+        rho = budget.rho / 10
+        return 1 / math.sqrt(2 * float(rho)), f"rho = {float(rho):g}, a tenth of the budget"
+    epsilon = budget.epsilon / 10
+    words = f"epsilon = {float(epsilon):g}, a tenth of the budget"
+    if budget.delta == 0:
+        return math.sqrt(2) / float(epsilon), words
+    return 1 / float(mu_for(float(epsilon), float(budget.delta / 100))), words

@@ -1,0 +1,210 @@
+"""Tree -> checked tree: node types that are known are let through, every other is refused.
+
+The parser turns what it does not understand (LOAD, CALL, PREPARE, EXPLAIN ANALYZE) into opaque commands, and reads far
+more than can be answered; a list of what is forbidden would always be behind. So this is a list of what is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from hubbub.relations import limits
+from hubbub.sql.compiler.functions import FUNCTIONS
+from hubbub.sql.compiler.source_text import Text
+from hubbub.terms import NotAllowed, QueryError
+
+_STRUCTURE = frozenset(
+    (
+        *("Select", "From", "Join", "Where", "Group", "Having", "Order", "Ordered", "Limit", "Offset", "Subquery"),
+        *("CTE", "With", "Union", "Alias", "TableAlias", "Table", "Column", "Identifier", "Star", "Paren", "Tuple"),
+        *("Literal", "Boolean", "Null", "Is", "In", "Between", "Case", "If", "Cast", "TryCast", "DataType"),
+        *("DataTypeParam", "Interval", "Var", "Filter", "Window", "Exists", "Distinct"),
+        *("Rollup", "GroupingSets", "Cube", "WithinGroup"),
+    )
+)
+_AGGREGATES = frozenset(
+    ("Count", "Sum", "Avg", "Min", "Max", "Variance", "VariancePop", "Stddev", "StddevPop", "StddevSamp", "Median")
+)
+_QUANTILES = frozenset(("Quantile", "PercentileCont", "PercentileDisc", "ApproxQuantile"))
+_WINDOWS = frozenset(("RowNumber", "Rank", "DenseRank", "Lag", "Lead", "FirstValue"))
+_SCALARS = frozenset(name for name in FUNCTIONS if name[0].isupper())
+_CALLED = frozenset(name for name in FUNCTIONS if name[0].islower())
+ALLOWED = _STRUCTURE | _AGGREGATES | _QUANTILES | _WINDOWS | _SCALARS
+
+_REASONS = {
+    "Command": ("this command", "Only SELECT reads data here; commands of the engine are never passed on."),
+    "RegexpLike": ("a regular expression", "Its running time may depend on the values."),
+    "RegexpExtract": ("a regular expression", "Its running time may depend on the values."),
+    "RegexpReplace": ("a regular expression", "Its running time may depend on the values."),
+    "Rand": ("a random function", "Noise comes from one secure source, and answers must be repeatable."),
+    "Insert": ("INSERT", "A question changes nothing."),
+    "Update": ("UPDATE", "A question changes nothing."),
+    "Delete": ("DELETE", "A question changes nothing."),
+    "Create": ("CREATE", "A question changes nothing."),
+    "Drop": ("DROP", "A question changes nothing."),
+    "Set": ("SET", "No setting can be changed from a question."),
+    "Pragma": ("PRAGMA", "No setting can be changed from a question."),
+    "Attach": ("ATTACH", "Only declared tables can be read."),
+    "Copy": ("COPY", "Answers leave as releases alone."),
+    "Except": ("EXCEPT", "It compares rows of different people exactly."),
+    "Intersect": ("INTERSECT", "It compares rows of different people exactly."),
+    "ArrayAgg": ("ARRAY_AGG", "It would hand out values of single rows."),
+    "GroupConcat": ("STRING_AGG", "It would hand out values of single rows."),
+    "First": ("FIRST", "It would hand out the value of a single row."),
+    "AnyValue": ("ANY_VALUE", "It would hand out the value of a single row."),
+    "ArgMax": ("ARG_MAX", "It would hand out the value of a single row."),
+    "ArgMin": ("ARG_MIN", "It would hand out the value of a single row."),
+    "LastValue": ("LAST_VALUE", "Its window ends at the rows that stand beside this one, whatever their order."),
+    "Placeholder": ("a parameter", "The text is planned as it stands."),
+    "Parameter": ("a parameter", "The text is planned as it stands."),
+    "Qualify": ("QUALIFY", "Filter the window's result in an outer query instead."),
+}
+_NEAREST = {
+    "Except": "Count each part, or use NOT EXISTS on the same person's rows.",
+    "Intersect": "Count each part, or use EXISTS on the same person's rows.",
+    "LastValue": "Use FIRST_VALUE in the opposite order.",
+    "RegexpLike": "Use LIKE, ILIKE, LEFT or SUBSTRING.",
+    "RegexpExtract": "Use SUBSTRING, LEFT or SPLIT by LIKE in a CASE.",
+    "RegexpReplace": "Use REPLACE or a CASE with LIKE.",
+    "ArrayAgg": "Use COUNT, SUM, AVG, a quantile, or GROUP BY the value.",
+    "GroupConcat": "Use COUNT, SUM, AVG, a quantile, or GROUP BY the value.",
+    "Qualify": "SELECT ... FROM (SELECT ..., ROW_NUMBER() OVER (PARTITION BY person ...) AS r FROM ...) WHERE r = 1.",
+}
+
+
+_WIDEST = {"Select": (limits.COLUMNS, "SELECT has"), "Group": (limits.KEYS, "GROUP BY has")}
+
+
+def check(tree: exp.Expr, text: Text) -> exp.Expr:
+    """The tree itself, once every node in it is one that the later passes know."""
+    if not isinstance(tree, exp.Select | exp.Union | exp.Subquery):
+        raise _refusal(tree, text)
+    for count, node in enumerate(tree.walk()):
+        if count > limits.NODES or node.depth > limits.DEPTH:
+            raise limits.too_large()
+        _check_width(node)
+        _check_node(node, text)
+    return tree
+
+
+def _check_width(node: exp.Expr) -> None:
+    """Refuse lists that take long to plan."""
+    most, what = _WIDEST.get(type(node).__name__, (limits.ARGUMENTS, "a function has") if _is_call(node) else (0, ""))
+    if most and len(node.expressions) > most:
+        raise limits.over(
+            f"{what} at most {most} parts.",
+            "Each is worked out for every row, and planned before.",
+            "Split it into several questions.",
+        )
+
+
+def _is_call(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
+
+
+def _check_node(node: exp.Expr, text: Text) -> None:
+    name = type(node).__name__
+    if isinstance(node, exp.Anonymous):
+        if str(node.this).lower() not in _CALLED:
+            raise _function_refusal(node, str(node.this), text)
+    elif name not in ALLOWED:
+        if isinstance(node, exp.Func) and name not in _REASONS:
+            raise _function_refusal(node, node.sql_name(), text)
+        raise _refusal(node, text)
+    extra = {key for key, value in node.args.items() if value not in (None, False, [], "")} - _known_parts(node)
+    if extra:
+        raise text.refusal(
+            NotAllowed,
+            node,
+            f"{sorted(extra)[0].replace('_', ' ').upper().strip()} is not understood here.",
+            why="A part of a question that is not understood would be silently left out.",
+            fix="Leave it out.",
+        )
+
+
+def _known_parts(node: exp.Expr) -> set[str]:
+    name = type(node).__name__
+    own = _PARTS.get(name, set())
+    return own | {*FUNCTIONS[name].parts, *_FLAGS} if name in FUNCTIONS else own
+
+
+# What the later passes read of each node. Any other part that is set could change the meaning, and is refused.
+_FLAGS = ("ignore_nulls", "safe", "coalesce", "date_part_boundary")  # set by the parser, for this dialect, always
+_PARTS: dict[str, set[str]] = {
+    "Select": {"with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset"}
+    | {"distinct"},
+    "Union": {"this", "expression", "distinct", "with_", "order", "limit", "offset"},
+    "From": {"this"},
+    "Table": {"this", "alias", "db"},
+    "Join": {"this", "on", "side", "kind", "using"},
+    "Where": {"this"},
+    "Having": {"this"},
+    "Group": {"expressions"},
+    "Order": {"expressions"},
+    "Ordered": {"this", "desc", "nulls_first"},
+    "Limit": {"expression"},
+    "Offset": {"expression"},
+    "Subquery": {"this", "alias"},
+    "CTE": {"this", "alias"},
+    "With": {"expressions"},
+    "Alias": {"this", "alias"},
+    "TableAlias": {"this"},
+    "Column": {"this", "table"},
+    "Identifier": {"this", "quoted"},
+    "Paren": {"this"},
+    "Tuple": {"expressions"},
+    "Literal": {"this", "is_string"},
+    "Boolean": {"this"},
+    "Is": {"this", "expression"},
+    "In": {"this", "expressions", "query"},
+    "Between": {"this", "low", "high"},
+    "Like": {"negate"},
+    "ILike": {"negate"},
+    "Case": {"this", "ifs", "default"},
+    "Cast": {"this", "to", "_type"},
+    "TryCast": {"this", "to", "safe", "_type"},
+    "DataType": {"this", "expressions", "nested"},
+    "DataTypeParam": {"this"},
+    "Interval": {"this", "unit"},
+    "Var": {"this"},
+    "Filter": {"this", "expression"},
+    "WithinGroup": {"this", "expression"},
+    "Window": {"this", "partition_by", "order", "over"},
+    "Exists": {"this"},
+    "Distinct": {"expressions"},
+    "Rollup": {"expressions"},
+    "Cube": {"expressions"},
+    "GroupingSets": {"expressions"},
+    "Anonymous": {"this", "expressions"},
+    "Count": {"this", "big_int"},
+    **{name: {"this", "offset"} for name in _WINDOWS},
+    **{name: {"this"} for name in _AGGREGATES - {"Count"}},
+    **{name: {"this", "expression", "quantile"} for name in _QUANTILES},
+}
+
+
+def _refusal(node: exp.Expr, text: Text) -> QueryError:
+    name = type(node).__name__
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper()
+    called, why = _REASONS.get(name, (words, "Only constructs whose privacy is understood are let through."))
+    if isinstance(node, exp.Command):
+        called = f"the command {str(node.this).upper()[:20]}"
+    return text.refusal(
+        NotAllowed,
+        None if isinstance(node, exp.Command) else node,
+        f"{called} cannot be answered privately.",
+        why=why,
+        fix=_NEAREST.get(name, "docs/sql-coverage.md lists what can be asked."),
+    )
+
+
+def _function_refusal(node: exp.Expr, called: str, text: Text) -> QueryError:
+    return text.refusal(
+        NotAllowed,
+        node,
+        f"the function {called.upper()[:40]} is not one of those that can be used.",
+        why="Only functions that never fail, read nothing and always give the same value are let through.",
+        fix="docs/sql-coverage.md lists the functions that can be used.",
+    )

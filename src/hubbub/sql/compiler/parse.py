@@ -1,0 +1,117 @@
+"""Text -> tree: one statement, read by sqlglot and never run."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import sqlglot
+from sqlglot import Token, TokenType, exp
+from sqlglot.errors import ParseError, SqlglotError, TokenError
+
+from hubbub.relations import limits
+from hubbub.sql.compiler.source_text import Place, Text
+from hubbub.terms import NotAllowed, Unparsable
+
+_OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSE = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.INTERVAL)
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+PRIVATE\b", re.IGNORECASE)
+
+
+def parse(text: str) -> tuple[exp.Expr, Text]:
+    """The tree of the one statement in the text."""
+    _check_text(text)
+    where = Text(text)
+    try:
+        with _silence():
+            _check_tokens(sqlglot.tokenize(text, read="duckdb"))
+            trees = sqlglot.parse(text, read="duckdb")
+    except (SqlglotError, RecursionError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise _unparsable(text, error) from None
+    statements = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
+    if len(statements) != 1:
+        raise NotAllowed(
+            f"one question at a time, and there are {len(statements)} statements here.",
+            why="Each question is planned, charged and answered by itself.",
+            fix="Send one SELECT.",
+        )
+    return statements[0], where
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """The parser logs the text of what it does not know; nobody's log should have it."""
+    log = logging.getLogger("sqlglot")
+    before, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = before
+
+
+def explained(text: str) -> str | None:
+    """The question inside ``EXPLAIN PRIVATE ...``, or None if the text is no such request."""
+    match = _EXPLAIN.match(text) if isinstance(text, str) else None
+    return text[match.end() :] if match else None
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str) or not text.strip() or len(text) > limits.SIGNS or not _is_plain(text):
+        raise Unparsable(
+            f"a question is a text of 1 to {limits.SIGNS:,} signs.",
+            why="There is nothing to answer, or more than anybody could check, or a sign that no text has.",
+            fix="Send one SELECT statement.",
+        )
+
+
+def _is_plain(text: str) -> bool:
+    """No NUL, which ends texts elsewhere, and no half of a pair (a lone surrogate), which is no character."""
+    return not any(sign == "\x00" or "\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _check_tokens(tokens: Sequence[Token]) -> None:
+    """The parser calls itself for brackets and prefixes, and tries JOINs without ON in two ways each."""
+    brackets = cases = deepest = run = longest = 0
+    for token in tokens:
+        kind = token.token_type
+        brackets = max(0, brackets + (kind in _OPEN) - (kind in _CLOSE))
+        cases = max(0, cases + (kind is TokenType.CASE) - (kind is TokenType.END))
+        run = run + 1 if kind in _PREFIXES else 0
+        deepest, longest = max(deepest, brackets + cases), max(longest, run)
+    joins = sum(token.token_type is TokenType.JOIN for token in tokens)
+    for number, most, words in (
+        (len(tokens), limits.TOKENS, "words and signs"),
+        (deepest, limits.NESTING, "levels of brackets and CASE"),
+        (longest, limits.PREFIXES, "prefixes in a row"),
+        (joins, limits.JOINS, "joins"),
+    ):
+        if number > most:
+            raise limits.over(
+                f"the question has more than {most:,} {words}.",
+                "It is more than anybody could check, and reading it could take very long.",
+                "Split it, or write it more simply.",
+            )
+
+
+def _unparsable(text: str, error: Exception) -> Unparsable:
+    told = "the text is not SQL that can be read."
+    if isinstance(error, ParseError) and error.errors:
+        first = error.errors[0]
+        highlight = str(first.get("highlight") or "")
+        start = text.find(highlight, _offset(text, int(first.get("line") or 1))) if highlight else -1
+        if start >= 0:
+            told = f"the text is not SQL that can be read. At {Place(text, start, start + len(highlight) - 1).words()}"
+    elif isinstance(error, TokenError):
+        told = "the text is not SQL that can be read: a quote or comment is not closed."
+    return Unparsable(
+        told,
+        why="It could not be turned into a tree, so nothing about it can be checked.",
+        fix="Compare with: SELECT ward, COUNT(*) AS n FROM visits WHERE age >= 18 GROUP BY ward.",
+    )
+
+
+def _offset(text: str, line: int) -> int:
+    return sum(len(part) + 1 for part in text.split("\n")[: line - 1])

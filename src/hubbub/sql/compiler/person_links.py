@@ -1,0 +1,142 @@
+"""Whose rows are whose: the links between tables about people, and how many rows of one person a join can have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from fractions import Fraction
+
+from hubbub.relations.expressions import Expr, Facts
+from hubbub.relations.number_types import INTEGER
+from hubbub.sql.compiler.question import Item, Scan
+from hubbub.schema.tables import Dataset, Kind
+
+
+class Link(Enum):
+    """How a newly joined item hangs on the person's rows that are there already."""
+
+    TO_ONE = "to one"  # by the new item's key: no row becomes several
+    TO_MANY = "to many"  # the new item's rows point at a row that is there: as many as it has
+    SAME_PERSON = "same person"  # all against all
+
+
+def link_between(on: Expr | None, before: tuple[Item, ...], item: Item, dataset: Dataset) -> Link | None:
+    """How the condition ties the item to the same person's rows; None if it does not.
+
+    A condition ties two private tables if it equates the two units, or a declared link with the key it points at.
+    (The printed join compares the persons as well, so a key that several people share by mistake joins nobody's rows
+    to another's.)
+    """
+    aliases = {other.alias for other in before if other.rows.private}
+    found = [
+        link
+        for part in equalities(on)
+        for new, old in (part, part[::-1])
+        if new.param[0] == item.alias and old.param[0] in aliases
+        for link in [link_of(new, old, dataset)]
+        if link is not None
+    ]
+    order = (Link.TO_ONE, Link.TO_MANY, Link.SAME_PERSON)
+    return min(found, key=order.index, default=None)
+
+
+def link_of(new: Expr, old: Expr, dataset: Dataset) -> Link | None:
+    """How two columns that are equal tie a new item to one that is there."""
+    if new.facts.origin is None or old.facts.origin is None:
+        return Link.SAME_PERSON if new.facts.unit and old.facts.unit else None
+    if _points(old.facts.origin, new.facts.origin, dataset):
+        return Link.TO_ONE
+    if _points(new.facts.origin, old.facts.origin, dataset):
+        return Link.TO_MANY
+    if new.facts.unit and old.facts.unit:
+        return Link.TO_ONE if _is_key(new, dataset) else Link.TO_MANY if _is_key(old, dataset) else Link.SAME_PERSON
+    return None
+
+
+def _is_key(column: Expr, dataset: Dataset) -> bool:
+    assert column.facts.origin is not None
+    table = dataset.table(column.facts.origin[0])
+    return table is not None and bool(table.key) and table.key.lower() == column.facts.origin[1].lower()
+
+
+def _points(child: tuple[str, str], parent: tuple[str, str], dataset: Dataset) -> bool:
+    """Whether the child's column is its declared link to the parent's column."""
+    table = dataset.table(child[0])
+    if table is None or table.link is None or not table.link.table:
+        return False
+    link = table.link
+    return (link.column.lower(), link.table.lower(), link.key.lower()) == (
+        child[1].lower(),
+        parent[0].lower(),
+        parent[1].lower(),
+    )
+
+
+def equalities(on: Expr | None) -> list[tuple[Expr, Expr]]:
+    """The pairs of columns that a condition equates."""
+    if on is None:
+        return []
+    if on.op == "and":
+        return [pair for arg in on.args for pair in equalities(arg)]
+    if on.op == "eq" and all(arg.op == "column" for arg in on.args):
+        return [(on.args[0], on.args[1])]
+    return []
+
+
+def cap_after(link: Link, before: int | None, new: int | None) -> int | None:
+    """How many rows of one person the join has, if the declared numbers are true; None if unknown."""
+    if link is Link.TO_ONE:
+        return before
+    if link is Link.TO_MANY:
+        return new
+    return None if before is None or new is None else before * new
+
+
+def aggregate_facts(aggregate: Expr, cap: int | None) -> Facts:
+    """What is known of an exact aggregate of one person's rows, of which at most ``cap`` are expected.
+
+    Counts and sums are clamped to these bounds where they are printed, so they hold whatever the rows are.
+    """
+    function = aggregate.param.function
+    if function == "count":
+        top = None if cap is None else Fraction(cap)
+        values = tuple(range(cap + 1)) if cap is not None and cap <= 10_000 else None
+        return Facts(kind=Kind.INTEGER, lower=Fraction(0), upper=top, step=Fraction(1), values=values, number=INTEGER)
+    inner = aggregate.args[0].facts
+    if function == "sum":
+        if cap is None or not inner.bounded:
+            return Facts(kind=inner.kind, step=inner.step, number=inner.number)
+        assert inner.lower is not None and inner.upper is not None
+        lower, upper = min(Fraction(0), cap * inner.lower), max(Fraction(0), cap * inner.upper)
+        return Facts(kind=inner.kind, lower=lower, upper=upper, step=inner.step, number=inner.number)
+    if function == "avg":
+        return Facts(kind=Kind.NUMBER, lower=inner.lower, upper=inner.upper)
+    return replace(inner, max_per_unit=None, max_rows_per_unit=None, origin=None, unit=False, image=None)
+
+
+def by_key(on: Expr, item: Item) -> bool:
+    """Whether the condition fixes the item's declared key by something else, so that one row matches at most."""
+    if not isinstance(item.rows, Scan) or not item.rows.table.key:
+        return False
+    key = item.rows.table.key.lower()
+    for part in conjuncts(on):
+        for mine, other in (part.args, part.args[::-1]) if part.op == "eq" else ():
+            is_key = mine.op == "column" and (mine.param[0], mine.param[1].lower()) == (item.alias, key)
+            if is_key and item.alias not in aliases(other) and other.kind is mine.kind:
+                return True
+    return False
+
+
+def aliases(value: Expr) -> set[str]:
+    """The items that an expression speaks of."""
+    own = {value.param[0]} if value.op == "column" else set()
+    return own.union(*(aliases(arg) for arg in value.args))
+
+
+def conjuncts(condition: Expr | None) -> list[Expr]:
+    """The parts of a condition that must all hold."""
+    if condition is None:
+        return []
+    if condition.op == "and":
+        return [part for arg in condition.args for part in conjuncts(arg)]
+    return [condition]

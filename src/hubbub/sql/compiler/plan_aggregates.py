@@ -1,0 +1,266 @@
+"""Aggregates -> what is read per key: which integers and curves an answer needs, each once, and how it reads them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from hubbub.relations import limits
+from hubbub.sql.compiler.bound_contribution import PEOPLE
+from hubbub.relations.expressions import Expr, readable, shown
+from hubbub.relations.value_facts import build
+from hubbub.sql.compiler.query_plan import Clamped, Counted, Curve, How, Measured, Output, Reading
+from hubbub.schema.tables import Kind
+from hubbub.terms import Unbounded
+
+MOST_CELLS = 1 << 16  # of one curve
+ALL_CELLS = 1 << 22  # of a curve over all keys
+FEWEST_CELLS = 64
+EXTREME = Fraction(1, 100)  # MIN and MAX are told as these quantiles
+_STEPS = 1 << 20  # grid steps between the bounds of a value that has no grid of its own
+_SQUARED_STEPS = 1 << 14
+_MOST_STEPS = 1 << 45
+
+
+@dataclass(slots=True)
+class Readings:
+    """Collects the measures and curves that the outputs need, each once."""
+
+    whom: str  # the alias of the person
+    many: int | None
+    clipping: bool = False
+    telling: bool = True  # what only HAVING or ORDER BY reads again gets no more of the cost
+    clamped: list[Clamped] = field(default_factory=list)
+    measures: list[Measured] = field(default_factory=list)
+    places: dict[Measured, int] = field(default_factory=dict)  # of the measures
+    curves: list[Curve] = field(default_factory=list)
+    importance: dict[object, float] = field(default_factory=dict)
+
+    def output(self, name: str, value: Expr) -> Output:
+        """A column of the answer."""
+        notes: list[str] = []
+        about = ", ".join(dict.fromkeys(_about(part) for part in _aggregates(value)))
+        for part in _aggregates(value):
+            if part.param.function in ("min", "max"):
+                level = EXTREME if part.param.function == "min" else 1 - EXTREME
+                notes.append(
+                    f"{name} is the {float(100 * level):g}% quantile: the exact {part.param.function} is one person's "
+                    "value and is never told."
+                )
+        return Output(name, self.read(value), about, tuple(notes))
+
+    def read(self, value: Expr) -> Expr:
+        """The expression with each aggregate replaced by how it is read."""
+        if value.op in ("aggregate", "aggregate_if"):
+            return Expr("read", param=self._reading(value), facts=value.facts)
+        return replace(value, args=tuple(self.read(part) for part in value.args))
+
+    def _reading(self, value: Expr) -> Reading:
+        argument, condition = _split(value)
+        function = value.param.function
+        if function == "count":
+            return Reading(how=How.REF, measures=(self._count(argument, condition, value.param.distinct),))
+        assert argument is not None
+        if function in ("quantile", "min", "max"):
+            return self._quantile(value, argument, condition)
+        low, high = _bounds(argument, value)
+        if self.clipping:
+            self._clamped(argument, condition, low, high)
+        if function == "sum":
+            step, lower, upper = _grid(argument, low, high, _STEPS, _MOST_STEPS)
+            return Reading(how=How.REF, measures=(self._sum(argument, condition, step, lower, upper, 0),))
+        squared = function != "avg"
+        most = _SQUARED_STEPS if squared else _MOST_STEPS
+        step, lower, upper = _grid(argument, low, high, _SQUARED_STEPS if squared else _STEPS, most)
+        return self._moments(value, (argument, condition), (step, lower, upper), (low, high))
+
+    def _moments(
+        self,
+        value: Expr,
+        what: tuple[Expr, Expr | None],
+        grid: tuple[Fraction, int, int],
+        ends: tuple[Fraction, Fraction],
+    ) -> Reading:
+        """A mean or a variance, from the count and sums around the middle of the bounds."""
+        (argument, condition), (step, lower, upper) = what, grid
+        centre = (lower + upper) // 2
+        total = self._sum(argument, condition, step, lower, upper, centre)
+        count = self._count(argument, condition, False, weight=0.5, mean=True)
+        if value.param.function == "avg":
+            return Reading(how=How.MEAN, measures=(total, count), centre=centre * step, lower=ends[0], upper=ends[1])
+        squares = self._sum(argument, condition, step, lower, upper, centre, square=True)
+        return Reading(
+            how=How.VARIANCE,
+            measures=(total, count, squares),
+            centre=centre * step,
+            upper=(ends[1] - ends[0]) ** 2 / 4,
+            root=value.param.function.startswith("stddev"),
+            sample=value.param.function.endswith("samp"),
+        )
+
+    def _count(
+        self,
+        argument: Expr | None,
+        condition: Expr | None,
+        distinct: bool,
+        weight: float = 1.0,
+        *,
+        mean: bool = False,
+    ) -> int:
+        """The measure of a count; that of a mean leaves out what is no number, as its sum does."""
+        if distinct and argument is not None and argument.facts.unit:
+            if argument.param[0] != self.whom:  # a person may be missing on the far side of a LEFT JOIN
+                there = build("not_null", [argument])
+                condition = there if condition is None else build("and", [condition, there])
+            return self._add(replace(PEOPLE, name="COUNT(DISTINCT person)", condition=condition), weight)
+        if distinct:
+            return self._add(
+                Measured(
+                    name=_title("COUNT(DISTINCT", argument),
+                    counted=Counted.DISTINCT,
+                    value=argument,
+                    condition=condition,
+                ),
+                weight,
+            )
+        if argument is not None and argument.op != "literal":
+            there = build("present" if mean else "not_null", [argument])
+            condition = there if condition is None else build("and", [condition, there])
+            return self._add(Measured(name=_title("COUNT(", argument), condition=condition), weight)
+        return self._add(Measured(name="COUNT(*)", condition=condition), weight)
+
+    def _sum(
+        self,
+        argument: Expr,
+        condition: Expr | None,
+        step: Fraction,
+        lower: int,
+        upper: int,
+        centre: int,
+        *,
+        square: bool = False,
+    ) -> int:
+        return self._add(
+            Measured(
+                name=_title("SUM(", argument) if not square else _title("SUM of squares(", argument),
+                value=argument,
+                condition=condition,
+                step=step * step if square else step,
+                lower=lower,
+                upper=upper,
+                centre=centre,
+                square=square,
+            ),
+            1.0,
+        )
+
+    def _clamped(self, argument: Expr, condition: Expr | None, low: Fraction, high: Fraction) -> None:
+        """Count the values beyond the bounds, for about a third of what a told number gets."""
+        ends = [Expr("literal", param=end, facts=argument.facts) for end in (low, high)]
+        beyond = build("or", [build("lt", [argument, ends[0]]), build("gt", [argument, ends[1]])])
+        both = beyond if condition is None else build("and", [condition, beyond])
+        name = readable(argument)
+        outside = self._add(Measured(name=f"COUNT({name} beyond its bounds)", condition=both), 0.3)
+        self.clamped.append(Clamped(name, outside, self._count(argument, condition, False, 0.3, mean=True)))
+
+    def _quantile(self, value: Expr, argument: Expr, condition: Expr | None) -> Reading:
+        low, high = _bounds(argument, value)
+        level = {"min": EXTREME, "max": 1 - EXTREME}.get(value.param.function, value.param.quantile)
+        most = MOST_CELLS if self.many is None else max(FEWEST_CELLS, min(MOST_CELLS, ALL_CELLS // max(1, self.many)))
+        width = argument.facts.step or (Fraction(1) if argument.kind is Kind.DATE else (high - low) / (most - 1))
+        width = width or Fraction(1)  # the bounds leave one value
+        while (high - low) / width + 1 > most:
+            width *= 2
+        cells = math.floor((high - low) / width) + 1
+        curve = Curve(
+            name=_title("QUANTILE(", argument), value=argument, condition=condition, lower=low, width=width, cells=cells
+        )
+        if curve not in self.curves:
+            self.curves.append(curve)
+        if self.telling or curve not in self.importance:
+            self.importance[curve] = math.hypot(self.importance.get(curve, 0.0), 1.0)
+        return Reading(
+            how=How.QUANTILE, curve=self.curves.index(curve), quantile=Fraction(level), lower=low, upper=high
+        )
+
+    def _add(self, measure: Measured, weight: float) -> int:
+        place = self.places.setdefault(measure, len(self.measures))
+        known = place < len(self.measures)
+        if not known:
+            self.measures.append(measure)
+        if self.telling or not known:
+            self.importance[measure] = math.hypot(self.importance.get(measure, 0.0), weight)
+        return place
+
+
+def _split(value: Expr) -> tuple[Expr | None, Expr | None]:
+    """(argument, FILTER condition) of an aggregate."""
+    if value.op == "aggregate_if":
+        return (value.args[0] if len(value.args) == 2 else None), value.args[-1]
+    return (value.args[0] if value.args else None), None
+
+
+def _aggregates(value: Expr) -> list[Expr]:
+    if value.op in ("aggregate", "aggregate_if"):
+        return [value]
+    return [part for arg in value.args for part in _aggregates(arg)]
+
+
+def _title(function: str, argument: Expr | None) -> str:
+    words = "" if argument is None else readable(argument)
+    return f"{function}{' ' if function.endswith('DISTINCT') else ''}{words})"
+
+
+def _about(value: Expr) -> str:
+    argument, condition = _split(value)
+    function = value.param.function.upper()
+    if function == "QUANTILE":
+        function = f"{float(100 * value.param.quantile):g}% QUANTILE"
+    inside = "*" if argument is None else ("DISTINCT " if value.param.distinct else "") + readable(argument)
+    told = f"{function}({inside})" + (" with FILTER" if condition is not None else "")
+    if argument is None or not argument.facts.bounded or value.param.function == "count":
+        return told
+    return f"{told}, {readable(argument)} in [{_end(argument, 'lower')}, {_end(argument, 'upper')}]"
+
+
+def _end(value: Expr, side: str) -> str:
+    from hubbub.relations.value_facts import date_at
+
+    number = getattr(value.facts, side)
+    return str(date_at(number)) if value.kind is Kind.DATE else shown(number)
+
+
+def _bounds(argument: Expr, value: Expr) -> tuple[Fraction, Fraction]:
+    facts = argument.facts
+    if facts.lower is None or facts.upper is None or facts.lower > facts.upper:
+        name = readable(argument)
+        raise Unbounded(
+            f"{_typed(value, name)} needs bounds of {name}.",
+            why="One person's value could move the answer without limit.",
+            fix=f"Declare them: bounds={{{name!r}: (0, 100)}}, --bound {name}=0:100, or in a descriptor "
+            f"{name} = {{ lower = 0, upper = 100 }}; or write {_typed(value, f'CLIP({name}, 0, 100)')}.",
+        )
+    return facts.lower, facts.upper
+
+
+def _typed(value: Expr, argument: str) -> str:
+    """An aggregate as somebody can type it."""
+    function, level = value.param.function, value.param.quantile
+    if function != "quantile":
+        return f"{function.upper()}({argument})"
+    return f"MEDIAN({argument})" if level == Fraction(1, 2) else f"QUANTILE({argument}, {float(level):g})"
+
+
+def _grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int) -> tuple[Fraction, int, int]:
+    """The grid on which a value is summed: its own, if that is not too fine; else a power of ten of the span."""
+    step = argument.facts.step
+    if low == high and step is None:
+        step = Fraction(1)
+    if step is None or (high - low) / step > most or max(abs(low), abs(high)) / step > _MOST_STEPS:
+        span = high - low or max(abs(low), abs(high))
+        finest = max(span / wanted, Fraction(1, limits.LARGEST))  # a double of it is not 0
+        step = Fraction(10) ** math.floor(math.log10(float(finest)))
+        while (high - low) / step > most or max(abs(low), abs(high)) / step > _MOST_STEPS:
+            step *= 10
+    return step, math.floor(low / step), math.ceil(high / step)

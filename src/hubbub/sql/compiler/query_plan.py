@@ -1,0 +1,264 @@
+"""What a question becomes: integers per key to be read, how far one person moves them, and what is made of them.
+
+A plan is public: it is worked out from the text and the declared facts, and holds nothing from rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from hubbub.relations.expressions import Expr
+from hubbub.sql.compiler.question import Item, Ordering
+from hubbub.schema.tables import Kind, Value
+
+
+class Shape(StrEnum):
+    """How one person's contribution is bounded."""
+
+    ROW = "row"  # every row is a unit: nothing to bound
+    PEOPLE = "people"  # only people are counted: each once per key, under so many keys
+    ROWS = "rows"  # so many rows of one person in all
+    KEYS = "keys"  # so many keys of one person, and so many rows in each
+    TOTALS = "totals"  # a person's totals over the keys, scaled down to a norm
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A group key: its public values, or None if they are to be chosen privately."""
+
+    name: str
+    value: Expr
+    domain: tuple[Value, ...] | None
+
+
+class Counted(StrEnum):
+    """What a measure adds up."""
+
+    SUM = "sum"  # an integer of each row
+    PEOPLE = "people"  # 1 for each person
+    DISTINCT = "distinct"  # 1 for each distinct value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One integer per key: the sum of ``value`` on its grid, clamped to [lower, upper] steps, less ``centre``.
+
+    ``value`` None counts rows. ``square`` squares the clamped, centred integer.
+    """
+
+    name: str
+    counted: Counted = Counted.SUM
+    value: Expr | None = None
+    condition: Expr | None = None
+    step: Fraction = Fraction(1)
+    lower: int = 1
+    upper: int = 1
+    centre: int = 0
+    square: bool = False
+    fine: int = 1  # the integers that leave the engine count parts of a step, so many of them to one
+
+    @property
+    def unit(self) -> Fraction:
+        """What one of the integers that leave the engine stands for."""
+        return self.step / self.fine
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """The least and the largest integer that one row adds."""
+        low, high = self.lower - self.centre, self.upper - self.centre
+        if self.square:
+            low, high = 0, max(low * low, high * high)
+        if self.counted is not Counted.SUM or self.condition is not None or self.value is not None:
+            low, high = min(low, 0), max(high, 0)
+        return low, high
+
+    @property
+    def largest(self) -> int:
+        """The largest size of what one row adds."""
+        return max(abs(end) for end in self.interval)
+
+    @property
+    def signed(self) -> bool:
+        """Whether rows can add numbers of both signs."""
+        return self.interval[0] < 0 < self.interval[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The cumulative histogram of a bounded value, per key, from which quantiles are read."""
+
+    name: str
+    value: Expr
+    condition: Expr | None
+    lower: Fraction
+    width: Fraction
+    cells: int
+
+    def position(self, cell: int) -> Fraction:
+        """The middle of a cell, on the column's own scale (whole cells of an integer: the integer itself)."""
+        return self.lower + cell * self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """How far one unit moves the vector of a measure's integers over all keys: in L1, and in L2 (squared)."""
+
+    l1: int
+    l2_squared: int
+
+    @property
+    def l2(self) -> float:
+        """The L2 distance, for comparing."""
+        return math.sqrt(self.l2_squared)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounding:
+    """The shape and its numbers."""
+
+    shape: Shape
+    rows: int | None = None
+    keys: int | None = None
+    rows_per_key: int | None = None
+    totals: tuple[int, ...] = ()  # TOTALS: one norm per measure, in parts of a step
+    fine: tuple[int, ...] = ()  # TOTALS: how many of these parts are a step, so that scaling small totals loses little
+    norm: str = "L2"
+
+    def words(self) -> str:
+        """The bound as people read it."""
+        if self.shape is Shape.ROW:
+            return "every row is protected by itself"
+        if self.shape is Shape.PEOPLE:
+            return "each person counts once per group" + (f", in at most {self.keys} groups" if self.keys else "")
+        if self.shape is Shape.KEYS:
+            return f"at most {self.keys} groups per person and {self.rows_per_key} rows in each"
+        if self.shape is Shape.TOTALS:
+            return f"each person's totals over the groups are clipped in {self.norm}"
+        keys = f", in at most {self.keys} groups" if self.keys is not None else ""
+        return f"at most {self.rows} row{'s' if self.rows != 1 else ''} per person{keys}"
+
+
+class How(StrEnum):
+    """How a number of the answer is read off measures or a curve."""
+
+    REF = "ref"  # the measure itself
+    MEAN = "mean"  # centred sum over count
+    VARIANCE = "variance"  # from count, centred sum and centred squares
+    QUANTILE = "quantile"  # from a curve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Where an aggregate's value comes from: measures by index (total, count, squares), or a curve and a level."""
+
+    how: How
+    measures: tuple[int, ...] = ()
+    centre: Fraction = Fraction(0)
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    root: bool = False
+    sample: bool = False
+    curve: int = 0
+    quantile: Fraction = Fraction(1, 2)
+
+    def words(self) -> str:
+        """The reading in fixtures."""
+        if self.how is How.QUANTILE:
+            return f"quantile {float(self.quantile):g} of curve {self.curve}"
+        return f"{self.how.value} of {', '.join(f'm{index}' for index in self.measures)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the answer: arithmetic over ("read", Reading), ("key", i) and literals, and words about it."""
+
+    name: str
+    value: Expr
+    about: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clamped:
+    """How much of a value lies beyond its bounds: a count of such rows, and of all rows that have a value."""
+
+    name: str
+    beyond: int
+    all: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything about one question that is decided before data is read."""
+
+    source: tuple[Item, ...]
+    where: Expr | None
+    keys: tuple[Key, ...]
+    measures: tuple[Measured, ...]
+    curves: tuple[Curve, ...]
+    bounding: Bounding
+    moved: tuple[Moved, ...]  # one per measure
+    curve_rows: int  # rows of one unit that a curve counts
+    weights: tuple[Fraction, ...]  # share of the cost: measures, then curves, then (last) the choice of keys
+    outputs: tuple[Output, ...]
+    having: Expr | None  # over the same leaves as the outputs
+    order: tuple[Ordering, ...]
+    limit: int | None
+    offset: int
+    levels: tuple[tuple[int, ...], ...]
+    notes: tuple[str, ...]
+    clamped: tuple[Clamped, ...] = ()  # asked for, and paid for
+
+    @property
+    def public_keys(self) -> bool:
+        """Whether the rows of the answer are known beforehand."""
+        return all(key.domain is not None for key in self.keys)
+
+    @property
+    def size(self) -> int | None:
+        """How many rows the answer has; None if keys are chosen privately."""
+        if not self.public_keys:
+            return None
+        return math.prod(len(key.domain or ()) for key in self.keys)
+
+
+_ARITHMETIC = {"add", "sub", "mul", "div", "neg", "abs", "round", "floor", "ceil", "sqrt", "ln", "exp"}
+_ARITHMETIC |= {"least", "greatest", "coalesce"}
+
+
+def can_tell(value: Expr) -> bool:
+    """Whether arithmetic on aggregates is such that a release can carry an interval through it."""
+    if value.op in ("key", "read"):
+        return True
+    return _is_number(value) or (
+        (value.op in _ARITHMETIC or _keeps_number(value)) and all(_can_calculate(arg) for arg in value.args)
+    )
+
+
+def _can_calculate(value: Expr) -> bool:
+    return value.kind.is_number and can_tell(value)
+
+
+def _is_number(value: Expr) -> bool:
+    return value.op == "literal" and value.kind.is_number
+
+
+def _keeps_number(value: Expr) -> bool:
+    """Whether it is a cast of a number that changes nothing: to DOUBLE, or of a whole number to BIGINT."""
+    if value.op != "cast" or value.param.width or value.param.name:
+        return False
+    return value.kind is Kind.NUMBER or value.args[0].facts.number.is_integer
+
+
+_EVALUATED = _ARITHMETIC | {"mod", "trunc", "sign", "and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "in"}
+_EVALUATED |= {"isnull", "same", "nullif", "case"}
+
+
+def can_evaluate(value: Expr) -> bool:
+    """Whether HAVING and ORDER BY know how to work it out on noisy rows."""
+    if value.op in ("key", "read", "output", "literal"):
+        return True
+    return (value.op in _EVALUATED or _keeps_number(value)) and all(can_evaluate(arg) for arg in value.args)

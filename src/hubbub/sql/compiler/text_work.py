@@ -1,0 +1,120 @@
+"""What one row can cost: how long each text can be, how many characters are looked at, and how many are made.
+
+Every number here follows from the question alone, whatever the row holds: a text that is read has at most
+``limits.TEXT`` characters, and so has every text that a function makes, since the rest is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from hubbub.relations import limits
+from hubbub.relations.expressions import Expr
+from hubbub.sql.compiler.question import Inside, Item, Rows
+from hubbub.schema.tables import Kind
+
+_SHOWN = 64  # characters of a number, date or truth value as text
+_MAKERS = ("concat", "pipe", "replace")
+_FINDERS = ("like", "ilike", "contains", "starts_with")
+FUNCTIONS = (*_MAKERS, *_FINDERS, "lower", "upper", "trim", "length", "substring", "left", "right")
+
+
+def width(value: Expr) -> int:
+    """How many characters the text has at most."""
+    return min(made(value), limits.TEXT)
+
+
+def made(value: Expr) -> int:
+    """How many characters the operation makes at most, before they are cut."""
+    if value.op == "literal":
+        return len(value.param) if isinstance(value.param, str) else 0
+    if value.kind is not Kind.TEXT or value.op == "column":
+        return limits.TEXT if value.kind in (Kind.TEXT, Kind.OPAQUE) else _SHOWN
+    rule = _MADE.get(value.op)
+    return rule(value, [width(part) for part in value.args]) if rule else limits.TEXT
+
+
+def _replaced(value: Expr, widths: list[int]) -> int:
+    length, sought, given = widths[0], *map(len, value.param)
+    if sought == 0 or given <= sought:
+        return length
+    return length // sought * given + length % sought
+
+
+def _counted(value: Expr, widths: list[int]) -> int:
+    """LEFT and RIGHT: so many characters, or all but so many."""
+    return widths[0] if value.param < 0 else min(value.param, widths[0])
+
+
+def _substring(value: Expr, widths: list[int]) -> int:
+    length = value.param[1]
+    return widths[0] if length is None else min(abs(length), widths[0])
+
+
+_MADE: dict[str, Callable[[Expr, list[int]], int]] = {
+    **dict.fromkeys(("concat", "pipe"), lambda _, widths: sum(widths)),
+    **dict.fromkeys(("lower", "upper", "trim", "nullif", "window"), lambda _, widths: widths[0]),
+    **dict.fromkeys(("coalesce", "least", "greatest", "cast"), lambda _, widths: max(widths)),
+    **dict.fromkeys(("left", "right"), _counted),
+    "substring": _substring,
+    "replace": _replaced,
+    "case": lambda _, widths: max(*widths[1:-1:2], widths[-1]),
+}
+
+
+def is_cut(value: Expr) -> bool:
+    """Whether the operation may make more than is kept of a text."""
+    return value.op in _MAKERS and made(value) > limits.TEXT
+
+
+def check_made(value: Expr) -> None:
+    """Refuse an operation that may make a very long text."""
+    if value.op in _MAKERS and made(value) > limits.MADE:
+        raise limits.over(
+            f"{value.op.upper().replace('PIPE', '||')} can make a text of {made(value):,} characters here, and "
+            f"{limits.MADE:,} are the most.",
+            "One person's row could take as much memory and time as all others together.",
+            "Cut the text first: LEFT(s, 100).",
+        )
+
+
+def check_row(source: tuple[Item, ...], values: Iterable[Expr | None]) -> bool:
+    """Refuse expressions that look at, or make, too many characters for one row; tell whether texts are worked on."""
+    looked = text = 0
+    texts = False
+    for count, value in enumerate(_all_parts(source, values)):
+        if count > limits.OPERATIONS:
+            raise limits.too_large()
+        looked += _looked_at(value)
+        text += made(value) if value.op in _MAKERS else 0
+        texts = texts or value.op in FUNCTIONS
+    for number, most, what in ((looked, limits.LOOKED_AT, "look at"), (text, limits.MADE_IN_ALL, "make")):
+        if number > most:
+            raise limits.over(
+                f"the question can {what} {number:,} characters of text for one row, and {most:,} are the most.",
+                "One person's row could take as much time as all others together.",
+                "Use fewer text functions, shorter patterns, or LEFT(s, 100) before them.",
+            )
+    return texts
+
+
+def _looked_at(value: Expr) -> int:
+    """Characters that are looked at to compute the operation from its parts."""
+    length = sum(width(part) for part in value.args if part.kind is Kind.TEXT)
+    return length * max(1, len(value.param)) if value.op in _FINDERS else length
+
+
+def _all_parts(source: tuple[Item, ...], values: Iterable[Expr | None]) -> Iterator[Expr]:
+    """Every operation of a question, also those inside its subqueries."""
+    for item in source:
+        yield from _all_parts((), [item.on])
+        if isinstance(item.rows, Rows):
+            inner = item.rows
+            fields = [field.value for field in inner.fields]
+            yield from _all_parts(inner.source, [*fields, inner.where, inner.having, *(inner.keys or ())])
+    for value in values:
+        if value is not None:
+            yield value
+            if isinstance(value.param, Inside):
+                yield from _all_parts(value.param.source, [value.param.where])
+            yield from _all_parts((), value.args)

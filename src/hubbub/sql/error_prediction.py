@@ -1,0 +1,103 @@
+"""How exact an answer will be, from public facts alone: what preview shows and ``within`` solves for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hubbub.relations.expressions import Expr
+from hubbub.sql.compiler.query_plan import How, Plan, Reading
+from hubbub.sql.compiler.question import Scan
+from hubbub.sql.noise_allocation import Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """The error of one column at some confidence: a number, or what it depends on."""
+
+    name: str
+    error: float | None
+    words: str
+
+
+def predict(plan: Plan, spent: Spent, *, confidence: float, assume: Fraction | None) -> list[Predicted]:
+    """The error of each column that has noise."""
+    count = assumed_count(plan, assume)
+    return [
+        _predicted(output.name, output.value, plan, spent, confidence, count)
+        for output in plan.outputs
+        if readings(output.value)
+    ]
+
+
+def readings(value: Expr) -> list[Reading]:
+    """What an output reads."""
+    return [value.param] if value.op == "read" else [found for arg in value.args for found in readings(arg)]
+
+
+def assumed_count(plan: Plan, assume: Fraction | None) -> float | None:
+    """How many rows a group is reckoned to have: as given, or the declared rows shared among the keys."""
+    if assume is not None:
+        return float(assume)
+    first = plan.source[0].rows
+    rows = first.table.rows if isinstance(first, Scan) and plan.where is None and len(plan.source) == 1 else None
+    return None if rows is None or plan.size is None else rows / plan.size
+
+
+def _predicted(name: str, value: Expr, plan: Plan, spent: Spent, confidence: float, count: float | None) -> Predicted:
+    if value.op != "read":
+        parts = [_of(reading, plan, spent, confidence, count) for reading in readings(value)]
+        told = ", ".join(
+            f"{reading.words()} ±{_short(part)}" for reading, part in zip(readings(value), parts, strict=True)
+        )
+        return Predicted(name, None, f"from its parts: {told}")
+    reading: Reading = value.param
+    error = _of(reading, plan, spent, confidence, count)
+    if error is not None:
+        given = "" if reading.how is How.REF else f" if a group has {count:,.0f} rows"
+        return Predicted(name, error, f"±{_short(error)}{given}")
+    if reading.how is How.QUANTILE:
+        rank = spent.curves[reading.curve].error(confidence)
+        return Predicted(name, None, f"off by at most {_short(rank)} rows in rank; in value it depends on the data")
+    return Predicted(name, None, _formula(reading, plan, spent, confidence))
+
+
+def _of(reading: Reading, plan: Plan, spent: Spent, confidence: float, count: float | None) -> float | None:
+    if reading.how is How.REF:
+        return float(spent.measures[reading.measures[0]].error(confidence) * plan.measures[reading.measures[0]].unit)
+    if reading.how is How.MEAN and count:
+        return _mean(reading, plan, spent, confidence) / count
+    return None
+
+
+def _mean(reading: Reading, plan: Plan, spent: Spent, confidence: float) -> float:
+    """The error of a mean times its count: that of the sum, and of the count at half the range from the middle."""
+    total, count = (float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures[:2])
+    assert reading.lower is not None and reading.upper is not None
+    return math.hypot(total, float(reading.upper - reading.lower) / 4 * count)
+
+
+def _formula(reading: Reading, plan: Plan, spent: Spent, confidence: float) -> str:
+    if reading.how is How.MEAN:
+        return f"±{_short(_mean(reading, plan, spent, confidence))} / number of rows"
+    return "depends on the number of rows"
+
+
+def _short(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def mechanism_words(plan: Plan, spent: Spent, value: Expr) -> str:
+    """The noise of a column in words."""
+    names = []
+    for reading in readings(value):
+        if reading.how is How.QUANTILE:
+            names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
+        for index in reading.measures:
+            noise, measure = spent.noise(index), plan.measures[index]
+            law = "discrete Gaussian" if noise.law == "gaussian" else "discrete Laplace"
+            names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.unit):.4g}")
+    return "; ".join(dict.fromkeys(names))

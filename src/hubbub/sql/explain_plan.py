@@ -1,0 +1,127 @@
+"""``EXPLAIN PRIVATE``: where bounds, limits and noise enter a question, in words and as a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.sql.quote import Planned
+from hubbub.sql.compiler.query_plan import Counted, Measured, Plan
+from hubbub.sql.compiler.question import Item, Rows, Scan
+
+_KEY = "a secret of the connection"  # by which a person's rows are ranked
+
+
+@dataclass(frozen=True, slots=True)
+class PlanExplanation(Leaflet):
+    """The way of one question from rows to noisy numbers."""
+
+    planned: Planned
+
+    @property
+    def title(self) -> str:
+        """What is explained."""
+        return "Where bounds and noise enter"
+
+    def sections(self) -> tuple[Section, ...]:
+        """One section per part of a UNION ALL."""
+        many = len(self.planned.plans) > 1
+        return tuple(
+            section
+            for i, plan in enumerate(self.planned.plans)
+            for section in _sections(plan, self.planned, f"Part {i + 1}: " if many else "")
+        )
+
+    def to_json(self) -> dict[str, Json]:
+        """The tree, the measures and the engine's text."""
+        return {
+            "kind": "explanation",
+            "question": self.planned.text,
+            "parts": [
+                {
+                    "tree": list(tree(plan)),
+                    "bounding": plan.bounding.words(),
+                    "measures": [
+                        {"name": m.name, "l1": moved.l1, "l2_squared": moved.l2_squared, "step": float(m.unit)}
+                        for m, moved in zip(plan.measures, plan.moved, strict=True)
+                    ],
+                    "engine": [statement.sql for statement in statements],
+                }
+                for plan, statements in zip(
+                    self.planned.plans, self.planned.statements("duckdb", secret=_KEY), strict=True
+                )
+            ],
+        }
+
+
+def explain(planned: Planned) -> PlanExplanation:
+    """The explanation of a planned question."""
+    return PlanExplanation(planned)
+
+
+def _sections(plan: Plan, planned: Planned, prefix: str) -> tuple[Section, ...]:
+    header = ("measure", "what one row adds", "one unit moves all groups together by", "share of the cost")
+    cells = tuple(
+        (measure.name, _adds(measure), f"L1 {moved.l1:,}, L2 {moved.l2:,.6g} steps", f"{float(100 * share):.3g}%")
+        for measure, moved, share in zip(plan.measures, plan.moved, plan.weights, strict=False)
+    )
+    cells += tuple(
+        (curve.name, f"1 in one of {curve.cells:,} cells", f"{plan.curve_rows:,} rows", f"{float(100 * share):.3g}%")
+        for curve, share in zip(plan.curves, plan.weights[len(plan.measures) :], strict=False)
+    )
+    return (
+        Section(f"{prefix}From rows to noisy numbers", tree(plan)),
+        Section(f"{prefix}What gets noise", (), Table(header, cells)),
+    )
+
+
+def tree(plan: Plan) -> tuple[str, ...]:
+    """The stages, from the outside to the tables; each says what it bounds or adds."""
+    lines = []
+    if plan.limit is not None or plan.order or plan.having is not None:
+        lines.append("after noise: HAVING, ORDER BY and LIMIT look at noisy values only")
+    lines.append("noise: discrete noise from a secure source is added to each integer")
+    lines.append(f"keys: {_keys(plan)}")
+    lines.append("aggregate: integers are added up per key inside the engine")
+    lines.append(f"bound: {plan.bounding.words()}")
+    lines += [f"clamp: {words}" for measure in plan.measures if (words := _clamp(measure))]
+    if plan.where is not None:
+        lines.append(f"filter: {plan.where.words()}")
+    lines += [line for item in plan.source for line in _item(item)]
+    return tuple(lines)
+
+
+def _keys(plan: Plan) -> str:
+    if not plan.keys:
+        return "none, one row"
+    if plan.public_keys:
+        return f"{plan.size:,} public rows, also those that are empty"
+    return "chosen privately by noisy counts of people"
+
+
+def _item(item: Item) -> list[str]:
+    if isinstance(item.rows, Scan):
+        table = item.rows.table
+        whose = "public" if table.public else "about people"
+        how = {"from": "read", "inner": "join", "left": "left join"}[item.how]
+        same = "" if table.public or item.how == "from" else ", on the same person's rows"
+        return [f"{how}: {table.name} ({whose}){same}"]
+    rows: Rows = item.rows
+    what = "select rows" if rows.keys is None else "aggregate exactly inside each person"
+    return [f"subquery: {what}", *(f"  {line}" for part in rows.source for line in _item(part))]
+
+
+def _adds(measure: Measured) -> str:
+    if measure.counted is Counted.PEOPLE:
+        return "1 per person"
+    if measure.counted is Counted.DISTINCT:
+        return "1 per distinct value"
+    low, high = measure.interval
+    return f"{low:,}" if low == high else f"{low:,} to {high:,} steps of {float(measure.step):g}"
+
+
+def _clamp(measure: Measured) -> str:
+    if measure.value is None or measure.counted is not Counted.SUM:
+        return ""
+    step = measure.step
+    return f"{measure.name} to [{measure.lower:,}, {measure.upper:,}] steps of {float(step):g}"

@@ -1,0 +1,245 @@
+"""Engine -> noise -> what is stored: the integers of a plan get their noise here, and nowhere else.
+
+What is stored is the noisy integers themselves (and quantiles read off noisy curves), as JSON of a size that is known
+beforehand; the answer is worked out from them each time it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import product
+from typing import Any, Protocol
+
+import numpy as np
+
+from hubbub.relations.expressions import Expr
+from hubbub.sql.compiler.query_plan import Curve, How, Key, Plan, Reading
+from hubbub.sql.compiler.print_plan import Statement
+from hubbub.schema.tables import Kind, Value
+from hubbub.sql.noise_allocation import Spent
+
+LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which intervals of quantiles are kept
+CHOSEN_SIZE = 1 << 18  # bytes for an answer whose keys are chosen privately
+_NUMBER = 26  # bytes of one stored integer, roughly: enough for 2^80
+_FORMAT = 1
+
+
+class Engine(Protocol):
+    """What runs a statement."""
+
+    dialect: str
+
+    def bind(self, sql: str, *, seconds: float) -> None:
+        """Try a statement on a twin without data."""
+
+    def rows(self, sql: str, *, seconds: float = ...) -> list[tuple[Any, ...]]:
+        """Rows with integers of any size."""
+
+    def arrays(self, sql: str, *, seconds: float = ...) -> list[Any]:
+        """Columns as arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """A quantile of each key, with its intervals at ``LEVELS``."""
+
+    values: tuple[float | None, ...]
+    lows: tuple[tuple[float | None, ...], ...]
+    highs: tuple[tuple[float | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one plan's run gave: keys, noisy integers per measure, and quantiles in the order of ``quantiles_of``."""
+
+    keys: tuple[tuple[Value | None, ...], ...]  # one tuple per row of the answer
+    measures: tuple[tuple[int, ...], ...]
+    quantiles: tuple[Quantiles, ...]
+    fine: int = 1  # the integers count parts of a step, so many of them to one
+
+
+def quantiles_of(plan: Plan) -> tuple[Reading, ...]:
+    """The quantiles that the plan's outputs, HAVING and ORDER BY read, each once."""
+    values = [output.value for output in plan.outputs] + [part.value for part in plan.order]
+    values += [plan.having] if plan.having is not None else []
+    found = [part.param for value in values for part in _reads(value) if part.param.how is How.QUANTILE]
+    return tuple(dict.fromkeys(found))
+
+
+def _reads(value: Expr) -> list[Expr]:
+    return [value] if value.op == "read" else [part for arg in value.args for part in _reads(arg)]
+
+
+def run(engine: Engine, plan: Plan, spent: Spent, statements: Sequence[Statement], *, seconds: float) -> Measured:
+    """Read the integers of a plan and add the noise that was paid for.
+
+    Guarantee: the answer is as private as the events of ``spent`` say, for the dataset's unit and neighbours.
+    Because: [DR14] post-processing of the mechanisms' outputs: what the engine returns goes to them and nowhere else;
+    that a unit moves it by at most the plan's sensitivities is ``docs/proofs/sql.md``.
+    Not covered: running time.
+    """
+    left = list(statements)
+    rows = engine.rows(left.pop(0).sql, seconds=seconds) if plan.measures else []
+    keys, integers = _by_key(plan, rows, spent)
+    noisy = tuple(_noisy(spent, index, column) for index, column in enumerate(integers))
+    curves = [_curve(engine, plan, spent, index, statement, seconds) for index, statement in enumerate(left)]
+    return Measured(keys, noisy, tuple(_quantile(plan, curves, reading) for reading in quantiles_of(plan)))
+
+
+def _noisy(spent: Spent, index: int, column: Sequence[int]) -> tuple[int, ...]:
+    if not column:
+        return ()
+    given = spent.measures[index].release(np.array(column, dtype=object))
+    return tuple(int(value) for value in np.asarray(given).tolist())
+
+
+# ---------------------------------------------------------------- keys
+
+
+def public_keys(keys: Sequence[Key]) -> tuple[tuple[Value | None, ...], ...]:
+    """Every combination of the public values, in order."""
+    return tuple(product(*(key.domain or () for key in keys)))
+
+
+def _by_key(
+    plan: Plan, rows: Sequence[tuple[Any, ...]], spent: Spent
+) -> tuple[tuple[tuple[Value | None, ...], ...], list[list[int]]]:
+    """The keys of the answer, and the integers of each measure in their order; 0 for a public key that is empty."""
+    width = len(plan.keys)
+    found: dict[tuple[Value | None, ...], tuple[int, ...]] = {}
+    for row in rows:
+        key, integers = _normal(row[:width], plan.keys), tuple(int(value or 0) for value in row[width:])
+        found[key] = tuple(a + b for a, b in zip(found[key], integers, strict=True)) if key in found else integers
+    keys = public_keys(plan.keys) if plan.public_keys else _chosen(plan, found, spent)
+    empty = (0,) * len(plan.measures)
+    return keys, [[found.get(key, empty)[i] for key in keys] for i in range(len(plan.measures))]
+
+
+def _normal(key: Sequence[Any], keys: Sequence[Key]) -> tuple[Value | None, ...]:
+    """A key as the engine gives it, as the value that was declared."""
+    return tuple(_value(value, declared.value.kind) for value, declared in zip(key, keys, strict=True))
+
+
+def _value(value: Any, kind: Kind) -> Value | None:
+    if value is None:
+        return None
+    if kind is Kind.INTEGER:
+        return int(value)
+    given: Value = value.date() if kind is Kind.DATE and isinstance(value, datetime) else value
+    return given
+
+
+def _chosen(
+    plan: Plan, found: dict[tuple[Value | None, ...], tuple[int, ...]], spent: Spent
+) -> tuple[tuple[Value | None, ...], ...]:
+    """The keys that many people have, by noisy counts of people; as many as the stored answer has room for."""
+    assert spent.chooser is not None
+    place = next(
+        i for i, measure in enumerate(plan.measures) if measure.counted == "people" and measure.condition is None
+    )
+    told = spent.chooser.release({key: integers[place] for key, integers in found.items()})
+    ranked = sorted(told, key=lambda key: -told[key])
+    room = CHOSEN_SIZE - 4096
+    kept = []
+    for key in ranked:
+        room -= len(json.dumps([_plain(value) for value in key])) + _NUMBER * (len(plan.measures) + 1)
+        if room < 0:
+            break
+        kept.append(key)
+    return tuple(sorted(kept, key=_order))
+
+
+def _order(key: tuple[Value | None, ...]) -> list[tuple[Any, ...]]:
+    """Keys in their own order, what is missing last."""
+    return [(value is None, str(type(value)), value) for value in key]
+
+
+# ---------------------------------------------------------------- curves
+
+
+def _curve(engine: Engine, plan: Plan, spent: Spent, index: int, statement: Statement, seconds: float) -> Any:
+    columns = engine.arrays(statement.sql, seconds=seconds)
+    cells, counts = (np.asarray(column).astype(np.int64) for column in columns[-2:])
+    if not plan.keys:
+        return spent.curves[index].release_sparse(cells, counts)
+    places = {key: i for i, key in enumerate(public_keys(plan.keys))}
+    named = zip(*(np.asarray(column).tolist() for column in columns[:-2]), strict=True)
+    at = np.array([places.get(_normal(key, plan.keys), -1) for key in named], dtype=np.int64)
+    return spent.curves[index].release_sparse(cells, counts, keys=at)
+
+
+def _quantile(plan: Plan, curves: Sequence[Any], reading: Reading) -> Quantiles:
+    told, curve = curves[reading.curve], plan.curves[reading.curve]
+    middle = told.quantile(reading.quantile)
+    cells = middle if isinstance(middle, list) else [middle]
+    lows, highs = [], []
+    for level in LEVELS:
+        ends = np.asarray(told.interval(reading.quantile, level)).reshape(-1, 2)
+        lows.append(tuple(_position(curve, int(low)) for low in ends[:, 0]))
+        highs.append(tuple(_position(curve, int(high), end=True) for high in ends[:, 1]))
+    values = tuple(None if cell is None else _position(curve, cell) for cell in cells)
+    return Quantiles(values, tuple(lows), tuple(highs))
+
+
+def _position(curve: Curve, cell: int, *, end: bool = False) -> float:
+    """A cell on the column's scale: its own value where cells are grid steps, else its lower or upper end."""
+    step = 1 if curve.value.kind is Kind.DATE else curve.value.facts.step
+    wide = step is None or curve.width > step
+    return float(curve.position(cell) + (curve.width if end and wide else 0))
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def size_of(plan: Plan) -> int:
+    """How many bytes the stored answer takes at most."""
+    if plan.size is None:
+        return CHOSEN_SIZE
+    per_row = _NUMBER * len(plan.measures) + 26 * (1 + 2 * len(LEVELS)) * len(quantiles_of(plan))
+    return 512 + plan.size * per_row
+
+
+def stored(parts: Sequence[Measured], plans: Sequence[Plan]) -> str:
+    """The runs as JSON."""
+    told = [_part(part, plan) for part, plan in zip(parts, plans, strict=True)]
+    return json.dumps({"format": _FORMAT, "parts": told}, separators=(",", ":"))
+
+
+def _part(part: Measured, plan: Plan) -> dict[str, Any]:
+    keys = None if plan.public_keys else [[_plain(value) for value in key] for key in part.keys]
+    quantiles = [[q.values, q.lows, q.highs] for q in part.quantiles]
+    return {"keys": keys, "measures": part.measures, "quantiles": quantiles, "fine": part.fine}
+
+
+def read(answer: str, plans: Sequence[Plan]) -> tuple[Measured, ...]:
+    """The runs from what is stored."""
+    told = json.loads(answer)["parts"]
+    return tuple(_read(part, plan) for part, plan in zip(told, plans, strict=True))
+
+
+def _read(part: dict[str, Any], plan: Plan) -> Measured:
+    keys = (
+        public_keys(plan.keys)
+        if part["keys"] is None
+        else tuple(tuple(_unplain(v, key) for v, key in zip(row, plan.keys, strict=True)) for row in part["keys"])
+    )
+    quantiles = tuple(
+        Quantiles(tuple(values), tuple(map(tuple, lows)), tuple(map(tuple, highs)))
+        for values, lows, highs in part["quantiles"]
+    )
+    return Measured(keys, tuple(tuple(column) for column in part["measures"]), quantiles, part["fine"])
+
+
+def _plain(value: Value | None) -> Any:
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _unplain(value: Any, key: Key) -> Value | None:
+    if value is None:
+        return None
+    if key.value.kind is Kind.DATE:
+        return date.fromisoformat(value)
+    return datetime.fromisoformat(value) if key.value.kind is Kind.TIMESTAMP else value

@@ -1,0 +1,253 @@
+"""A price -> noise: how much goes on each measure so that the whole answer costs just that.
+
+With a delta the noise is discrete Gaussian and its cost adds up in rho; measures share it by the plan's weights. A
+price of (epsilon, delta) is turned into the largest rho at which all Gaussians together are (epsilon, delta)-DP by
+their common trade-off curve [BW18], checked by the accounting. A pure budget means discrete Laplace noise and epsilons
+that add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hubbub.accounting.epsilon_bounds import quick_epsilon
+from hubbub.accounting.conversions import rho_for
+from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdKeys
+from hubbub.releases import Noise
+from hubbub.relations import limits
+from hubbub.sql.compiler.query_plan import Moved, Plan
+from hubbub.terms import (
+    ApproximateDP,
+    Budget,
+    Compose,
+    Event,
+    GaussianNoise,
+    Measure,
+    MissingParameter,
+    Neighbours,
+    PureDP,
+    Unit,
+    Unreachable,
+    ZeroConcentratedDP,
+    fraction_of,
+    positive,
+    root_of,
+)
+
+_TENTH_PERCENT = Fraction(999, 1000)
+_ROUNDS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a question may cost: rho; or epsilon with delta (0 for a pure budget)."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The noise of one plan: one mechanism per measure, one per curve, and one that chooses keys."""
+
+    measures: tuple[DiscreteGaussian | Geometric, ...]
+    curves: tuple[NoisyCDF, ...]
+    chooser: ThresholdKeys | None
+
+    def noise(self, index: int) -> Noise:
+        """The law of a measure's noise, in steps."""
+        event = self.measures[index].event
+        if isinstance(event, GaussianNoise):
+            return Noise("gaussian", event.sigma)
+        return Noise("laplace", event.scale)
+
+    def events(self) -> list[Event]:
+        """What is done, one event per mechanism."""
+        chosen = [self.chooser.event] if self.chooser is not None else []
+        return [*(m.event for m in self.measures), *(curve.event for curve in self.curves), *chosen]
+
+
+def price_of(budget: Budget, *, epsilon: object = None, delta: object = None, rho: object = None) -> Price:
+    """The price that was asked for, in a currency that the budget counts."""
+    limits.check_ordinary(epsilon=epsilon, delta=delta, rho=rho)
+    if (epsilon is None) == (rho is None):
+        raise MissingParameter(
+            "a question says what it may cost: epsilon or rho, or how exact it should be (within).",
+            why="There is no default price.",
+            fix="Write epsilon=0.5, or within=20 for an error of at most 20 with 95% confidence.",
+        )
+    if budget.epsilon is not None and budget.delta == 0:
+        return _pure(epsilon, delta)
+    if rho is not None:
+        if delta is not None:
+            raise MissingParameter(
+                "rho goes without delta.", why="A price is stated in one way.", fix="Leave delta out."
+            )
+        return Price(rho=positive(rho, name="rho"), delta=budget.delta / 100)
+    own = budget.delta / 100 if delta is None else fraction_of(delta, name="delta")
+    if own == 0:
+        raise MissingParameter(
+            "epsilon goes with a delta here, and the budget names none.",
+            why="A budget in rho uses Gaussian noise.",
+            fix="Write epsilon=..., delta=..., or rho=...",
+        )
+    return Price(epsilon=positive(epsilon, name="epsilon"), delta=own)
+
+
+def _pure(epsilon: object, delta: object) -> Price:
+    if epsilon is None or delta not in (None, 0):
+        raise MissingParameter(
+            "a budget without delta is spent in epsilon alone.",
+            why="Every answer under it is epsilon-DP, with Laplace noise.",
+            fix="Write epsilon=...",
+        )
+    return Price(epsilon=positive(epsilon, name="epsilon"))
+
+
+def spend(plans: tuple[Plan, ...], price: Price, *, neighbours: Neighbours, unit: Unit) -> tuple[Spent, ...]:
+    """The noise for each plan; all of them together cost the price."""
+    if price.rho is not None:
+        return _at(plans, price.rho, price.delta, neighbours, unit)
+    assert price.epsilon is not None
+    if price.delta == 0:
+        return tuple(_laplace(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
+    if (alone := _alone(plans, price, neighbours, unit)) is not None:
+        return (alone,)
+    chosen = any(not plan.public_keys for plan in plans)
+    half = price.delta / 2 if chosen else price.delta
+    rho = _largest_rho(price.epsilon, half, chosen)
+    for _ in range(_ROUNDS):
+        told = _at(plans, rho, half if chosen else price.delta, neighbours, unit)
+        if quick_epsilon(event_of(told), delta=price.delta, neighbours=neighbours) <= float(price.epsilon):
+            return told
+        rho *= _TENTH_PERCENT
+    raise Unreachable(
+        "no noise meets so small an epsilon and delta.",
+        why="The discrete noise would need to be finer than its grid.",
+        fix="Ask for a larger epsilon or delta.",
+    )
+
+
+def _alone(plans: tuple[Plan, ...], price: Price, neighbours: Neighbours, unit: Unit) -> Spent | None:
+    """A single measure is calibrated by its own discrete profile, which needs a little less noise."""
+    plan = plans[0]
+    if len(plans) > 1 or len(plan.measures) != 1 or plan.curves or not plan.public_keys:
+        return None
+    mechanism = DiscreteGaussian(
+        sensitivity=_length(plan.moved[0]),
+        epsilon=price.epsilon,
+        delta=price.delta,
+        dimension=_dimension(plan),
+        neighbours=neighbours,
+        unit=unit,
+    )
+    return Spent((mechanism,), (), None)
+
+
+def _largest_rho(epsilon: Fraction, delta: Fraction, chosen: bool) -> Fraction:
+    """Where the search starts: Gaussians together are one Gaussian; a choice of keys needs the looser conversion."""
+    if chosen:
+        return Fraction(rho_for(float(epsilon), float(delta)))
+    return Fraction(mu_for(float(epsilon), float(delta))) ** 2 / 2
+
+
+def _at(
+    plans: tuple[Plan, ...], rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
+) -> tuple[Spent, ...]:
+    """Gaussian noise whose rho add up to ``rho``; ``delta`` is for choosing keys, shared among the plans that do."""
+    choosing = sum(not plan.public_keys for plan in plans)
+    return tuple(_gaussian(plan, rho / len(plans), delta / max(1, choosing), neighbours, unit) for plan in plans)
+
+
+def _gaussian(plan: Plan, rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit) -> Spent:
+    shares = list(plan.weights)
+    measures = tuple(
+        DiscreteGaussian(
+            sensitivity=_length(moved),
+            sigma=root_of(Fraction(moved.l2_squared) / (2 * rho * shares[i])),
+            dimension=_dimension(plan),
+            neighbours=neighbours,
+            unit=unit,
+        )
+        for i, moved in enumerate(plan.moved)
+    )
+    curves = _curves(plan, "rho", rho, neighbours, unit)
+    if plan.public_keys:
+        return Spent(measures, curves, None)
+    under = keys_per_unit(plan)
+    chooser = ThresholdKeys(
+        delta=delta, max_keys_per_unit=under, rho=rho * shares[-1], noise="gaussian", neighbours=neighbours, unit=unit
+    )
+    return Spent(measures, curves, chooser)
+
+
+def _laplace(plan: Plan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> Spent:
+    measures = tuple(
+        Geometric(
+            sensitivity=moved.l1,
+            epsilon=epsilon * plan.weights[i],
+            dimension=_dimension(plan),
+            neighbours=neighbours,
+            unit=unit,
+        )
+        for i, moved in enumerate(plan.moved)
+    )
+    curves = _curves(plan, "epsilon", epsilon, neighbours, unit)
+    return Spent(measures, curves, None)
+
+
+def _curves(plan: Plan, way: str, price: Fraction, neighbours: Neighbours, unit: Unit) -> tuple[NoisyCDF, ...]:
+    """One noisy cumulative histogram per curve, each for its share of the price."""
+    return tuple(
+        NoisyCDF(
+            cells=curve.cells,
+            keys=plan.size or 1,
+            max_rows=plan.curve_rows,
+            neighbours=neighbours,
+            unit=unit,
+            **{way: price * plan.weights[len(plan.moved) + i]},  # type: ignore[arg-type]
+        )
+        for i, curve in enumerate(plan.curves)
+    )
+
+
+def keys_per_unit(plan: Plan) -> int:
+    """Under how many keys one person counts when keys are chosen."""
+    known = [number for number in (plan.bounding.keys, plan.bounding.rows) if number is not None]
+    return min(known)
+
+
+def _length(moved: Moved) -> Fraction:
+    return (
+        root_of(Fraction(moved.l2_squared)) if not _square(moved.l2_squared) else Fraction(math.isqrt(moved.l2_squared))
+    )
+
+
+def _square(number: int) -> bool:
+    return math.isqrt(number) ** 2 == number
+
+
+def _dimension(plan: Plan) -> int:
+    return plan.size if plan.size is not None else 1 << 40
+
+
+def event_of(spent: Iterable[Spent]) -> Event:
+    """Everything that is done, as one event."""
+    events = [event for each in spent for event in each.events()]
+    return events[0] if len(events) == 1 else Compose(tuple(events))
+
+
+def measure_of(price: Price, event: Event, neighbours: Neighbours) -> Measure:
+    """What the answer alone guarantees."""
+    from hubbub.accounting import costs
+
+    if price.epsilon is not None:
+        return ApproximateDP(price.epsilon, price.delta) if price.delta else PureDP(price.epsilon)
+    told = costs.concentrated(event, neighbours)
+    assert told is not None
+    return ZeroConcentratedDP(*told)

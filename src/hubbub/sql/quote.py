@@ -1,0 +1,120 @@
+"""The one way through: text -> tree -> checked -> resolved -> bounded -> planned -> printed, and its price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from hubbub.ledger import Request, fingerprint
+from hubbub.relations import limits
+from hubbub.sql.compiler.allow_nodes import check
+from hubbub.relations.dialects import DIALECTS
+from hubbub.sql.measurement import quantiles_of, size_of
+from hubbub.sql.compiler.parse import parse
+from hubbub.sql.compiler.plan_question import plan
+from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.compiler.print_plan import Statement, print_plan
+from hubbub.sql.compiler.question import Ordering, Union
+from hubbub.sql.compiler.build_question import resolve
+from hubbub.schema.tables import Dataset
+from hubbub.sql.noise_allocation import Price, Spent, event_of, measure_of, spend
+from hubbub.terms import Event, Guarantee, Unit
+
+_FIXED = "0"  # the hash key in what is fingerprinted: which rows are kept is no part of the question
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A question, planned: nothing was charged, and no data was read."""
+
+    text: str
+    dataset: Dataset
+    plans: tuple[Plan, ...]
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+    def statements(self, dialect: str, *, secret: str = _FIXED) -> tuple[tuple[Statement, ...], ...]:
+        """What the engine is to run, for each plan; with the secret of the ranks only where it is to run on data."""
+        return tuple(print_plan(each, self.dataset, DIALECTS[dialect], secret=secret) for each in self.plans)
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A planned question with its noise: everything that is known before it is charged."""
+
+    planned: Planned
+    price: Price
+    spent: tuple[Spent, ...]
+    event: Event
+    guarantee: Guarantee
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plans of its parts."""
+        return self.planned.plans
+
+    def request(self, *, project: str, analyst: str, fresh: bool, seconds: float) -> Request:
+        """What is charged."""
+        dataset = self.planned.dataset
+        bare = replace(self.planned, dataset=dataset.bare())
+        question = {
+            **dataset.fingerprint(),
+            "statements": [[s.sql for s in part] for part in bare.statements("duckdb")],
+            "keys": [[[str(v) for v in key.domain or ()] for key in each.keys] for each in self.planned.plans],
+            "quantiles": [[q.words() for q in quantiles_of(each)] for each in self.planned.plans],
+        }
+        noise = [[str(event) for event in each.events()] for each in self.spent]
+        return Request(
+            event=self.event,
+            fingerprint=fingerprint(**question, noise=noise),
+            question=fingerprint(**question),
+            population=dataset.population,
+            project=project,
+            analyst=analyst,
+            size=sum(size_of(each) for each in self.planned.plans),
+            title=_title(self.planned.text),
+            patience=min(3600.0, seconds),
+            fresh=fresh,
+        )
+
+
+def plan_text(
+    text: str,
+    dataset: Dataset,
+    *,
+    gaussian: bool,
+    totals: Mapping[str, Fraction] | None = None,
+    clipping: bool = False,
+) -> Planned:
+    """Everything that can be said about a question from public facts."""
+    try:
+        tree, where = parse(text)
+        told = resolve(check(tree, where), where, dataset)
+    except RecursionError:  # somebody calls us from deep inside
+        raise limits.too_large() from None
+    questions = told.parts if isinstance(told, Union) else (told,)
+    plans = tuple(
+        plan(each, dataset, gaussian=gaussian, totals=totals, unknown_keys=gaussian, clipping=clipping)
+        for each in questions
+    )
+    if isinstance(told, Union):
+        return Planned(text, dataset, plans, told.order, told.limit, told.offset)
+    return Planned(text, dataset, plans)
+
+
+def priced(planned: Planned, price: Price) -> Priced:
+    """The noise that a price buys."""
+    dataset = planned.dataset
+    unit = Unit(dataset.unit)
+    spent = spend(planned.plans, price, neighbours=dataset.neighbours, unit=unit)
+    event = event_of(spent)
+    holds = measure_of(price, event, dataset.neighbours)
+    return Priced(planned, price, spent, event, Guarantee(holds, unit, dataset.neighbours))
+
+
+def _title(text: str) -> str:
+    """The question as one printable line."""
+    line = " ".join(text.split())
+    return "".join(sign if sign.isprintable() else "?" for sign in line)[:400]

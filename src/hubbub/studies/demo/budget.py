@@ -1,0 +1,50 @@
+"""Chapter: a budget fixed in advance, and an analyst who asks until it is gone."""
+
+from __future__ import annotations
+
+from hubbub.accounting.filters import ConcentratedFilter
+from hubbub.studies.demo.hospital import Hospital
+from hubbub.render.charts import Panel, Series, step_chart
+from hubbub.render.document import Figure, Section
+from hubbub.mechanisms import DiscreteGaussian
+from hubbub.terms import BudgetExceeded
+
+
+def chapter(hospital: Hospital) -> Section:
+    """Ask the same count again and again, and average: the attack that budgets are for."""
+    mechanism = DiscreteGaussian(sensitivity=1, epsilon=0.1, delta=1e-7)
+    budget, answers, spent = ConcentratedFilter(epsilon=1, delta=1e-6), [], [0.0]
+    truth = hospital.count(lambda patient: patient.diagnosis == "flu")
+    while True:
+        try:
+            budget.append(mechanism.event)  # charged first: no answer without it
+        except BudgetExceeded as refused:
+            words = refused.what
+            break
+        answers.append(mechanism.release(truth))
+        spent.append(float(budget.spent[0]))
+    mean = sum(answers) / len(answers)
+    spread = mechanism.error(0.95) / len(answers) ** 0.5
+    return Section(
+        "4. A budget that cannot be overspent",
+        (
+            "Noise averages out, so somebody who may ask for ever learns everything. Here an analyst asks for the "
+            f"number of flu patients again and again, at epsilon = 0.1 and delta = 1e-7 (±{mechanism.error(0.95)}) "
+            "each, under a budget of epsilon = 1 and delta = 1e-6.",
+            f"After {len(answers)} answers the budget says no: {words} Adding up epsilons would have stopped at 10; "
+            f"the filter knows what Gaussian noise costs together. The average of all answers is {mean:.1f} ± "
+            f"{spread:.1f}, no closer to anybody than the budget allows.",
+        ),
+        figure=_figure(spent),
+    )
+
+
+def _figure(spent: list[float]) -> Figure:
+    points = tuple((float(i), rho) for i, rho in enumerate(spent))
+    svg = step_chart(
+        Panel("rho spent", (Series("spent", points, filled=True),), include=(0.0,)),
+        title="What was spent, answer by answer",
+        description=f"A staircase of {len(spent) - 1} equal steps up to rho = {spent[-1]:.4f}.",
+        x="answers",
+    )
+    return Figure("budget", svg, "Each answer is charged before it is computed; one more step would not fit.")

@@ -1,0 +1,205 @@
+"""Chapter: a budget in a ledger on disk, which a crash, colluding analysts and an old copy cannot get around."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+from hubbub.studies.demo.hospital import Hospital, Patient
+from hubbub.studies.demo.leak import has_flu
+from hubbub.render.document import Figure, Section, Table
+from hubbub.ledger import Amount, Ledger, Request, Reservation, Stored, fingerprint
+from hubbub.mechanisms import DiscreteGaussian
+from hubbub.terms import BehindAnchor, Budget, BudgetExceeded
+
+PEOPLE, BUDGET = "patients", Budget(Fraction(1), Fraction(1, 10**6))
+MECHANISM = DiscreteGaussian(sensitivity=1, epsilon=0.2, delta=1e-7)
+PROJECTS = {"Ana": "flu study", "Ben": "bed planning"}
+FLU, OLD = "patients with flu", "patients over 60"
+QUESTIONS: dict[str, Callable[[Patient], bool]] = {FLU: has_flu, OLD: lambda patient: patient.age > 60}
+
+
+def chapter(hospital: Hospital) -> Section:
+    """Keep a budget in a file, and try to get around it."""
+    with tempfile.TemporaryDirectory() as folder:
+        desk = Desk(hospital, Path(folder))
+        with desk.open() as ledger:
+            ledger.open_population(PEOPLE, BUDGET, by="hospital board", why="the demo")
+            sharing = _ask_again(desk, ledger)
+        crash = _die_and_resume(desk)
+        desk.copy()
+        with desk.open() as ledger:
+            collusion = _collude(desk, ledger)
+            figure = _chart(ledger)
+        copies = _put_the_copy_back(desk)
+    rows = tuple(desk.rows)
+    told = (sharing, crash, collusion, copies)
+    return Section(
+        "5. A budget that outlives the program", told, Table(("who", "asks for", "gets", "charge"), rows), figure
+    )
+
+
+@dataclass(slots=True)
+class Desk:
+    """Where questions are asked: the hospital's data, and a ledger in a folder beside it."""
+
+    hospital: Hospital
+    folder: Path
+    rows: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    @property
+    def file(self) -> Path:
+        """The ledger."""
+        return self.folder / "ledger.db"
+
+    @property
+    def state(self) -> Path:
+        """Its second place; on a disk of its own, were this not a demo."""
+        return self.folder / "second place"
+
+    def open(self) -> Ledger:
+        """Open the ledger, or begin it."""
+        return Ledger(self.file, state=self.state)
+
+    def copy(self) -> None:
+        """Keep a copy of the file as it is now."""
+        shutil.copyfile(self.file, self.folder / "copy.db")
+
+    def ask(self, ledger: Ledger, who: str, question: str, *, fresh: bool = False) -> Stored:
+        """Ask, and note what came of it."""
+        return ledger.ask(request(who, question, fresh=fresh), lambda _: self.answer(question))
+
+    def answer(self, question: str) -> str:
+        """The noisy count, as it is stored."""
+        return json.dumps(MECHANISM.release(self.hospital.count(QUESTIONS[question])))
+
+    def note(self, who: str, question: str, gets: object, charge: str) -> None:
+        """One more row of the table."""
+        self.rows.append((who, question, str(gets), charge))
+
+    def die(self, who: str, question: str) -> int:
+        """Let another process charge a question and be killed before it has an answer; returns how it ended."""
+        script = "import sys; from hubbub.cli.demo.book import die_charged; die_charged(*sys.argv[1:])"
+        command = [sys.executable, "-c", script, str(self.file), str(self.state), who, question]
+        return subprocess.run(command, check=False).returncode  # noqa: S603 - our own code
+
+
+def request(who: str, question: str, *, fresh: bool = False) -> Request:
+    """One question of one analyst, in that analyst's project."""
+    return Request(
+        event=MECHANISM.event,
+        fingerprint=fingerprint(dataset="hospital", version="1", plan=question, sigma=str(MECHANISM.event.sigma)),
+        population=PEOPLE,
+        project=PROJECTS[who],
+        analyst=who,
+        title=question,
+        size=64,
+        fresh=fresh,
+    )
+
+
+def die_charged(file: str, state: str, who: str, question: str) -> None:
+    """Charge a question, and be killed on the spot."""
+    Ledger(file, state=state, create=False).reserve(request(who, question))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+# ---------------------------------------------------------------- what is tried, and what came of it
+
+
+def _ask_again(desk: Desk, ledger: Ledger) -> str:
+    first = desk.ask(ledger, "Ana", FLU)
+    before = _spent(ledger)
+    again = desk.ask(ledger, "Ana", FLU)
+    repeat = _loss(_spent(ledger) - before)
+    other = desk.ask(ledger, "Ben", FLU)
+    desk.note("Ana", FLU, first.answer, _price(first))
+    desk.note("Ana", "the same again", again.answer, _price(again))
+    desk.note("Ben", "the same", other.answer, _price(other))
+    return (
+        f"The budget of the last chapter lived in memory. This one, {BUDGET.measure().words()} for all patients, is "
+        f"kept in a ledger on disk. Ana asks for {FLU} and gets {first.answer} ± {MECHANISM.error(0.95)} for "
+        f"{_price(first)}. She asks again: {again.answer}, for rho = {repeat:g}. Ben asks the same in a project of his "
+        f"own and gets {other.answer} for {_price(other)}: a free answer would tell him that somebody asked before."
+    )
+
+
+def _die_and_resume(desk: Desk) -> str:
+    death = signal.Signals(-desk.die("Ben", OLD)).name
+    with desk.open() as ledger:
+        before = _spent(ledger)
+        held = ledger.reserve(request("Ben", OLD))
+        assert isinstance(held, Reservation)
+        stored = ledger.store(held, desk.answer(OLD))
+        more = _loss(_spent(ledger) - before)
+    desk.note("Ben", OLD, f"nothing ({death})", f"{_price(held)}, as #{held.sequence}")
+    desk.note("Ben", "the same again", stored.answer, f"free, under #{held.sequence}" if not more else _price(held))
+    return (
+        f"For Ben's next question a process of its own charges the ledger, and is killed ({death}) before it has an "
+        f"answer. The ledger is opened again and Ben asks again: charge #{held.sequence} is found, this is attempt "
+        f"{held.attempt} under it, and the answer, {stored.answer}, costs rho = {more:g} more."
+    )
+
+
+def _collude(desk: Desk, ledger: Ledger) -> str:
+    answers: list[int] = []
+    refused: dict[str, str] = {}
+    while len(refused) < len(PROJECTS):
+        who = list(PROJECTS)[(len(answers) + len(refused)) % len(PROJECTS)]
+        try:
+            answers.append(int(desk.ask(ledger, who, FLU, fresh=True).answer))
+        except BudgetExceeded as no:
+            refused[who] = no.what
+    mean, spread = sum(answers) / len(answers), MECHANISM.error(0.95) / len(answers) ** 0.5
+    desk.note("both", f"{FLU}, {len(answers)} times", f"{mean:.1f} on average", "each time")
+    for who in refused:
+        desk.note(who, "once more", "refused", "none")
+    return (
+        f"Then Ana and Ben pool what they get: in turn they ask for {FLU}, each time for fresh noise. After "
+        f"{len(answers)} more answers, {mean:.1f} ± {spread:.1f} on average, the ledger refuses "
+        f"{' and '.join(refused)}: {next(iter(refused.values()))} The cap is the patients', whoever asks."
+    )
+
+
+def _put_the_copy_back(desk: Desk) -> str:
+    whole = desk.file.rename(desk.folder / "whole.db")
+    shutil.copyfile(desk.folder / "copy.db", desk.file)
+    try:
+        desk.open().close()
+        came = "nobody notices."
+    except BehindAnchor as error:
+        came = f"it does not open, for {error.what}"
+    whole.replace(desk.file)
+    with desk.open() as ledger:
+        found = ledger.verify()
+    return (
+        f"At last somebody puts back a copy of the file from before they pooled: {came} "
+        f"With the whole file in its place, `verify` goes through {found.entries} entries, adds up {found.charges} "
+        f"charges again and compares {found.answers} answers: {'all is well' if found.ok else found.problems[0]}."
+    )
+
+
+def _chart(ledger: Ledger) -> Figure:
+    figure = next(section.figure for section in ledger.budget(PEOPLE).sections() if section.figure)
+    return replace(figure, name="ledger")
+
+
+def _spent(ledger: Ledger) -> Amount:
+    return ledger.budget(PEOPLE).spent
+
+
+def _loss(amount: Amount) -> float:
+    return float(amount.parts()[0])
+
+
+def _price(charged: Stored | Reservation) -> str:
+    return "free" if isinstance(charged, Stored) and charged.repeated else charged.receipt.charged.words()

@@ -1,0 +1,14 @@
+"""Chapter: what the whole budget means for one patient."""
+
+from __future__ import annotations
+
+from hubbub import explain
+from hubbub.studies.demo.hospital import Hospital
+from hubbub.render.document import Section
+
+
+def chapter(hospital: Hospital) -> Section:
+    """The odds of epsilon = 1, in people."""
+    told = explain.epsilon(1, delta=1e-6)
+    odds = told.sections()[0]
+    return Section("7. What epsilon = 1 means for a patient", odds.paragraphs, odds.table, odds.figure)

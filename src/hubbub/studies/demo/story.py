@@ -1,0 +1,58 @@
+"""The chapters of the demo, put together. A new chapter is one new file and one word in ``tell``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hubbub.studies.demo import attacked, ledger_book as book, budget, choice, gopa, leak, local, meaning, model, private, published, sql
+from hubbub.studies.demo.hospital import Hospital, open_hospital
+from hubbub.render.document import Json, Leaflet, Section
+
+Chapter = Callable[[Hospital], Section]
+
+
+@dataclass(frozen=True, slots=True)
+class Demo(Leaflet):
+    """The chapters as they came out in this run."""
+
+    chapters: tuple[Section, ...]
+
+    @property
+    def title(self) -> str:
+        """What is shown."""
+        return "Hubbub: answers about people that tell nothing about a person"
+
+    def sections(self) -> tuple[Section, ...]:
+        """The chapters."""
+        return self.chapters
+
+    def to_json(self) -> dict[str, Json]:
+        """The chapters with their words and tables."""
+        return {"chapters": [_chapter_json(chapter) for chapter in self.chapters]}
+
+
+def tell() -> Demo:
+    """Run every chapter."""
+    hospital = open_hospital()
+    chapters: list[Chapter] = [
+        leak.chapter,
+        private.chapter,
+        choice.chapter,
+        budget.chapter,
+        book.chapter,
+        sql.chapter,
+        meaning.chapter,
+        local.chapter,
+        attacked.chapter,
+        model.chapter,
+        gopa.chapter,
+        published.chapter,
+    ]
+    return Demo(tuple(chapter(hospital) for chapter in chapters))
+
+
+def _chapter_json(chapter: Section) -> Json:
+    table = chapter.table
+    rows = [dict(zip(table.header, row, strict=True)) for row in table.rows] if table else []
+    return {"heading": chapter.heading, "paragraphs": list(chapter.paragraphs), "table": rows}

@@ -1,0 +1,238 @@
+"""The attacks that match: on the table as it is, without names, and on every table that was made from it.
+
+For the owner of the data: the attacks read every row, and what they find speaks of real people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub import attacks
+from hubbub.studies.publication.methods import Made
+from hubbub.studies.publication.request import Method, Order
+from hubbub.publish import Anonymised, Published, Synthetic
+from hubbub.publish.marginal_counts import Rows
+from hubbub.publish.metrics.candidates import Candidate, RowTable, candidate_of
+from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
+from hubbub.terms import HubbubError, Unsuitable
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from hubbub.attacks import Attack
+
+RAW = "the table without names"
+EXACT = "the same counts without noise"
+MOST_LINKED = 2000  # released rows that are linked
+MOST_RECONSTRUCTED = 1000  # people whose secret is reconstructed
+MOST_TRACED = 300  # people who are looked for, and as many others
+MOST_SHARES = 3000
+_BINS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """An attack on a table: what came out, or why it does not apply; and what was learned of those who were named."""
+
+    name: str
+    face: str
+    found: Attack | None = None
+    reason: str = ""
+    secret: float | None = None  # of the people named, the share whose sensitive value is then right
+    blind: float | None = None  # and what guessing the most frequent value gets right
+
+    @property
+    def outcome(self) -> str:
+        """One word for the summary."""
+        if self.found is None:
+            return "does not apply"
+        return "succeeded" if self.found.succeeded else "failed"
+
+
+def all_attempts(
+    made: Sequence[Made], table: pyarrow.Table, order: Order, holdout: pyarrow.Table | None
+) -> Iterator[Attempt]:
+    """Every attack on everything to which it applies."""
+    people = table.drop([name for name in order.names if name in table.column_names])
+    own = np.arange(people.num_rows)
+    if order.known:
+        yield _linked(RAW, people, people, own, order, generalised=False)
+    yield from _grouped(RAW, people, order, ("Homogeneity",))
+    for each in made:
+        yield from _on(each, people, order)
+    if holdout is not None and order.declared is not None:
+        faces = {each.name: each.result for each in made if not each.method.has_places}
+        yield from _traced({RAW: people, **faces}, people, holdout, order)
+
+
+def _on(made: Made, people: pyarrow.Table, order: Order) -> Iterator[Attempt]:
+    result = made.result
+    if isinstance(result, Anonymised):
+        yield _linked(made.name, result.table, people, result.kept, order, generalised=True)
+        yield from _grouped(made.name, result.table, order)
+    elif isinstance(result, Synthetic) and order.known:
+        nobody = np.full(result.table.num_rows, -1)  # no row is anybody's
+        yield _linked(made.name, result.table, people, nobody, order, generalised=False)
+    elif made.method is Method.TABLES:
+        yield from _counted(made, people, order)
+
+
+def _try(name: str, face: str, attack: Callable[[], Attack]) -> Attempt:
+    """What the attack found; what refuses to be attacked says so in its own words."""
+    try:
+        return Attempt(name, face, attack())
+    except HubbubError as refusal:
+        return Attempt(name, face, reason=f"{refusal.what} {refusal.why}")
+
+
+# ---------------------------------------------------------------- names for rows
+
+
+def _linked(
+    face: str, released: pyarrow.Table, people: pyarrow.Table, owners: Any, order: Order, *, generalised: bool
+) -> Attempt:
+    """Names from a list of the same people: the worst case, a list that leaves nobody out."""
+    chosen = np.random.default_rng(0).permutation(released.num_rows)[:MOST_LINKED]
+    shown, known = released.take(chosen), list(order.known)
+    roll, truth = people.select(known), owners[chosen]
+    attempt = _try(
+        "Linkage", face, partial(attacks.link, shown, roll, on=known, truth=truth.tolist(), generalised=generalised)
+    )
+    if attempt.found is None or order.sensitive is None or order.sensitive in known:
+        return attempt
+    return _told(attempt, attempt.found, shown[order.sensitive], people[order.sensitive])
+
+
+def _told(attempt: Attempt, found: Any, shown: Any, real: Any) -> Attempt:
+    """How often the sensitive value of a row that got a name is that person's."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    words = [column.cast(pyarrow.string()) for column in (shown, real)]
+    frequent = pc.value_counts(words[1].combine_chunks()).field("counts")
+    blind = pc.max(frequent).as_py() / max(len(real), 1)
+    matches = found.matches
+    if not matches.num_rows:
+        return Attempt(attempt.name, attempt.face, found, blind=blind)
+    same = pc.equal(words[0].take(matches["released_row"]), words[1].take(matches["known_row"]))
+    return Attempt(attempt.name, attempt.face, found, secret=pc.mean(pc.fill_null(same, False)).as_py(), blind=blind)
+
+
+def _grouped(
+    face: str, table: pyarrow.Table, order: Order, wanted: Sequence[str] = ("Homogeneity", "Background knowledge")
+) -> Iterator[Attempt]:
+    """What the people of one class have in common, and what ruling out a value leaves."""
+    if not order.known or order.sensitive is None or order.sensitive in order.known:
+        return
+    asked: dict[str, Any] = {"quasi_identifiers": list(order.known), "sensitive": order.sensitive}
+    known: dict[str, Callable[..., Attack]] = {
+        "Homogeneity": attacks.homogeneity,
+        "Background knowledge": attacks.background,
+    }
+    for name in wanted:
+        yield _try(name, face, partial(known[name], table, **asked))
+
+
+# ---------------------------------------------------------------- counts
+
+
+def _counted(made: Made, people: pyarrow.Table, order: Order) -> Iterator[Attempt]:
+    """Everybody's secret from the published counts, and from the same counts without noise."""
+    assert isinstance(made.result, Published)
+    asked = partial(_reconstructed, made.result, people, order)
+    yield _try("Reconstruction", EXACT, partial(asked, noisy=False))
+    yield _try("Reconstruction", made.name, partial(asked, noisy=True))
+
+
+def _reconstructed(result: Published, people: pyarrow.Table, order: Order, *, noisy: bool) -> Attack:
+    secret, domain = order.sensitive, order.declared
+    if secret is None or domain is None or people.num_rows > MOST_RECONSTRUCTED:
+        raise Unsuitable(
+            f"there is no sensitive column, or the table has more than {MOST_RECONSTRUCTED:,} people.",
+            why="The attack solves for one unknown per person.",
+            fix="Name it with --sensitive, or try a smaller table.",
+        )
+    cells = Cells.of(declared_cells(people.schema, domain, unit=order.unit), bins=1 << 14)
+    codes = cells.encode(people)
+    place = cells.names.index(secret)
+    value = int(np.bincount(codes[:, place]).argmax())
+    told = candidate_of(result, cells, name="tables", hierarchies={})
+    queries, answers = [], []
+    for columns in told.tables:  # type: ignore[attr-defined]
+        if place in columns and len(columns) > 1:
+            rows, counts = _equations(codes, columns, place, value, told if noisy else _exact(codes, cells))
+            queries.append(rows)
+            answers.append(counts)
+    if not queries:
+        raise Unsuitable(
+            f"no table counts {secret} by something else.",
+            why="A count of everybody tells of nobody.",
+            fix="Ask for tables such as --of age,sensitive.",
+        )
+    truth = (codes[:, place] == value).astype(np.int8)
+    return attacks.Reconstruction.of(
+        np.concatenate(queries),
+        np.concatenate(answers),
+        method="least-squares",
+        truth=truth,
+        epsilon=float(order.epsilon) if noisy else None,
+        delta=float(order.delta) if noisy else 0.0,
+    )
+
+
+def _exact(codes: Any, cells: Cells) -> Candidate:
+    return RowTable(Rows(codes, cells.sizes))
+
+
+def _equations(codes: Any, columns: tuple[int, ...], place: int, value: int, told: Candidate) -> tuple[Any, Any]:
+    """Who is in each cell of the other columns, and how many of them have the value, by the table."""
+    others = [c for c in columns if c != place]
+    counts = np.asarray(told.counts(columns), dtype=np.float64).take(value, axis=columns.index(place))
+    where = np.ravel_multi_index(tuple(codes[:, c] for c in others), counts.shape)
+    used = np.unique(where)
+    return (where == used[:, None]).astype(np.int8), counts.ravel()[used]
+
+
+# ---------------------------------------------------------------- who took part
+
+
+def _traced(faces: Mapping[str, Any], people: pyarrow.Table, holdout: pyarrow.Table, order: Order) -> Iterator[Attempt]:
+    """Was a person in the table? Public rows say what is usual, and are the people who were not."""
+    cells = Cells.of(declared_cells(people.schema, order.declared or {}, unit=order.unit), bins=_BINS)
+    codes, others = cells.encode(people), cells.encode(holdout)
+    chance = np.random.default_rng(0)
+    members = chance.permutation(codes)[:MOST_TRACED]
+    strangers, public = np.split(chance.permutation(others), [min(MOST_TRACED, len(others) // 2)])
+    usual = RowTable(Rows(public, cells.sizes))
+    for face, given in faces.items():
+        yield _try("Membership", face, partial(_trace, given, cells, order, members, strangers, usual, people.num_rows))
+
+
+def _trace(given: Any, cells: Cells, order: Order, members: Any, strangers: Any, usual: RowTable, size: int) -> Attack:
+    told = candidate_of(given, cells, name="table", hierarchies=order.hierarchies)
+    shares, reference = [], []
+    inside: list[Any] = []
+    outside: list[Any] = []
+    for columns in cells.marginals(min(2, len(cells.sizes))):
+        shape = tuple(cells.sizes[c] for c in columns)
+        public = usual.shares(columns).ravel()
+        common = np.flatnonzero((public > 0) & (public < 1))
+        shares.append(told.shares(columns).ravel()[common])
+        reference.append(public[common])
+        for rows, found in ((members, inside), (strangers, outside)):
+            where = np.ravel_multi_index(tuple(rows[:, c] for c in columns), shape)
+            found.append((where[:, None] == common[None, :]).astype(np.int8))
+    kept = slice(0, MOST_SHARES)
+    return attacks.trace(
+        np.concatenate(shares)[kept],
+        np.concatenate(reference)[kept],
+        members=np.concatenate(inside, axis=1)[:, kept],
+        others=np.concatenate(outside, axis=1)[:, kept],
+        size=size,
+        statistic="inner-product",
+    )

@@ -1,0 +1,112 @@
+"""Each way to publish: its privacy model, its mechanism, and the table that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hubbub.studies.publication.counts import counts
+from hubbub.studies.publication.request import Method, Order
+from hubbub.render.wording import short
+from hubbub.publish import Anonymised, Published, Synthetic, full_domain, mondrian, synthesize
+from hubbub.publish.anonymize.anonymized_table import NO_GUARANTEE
+from hubbub.publish.identifiers import refuse_identifiers
+from hubbub.publish.anonymize.privacy_models import least_size
+from hubbub.publish.unread_table import Unread
+from hubbub.terms import Receipt, exact
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Result = Anonymised | Synthetic | Published
+
+_MECHANISMS = {
+    Method.AIM: "made-up rows: noisy counts of columns and of the pairs that matter most",
+    Method.MST: "made-up rows: noisy counts of columns and of a tree of pairs",
+    Method.MARGINALS: "made-up rows: noisy counts of each column alone",
+    Method.TABLES: "noisy counts, made to add up",
+    Method.TOP_DOWN: "noisy counts of every place of a tree, made to add up",
+    Method.DAILY: "noisy counts of people by place and day",
+    Method.MONDRIAN: "rows made alike by cutting",
+    Method.FULL_DOMAIN: "each column at one level",
+}
+GROUPS = (
+    "Differential privacy bounds what is learned because a person's rows are in the table. What is true of many people "
+    "is meant to be learned, also about those who belong to them: if most nurses are vaccinated, this one probably is."
+)
+RARE = "Rare values and rare combinations are mostly noise: nothing about few people can be read off such a table."
+TOGETHER = (
+    "Every further release about the same people adds to the cost. The promise holds for all of them together only if "
+    "they are charged to one ledger."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A table that was made, in the words of the lectures: privacy model, mechanism, and (later) utility metric."""
+
+    method: Method
+    result: Result = field(repr=False)
+    model: str
+    gaps: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.method.value
+
+    @property
+    def mechanism(self) -> str:
+        """How it was made."""
+        return _MECHANISMS[self.method]
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """The proof of payment, where something was charged."""
+        return None if isinstance(self.result, Anonymised) else self.result.receipt
+
+    @property
+    def promise(self) -> str:
+        """What holds, in words."""
+        if isinstance(self.result, Anonymised):
+            return self.result.headline
+        return self.result.guarantee.words()
+
+
+def make(method: Method, table: Unread, order: Order, account: object) -> Made:
+    """Publish the table in one way; what is private is charged before a row is read."""
+    if not method.is_private:
+        return _anonymised(method, table.read(), order)
+    price = [short(exact(each, name=name)) for name, each in (("epsilon", order.epsilon), ("delta", order.delta))]
+    told = f"DP: epsilon = {price[0]}, delta = {price[1]}, each {order.unit or 'row'}"
+    made: Any
+    if method.is_counts:
+        made = counts(method, table, order, account)
+    else:
+        domain = None if isinstance(order.domain, str) else order.domain
+        made = synthesize(
+            table,
+            method=method.value,
+            domain=domain,
+            rows=order.rows,
+            about_rows=order.about,
+            account=account,
+            **order.shared(),
+        )
+    return Made(method, made, told, (GROUPS, RARE, TOGETHER))
+
+
+def _anonymised(method: Method, table: pyarrow.Table, order: Order) -> Made:
+    asked: dict[str, Any] = {"quasi_identifiers": list(order.known), "models": order.models}
+    asked["hierarchies"] = order.hierarchies
+    nameless = table.drop([name for name in order.names if name in table.column_names])
+    asked["keep"] = nameless.column_names  # what nobody named is refused below, in the terminal's own words
+    if method is Method.MONDRIAN:
+        made = mondrian(nameless, relaxed=order.relaxed, **asked)
+    else:
+        made = full_domain(nameless, suppression=order.suppression, **asked)
+    named = [*order.known, *order.keep, *filter(None, [order.sensitive])]
+    refuse_identifiers(nameless, named, least_size(order.models), argument="--keep {listed}")
+    models = {"k-anonymity, k": order.k, "l-diversity, l": order.l, "t-closeness, t": order.t}
+    model = "; ".join(f"{name} = {value}" for name, value in models.items() if value is not None)
+    return Made(method, made, model, (*made.gaps, NO_GUARANTEE))

@@ -1,0 +1,92 @@
+"""All attempts on one page: what each face gave away, then attack by attack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hubbub.studies.redteam.attempts import Attempt
+from hubbub.studies.redteam.target import Target
+from hubbub.render.charts import Bar, bar_chart, plain
+from hubbub.render.document import Figure, Json, Leaflet, Section, Table
+from hubbub.terms import Budget
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RedTeam(Leaflet):
+    """What was tried on a dataset, and what it gave away. For its owner: it speaks of real people."""
+
+    target: Target
+    budget: Budget
+    k: int
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def title(self) -> str:
+        """Whose data were attacked."""
+        return f"What {self.target.dataset.name} gives away"
+
+    def sections(self) -> tuple[Section, ...]:
+        """The summary, and each attack that applied."""
+        return (self._summary(), *(part for attempt in self.attempts for part in _parts(attempt)))
+
+    def to_json(self) -> dict[str, Json]:
+        """Every attempt with its numbers."""
+        told = [
+            {"attack": a.name, "face": a.face, "outcome": a.outcome, "reason": a.reason}
+            | ({"found": a.found.to_json()} if a.found is not None else {})
+            for a in self.attempts
+        ]
+        return {"dataset": self.target.dataset.name, "known": list(self.target.known), "attempts": list(told)}
+
+    def succeeded(self, face: str) -> int:
+        """How many attacks on that face succeeded."""
+        return sum(a.face == face and a.found is not None and a.found.succeeded for a in self.attempts)
+
+    def _summary(self) -> Section:
+        target = self.target
+        return Section(
+            "What each face gave away",
+            (
+                f"{len(target.ids):,} people of the table {target.table.name!r}. Outsiders may know of a person: "
+                f"{', '.join(target.known)}. The secret: whether {target.secret.column} is {target.secret.value}.",
+                f"The same table was handed out without names, {self.k}-anonymous, by exact answers, and by private "
+                f"answers ({self.budget.measure().words()} for each attack, on ledgers of their own: no budget was "
+                "spent). This page is for the owner of the data: it tells what attackers found.",
+                "Not tried, since nothing of the kind was handed out: ratings or places over time, social graphs, and "
+                "trained models. hubbub.attacks has those too.",
+            ),
+            Table(("attack", "on", "outcome"), tuple((a.name, a.face, a.outcome) for a in self.attempts)),
+            self._figure(),
+        )
+
+    def _figure(self) -> Figure:
+        faces = list(dict.fromkeys(a.face for a in self.attempts))
+        counts = [
+            (face, self.succeeded(face), sum(a.face == face and a.found is not None for a in self.attempts))
+            for face in faces
+        ]
+        told = "; ".join(f"{face}: {won} of {tried}" for face, won, tried in counts)
+        drawn = bar_chart(
+            [Bar(face, float(won), shown=f"{won} of {tried}") for face, won, tried in counts],
+            title="Attacks that succeeded",
+            description=told + ".",
+            label="attacks that succeeded",
+            show=plain,
+        )
+        return Figure("red-team", drawn, f"Attacks that succeeded. {told}.")
+
+
+def _parts(attempt: Attempt) -> Sequence[Section]:
+    """The parts of one attack, under headings that say what was attacked; pictures get names of their own."""
+    if attempt.found is None:
+        return (Section(f"{attempt.name}, {attempt.face}: does not apply", (attempt.reason,)),)
+    return [_on(attempt, part) for part in attempt.found.sections()]
+
+
+def _on(attempt: Attempt, part: Section) -> Section:
+    name, _, rest = part.heading.partition(": ")
+    figure = part.figure
+    if figure is not None:
+        figure = replace(figure, name=f"{figure.name}-{attempt.face.replace(' ', '-')}")
+    return replace(part, heading=f"{name}, {attempt.face}: {rest}" if rest else part.heading, figure=figure)

@@ -1,0 +1,194 @@
+"""Who is attacked: one row per person, what outsiders may know of people, and the secret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.schema.tables import Column, Dataset, Kind, Table
+from hubbub.terms import Unsuitable
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from hubbub.engines import DuckDB
+
+_KNOWABLE = (Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """The yes-or-no that nobody should learn: a column and one of its values."""
+
+    column: str
+    value: object
+
+    @property
+    def condition(self) -> str:
+        """As SQL writes it."""
+        return f"{quoted(self.column)} = {literal(self.value)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """The table under attack as its owner sees it."""
+
+    dataset: Dataset
+    table: Table
+    person: str
+    known: tuple[str, ...]
+    secret: Secret
+    people: pyarrow.Table  # one row per person
+    everybody: int  # rows with the secret, of all people and all their rows
+    rows: int  # of all people
+
+    @property
+    def ids(self) -> list[Any]:
+        """The people, in the order of the rows."""
+        ids: list[Any] = self.people[self.person].to_pylist()
+        return ids
+
+    @property
+    def truth(self) -> Any:
+        """Who has the secret: 0 or 1 for each row."""
+        return np.array([value == self.secret.value for value in self.people[self.secret.column].to_pylist()], np.int8)
+
+    @property
+    def keyed(self) -> tuple[Column, ...]:
+        """Columns other than the secret whose values are public and few."""
+        found = [column for column in self.table.columns if column.name in _keyed(self.table)]
+        return tuple(column for column in found if column.name not in {self.person, self.secret.column})
+
+    def victim(self) -> dict[str, Any] | None:
+        """What is known of the first person whom it fits alone; None if nobody is alone."""
+        rows = list(zip(*(self.people[name].to_pylist() for name in self.known), strict=True))
+        counts: dict[tuple[Any, ...], int] = {}
+        for row in rows:
+            counts[row] = counts.get(row, 0) + 1
+        alone = next((row for row in rows if counts[row] == 1 and None not in row), None)
+        return None if alone is None else dict(zip(self.known, alone, strict=True))
+
+
+def aim(
+    dataset: Dataset, engine: DuckDB, *, table: str | None, known: Sequence[str], secret: str | None, value: str | None
+) -> Target:
+    """The target in a dataset: what is not said is taken from the declared columns, and reported."""
+    chosen = _table(dataset, table)
+    person = chosen.link.column if chosen.link is not None else ""
+    if not person:
+        raise Unsuitable(
+            f"the rows of {chosen.name!r} have no column that tells people apart.",
+            why="The attacks ask about people by that column, as an insider could.",
+            fix="Declare the unit as a column, or choose another table with --table.",
+        )
+    hidden = _secret(chosen, person, secret)
+    outside = _known(chosen, person, hidden.name, known)
+    wanted = _value(hidden, value)
+    people = _people(engine, chosen, person, (*dict.fromkeys((*outside, *_keyed(chosen), hidden.name)),))
+    if not people.num_rows:
+        raise Unsuitable(
+            f"there is nobody in {chosen.name!r}.",
+            why="Every attack is about people.",
+            fix="Choose another table with --table.",
+        )
+    text = f"SELECT COUNT(*) FILTER (WHERE {wanted.condition}), COUNT({quoted(person)}) FROM {quoted(chosen.name)}"  # noqa: S608
+    everybody, rows = engine.rows(text)[0]
+    return Target(dataset, chosen, person, outside, wanted, people, int(everybody), int(rows))
+
+
+def _table(dataset: Dataset, name: str | None) -> Table:
+    private = [table for table in dataset.tables if not table.public]
+    if name is None:
+        return min(private, key=lambda table: table.max_rows_per_unit or 1 << 30)  # the fewest rows per person
+    found = dataset.table(name)
+    if found is None or found.public:
+        raise Unsuitable(
+            f"there is no private table {name!r}.",
+            why="An attack is about people whose rows are protected.",
+            fix=f"One of {', '.join(table.name for table in private)}.",
+        )
+    return found
+
+
+def _secret(table: Table, person: str, name: str | None) -> Column:
+    """The column named, or the last one with public values: identifiers and codes tend to come first."""
+    if name is not None:
+        found = table.column(name)
+        if found is not None and found.values:
+            return found
+    elif found := next((c for c in reversed(table.columns) if c.values and c.name != person), None):
+        return found
+    raise Unsuitable(
+        f"{name!r} is no column with declared values." if name else f"no column of {table.name!r} has declared values.",
+        why="A secret is one of a column's public values.",
+        fix="Declare values for the column that must stay secret, and name it with --secret.",
+    )
+
+
+def _value(column: Column, text: str | None) -> Secret:
+    assert column.values
+    if text is None:
+        return Secret(column.name, column.values[0])
+    found = next((value for value in column.values if text in _spellings(value)), None)
+    if found is None:
+        raise Unsuitable(
+            f"{text!r} is no declared value of {column.name!r}.",
+            why="A secret is one of a column's public values.",
+            fix=f"One of {', '.join(map(str, column.values))}.",
+        )
+    return Secret(column.name, found)
+
+
+def _spellings(value: object) -> tuple[str, ...]:
+    """A value as it may be typed: yes or no as Python and as descriptors write them."""
+    return (str(value), str(value).lower()) if isinstance(value, bool) else (str(value),)
+
+
+def _known(table: Table, person: str, secret: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns named, or all that an acquaintance may know: text, whole numbers, yes or no, dates."""
+    if not names:
+        names = [c.name for c in table.columns if c.kind in _KNOWABLE and c.name not in {person, secret}]
+    found = [table.column(name) for name in names]
+    if not found or None in found:
+        raise Unsuitable(
+            f"{table.name!r} lacks one of the columns that outsiders know.",
+            why="Linkage and k-anonymity are about such columns.",
+            fix=f"Name some of {', '.join(column.name for column in table.columns)} with --known.",
+        )
+    return tuple(column.name for column in found if column is not None)
+
+
+def _keyed(table: Table) -> list[str]:
+    return [column.name for column in table.columns if column.values and 2 <= len(column.values) <= 64]
+
+
+def _people(engine: DuckDB, table: Table, person: str, columns: Sequence[str]) -> pyarrow.Table:
+    """One row of each person, by the owner's right to look: the least in the order of its values."""
+    import pyarrow as pa
+
+    names = list(dict.fromkeys((person, *columns)))
+    listed = ", ".join(map(quoted, names))
+    order = ", ".join(quoted(name) for name in names[1:])
+    text = (
+        f"SELECT {listed} FROM (SELECT {listed}, ROW_NUMBER() OVER (PARTITION BY {quoted(person)} ORDER BY {order}) "  # noqa: S608
+        f"AS r FROM {quoted(table.name)} WHERE {quoted(person)} IS NOT NULL) WHERE r = 1 ORDER BY {quoted(person)}"
+    )
+    rows = engine.rows(text)
+    return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
+
+
+def quoted(name: str) -> str:
+    """A column or table as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: object) -> str:
+    """A value as SQL writes it."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int | float):
+        return str(value)
+    return "'" + str(value).replace("'", "''") + "'"
