@@ -14,7 +14,8 @@ from pathlib import Path
 from tests.postgres import Server
 
 from bench.rows import Row
-from hubbub.ledger import Ledger, Request, reservations as charging, fingerprint, statements
+from hubbub.ledger import Ledger, Request, fingerprint, statements
+from hubbub.ledger import reservations as charging
 from hubbub.ledger.chain import digest
 from hubbub.ledger.open_ledger import Turn
 from hubbub.mechanisms import DiscreteGaussian

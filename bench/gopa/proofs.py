@@ -8,7 +8,9 @@ from contextlib import contextmanager
 
 from bench.rows import Row, side_by_side
 from hubbub.gopa import Context, Shape, verify_many
-from hubbub.gopa.crypto import bit_proof as bits, point_equations as equations, multi_scalar as multiply
+from hubbub.gopa.crypto import bit_proof as bits
+from hubbub.gopa.crypto import multi_scalar as multiply
+from hubbub.gopa.crypto import point_equations as equations
 
 SHAPES = {64: Shape(coordinates=1, steps=100, noise_bits=57), 128: Shape(coordinates=1, steps=31, noise_bits=123)}
 PROVE = {64: 30.0, 128: 60.0}  # milliseconds

@@ -15,15 +15,15 @@ from pathlib import Path
 
 from bench.rows import Row
 from hubbub.gopa import Agreement, verify
-from hubbub.gopa.protocol.board import Reply
-from hubbub.gopa.protocol.phase_clock import Clock
+from hubbub.gopa.in_process import People, people
+from hubbub.gopa.network.board_http import serve
+from hubbub.gopa.network.board_link import HttpLink
+from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Host
+from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.network.board_server import Keeper
-from hubbub.gopa.network.board_link import HttpLink
-from hubbub.gopa.network.board_http import serve
-from hubbub.gopa.in_process import People, people
+from hubbub.gopa.protocol.phase_clock import Clock
 from hubbub.gopa.protocol.wire import ORDER
 
 PARTIES, QUICK = 1_000, 100

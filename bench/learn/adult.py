@@ -1,7 +1,7 @@
 """Accuracy on Adult with default settings, beside peers on the same features.
 
-The constants behind the defaults were set once, on training rows of Adult among others (``learn/recipes.py``); test
-rows were not looked at.
+The constants behind the defaults were set once, on training rows of Adult among others
+(``learn/training/recipes.py``); test rows were not looked at.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bench.learn.data import BINS, DELTA, NORM, adult, codes, there
 from bench.peers import environment
 from bench.rows import Row
 from hubbub.learn import LogisticRegression, MLPClassifier
-from hubbub.learn.training.network import Floats
 from hubbub.learn.solvers import Solution, objective_perturbation, output_perturbation
+from hubbub.learn.training.network import Floats
 
 Predicted = Callable[[], Floats]
 

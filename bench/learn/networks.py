@@ -20,13 +20,13 @@ from torch.nn import functional
 from bench.learn.opacus_peer import BATCH, convolutional, images, plain
 from bench.learn.opacus_times import opacus_times
 from bench.rows import Row, side_by_side
-from hubbub.learn.training.noisy_descent import noises, noisy
 from hubbub.learn.torch import PrivateTrainer
 from hubbub.learn.torch.clipping import FixedClip
-from hubbub.learn.torch.gradients import Mapped, Recorded, Way
 from hubbub.learn.torch.examples import source_of
+from hubbub.learn.torch.gradients import Mapped, Recorded, Way
 from hubbub.learn.torch.training import Course, Model, Momentum, clipped_vector
 from hubbub.learn.training.calibration import planned
+from hubbub.learn.training.noisy_descent import noises, noisy
 from hubbub.learn.training.sampling import FullBatch, step_of
 
 MNIST = Path(__file__).parents[3] / "shared" / "data" / "mnist.npz"

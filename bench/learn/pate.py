@@ -14,8 +14,8 @@ import numpy as np
 from bench.learn.data import DATA, DELTA
 from bench.rows import Row, cpu_seconds
 from hubbub.learn import PATEClassifier
-from hubbub.learn.training.network import Floats, Labels
 from hubbub.learn.public import OrientedGradients
+from hubbub.learn.training.network import Floats, Labels
 
 PUBLIC = 9_000
 PARTS = ("train", "test")

@@ -10,9 +10,9 @@ import numpy as np
 
 from bench.learn.opacus_times import opacus_times
 from bench.rows import Row, side_by_side
-from hubbub.learn.training.noisy_descent import Descent, train
-from hubbub.learn.training.network import Examples, Floats, Network
 from hubbub.learn.training.calibration import planned
+from hubbub.learn.training.network import Examples, Floats, Network
+from hubbub.learn.training.noisy_descent import Descent, train
 from hubbub.learn.training.sampling import FullBatch, PoissonBatch
 
 Rates = dict[str, float]  # rows a second, private and plain

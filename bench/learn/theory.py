@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.rows import Row
-from hubbub.render.charts import Axis, Panel, Series, Tick, line_chart
+from hubbub.learn.solvers import Ball, Loss, Solution, lecture_noise, projected_sgd
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
-from hubbub.learn.solvers import Ball, Loss, Solution, lecture_noise, projected_sgd
+from hubbub.render.charts import Axis, Panel, Series, Tick, line_chart
 from hubbub.terms import Repeat
 
 PICTURE = Path(__file__).parents[1] / "results" / "learn-utility.svg"

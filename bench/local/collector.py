@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 
 from bench.rows import Row
-from hubbub.local import (Collection, Collector, ProjectiveGeometry, Store, aggregate)
+from hubbub.local import Collection, Collector, ProjectiveGeometry, Store, aggregate
 from hubbub.local.collection import report_wire as wire
 from hubbub.local.collection.signed_configuration import new_key, public_text, sign
 

@@ -8,7 +8,7 @@ import tracemalloc
 import numpy as np
 
 from bench.rows import Row, side_by_side
-from hubbub.local import (HeavyHitters, HierarchicalAUC, KaryResponse, Ranges, UStatistic)
+from hubbub.local import HeavyHitters, HierarchicalAUC, KaryResponse, Ranges, UStatistic
 from hubbub.local.amplification import shuffle_bounds as shuffle
 from hubbub.local.pair_averages import Response, pair_variance
 from hubbub.noise.testing import seeded

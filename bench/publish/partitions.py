@@ -19,9 +19,9 @@ from bench.peers import Environment, environment
 from bench.rows import Row, cpu_seconds
 from hubbub.publish import Categories, Hierarchy, Intervals, KAnonymity, Model, check, full_domain, mondrian
 from hubbub.publish.anonymize import lattice as lattices
-from hubbub.publish.anonymize.request import asked
 from hubbub.publish.anonymize.hierarchies import Flat
 from hubbub.publish.anonymize.lattice import Lattice, lattice_of, search
+from hubbub.publish.anonymize.request import asked
 
 COLUMNS = [
     "age",

@@ -12,7 +12,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from hubbub.accounting import delta, epsilon, noise_for, renyi as rdp
+from hubbub.accounting import delta, epsilon, noise_for
+from hubbub.accounting import renyi as rdp
 from hubbub.accounting.conversions import pure_divergence
 from hubbub.accounting.filters import (
     AdvancedFilter,

@@ -20,10 +20,14 @@ from hubbub.accounting import (
     Poisson,
     Repeat,
     WithoutReplacement,
-    event_classes as classes,
     costs,
     delta,
     epsilon,
+)
+from hubbub.accounting import (
+    event_classes as classes,
+)
+from hubbub.accounting import (
     privacy_profiles as profiles,
 )
 from hubbub.accounting.gaussian_tradeoff import delta_of, epsilon_of

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.accounting import Poisson, Repeat, epsilon
-from hubbub.accounting.conversions import rho_epsilon
 from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in, covers, price_fits
+from hubbub.accounting.conversions import rho_epsilon
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from hubbub.terms import ApproximateDP, Budget, Neighbours, NoBound, PureDP, ZeroConcentratedDP
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hubbub import accounting
-from hubbub.accounting import Poisson, Repeat, renyi as rdp
+from hubbub.accounting import Poisson, Repeat
+from hubbub.accounting import renyi as rdp
 from hubbub.terms import GaussianNoise, Neighbours
 
 

@@ -17,11 +17,15 @@ from hubbub.accounting import (
     conversions,
     delta,
     epsilon,
-    gaussian_tradeoff as gaussian,
-    group_privacy as groups,
     noise_for,
 )
 from hubbub.accounting import amplification as amplify
+from hubbub.accounting import (
+    gaussian_tradeoff as gaussian,
+)
+from hubbub.accounting import (
+    group_privacy as groups,
+)
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from hubbub.terms import (
     ApproximateDP,

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hubbub
+from hubbub.attacks import differences, differencing, isolate, newcomer
 from hubbub.attacks.queries import query_log as _log
-from hubbub.attacks import (differences, differencing, isolate, newcomer)
 from hubbub.attacks.queries.guess_margin import chance_right
 from hubbub.attacks.queries.nested_pairs import implies
 from hubbub.ledger import Ledger

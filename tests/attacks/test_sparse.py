@@ -7,8 +7,8 @@ import pyarrow
 import pytest
 
 from hubbub.attacks import link_sparse, populations, unicity
-from hubbub.attacks.populations import Ratings
 from hubbub.attacks.linkage.sparse_linkage import SparseLinkage
+from hubbub.attacks.populations import Ratings
 from hubbub.terms import OutOfRange, Unsuitable
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow
 
-from hubbub.sql import measurement as measure
-from hubbub.sql.quote import Priced, plan_text, priced
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.sql import measurement as measure
 from hubbub.sql.noise_allocation import Price
+from hubbub.sql.quote import Priced, plan_text, priced
 from hubbub.terms import Budget, Neighbours
 from tests.sql._exact import engine_over
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hubbub.audit import neighbour_pairs as pairs, search
+from hubbub.audit import neighbour_pairs as pairs
+from hubbub.audit import search
 from hubbub.audit.zoo.sparse import SparseVector
 from hubbub.terms import EmptyInput, Neighbours, OutOfRange, ReversedBounds
 

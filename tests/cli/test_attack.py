@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from hubbub.schema.tables import Column, Kind
 from hubbub.studies.redteam import attempts, example
 from hubbub.studies.redteam.target import _value
-from hubbub.schema.tables import Column, Kind
 
 from ._shell import Shell
 

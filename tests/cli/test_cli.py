@@ -16,7 +16,8 @@ import pytest
 
 import hubbub
 from hubbub import terms
-from hubbub.cli import exit_codes as exits, main
+from hubbub.cli import exit_codes as exits
+from hubbub.cli import main
 from hubbub.terms import errors
 
 CLI = [sys.executable, "-m", "hubbub.cli"]
@@ -207,7 +208,7 @@ def test_a_bug_tells_its_kind_and_not_its_message(
 
 def test_an_interrupted_command_leaves_with_130() -> None:
     script = (
-        "import time\nimport hubbub.cli.doctor as d\nfrom hubbub.cli import main\n"
+        "import time\nimport hubbub.cli.commands.doctor as d\nfrom hubbub.cli import main\n"
         "def wait():\n    print('ready', flush=True)\n    time.sleep(60)\n"
         "d.examine = wait\nmain(['doctor'])"
     )

@@ -9,8 +9,8 @@ from importlib import metadata
 
 import pytest
 
-from hubbub.cli.commands import doctor
 from hubbub.cli import main
+from hubbub.cli.commands import doctor
 from hubbub.cli.commands.doctor import Checkup, examine, random_source_works
 from hubbub.cli.exit_codes import Exit
 

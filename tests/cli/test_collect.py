@@ -20,7 +20,7 @@ import typer
 
 from hubbub.cli import exit_codes as exits
 from hubbub.cli.options.hidden_input import answer_of, value_of
-from hubbub.local import (Client, Collection, Hybrid, KaryResponse)
+from hubbub.local import Client, Collection, Hybrid, KaryResponse
 from hubbub.local.collection import report_wire as wire
 from hubbub.local.collection.collector import Collector
 from hubbub.terms import errors

@@ -13,12 +13,13 @@ from xml.etree import ElementTree
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.studies.demo import attacked, ledger_book as book, budget, gopa, local, model, private, published, sql
-from hubbub.studies.demo.hospital import BILL, open_hospital
-from hubbub.studies.demo.leak import QUESTIONS
-from hubbub.render.document import Section
 from hubbub.ledger import Reservation
 from hubbub.mechanisms import DiscreteGaussian
+from hubbub.render.document import Section
+from hubbub.studies.demo import attacked, budget, gopa, local, model, private, published, sql
+from hubbub.studies.demo import ledger_book as book
+from hubbub.studies.demo.hospital import BILL, open_hospital
+from hubbub.studies.demo.leak import QUESTIONS
 from hubbub.terms import BudgetExceeded, MissingExtra
 
 

@@ -16,9 +16,9 @@ import pytest
 from hubbub.cli.options.gopa_files import read_roster, write_identity
 from hubbub.cli.output.gopa_progress import Phases
 from hubbub.gopa import Agreement, Identity, Sensitivity, plan
-from hubbub.gopa.network.party_log import Diary
-from hubbub.gopa.network.board_server import Standing
 from hubbub.gopa.in_process import Told, people, run
+from hubbub.gopa.network.board_server import Standing
+from hubbub.gopa.network.party_log import Diary
 from tests.cli._shell import Shell
 
 NAMES = ("ann", "bob", "cat", "dan", "eve")

@@ -16,9 +16,9 @@ from hubbub.cli.options import gopa_runs
 from hubbub.cli.options.gopa_files import write_identity
 from hubbub.cli.options.gopa_runs import Served, TakesPart
 from hubbub.gopa import Agreement, Clock, plan
+from hubbub.gopa.in_process import Told, people, run
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Outcome
-from hubbub.gopa.in_process import Told, people, run
 from hubbub.terms import RequestChanged
 from tests.cli._shell import Shell
 

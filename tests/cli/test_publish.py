@@ -14,7 +14,8 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from hubbub.cli.exit_codes import guard
-from hubbub.publish import Categorical, Date, Key, Numeric, check, mondrian, read_domain, unread_table as unread
+from hubbub.publish import Categorical, Date, Key, Numeric, check, mondrian, read_domain
+from hubbub.publish import unread_table as unread
 from hubbub.publish.unread_table import unread_of
 from hubbub.terms import BadDescriptor, OutOfRange
 

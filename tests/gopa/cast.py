@@ -8,12 +8,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from hubbub.gopa.protocol.agreement import Quantity
+from hubbub.gopa.in_process import Cheat, People, Told, people, run
 from hubbub.gopa.privacy.calibration import Plan, plan
+from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public
-from hubbub.gopa.in_process import Cheat, People, Told, people, run
 from hubbub.gopa.protocol.wire import pack, signed, unpack
 
 Change = Callable[[dict[str, Any]], Mapping[str, Any] | None]

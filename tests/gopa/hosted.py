@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from fractions import Fraction
 from pathlib import Path
 
-from hubbub.gopa.protocol.board import Reply
-from hubbub.gopa.protocol.phase_clock import Clock
+from hubbub.gopa.in_process import People
+from hubbub.gopa.network.board_link import Link
+from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Charge, Host, Outcome, nothing
-from hubbub.gopa.network.board_server import Keeper
-from hubbub.gopa.network.board_link import Link
-from hubbub.gopa.in_process import People
+from hubbub.gopa.protocol.board import Reply
+from hubbub.gopa.protocol.phase_clock import Clock
 
 SLOW = Clock(joining=120, deadline=120, patience=60)  # nobody is given up
 VALUES = [[Fraction(place % 4, 3)] for place in range(20)]

@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hubbub.gopa import Sensitivity
-from hubbub.gopa.protocol import (board, certificate, party, public_state as public, wire)
+from hubbub.gopa.in_process import Told
+from hubbub.gopa.protocol import board, certificate, party, wire
+from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Post, Reply, Shut
 from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.public_state import Public
-from hubbub.gopa.in_process import Told
 from hubbub.terms import HubbubError
 from tests.gopa.cast import cast, run, small, values
 

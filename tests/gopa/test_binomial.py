@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from hubbub.accounting.gaussian_tradeoff import mu_for
 from hubbub.gopa import Sensitivity
-from hubbub.gopa.privacy import binomial_noise as binomial, vector_moments as moments
+from hubbub.gopa.privacy import binomial_noise as binomial
+from hubbub.gopa.privacy import vector_moments as moments
 
 from . import exactly
 

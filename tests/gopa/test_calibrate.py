@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from hubbub.gopa import (Plan, Sensitivity, achieved, plan)
+from hubbub.gopa import Plan, Sensitivity, achieved, plan
 from hubbub.gopa.privacy import connectivity
 from hubbub.terms import NotANumber, OutOfRange, Unreachable
 

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from hubbub.gopa.crypto import bit_proof as bits
-from hubbub.gopa.protocol import complaints as blame, board, party
-from hubbub.gopa.protocol.phases import context
-from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, base, encoded, minus, plus, times
+from hubbub.gopa.in_process import Cheat, Told
+from hubbub.gopa.protocol import board, party
+from hubbub.gopa.protocol import complaints as blame
+from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.masks import between
 from hubbub.gopa.protocol.party import Party
+from hubbub.gopa.protocol.phases import context
 from hubbub.gopa.protocol.public_state import Public
-from hubbub.gopa.in_process import Cheat, Told
 from hubbub.gopa.protocol.wire import pack, signed, unpack
 from tests.gopa.cast import Change, cast, faults, flipped, honest_finish, instead, resigned, run, values
 

@@ -12,16 +12,16 @@ import pytest
 
 from hubbub import Budget
 from hubbub.gopa import Attempts, Consent, Identity, Notice, Register, Sensitivity, Sheet, Subjects, average, verify
-from hubbub.gopa.protocol import party as parties
-from hubbub.gopa.protocol.agreement import Agreement, Quantity
+from hubbub.gopa.in_process import People, Told, people, run
 from hubbub.gopa.network.attempts import drawn
-from hubbub.gopa.privacy.calibration import plan
-from hubbub.gopa.network.reveal_charge import affordable, charging, paying, price
-from hubbub.gopa.protocol.phase_clock import Clock
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Host
+from hubbub.gopa.network.reveal_charge import affordable, charging, paying, price
+from hubbub.gopa.privacy.calibration import plan
+from hubbub.gopa.protocol import party as parties
+from hubbub.gopa.protocol.agreement import Agreement, Quantity
+from hubbub.gopa.protocol.phase_clock import Clock
 from hubbub.gopa.quantities.numbers import Number
-from hubbub.gopa.in_process import People, Told, people, run
 from hubbub.ledger import Account, Ledger
 from hubbub.terms import BeyondConsent, BudgetExceeded, LedgerDamaged, OtherRun, RequestChanged, Unit
 from tests.gopa.cast import cast, small, values

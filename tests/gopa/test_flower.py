@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.network.attempts import Attempts
 from hubbub.gopa.average import among
-from hubbub.gopa.protocol.consent import Consent
-from hubbub.gopa.network.flower_server import Workflow
+from hubbub.gopa.network.attempts import Attempts
 from hubbub.gopa.network.flower_client import _Limits
+from hubbub.gopa.network.flower_server import Workflow
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.quantities.numbers import Vector
 from hubbub.terms import BeyondConsent, MissingExtra

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from hubbub import Budget
-from hubbub.gopa.protocol import board as boards
-from hubbub.gopa.network import flower_client
-from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.average import among
+from hubbub.gopa.in_process import People
+from hubbub.gopa.network import flower_client
+from hubbub.gopa.network.flower_client import _Client, _Limits, _update
+from hubbub.gopa.network.flower_server import Workflow
+from hubbub.gopa.protocol import board as boards
+from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.board import Post, Shut
 from hubbub.gopa.protocol.consent import Consent
-from hubbub.gopa.network.flower_server import Workflow
-from hubbub.gopa.network.flower_client import _Client, _Limits, _update
-from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.protocol.public_state import Public
-from hubbub.gopa.in_process import People
+from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.ledger import Account, Ledger
 from hubbub.terms import BeyondConsent, BudgetExceeded, Unreachable
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hubbub.gopa import Graph, graph
-from hubbub.gopa.privacy import connectivity
 from hubbub.gopa.lectures.random_graphs import pairs, picks
+from hubbub.gopa.privacy import connectivity
 from hubbub.terms import EmptyInput, OutOfRange, WrongShape
 
 

@@ -24,9 +24,9 @@ from hubbub.gopa import (
     learn_together,
     simulate,
 )
-from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.average import among
 from hubbub.gopa.network.party_log import Diary
+from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.party import start
 from hubbub.terms import HubbubError, OutOfRange, Unreadable, WrongShape
 from tests.gopa.cast import cast

@@ -15,21 +15,22 @@ from pathlib import Path
 import pytest
 
 from hubbub import Budget
-from hubbub.gopa.protocol import board, certificate, public_state as public
+from hubbub.durable.journal import Journal
 from hubbub.gopa import verify
+from hubbub.gopa.in_process import People
+from hubbub.gopa.network.board_server import Keeper
+from hubbub.gopa.network.party_log import Before, Diary, earlier_input
+from hubbub.gopa.network.party_runner import Outcome
+from hubbub.gopa.network.reveal_charge import charging
+from hubbub.gopa.protocol import board, certificate
+from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Reply
-from hubbub.gopa.network.reveal_charge import charging
-from hubbub.gopa.protocol.phase_clock import Clock, speakers
-from hubbub.gopa.network.party_log import Before, Diary, earlier_input
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.quantities.grid import fits, rounded
-from hubbub.gopa.network.party_runner import Outcome
-from hubbub.durable.journal import Journal
-from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.protocol.party import input_blinders
-from hubbub.gopa.in_process import People
+from hubbub.gopa.protocol.phase_clock import Clock, speakers
 from hubbub.gopa.protocol.wire import PHASES, parse
+from hubbub.gopa.quantities.grid import fits, rounded
 from hubbub.ledger import Account, Ledger
 from hubbub.terms import (
     BudgetExceeded,

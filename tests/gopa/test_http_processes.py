@@ -17,12 +17,12 @@ from pathlib import Path
 import httpx
 
 from hubbub.gopa import Certificate, Identity, plan, verify
-from hubbub.gopa.protocol.board import Reply
-from hubbub.gopa.network.party_log import Diary
-from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.network.party_runner import Host
-from hubbub.gopa.network.board_link import HttpLink
 from hubbub.gopa.in_process import People, people
+from hubbub.gopa.network.board_link import HttpLink
+from hubbub.gopa.network.party_log import Diary
+from hubbub.gopa.network.party_runner import Host
+from hubbub.gopa.protocol.board import Reply
+from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.wire import PHASES, parse
 from hubbub.ledger import Ledger
 from hubbub.terms import Budget

@@ -14,12 +14,13 @@ import httpx
 import pytest
 
 from hubbub.gopa import Agreement, verify
-from hubbub.gopa.protocol import party, public_state as public
-from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.network.board_server import Keeper
-from hubbub.gopa.network.board_link import HttpLink
-from hubbub.gopa.network.board_http import app
 from hubbub.gopa.in_process import People
+from hubbub.gopa.network.board_http import app
+from hubbub.gopa.network.board_link import HttpLink
+from hubbub.gopa.network.board_server import Keeper
+from hubbub.gopa.protocol import party
+from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol.faults import Fault
 from hubbub.terms import OutOfRange, SourceUnavailable
 from tests.gopa.cast import cast, run, values
 from tests.gopa.hosted import kept

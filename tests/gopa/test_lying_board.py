@@ -10,14 +10,15 @@ from fractions import Fraction
 
 import pytest
 
-from hubbub.gopa.protocol import party, public_state as public
-from hubbub.gopa.privacy.calibration import plan
-from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.protocol.topology import Net
-from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Public
 from hubbub.gopa.in_process import People, Told, people
 from hubbub.gopa.in_process import run as run_together
+from hubbub.gopa.privacy.calibration import plan
+from hubbub.gopa.protocol import party
+from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.party import Party
+from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.topology import Net
 from hubbub.gopa.protocol.wire import chained, closed, pack, signed
 from tests.gopa.cast import cast, run, small, values
 

@@ -13,7 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.gopa import Context, Shape, verify_many
-from hubbub.gopa.crypto import (batch_verification as batches, bit_proof as bits, ristretto as group, multi_scalar as multiply, pedersen, quadratic)
+from hubbub.gopa.crypto import batch_verification as batches
+from hubbub.gopa.crypto import bit_proof as bits
+from hubbub.gopa.crypto import multi_scalar as multiply
+from hubbub.gopa.crypto import pedersen, quadratic
+from hubbub.gopa.crypto import ristretto as group
 from hubbub.gopa.crypto.bit_proof import Bound, Claim, Proved, Statement
 from hubbub.gopa.crypto.point_equations import Equation, hold
 from hubbub.gopa.crypto.quadratic import Proof, Vectors

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.gopa.crypto import ristretto as group, pedersen
-from hubbub.gopa.crypto.sodium import room, sodium
+from hubbub.gopa.crypto import pedersen
+from hubbub.gopa.crypto import ristretto as group
 from hubbub.gopa.crypto.secret_streams import Stream
+from hubbub.gopa.crypto.sodium import room, sodium
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange, WrongShape
 

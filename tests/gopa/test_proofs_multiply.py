@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.gopa.crypto import accelerator as _accelerator, ristretto as group, multi_scalar as multiply
+from hubbub.gopa.crypto import accelerator as _accelerator
+from hubbub.gopa.crypto import multi_scalar as multiply
+from hubbub.gopa.crypto import ristretto as group
 from hubbub.gopa.crypto.accelerator import Native, native
 from hubbub.terms import OutOfRange
 from tests.gopa.test_proofs_group import MULTIPLES, REFUSED

@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.gopa import Context, verify_many
-from hubbub.gopa.crypto import (bit_proof as bits, ristretto as group, inner_product as inner, linked_commitments as linked, pedersen, quadratic, schnorr, sum_of_squares as squares)
+from hubbub.gopa.crypto import bit_proof as bits
+from hubbub.gopa.crypto import inner_product as inner
+from hubbub.gopa.crypto import linked_commitments as linked
+from hubbub.gopa.crypto import pedersen, quadratic, schnorr
+from hubbub.gopa.crypto import ristretto as group
+from hubbub.gopa.crypto import sum_of_squares as squares
 from hubbub.gopa.crypto.quadratic import Vectors
 from hubbub.gopa.crypto.schnorr import SameClaim, ZeroClaim
 from hubbub.gopa.crypto.secret_streams import Stream

@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 
 from hubbub.gopa import Sensitivity
-from hubbub.gopa.protocol import (board, certificate, party, public_state as public)
-from hubbub.gopa.protocol.agreement import Agreement, Quantity
-from hubbub.gopa.network.party_log import Diary
-from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.network.party_runner import Host
-from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.network.board_server import Keeper
-from hubbub.gopa.network.board_link import HttpLink
-from hubbub.gopa.protocol.public_state import Inputs
-from hubbub.gopa.protocol.party_messages import proved
 from hubbub.gopa.in_process import People, Told, people
+from hubbub.gopa.network.board_link import HttpLink
+from hubbub.gopa.network.board_server import Keeper
+from hubbub.gopa.network.party_log import Diary
+from hubbub.gopa.network.party_runner import Host
+from hubbub.gopa.protocol import board, certificate, party
+from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol.agreement import Agreement, Quantity
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.identities import Identity
+from hubbub.gopa.protocol.party_messages import proved
+from hubbub.gopa.protocol.public_state import Inputs
 from hubbub.gopa.protocol.wire import PHASES
 from hubbub.terms import LedgerDamaged, MissingParameter, Neighbours, OutOfRange, RequestChanged, Unreadable
 from tests.gopa.cast import cast, run, small, values

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from hubbub.gopa.quantities import bounded_vectors as gradients
-from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.average import Average, among, average, published
+from hubbub.gopa.privacy.sensitivity import Sensitivity
+from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.certificate import verify
+from hubbub.gopa.protocol.identities import Identity
+from hubbub.gopa.quantities import bounded_vectors as gradients
+from hubbub.gopa.quantities.base import Measure, Reading
 from hubbub.gopa.quantities.bounded_vectors import Gradient, clip
 from hubbub.gopa.quantities.grid import rounded
-from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.quantities.base import Measure, Reading
+from hubbub.gopa.quantities.many_people import Subjects
 from hubbub.gopa.quantities.numbers import Histogram, Number, Vector
 from hubbub.gopa.quantities.repeated_runs import delta_over, plan_over
-from hubbub.gopa.privacy.sensitivity import Sensitivity
-from hubbub.gopa.quantities.many_people import Subjects
 from hubbub.gopa.quantities.weighted import PrivatelyWeighted, Weighted
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, ReversedBounds, Unreachable, WrongShape
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from hubbub.gopa import (Clock, Keeper, plan, verify)
+from hubbub.gopa import Clock, Keeper, plan, verify
+from hubbub.gopa.crypto.ristretto import ORDER, G, encoded, plus
+from hubbub.gopa.in_process import Told, people
 from hubbub.gopa.protocol import board, wire
 from hubbub.gopa.protocol.board import Shut
 from hubbub.gopa.protocol.faults import Abort, Fault
-from hubbub.gopa.crypto.ristretto import ORDER, G, encoded, plus
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public
-from hubbub.gopa.in_process import Told, people
 from hubbub.gopa.protocol.wire import pack, unpack
 from tests.gopa.cast import cast, honest_finish, resigned, run, values
 

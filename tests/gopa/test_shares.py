@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.gopa.protocol import phases as chapters, masks, topology as net
-from hubbub.gopa.crypto import shamir as shares
 from hubbub.gopa import verify_many
+from hubbub.gopa.crypto import shamir as shares
 from hubbub.gopa.crypto.point_equations import Equation, hold
 from hubbub.gopa.crypto.ristretto import ORDER, G, base, minus, plus, random_scalar
-from hubbub.gopa.protocol.masks import LogarithmClaim, Opening, OpeningClaim, Share, View
 from hubbub.gopa.crypto.secret_streams import Stream
+from hubbub.gopa.protocol import masks
+from hubbub.gopa.protocol import phases as chapters
+from hubbub.gopa.protocol import topology as net
+from hubbub.gopa.protocol.masks import LogarithmClaim, Opening, OpeningClaim, Share, View
 from tests.gopa.cast import cast, run, values
 
 VIEW = View(bytes(32), bytes(range(32)))

@@ -9,8 +9,8 @@ import pytest
 
 from hubbub.learn import LogisticRegression
 from hubbub.learn.base.inputs import examples, labels_of, numbers_of, private_table, ready
-from hubbub.learn.training.network import Network
 from hubbub.learn.solvers import Ball, gradient_descent, objective_perturbation, output_perturbation, projected_sgd
+from hubbub.learn.training.network import Network
 
 ODD: list[Any] = ["abc", None, 10**400, 2j, [1], np.nan, np.inf, -(10**30)]
 

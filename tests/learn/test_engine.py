@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from hubbub.accounting import epsilon
-from hubbub.learn.training.noisy_descent import Descent, noisy, train
-from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.calibration import cost, most_rows, multiplier, plan, planned
+from hubbub.learn.training.network import Examples, Floats
+from hubbub.learn.training.noisy_descent import Descent, noisy, train
 from hubbub.learn.training.sampling import FixedBatch, FullBatch, PoissonBatch, Rows, Sampling, step_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import GaussianNoise, Neighbours, Repeat, TooLarge, root_of

@@ -18,8 +18,8 @@ from sklearn.preprocessing import FunctionTransformer
 from hubbub import learn
 from hubbub.learn.base.inputs import labels_of, private_table, table_of
 from hubbub.learn.composition.held_out_score import Measured
-from hubbub.learn.tables.table_model import PrivateColumns
 from hubbub.learn.tables.features import Number
+from hubbub.learn.tables.table_model import PrivateColumns
 from hubbub.ledger import Ledger
 from hubbub.terms import AS_GIVEN, Budget, HubbubError
 

@@ -20,14 +20,14 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 from hubbub.accounting import epsilon
 from hubbub.learn.torch import AdaptiveClip, PrivateTrainer, adapter, compacter, lora, merge
 from hubbub.learn.torch.adapters import Kronecker
+from hubbub.learn.torch.checkpoints import State
 from hubbub.learn.torch.clipping import FixedClip
+from hubbub.learn.torch.examples import source_of
 from hubbub.learn.torch.gradients import Recorded
 from hubbub.learn.torch.layer_gradients import squares_of
-from hubbub.learn.torch.training_plan import prepare
-from hubbub.learn.torch.examples import source_of
-from hubbub.learn.torch.checkpoints import State
 from hubbub.learn.torch.process_group import Alone
 from hubbub.learn.torch.training import Course, Model, Momentum, clipped_vector, train, vector_of
+from hubbub.learn.torch.training_plan import prepare
 from hubbub.learn.training.calibration import planned
 from hubbub.learn.training.sampling import FullBatch, PoissonBatch, step_of
 from hubbub.ledger import Ledger

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hubbub.learn.torch.example_independence import best_way, evaluating, made_up, modes, refuse_mixing
+from hubbub.learn.torch.examples import Kind
 from hubbub.learn.torch.gradients import Looped, Mapped, Recorded, Way, sizes
 from hubbub.learn.torch.layers import _Linear, known, part_of
 from hubbub.learn.torch.losses import per_example
-from hubbub.learn.torch.examples import Kind
 from hubbub.terms import MixesPeople, WrongShape
 
 torch.set_num_threads(1)

@@ -14,9 +14,9 @@ from torch import Tensor, fx, nn
 from torch.nn import functional
 
 from hubbub.learn.torch import PrivateTrainer, lora
+from hubbub.learn.torch.examples import source_of
 from hubbub.learn.torch.graphs import graph_of
 from hubbub.learn.torch.training_plan import shadow_of, tried
-from hubbub.learn.torch.examples import source_of
 
 torch.set_num_threads(1)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hubbub.accounting import epsilon
-from hubbub.learn import (PCA, GaussianNB, LinearRegression, LogisticRegression, Pipeline, StandardScaler, make_pipeline)
+from hubbub.learn import PCA, GaussianNB, LinearRegression, LogisticRegression, Pipeline, StandardScaler, make_pipeline
 from hubbub.learn.composition import stages
 from hubbub.learn.composition.held_out_score import Measured
 from hubbub.ledger import Ledger

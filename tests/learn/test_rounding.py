@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from hubbub.learn.base.inputs import ready
-from hubbub.learn.training.network import Examples, Floats, Network
-from hubbub.learn.training.rounding_error import gamma
 from hubbub.learn.solvers import LOGISTIC, SMOOTH_HINGE
 from hubbub.learn.solvers.problem import Problem
+from hubbub.learn.training.network import Examples, Floats, Network
+from hubbub.learn.training.rounding_error import gamma
 
 CLIP = 0.5
 SHAPES = [(4, 1), (4, 3), (3, 4, 1), (3, 4, 3, 2)]

@@ -15,8 +15,8 @@ from scipy import stats
 from hubbub.accounting import epsilon
 from hubbub.learn import GaussianNB, LogisticRegression, PrivateSearch, Ridge, cross_val_score
 from hubbub.learn.composition import stages as learn_stages
-from hubbub.learn.composition.search import _ORDERS, Trials
 from hubbub.learn.composition.cross_validation import _GRID, fold_sums
+from hubbub.learn.composition.search import _ORDERS, Trials
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
 from hubbub.terms import (

@@ -12,8 +12,6 @@ import pytest
 from scipy import optimize
 
 from hubbub.accounting import epsilon
-from hubbub.learn.training.network import Examples, Floats
-from hubbub.learn.training.sampling import step_of
 from hubbub.learn.solvers import (
     LOGISTIC,
     SMOOTH_HINGE,
@@ -31,6 +29,8 @@ from hubbub.learn.solvers.minimise import Objective
 from hubbub.learn.solvers.objective_perturbation import least_weight, objective_noise
 from hubbub.learn.solvers.problem import Problem
 from hubbub.learn.solvers.sgd import _run, lecture_steps
+from hubbub.learn.training.network import Examples, Floats
+from hubbub.learn.training.sampling import step_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import ApproximateDP, NotProved, OutOfRange, ReversedBounds
 

@@ -9,9 +9,9 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import LinearSVC
-from hubbub.learn.training.network import Examples, Floats
-from hubbub.learn.solvers import SMOOTH_HINGE
 from hubbub.learn.estimators.linear_svc import Margins
+from hubbub.learn.solvers import SMOOTH_HINGE
+from hubbub.learn.training.network import Examples, Floats
 
 from .contract import DELTA, Contract
 

@@ -11,8 +11,6 @@ import pyarrow
 import pytest
 
 from hubbub.accounting import epsilon
-from hubbub.learn.tables.model_card import ModelCard
-from hubbub.learn.tables.fit_table import Kind, design, fit_table
 from hubbub.learn.tables.features import (
     BINS,
     MISSING,
@@ -26,6 +24,8 @@ from hubbub.learn.tables.features import (
     width_of,
     word_of,
 )
+from hubbub.learn.tables.fit_table import Kind, design, fit_table
+from hubbub.learn.tables.model_card import ModelCard
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, UnknownName
 
 from .contract import DELTA

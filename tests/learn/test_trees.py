@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hubbub.learn import AdditiveTreesClassifier, AdditiveTreesRegressor
+from hubbub.learn.estimators.additive_trees import logistic_residuals
 from hubbub.learn.training.boosting import FINE, Bins, Boosting, bin_sums
 from hubbub.learn.training.moments import Grid
-from hubbub.learn.estimators.additive_trees import logistic_residuals
 from hubbub.terms import OutOfRange
 
 from .contract import DELTA

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.ledger import Ledger, sql_schema as schema
+from hubbub.ledger import Ledger
+from hubbub.ledger import sql_schema as schema
 from hubbub.terms import (
     BehindAnchor,
     Budget,

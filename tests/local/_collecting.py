@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from hubbub.local.collection import report_wire as wire
-from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.collection.collection import Collection
 from hubbub.local.collection.collector import Collector, Rules
-from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.local.collection.signed_configuration import new_key, public_text, sign
 from hubbub.local.collection.report_store import Store
+from hubbub.local.collection.signed_configuration import new_key, public_text, sign
+from hubbub.local.randomizers.base import Randomizer
+from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.noise.testing import seeded
 
 FRUIT = ("apple", "pear", "plum", "fig")

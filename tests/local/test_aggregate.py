@@ -12,9 +12,9 @@ import pytest
 from pyarrow import parquet
 
 from hubbub import local
-from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.collection.aggregate import aggregate, export
 from hubbub.local.collection.collector import Collector
+from hubbub.local.randomizers.base import Randomizer
 from hubbub.terms import BadCollection, BadReport, SourceUnavailable
 from tests.ledger._processes import Report, run
 from tests.local._collecting import Desk, collection, frame, packed

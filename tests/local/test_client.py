@@ -18,7 +18,8 @@ import pytest
 
 from hubbub import local
 from hubbub.local import Caps, Client, Collection
-from hubbub.local.collection import client_state as _state, report_wire as wire
+from hubbub.local.collection import client_state as _state
+from hubbub.local.collection import report_wire as wire
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadCollection, LedgerUnavailable, MissingParameter, NewerFormat, OutOfRange, Unreadable
 

@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from hubbub.ledger import Account, Ledger
 from hubbub.local import DBitFlip, LocalGaussian
-from hubbub.local.collection import collection_cost as cost, tokens, report_wire as wire
+from hubbub.local.collection import collection_cost as cost
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import tokens
 from hubbub.local.collection.collector import REASONS, Collector, Rules, Sent, Taken
-from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.collection.collector_page import _REASONS
 from hubbub.local.collection.report_store import Store
 from hubbub.local.collection.tally import Tally
+from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.terms import (
     BadCollection,
     BadReport,

@@ -18,8 +18,8 @@ import pytest
 
 from hubbub import local
 from hubbub.local.collection import configuration_forms as _forms
-from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.local.collection.collection import canonical_text
+from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.terms import BadCollection, HubbubError
 
 from . import _vectors

@@ -20,10 +20,12 @@ from typing import Any
 import httpx
 import pytest
 
-from hubbub.local.shuffling import shuffler_http as relay
-from hubbub.local.collection import collector_client as sending, tokens, report_wire as wire
+from hubbub.local.collection import collector_client as sending
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import tokens
 from hubbub.local.collection.collector import Collector, Rules
 from hubbub.local.collection.collector_http import LARGEST, TOKEN, app, owner_app, serve
+from hubbub.local.shuffling import shuffler_http as relay
 from hubbub.local.shuffling.shuffler import Shuffler
 from hubbub.terms import BadReport, MissingExtra, OutOfRange, SourceUnavailable
 from tests.ledger._processes import Child, Report

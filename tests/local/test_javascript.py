@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from hubbub import local
-from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.local.collection.collection import canonical_text
+from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.terms import BadCollection
 
 from . import _vectors

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub import local
-from hubbub.local import (Caps, Client, Collection, Lifetime, Loloha, Spent)
+from hubbub.local import Caps, Client, Collection, Lifetime, Loloha, Spent
 from hubbub.local.collection import report_wire as wire
 from hubbub.local.randomizers.common.exact_words import WORD
 from hubbub.terms import OutOfRange

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hubbub.local import Loloha, exact_law, from_parameters, largest_ratio
-from hubbub.local.randomizers.common.exact_words import WORD, exp_low, fewest
 from hubbub.local.longitudinal.loloha import step_threshold
+from hubbub.local.randomizers.common.exact_words import WORD, exp_low, fewest
 from hubbub.terms import BadCollection, OutOfRange
 
 from .contract import FrequencyContract, exp

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from hubbub import local
-from hubbub.local.randomizers.base import Randomizer
-from hubbub.local.collection.collector import Collector, Rules, Way
-from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.local.collection.collector_page import Page, look
 from hubbub.local.amplification.shuffle_bounds import amplify
+from hubbub.local.collection.collector import Collector, Rules, Way
+from hubbub.local.collection.collector_page import Page, look
+from hubbub.local.randomizers.base import Randomizer
+from hubbub.local.randomizers.kary import KaryResponse
 from tests.explain.test_explain_browser import ARGUMENTS, BOXES, COLOURS, contrast, cut_off, overlapping
 from tests.local._collecting import Desk, collection, frame, packed
 from tests.local.test_http import served

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hubbub.local import KaryResponse, OneBitHadamard, ProjectiveGeometry, Ranges
+from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.statistics.interval_tree import Forest, Haar
 from hubbub.local.statistics.one_level_reports import scores
-from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadReport, EmptyInput, OutOfRange, PureStep, TooLarge
 

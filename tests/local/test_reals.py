@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hubbub.local import (Duchi, Hybrid, LocalLaplace, OneBitMean, Piecewise, SignResponse)
+from hubbub.local import Duchi, Hybrid, LocalLaplace, OneBitMean, Piecewise, SignResponse
 from hubbub.local.randomizers import bounded_means as reals
-from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.local.randomizers.common.exact_words import WORD, fewest, most
+from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.noise.testing import seeded
 from hubbub.terms import OutOfRange
 

@@ -9,10 +9,24 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hubbub.local import (BinaryResponse, Duchi, FiniteRandomizer, HadamardResponse, Hybrid, KaryResponse, LocalGaussian, LocalHashing, OneBitHadamard, ProjectiveGeometry, Randomizer, SubsetSelection, exact_law)
+from hubbub.local import (
+    BinaryResponse,
+    Duchi,
+    FiniteRandomizer,
+    HadamardResponse,
+    Hybrid,
+    KaryResponse,
+    LocalGaussian,
+    LocalHashing,
+    OneBitHadamard,
+    ProjectiveGeometry,
+    Randomizer,
+    SubsetSelection,
+    exact_law,
+)
 from hubbub.local.amplification import shuffle_bounds as shuffle
-from hubbub.local.amplification.privacy_blanket import blanket, pairs_of, profile, two_levels
 from hubbub.local.amplification.clones import Clones, clones, closed_form
+from hubbub.local.amplification.privacy_blanket import blanket, pairs_of, profile, two_levels
 from hubbub.terms import ApproximateDP, Neighbours, NotProved, OutOfRange
 
 DELTA = 1e-6

@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub import local
-from hubbub.local import (Collection, Collector, Hop, Report, Rules, Shuffler, permute, seal)
-from hubbub.local.collection import tokens, report_wire as wire
+from hubbub.local import Collection, Collector, Hop, Report, Rules, Shuffler, permute, seal
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import tokens
 from hubbub.local.shuffling.mixnet import SIZE
 from hubbub.local.shuffling.shuffler_http import Relay
 from hubbub.noise.testing import seeded

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import kendalltau
 
 from hubbub.local import UStatistic
-from hubbub.local.statistics.pair_kernels import best_bins, error_bound
 from hubbub.local.pair_averages import Response, likely, pair_mean, pair_variance
+from hubbub.local.statistics.pair_kernels import best_bins, error_bound
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
     EmptyInput,

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.local.randomizers.common import exact_words as _words
-from hubbub.local.randomizers.common.exact_words import WORD, below, below_many, cuts, exp_high, exp_low, fewest, most, threshold
+from hubbub.local.randomizers.common.exact_words import (
+    WORD,
+    below,
+    below_many,
+    cuts,
+    exp_high,
+    exp_low,
+    fewest,
+    most,
+    threshold,
+)
 
 from .contract import exp
 

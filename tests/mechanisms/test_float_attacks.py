@@ -23,8 +23,8 @@ from hubbub.mechanisms import (
     ReportNoisyMax,
     SampleAggregate,
 )
-from hubbub.mechanisms.common.numeric_columns import column_of
 from hubbub.mechanisms.common.grid_values import rational_of, steps_of
+from hubbub.mechanisms.common.numeric_columns import column_of
 from hubbub.noise.testing import seeded
 
 from .laws import FALSE_ALARM

@@ -10,11 +10,11 @@ from scipy import stats
 
 from hubbub.mechanisms import DiscreteGaussian, Geometric, Workload
 from hubbub.mechanisms.common.ary_tree import Tree
-from hubbub.mechanisms.workload.strategy_choice import predicted
 from hubbub.mechanisms.common.noise_combinations import variance_of
 from hubbub.mechanisms.workload.marginals import Marginals, candidates
 from hubbub.mechanisms.workload.queries import planned
 from hubbub.mechanisms.workload.strategies import Direct, Factor, Product
+from hubbub.mechanisms.workload.strategy_choice import predicted
 from hubbub.mechanisms.workload.union_strategy import Union, groups_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import (

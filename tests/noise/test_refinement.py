@@ -10,10 +10,10 @@ import pytest
 
 from hubbub.noise import _distributions as _laws
 from hubbub.noise._binomial import _invert, binomial_table
-from hubbub.noise._weighted_choice import choose
 from hubbub.noise._drawing import draw_many, draw_one
-from hubbub.noise._lazy_uniform import LazyUniform
 from hubbub.noise._inversion_table import Table
+from hubbub.noise._lazy_uniform import LazyUniform
+from hubbub.noise._weighted_choice import choose
 from hubbub.noise.fixed_point import enclose_exp_neg, logistic, rational
 from hubbub.noise.testing import SeededSource, seeded
 from tests.noise.laws import FALSE_ALARM, fit, gaussian_mass, geometric_mass, laplace_mass

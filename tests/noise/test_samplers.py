@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 from hubbub import noise
-from hubbub.noise import _kernels, _distributions as _laws
+from hubbub.noise import _distributions as _laws
+from hubbub.noise import _kernels
 from hubbub.noise._drawing import _fill, draw_one
 from hubbub.noise.testing import seeded
 from hubbub.terms import Underflow

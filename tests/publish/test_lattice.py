@@ -24,9 +24,9 @@ from hubbub.publish import (
     full_domain,
 )
 from hubbub.publish.anonymize import lattice as lattices
-from hubbub.publish.anonymize.request import asked
 from hubbub.publish.anonymize.hierarchies import Flat
 from hubbub.publish.anonymize.lattice import Lattice, Node, lattice_of, search
+from hubbub.publish.anonymize.request import asked
 from hubbub.terms import OutOfRange
 
 STEPS: dict[str, Hierarchy] = {

@@ -21,8 +21,8 @@ from hubbub.publish.metrics import private_metrics as charged
 from hubbub.publish.metrics.candidates import Independent, RowTable
 from hubbub.publish.metrics.comparison_cells import Cells
 from hubbub.publish.metrics.private_metrics import Public, Task, against_half, against_public, noise_of, reach
-from hubbub.publish.metrics.scores import REAL
 from hubbub.publish.metrics.range_queries import random_questions
+from hubbub.publish.metrics.scores import REAL
 from hubbub.publish.tables.noisy_counts import budget_of
 from hubbub.terms import Budget, BudgetExceeded, MissingParameter, Neighbours, OutOfRange, Unit
 

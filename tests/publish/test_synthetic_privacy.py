@@ -17,14 +17,15 @@ from hubbub.accounting import epsilon as cost_of
 from hubbub.accounting.costs import concentrated
 from hubbub.audit import Audit, examine
 from hubbub.ledger import Ledger
-from hubbub.publish import Categorical, Key, Numeric, marginal_counts as measure, synthesize
+from hubbub.publish import Categorical, Key, Numeric, synthesize
+from hubbub.publish import marginal_counts as measure
 from hubbub.publish.marginal_counts import Meter, Rows, Whom
 from hubbub.publish.measured_marginals import read_text
+from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.publish.synthetic import aim, synthesis
 from hubbub.publish.synthetic.aim import AimPlan
 from hubbub.publish.synthetic.mst import TreePlan
 from hubbub.publish.synthetic.plan import plan_for
-from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.publish.unread_table import Unread
 from hubbub.terms import (
     Budget,

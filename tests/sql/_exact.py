@@ -11,8 +11,8 @@ import numpy as np
 
 from hubbub.engines import DuckDB
 from hubbub.sql import measurement as measure
-from hubbub.sql.quote import Planned
 from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.quote import Planned
 
 SECRET = "6d0e"
 

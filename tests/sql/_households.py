@@ -24,11 +24,11 @@ import pyarrow
 import pyarrow.parquet
 
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.schema import descriptor
-from hubbub.sql.open_connection import complete
 from hubbub.relations.person import form_of
-from hubbub.sql.prepare_copy import prepare
+from hubbub.schema import descriptor
 from hubbub.schema.tables import Dataset
+from hubbub.sql.open_connection import complete
+from hubbub.sql.prepare_copy import prepare
 
 Row = tuple[Any, ...]
 Rows = dict[str, list[Row]]

@@ -16,11 +16,12 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from hubbub.sql.compiler import bound_contribution as bound, plan_question as plan
-from hubbub.sql.quote import plan_text
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
+from hubbub.sql.compiler import bound_contribution as bound
+from hubbub.sql.compiler import plan_question as plan
+from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget, OutOfRange
 from tests.sql._exact import engine_over, read_exactly
 from tests.sql.test_total import printed, statements

@@ -19,10 +19,11 @@ from hubbub import noise
 from hubbub.engines import DuckDB
 from hubbub.noise.testing import seeded
 from hubbub.releases import Release
-from hubbub.sql import answer, measurement as measure
-from hubbub.sql.quote import Priced, plan_text, priced
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.sql import answer
+from hubbub.sql import measurement as measure
 from hubbub.sql.noise_allocation import Price
+from hubbub.sql.quote import Priced, plan_text, priced
 from hubbub.terms import Budget
 from tests.sql._exact import engine_over
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.schema import descriptor, toml_positions as positions
+from hubbub.schema import descriptor
+from hubbub.schema import toml_positions as positions
 from hubbub.schema.descriptor import Inside, complete, parse, read
 from hubbub.schema.tables import Column, Dataset, Kind, Link
 from hubbub.terms import BadDescriptor, Budget, Neighbours

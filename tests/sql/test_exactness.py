@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hubbub import Budget
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.sql import Connection, connect
 from hubbub.sql.quote import plan_text
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from tests.sql._exact import engine_over, read_exactly
 
 # ---------------------------------------------------------------- the same as the engine by itself

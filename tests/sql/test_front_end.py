@@ -1,6 +1,6 @@
 """Whatever text and parameters come, what leaves is an answer, or one of our refusals before anything is charged.
 
-How long that takes is no part of a test; the limits in ``sql/limits.py`` make it a fraction of a second.
+How long that takes is no part of a test; the limits in ``relations/limits.py`` make it a fraction of a second.
 """
 
 from __future__ import annotations

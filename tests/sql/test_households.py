@@ -20,12 +20,12 @@ import pytest
 from hubbub.engines import DuckDB, EngineFailed
 from hubbub.engines.frames import readable_table
 from hubbub.engines.sources import arrow_of
-from hubbub.sql import quote as ask
 from hubbub.relations import person as identity
-from hubbub.sql.quote import Planned, plan_text
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.compiler.print_plan import Statement
 from hubbub.schema.tables import Dataset
+from hubbub.sql import quote as ask
+from hubbub.sql.compiler.print_plan import Statement
+from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.quote import Planned, plan_text
 from hubbub.terms import HubbubError, Neighbours, OutOfRange, QueryError
 from tests.sql._exact import Read, read_exactly
 from tests.sql._households import ANEW, IN_PLACE, Household, household, neighbours, opened

@@ -17,8 +17,8 @@ import pytest
 
 import hubbub as hb
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.sql.open_connection import declare
 from hubbub.relations.person import form_of, id_from
+from hubbub.sql.open_connection import declare
 from hubbub.terms import SourceUnavailable
 
 WHOLE = ("TINYINT", "INTEGER", "BIGINT", "UINTEGER", "UBIGINT", "HUGEINT", "UHUGEINT")

@@ -11,9 +11,9 @@ import pyarrow
 import pytest
 
 from hubbub.engines import DuckDB, InDatabase
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.sql import connect
 from hubbub.sql.quote import plan_text
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.terms import Budget, OutOfRange
 from tests.sql._exact import read_exactly
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.engines import DuckDB, EngineFailed
-from hubbub.sql.quote import plan_text
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget, HubbubError, QueryError
 
 DATASET = Dataset(

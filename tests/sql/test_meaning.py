@@ -16,9 +16,10 @@ import pytest
 
 from hubbub.engines import DuckDB
 from hubbub.releases import Release
-from hubbub.sql import answer, measurement as measure
-from hubbub.sql.quote import plan_text, priced
+from hubbub.sql import answer
+from hubbub.sql import measurement as measure
 from hubbub.sql.noise_allocation import Price
+from hubbub.sql.quote import plan_text, priced
 from hubbub.terms import HubbubError
 from tests.sql._exact import SECRET, _Exact, _ExactCurve
 from tests.sql._meanings import DATASET, MADE, NOISY, ending, question

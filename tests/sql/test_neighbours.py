@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.sql import quote as ask
-from hubbub.sql.quote import Planned, plan_text
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.compiler.print_plan import Statement
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.sql import quote as ask
+from hubbub.sql.compiler.print_plan import Statement
+from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.quote import Planned, plan_text
 from hubbub.terms import Budget, Neighbours, OutOfRange, QueryError
 from tests.sql._databases import Database, Pair, dataset_of, pairs
 from tests.sql._exact import read_exactly

@@ -8,11 +8,11 @@ from typing import Any
 from sqlglot import exp
 
 from hubbub.sql.compiler.allow_nodes import ALLOWED, check
+from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.functions import FUNCTIONS
 from hubbub.sql.compiler.parse import parse
-from hubbub.sql.compiler.source_text import Text
 from hubbub.sql.compiler.question import Question, Union
-from hubbub.sql.compiler.build_question import resolve
+from hubbub.sql.compiler.source_text import Text
 from tests.sql._meanings import DATASET
 from tests.sql.passes.datasets import HOSPITAL
 from tests.sql.passes.used import USED

@@ -17,9 +17,9 @@ import pytest
 
 from hubbub import Budget
 from hubbub.engines import DuckDB, EngineFailed, InDatabase
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.sql.open_connection import connect
 from hubbub.sql.prepare_copy import check_prepared, is_prepared, prepare
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName
 
 KEY = "a key for tests"

@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from hubbub.engines import DuckDB, EngineFailed
-from hubbub.sql.quote import plan_text
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget, SourceUnavailable
 from tests.sql._exact import read_exactly
 

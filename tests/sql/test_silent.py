@@ -13,9 +13,9 @@ import pytest
 from hubbub import Budget
 from hubbub.engines import DuckDB
 from hubbub.ledger import Ledger
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.sql import Connection, connect
 from hubbub.sql.quote import plan_text
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.terms import HubbubError, QueryError, Underflow
 from tests.sql._exact import read_exactly
 

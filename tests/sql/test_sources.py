@@ -18,8 +18,8 @@ from hubbub.engines import DuckDB, EngineFailed, InDatabase
 from hubbub.engines.duckdb import tables_in
 from hubbub.engines.sources import arrow_of
 from hubbub.ledger import Ledger
-from hubbub.sql.open_connection import connect, declare
 from hubbub.sql.connection import Connection
+from hubbub.sql.open_connection import connect, declare
 from hubbub.sql.prepare_copy import prepare
 from hubbub.terms import Budget, HubbubError, MissingParameter, OutOfRange, SourceUnavailable
 from tests.sql import _hostile

@@ -16,11 +16,11 @@ import pandas
 import pytest
 
 from hubbub import Budget, accounting
-from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
-from hubbub.sql.open_connection import connect
-from hubbub.sql.connection import Connection
 from hubbub.relations.dialects import DIALECTS
+from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
 from hubbub.sql.bounds.suggest import plan_suggestion, reference_noise, suggest_bounds
+from hubbub.sql.connection import Connection
+from hubbub.sql.open_connection import connect
 from hubbub.terms import MissingParameter, NotAllowed, UnknownName, WrongType
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from hubbub.engines import DuckDB, EngineFailed
-from hubbub.sql.quote import Planned, plan_text
 from hubbub.relations.dialects import DIALECTS, Dialect
-from hubbub.sql.prepare_copy import prepare
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
+from hubbub.sql.prepare_copy import prepare
+from hubbub.sql.quote import Planned, plan_text
 from hubbub.terms import Budget, HubbubError
 from tests.sql import _hostile
 from tests.sql._unguarded import Plodding, faults, unguarded

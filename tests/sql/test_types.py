@@ -18,12 +18,12 @@ import pyarrow.parquet
 import pytest
 
 from hubbub.engines.sources import _text, is_pandas
-from hubbub.sql.quote import plan_text, priced
-from hubbub.sql.open_connection import connect, declare
 from hubbub.schema.description import describe
 from hubbub.schema.draft import from_dataset
 from hubbub.schema.tables import Dataset, Kind
 from hubbub.sql.noise_allocation import price_of
+from hubbub.sql.open_connection import connect, declare
+from hubbub.sql.quote import plan_text, priced
 from hubbub.terms import Budget, HubbubError
 
 WHO = list(range(1, 21))

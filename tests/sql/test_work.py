@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.relations import limits
-from hubbub.sql.quote import Planned, plan_text
 from hubbub.relations.dialects import DIALECTS
 from hubbub.relations.expressions import Expr, column, literal
 from hubbub.relations.value_facts import build
-from hubbub.sql.compiler.print_rows import RowsPrinter
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.sql.compiler.print_rows import RowsPrinter
 from hubbub.sql.compiler.text_work import made, width
+from hubbub.sql.quote import Planned, plan_text
 from hubbub.terms import Budget, OverLimit
 
 CAP, HEAVY = 4, 300

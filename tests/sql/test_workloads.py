@@ -15,9 +15,9 @@ import pandas
 import pytest
 
 from hubbub import Budget
-from hubbub.sql.workload.plan import plan_workload
-from hubbub.sql.open_connection import connect
 from hubbub.sql.connection import Connection
+from hubbub.sql.open_connection import connect
+from hubbub.sql.workload.plan import plan_workload
 from hubbub.sql.workload.release import WorkloadRelease, workload
 from hubbub.terms import (
     EmptyInput,

@@ -8,9 +8,14 @@
 - ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
 """
 
-from hubbub.accounting import amplification, composition, conversions, filters, gaussian_tradeoff as gaussian, group_privacy as groups, budget_limits as limits, privacy_loss_distribution as pld, renyi as rdp
-from hubbub.accounting.epsilon_bounds import Delta, Epsilon, delta, epsilon
+from hubbub.accounting import amplification, composition, conversions, filters
+from hubbub.accounting import budget_limits as limits
+from hubbub.accounting import gaussian_tradeoff as gaussian
+from hubbub.accounting import group_privacy as groups
+from hubbub.accounting import privacy_loss_distribution as pld
+from hubbub.accounting import renyi as rdp
 from hubbub.accounting.calibration import noise_for
+from hubbub.accounting.epsilon_bounds import Delta, Epsilon, delta, epsilon
 from hubbub.accounting.gaussian_tradeoff import classic_sigma
 from hubbub.terms import Compose, Parallel, Poisson, Repeat, WithoutReplacement
 

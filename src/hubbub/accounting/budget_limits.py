@@ -15,7 +15,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from hubbub.accounting import epsilon_bounds as bounds, costs
+from hubbub.accounting import costs
+from hubbub.accounting import epsilon_bounds as bounds
 from hubbub.accounting.conversions import rho_epsilon, rho_for
 from hubbub.terms import (
     ApproximateDP,

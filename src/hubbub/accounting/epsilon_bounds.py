@@ -10,7 +10,12 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from hubbub.accounting import event_classes as classes, composition, conversions, costs, gaussian_tradeoff as gaussian, lower_bounds as lower, privacy_loss_distribution as pld, renyi as rdp
+from hubbub.accounting import composition, conversions, costs
+from hubbub.accounting import event_classes as classes
+from hubbub.accounting import gaussian_tradeoff as gaussian
+from hubbub.accounting import lower_bounds as lower
+from hubbub.accounting import privacy_loss_distribution as pld
+from hubbub.accounting import renyi as rdp
 from hubbub.terms import (
     Compose,
     Event,

@@ -21,9 +21,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from hubbub.accounting import costs, renyi as rdp
-from hubbub.accounting.epsilon_bounds import mixed_units, together
+from hubbub.accounting import costs
+from hubbub.accounting import renyi as rdp
 from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in, needed
+from hubbub.accounting.epsilon_bounds import mixed_units, together
 from hubbub.terms import (
     ApproximateDP,
     Budget,

@@ -40,33 +40,40 @@ And ``populations``: invented people to try all this on.
 """
 
 from hubbub.attacks import populations
-from hubbub.attacks.report import Attack
 from hubbub.attacks.linkage.background import Background, background
-from hubbub.attacks.models.diaries import diaries
-from hubbub.attacks.queries.log_differences import Difference, Differences, Isolated, differences
-from hubbub.attacks.queries.differencing import Asked, Differencing, differencing
-from hubbub.attacks.models.extraction import Extraction, extract
-from hubbub.attacks.queries.tracking import Following, follow
 from hubbub.attacks.linkage.governor import Governor, governor
-from hubbub.attacks.linkage.social_graphs import GraphMatch, match_graphs
 from hubbub.attacks.linkage.homogeneity import Homogeneity, homogeneity
-from hubbub.attacks.reconstruction.sql_reconstruction import reconstruct_from
-from hubbub.attacks.models.inversion import Inversion, invert_linear, invert_logistic
-from hubbub.attacks.queries.isolation import Isolation, isolate
-from hubbub.attacks.models.model_leak import Comparison, ModelMembership
 from hubbub.attacks.linkage.linkage import Linkage, link
-from hubbub.attacks.models.lira import lira, lira_scores
-from hubbub.attacks.models.frequency_membership import Tracing, homer_statistic, inner_product, likelihood_ratio, separation, trace
-from hubbub.attacks.models.ngrams import NgramModel, train_ngrams, train_private_ngrams
-from hubbub.attacks.queries.averaging import Repeats, average_repeats, repeats_needed
-from hubbub.attacks.reconstruction.reconstruction import Reconstruction, random_ranges, random_subsets, reconstruct
-from hubbub.attacks.roc import Roc, roc_svg
-from hubbub.attacks.queries.newcomer_salary import Newcomer, newcomer
-from hubbub.attacks.models.shadow_models import Shadows, confidence_attack, shadow_attack, shadow_models
+from hubbub.attacks.linkage.social_graphs import GraphMatch, match_graphs
 from hubbub.attacks.linkage.sparse_linkage import Lead, SparseLinkage, link_sparse
-from hubbub.attacks.reconstruction.all_subsets import AllSubsets, all_subsets, reconstruct_all_subsets
 from hubbub.attacks.linkage.unicity import Unicity, unicity
 from hubbub.attacks.linkage.uniqueness import Uniqueness, uniqueness
+from hubbub.attacks.models.diaries import diaries
+from hubbub.attacks.models.extraction import Extraction, extract
+from hubbub.attacks.models.frequency_membership import (
+    Tracing,
+    homer_statistic,
+    inner_product,
+    likelihood_ratio,
+    separation,
+    trace,
+)
+from hubbub.attacks.models.inversion import Inversion, invert_linear, invert_logistic
+from hubbub.attacks.models.lira import lira, lira_scores
+from hubbub.attacks.models.model_leak import Comparison, ModelMembership
+from hubbub.attacks.models.ngrams import NgramModel, train_ngrams, train_private_ngrams
+from hubbub.attacks.models.shadow_models import Shadows, confidence_attack, shadow_attack, shadow_models
+from hubbub.attacks.queries.averaging import Repeats, average_repeats, repeats_needed
+from hubbub.attacks.queries.differencing import Asked, Differencing, differencing
+from hubbub.attacks.queries.isolation import Isolation, isolate
+from hubbub.attacks.queries.log_differences import Difference, Differences, Isolated, differences
+from hubbub.attacks.queries.newcomer_salary import Newcomer, newcomer
+from hubbub.attacks.queries.tracking import Following, follow
+from hubbub.attacks.reconstruction.all_subsets import AllSubsets, all_subsets, reconstruct_all_subsets
+from hubbub.attacks.reconstruction.reconstruction import Reconstruction, random_ranges, random_subsets, reconstruct
+from hubbub.attacks.reconstruction.sql_reconstruction import reconstruct_from
+from hubbub.attacks.report import Attack
+from hubbub.attacks.roc import Roc, roc_svg
 
 __all__ = [
     "AllSubsets",

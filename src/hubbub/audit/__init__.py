@@ -11,11 +11,12 @@ Events are chosen on some runs and counted on others, so a bound is wrong with t
 whatever was tried to find it (docs/proofs/audit.md).
 """
 
-from hubbub.audit import neighbour_pairs as pairs, zoo
+from hubbub.audit import neighbour_pairs as pairs
+from hubbub.audit import zoo
 from hubbub.audit.black_box import examine, lower_bound
 from hubbub.audit.canaries import Guessed, OneRun, one_run, one_run_bound, one_run_p_value
-from hubbub.audit.report import Audit, Counted
 from hubbub.audit.pair_search import Search, search
+from hubbub.audit.report import Audit, Counted
 
 __all__ = [
     "Audit",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.audit._feature_cells import Cells
 from hubbub.audit._confidence_limits import BOLD, SAFE, Caution
+from hubbub.audit._feature_cells import Cells
 from hubbub.audit._scores import Score
 
 Floats = NDArray[np.float64]

@@ -1,6 +1,6 @@
 """An audit in a process of its own: other people's code may hang, leave, or print what it likes.
 
-``python -m hubbub.audit._child REQUEST ANSWER`` reads a request from one file and writes its answer to the other.
+``python -m hubbub.audit._subprocess REQUEST ANSWER`` reads a request from one file and writes its answer to the other.
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.audit._sampling import Mechanism, Unusable, draw
-from hubbub.audit._rejection_sets import Event, choose_events
 from hubbub.audit._confidence_limits import ceiling, epsilon_of
 from hubbub.audit._outcomes import Column, Incomparable, Outcomes, tabulate
+from hubbub.audit._rejection_sets import Event, choose_events
+from hubbub.audit._sampling import Mechanism, Unusable, draw
 from hubbub.audit._scores import learn_scores
 from hubbub.audit.report import Audit, Counted
 from hubbub.terms import Neighbours, NotAuditable, exact, fraction_of, positive, whole

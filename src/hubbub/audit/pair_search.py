@@ -68,8 +68,8 @@ def search(
 ) -> Search:
     """Look at every pair with ``looks`` runs, at the worst few with five times as many, and audit the worst one.
 
-    ``pairs`` are neighbouring inputs, by name or in any order; ``hubbub.audit.pairs`` has patterns that are known to be
-    bad, and a generator of random pairs will do. All other options are those of ``examine``.
+    ``pairs`` are neighbouring inputs, by name or in any order; ``hubbub.audit.neighbour_pairs`` has patterns that are
+    known to be bad, and a generator of random pairs will do. All other options are those of ``examine``.
 
     Guarantee: as for one audit: the bound exceeds epsilon with probability at most 1 - ``confidence``, however many
     pairs were looked at.

@@ -7,6 +7,6 @@ mechanisms. Its error messages may quote rows, so they never leave this room.
 """
 
 from hubbub.engines.duckdb import DuckDB, EngineFailed
-from hubbub.engines.sources import InDatabase
+from hubbub.schema.source_files import InDatabase
 
 __all__ = ["DuckDB", "EngineFailed", "InDatabase"]

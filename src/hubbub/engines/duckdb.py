@@ -11,33 +11,14 @@ from typing import Any
 
 from hubbub.engines import parquet
 from hubbub.engines.frames import readable_table
-from hubbub.relations.readable_columns import Read, column, parquet_column
 from hubbub.engines.records import Csv
-from hubbub.engines.sources import (
-    Headless,
-    InDatabase,
-    arrow_of,
-    files_of,
-    format_of,
-    header_of,
-    one_file,
-    quoted_list,
-    unavailable,
-)
+from hubbub.engines.sources import arrow_of, header_of, quoted_list
 from hubbub.engines.twin import open_twin
+from hubbub.relations.readable_columns import Read, column, kind_of, parquet_column
+from hubbub.schema.source_files import Headless, InDatabase, files_of, format_of, one_file, unavailable
 from hubbub.terms import SourceUnavailable
 
 DEFAULT_SECONDS = 300.0
-_KINDS = {
-    "BOOLEAN": "boolean",
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "number"),
-    **dict.fromkeys(("VARCHAR", "UUID", "ENUM", "NULL"), "text"),
-    "DATE": "date",
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
-    "TIMESTAMP WITH TIME ZONE": "timestamp",
-}
 
 
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1"
@@ -373,9 +354,3 @@ def _is_broken(error: Exception) -> bool:
     import duckdb
 
     return isinstance(error, duckdb.InternalException | duckdb.FatalException)
-
-
-def kind_of(native: str) -> str:
-    """Our kind for one of the engine's types; ``opaque`` for what a query cannot speak of."""
-    base = native.split("(", maxsplit=1)[0].strip('" ').upper()
-    return "opaque" if native.endswith("]") else _KINDS.get(base, "opaque")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hubbub.engines.sources import quoted_list
 from hubbub.relations.readable_columns import Read, column, from_milliseconds
-from hubbub.engines.sources import quoted_list, unavailable
+from hubbub.schema.source_files import unavailable
 
 if TYPE_CHECKING:
     import pyarrow

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hubbub.engines.sources import named_sources
+
 if TYPE_CHECKING:
     from hubbub.schema.tables import Kind
 
@@ -18,14 +20,14 @@ def schemas_of(source: str, *, named: Sequence[str] = (), header: bool | Sequenc
     ``header`` says so.
     """
     from hubbub.engines import DuckDB
-    from hubbub.engines.sources import check_header, is_csv
-    from hubbub.sql.open_connection import _sources
+    from hubbub.engines.sources import check_header
+    from hubbub.schema.source_files import is_csv
     from hubbub.schema.tables import Kind
 
     csv = is_csv(source)
     if csv and header in (None, True):
         check_header(source, named, said=header is True)
-    tables = _sources(source, header=header if csv else None)
+    tables = named_sources(source, header=header if csv else None)
     engine = DuckDB(tables)
     try:
         return {

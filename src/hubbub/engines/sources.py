@@ -6,7 +6,6 @@ import datetime
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,75 +14,13 @@ import numpy as np
 
 from hubbub.engines.frames import readable_column
 from hubbub.engines.records import UNREADABLE, first_line
-from hubbub.terms import MissingParameter, SourceUnavailable
+from hubbub.schema.source_files import DATABASE, Headless, InDatabase, files_of, is_csv, stem_of, unavailable
+from hubbub.terms import MissingParameter, OutOfRange, SourceUnavailable
 
 if TYPE_CHECKING:
     import pyarrow
 
-PARQUET = (".parquet", ".pq")
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-DATABASE = (".duckdb", ".ddb", ".db")
 _WHOLE = 2.0**126  # below it, doubles without a fraction are written as whole numbers
-
-
-@dataclass(frozen=True, slots=True)
-class Headless:
-    """CSV files without a header: their columns, as the owner names them."""
-
-    path: str
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class InDatabase:
-    """A table inside a DuckDB file."""
-
-    path: str
-    table: str
-
-
-def files_of(source: str | Path) -> list[str]:
-    """The files that a path or glob stands for, as of now; a file that comes later is another version."""
-    path = Path(str(source))
-    if path.is_dir():
-        found = sorted(str(file) for file in path.glob("*.parquet") if file.is_file())
-        if not found:
-            raise unavailable(str(source), "no .parquet file is in that folder (name others as folder/*.csv)")
-        return [str(Path(file).resolve()) for file in found]
-    text = str(source)
-    if any(sign in text for sign in "*?[") and not path.exists():
-        pattern = Path(text)
-        root, rest = _split(pattern)
-        found = sorted(str(file) for file in root.glob(rest) if file.is_file()) if root.exists() else []
-    else:
-        found = [str(path)] if path.is_file() else []
-    if not found:
-        raise unavailable(text, "no file is there")
-    return [str(Path(file).resolve()) for file in found]
-
-
-def one_file(source: str | Path) -> str:
-    """The one file that a path or glob stands for."""
-    files = files_of(source)
-    if len(files) > 1:
-        raise unavailable(str(source), "a database is one file, and this stands for several")
-    return files[0]
-
-
-def _split(pattern: Path) -> tuple[Path, str]:
-    """The folder without wildcards, and what comes after it."""
-    parts = pattern.parts
-    first = next(i for i, part in enumerate(parts) if any(sign in part for sign in "*?["))
-    return Path(*parts[:first]) if first else Path(), "/".join(parts[first:])
-
-
-def format_of(file: str) -> str:
-    """parquet, csv or duckdb, by the name."""
-    name = file.lower()
-    for kind, endings in (("parquet", PARQUET), ("csv", CSV), ("duckdb", DATABASE)):
-        if name.endswith(endings):
-            return kind
-    raise unavailable(file, "its ending is none of .parquet, .csv, .tsv, .duckdb")
 
 
 def header_of(*files: str) -> list[str]:
@@ -187,16 +124,6 @@ def arrow_of(frame: Any, *, objects_as_text: bool = False) -> pyarrow.Table:
 def is_pandas(frame: object) -> bool:
     """Whether it is a table of pandas, whose types follow its rows."""
     return type(frame).__module__.split(".")[0] == "pandas"
-
-
-def is_csv(source: object) -> bool:
-    """Whether it is a CSV file, or a glob with one among its files, whose first line says how columns are called."""
-    if not isinstance(source, str | Path):
-        return False
-    try:
-        return any(name.lower().endswith(CSV) for name in (str(source), *files_of(source)))
-    except SourceUnavailable:
-        return str(source).lower().endswith(CSV)
 
 
 def identity_of(source: object, columns: Sequence[str]) -> str | None:
@@ -331,15 +258,39 @@ _TEXTS: tuple[tuple[Any, Callable[[Any], str | None]], ...] = (  # the first tha
 )
 
 
-def unavailable(name: str, why: str) -> SourceUnavailable:
-    """The refusal to read a source, from public facts."""
-    return SourceUnavailable(
-        f"{name} cannot be used: {why}.",
-        why="A source is a Parquet or CSV file (or a glob of them), a DuckDB file, or a table in memory.",
-        fix="Check the path and the ending, or give every column of a table in memory one type.",
-    )
-
-
 def quoted_list(files: Sequence[str]) -> str:
     """Paths as a list of the engine's strings."""
     return "[" + ", ".join("'" + file.replace("'", "''") + "'" for file in files) + "]"
+
+
+def named_sources(source: object, name: str = "", header: bool | Sequence[str] | None = None) -> dict[str, object]:
+    """The tables of a file, a database or a table in memory, by name; a file's table is named after its stem."""
+    if not isinstance(source, str | Path):
+        with_header("", header)  # a table in memory has its names, and refuses others
+        return {name or "table": source}
+    if is_database(source):
+        from hubbub.engines.duckdb import tables_in
+
+        return {table: InDatabase(str(source), table) for table in tables_in(str(source))}
+    return {name or stem_of(source): with_header(str(source), header)}
+
+
+def with_header(source: str | Path, header: bool | Sequence[str] | None) -> object:
+    """A file; with its columns, if its owner names them because no line of it does."""
+    if header is None or header is True:
+        return source
+    names = tuple(header) if isinstance(header, Sequence) and not isinstance(header, str) else ()
+    plain = all(isinstance(name, str) and name.strip() and name.isprintable() for name in names)
+    if not is_csv(source) or not names or not plain or len({name.lower() for name in names}) < len(names):
+        raise OutOfRange(
+            "header is True, or the list of a CSV file's columns, each with another name.",
+            why="It says whether the first line of such a file names its columns, and how they are named if not.",
+            fix='Write header=True, or header=["patient_id", "ward", "cost"]; --header patient_id,ward,cost on the '
+            "command line.",
+        )
+    return Headless(str(source), names)
+
+
+def is_database(source: object) -> bool:
+    """Whether a source is a DuckDB file, by its name."""
+    return isinstance(source, str | Path) and str(source).lower().endswith(DATABASE)

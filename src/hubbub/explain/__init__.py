@@ -10,14 +10,14 @@ Nothing here reads data or spends budget. There is no default epsilon: each func
 - ``charts``                       every chart of the project
 """
 
-from hubbub.render import charts
 from hubbub.explain.auctions import EXAMPLE_BIDS, Auction, Pricing, auction
 from hubbub.explain.crowd import Charlie, charlie
 from hubbub.explain.elections import Election, election
-from hubbub.render.document import Figure, Leaflet, Section, Table
-from hubbub.explain.what_dp_does_not_promise import NotPromised, not_promised
-from hubbub.explain.trust_models import Models, models
 from hubbub.explain.odds import Explanation, epsilon
+from hubbub.explain.trust_models import Models, models
+from hubbub.explain.what_dp_does_not_promise import NotPromised, not_promised
+from hubbub.render import charts
+from hubbub.render.document import Figure, Leaflet, Section, Table
 
 __all__ = [
     "EXAMPLE_BIDS",

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hubbub.explain import attacker_bounds as bounds
+from hubbub.explain import exponential_stories as choosing
 from hubbub.render import text as _text
-from hubbub.explain import attacker_bounds as bounds, exponential_stories as choosing
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.render.document import Figure, Json, Leaflet, Section
 from hubbub.render.wording import as_float, percent, short

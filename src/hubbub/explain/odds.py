@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.render import text as _text
 from hubbub.explain import attacker_bounds as bounds
+from hubbub.render import text as _text
 from hubbub.render.charts import Axis, Icons, Mark, Panel, Series, icon_array, line_chart, percentage
 from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.render.wording import as_float, hundredths, one_in, out_of_100, percent, short
@@ -37,7 +37,7 @@ class Explanation(Leaflet):
     """One (epsilon, delta), explained: bounds for the strongest attacker, who knows all but whether you are in.
 
     Guarantee: the numbers are upper bounds on what one release with this guarantee tells about one unit.
-    Because: [WZ10], [KOV15]; see ``hubbub.explain.bounds``.
+    Because: [WZ10], [KOV15]; see ``hubbub.explain.attacker_bounds``.
     Not covered: what several releases tell together, and what ``not_promised()`` lists.
     """
 

@@ -47,42 +47,48 @@ Inside the proofs: ``shapes``, ``streams`` (secret numbers from a seed), ``quadr
 ``equations`` (what a verifier adds up), ``multiply`` (sums of public points, by C code if there is a compiler).
 """
 
-from hubbub.gopa.crypto import (bit_proof as bits, ristretto as group, linked_commitments as linked, multi_scalar as multiply, pedersen, schnorr, sum_of_squares as squares)
-from hubbub.gopa.protocol import board, party, public_state as public
-from hubbub.gopa.lectures import theorems
 from hubbub.gopa import in_process as together
-from hubbub.gopa.protocol.agreement import Agreement, Quantity
-from hubbub.gopa.network.attempts import Attempts, Register
 from hubbub.gopa.average import Average, average
+from hubbub.gopa.crypto import bit_proof as bits
+from hubbub.gopa.crypto import linked_commitments as linked
+from hubbub.gopa.crypto import multi_scalar as multiply
+from hubbub.gopa.crypto import pedersen, schnorr
+from hubbub.gopa.crypto import ristretto as group
+from hubbub.gopa.crypto import sum_of_squares as squares
 from hubbub.gopa.crypto.batch_verification import verify_many
-from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
-from hubbub.gopa.protocol.certificate import Certificate, verify
-from hubbub.gopa.protocol.phase_clock import Clock
-from hubbub.gopa.privacy.trust_comparison import Comparison, compare
-from hubbub.gopa.protocol.consent import Consent
-from hubbub.gopa.network.party_log import Diary
-from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.crypto.proof_shape import Shape
+from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.gopa.federated_learning import Federated, learn_together
-from hubbub.gopa.quantities.bounded_vectors import Gradient
-from hubbub.gopa.lectures.random_graphs import Graph, graph
-from hubbub.gopa.network.party_runner import Host
-from hubbub.gopa.protocol.identities import Identity, Member
-from hubbub.gopa.network.board_server import Keeper
-from hubbub.gopa.network.board_link import HttpLink
-from hubbub.gopa.quantities.base import Measure
-from hubbub.gopa.reports.agreement_notice import Notice
-from hubbub.gopa.reports.run_picture import Picture
+from hubbub.gopa.lectures import theorems
 from hubbub.gopa.lectures.gaussian_privacy import HonestGraph
+from hubbub.gopa.lectures.random_graphs import Graph, graph
+from hubbub.gopa.network.attempts import Attempts, Register
+from hubbub.gopa.network.board_http import serve
+from hubbub.gopa.network.board_link import HttpLink
+from hubbub.gopa.network.board_server import Keeper
+from hubbub.gopa.network.party_log import Diary
+from hubbub.gopa.network.party_runner import Host
+from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
+from hubbub.gopa.privacy.sensitivity import Sensitivity
+from hubbub.gopa.privacy.trust_comparison import Comparison, compare
+from hubbub.gopa.protocol import board, party
+from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol.agreement import Agreement, Quantity
+from hubbub.gopa.protocol.certificate import Certificate, verify
+from hubbub.gopa.protocol.consent import Consent
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.identities import Identity, Member
+from hubbub.gopa.protocol.phase_clock import Clock
+from hubbub.gopa.quantities.base import Measure
+from hubbub.gopa.quantities.bounded_vectors import Gradient
+from hubbub.gopa.quantities.many_people import Subjects
 from hubbub.gopa.quantities.numbers import Histogram, Number, Vector
 from hubbub.gopa.quantities.repeated_runs import delta_over, plan_over
-from hubbub.gopa.privacy.sensitivity import Sensitivity
-from hubbub.gopa.network.board_http import serve
-from hubbub.gopa.crypto.proof_shape import Shape
-from hubbub.gopa.reports.certificate_sheet import Sheet
-from hubbub.gopa.simulate import Simulation, simulate
-from hubbub.gopa.quantities.many_people import Subjects
-from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.gopa.quantities.weighted import PrivatelyWeighted, Weighted
+from hubbub.gopa.reports.agreement_notice import Notice
+from hubbub.gopa.reports.certificate_sheet import Sheet
+from hubbub.gopa.reports.run_picture import Picture
+from hubbub.gopa.simulate import Simulation, simulate
 
 __all__ = [
     "Achieved",

@@ -10,16 +10,16 @@ from typing import Any
 
 from hubbub import noise
 from hubbub.explain import Leaflet, Section, Table
-from hubbub.render.document import Json
-from hubbub.render.wording import short
 from hubbub.gopa import in_process as together
-from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.crypto.proof_shape import listlike
 from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved
+from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.quantities.base import Measure, Reading
 from hubbub.gopa.quantities.numbers import Number
-from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.render.document import Json
+from hubbub.render.wording import short
 from hubbub.terms import EmptyInput, Unreachable, WrongShape, fraction_of, refuse_masked
 
 _EVERYBODY = Number()

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from hubbub.gopa.average import among, published
 from hubbub.gopa.privacy.calibration import Plan
 from hubbub.gopa.protocol.certificate import Certificate
-from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.quantities.base import Measure
-from hubbub.gopa.quantities.repeated_runs import delta_over, plan_over
+from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.quantities.many_people import Subjects
 from hubbub.gopa.quantities.many_people import Unit as Protected
+from hubbub.gopa.quantities.repeated_runs import delta_over, plan_over
 from hubbub.terms import (
     ApproximateStep,
     EmptyInput,

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hubbub.gopa.privacy.calibration import Plan, plan
 from hubbub.gopa.protocol import board as boards
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state as publics
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.board import Board, Post, Reply, Shut
-from hubbub.gopa.privacy.calibration import Plan, plan
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Identity

@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
 from hubbub.explain import Leaflet, Section, Table
+from hubbub.gopa.lectures import gaussian_gopa as classic
+from hubbub.gopa.lectures.random_graphs import pairs, picks
+from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
 from hubbub.render.document import Json
 from hubbub.render.wording import short
-from hubbub.gopa.lectures import gaussian_gopa as classic
-from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
-from hubbub.gopa.lectures.random_graphs import pairs, picks
 from hubbub.terms import (
     EmptyInput,
     NotANumber,

@@ -26,23 +26,23 @@ An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charg
 """
 
 from hubbub.learn import public, solvers
-from hubbub.learn.estimators.naive_bayes import GaussianNB
+from hubbub.learn.composition.cross_validation import cross_val_score
+from hubbub.learn.composition.pipeline import Pipeline, make_pipeline
+from hubbub.learn.composition.search import PrivateSearch
+from hubbub.learn.estimators.additive_trees import AdditiveTreesClassifier, AdditiveTreesRegressor
 from hubbub.learn.estimators.directions import CentreScaler
 from hubbub.learn.estimators.kmeans import KMeans
 from hubbub.learn.estimators.linear_regression import LinearRegression, Ridge
+from hubbub.learn.estimators.linear_svc import LinearSVC
 from hubbub.learn.estimators.logistic_regression import LogisticRegression
 from hubbub.learn.estimators.mlp_classifier import MLPClassifier
 from hubbub.learn.estimators.mlp_regressor import MLPRegressor
+from hubbub.learn.estimators.naive_bayes import GaussianNB
 from hubbub.learn.estimators.pairwise import BipartiteRanker, MetricLearner
-from hubbub.learn.pate import PATEClassifier
 from hubbub.learn.estimators.pca import PCA
-from hubbub.learn.composition.pipeline import Pipeline, make_pipeline
-from hubbub.learn.tables.model_file import load, save
 from hubbub.learn.estimators.scaler import StandardScaler
-from hubbub.learn.composition.search import PrivateSearch
-from hubbub.learn.estimators.linear_svc import LinearSVC
-from hubbub.learn.estimators.additive_trees import AdditiveTreesClassifier, AdditiveTreesRegressor
-from hubbub.learn.composition.cross_validation import cross_val_score
+from hubbub.learn.pate import PATEClassifier
+from hubbub.learn.tables.model_file import load, save
 
 __all__ = [
     "PCA",

@@ -7,19 +7,21 @@
 - ``ledger.budget("patients")``     spent, reserved, left: text, notebook, JSON
 - ``ledger.verify``, ``export``, ``backup``; ``restore``, ``verify_ledger``, ``verify_export``
 - ``Account``                       what estimators and collectors take as ``account=``
+- ``temporary_ledger``              one that is gone afterwards
 - ``remeasure``                     more accuracy for the difference in price
 """
 
 from hubbub.accounting.budget_limits import Amount
+from hubbub.accounting.remeasure import Remeasurement, remeasure
 from hubbub.ledger.accounts import Account
+from hubbub.ledger.backup import verify_export, verify_ledger
+from hubbub.ledger.budget_view import BudgetView
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.ledger import Ledger, restore
 from hubbub.ledger.policy import Population, Window
-from hubbub.accounting.remeasure import Remeasurement, remeasure
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored, fingerprint
-from hubbub.ledger.backup import verify_export, verify_ledger
+from hubbub.ledger.temporary import temporary_ledger
 from hubbub.ledger.verify import Verification
-from hubbub.ledger.budget_view import BudgetView
 
 __all__ = [
     "Account",
@@ -38,6 +40,7 @@ __all__ = [
     "fingerprint",
     "remeasure",
     "restore",
+    "temporary_ledger",
     "verify_export",
     "verify_ledger",
 ]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hubbub.ledger.ledger import Ledger
-from hubbub.ledger.requests import Request, Reservation, Stored, name_of
-from hubbub.terms import Event, MissingParameter, WrongShape
+from hubbub.ledger.requests import Request, Reservation, Stored
+from hubbub.terms import Event, MissingParameter, WrongShape, plain_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Account:
     analyst: str = "owner"
 
     def __post_init__(self) -> None:
-        name_of(self.population, what="population")
+        plain_name(self.population, what="population")
 
     @classmethod
     def of(cls, given: object) -> Self:

@@ -12,14 +12,14 @@ from typing import Any
 from hubbub.accounting.budget_limits import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors
-from hubbub.ledger.database import Book, Transaction
 from hubbub.ledger.chain import Entry, canonical, clock
-from hubbub.ledger.open_ledger import Core, Turn
+from hubbub.ledger.database import Book, Transaction
 from hubbub.ledger.decimals import decimals
 from hubbub.ledger.drivers import Row
-from hubbub.ledger.second_place import Place
+from hubbub.ledger.open_ledger import Core, Turn
 from hubbub.ledger.policy import NONSENSE, Policy, account_key
 from hubbub.ledger.requests import Pool
+from hubbub.ledger.second_place import Place
 from hubbub.ledger.sql_schema import ANSWERS, ENTRIES, EVENTS, TOTALS
 from hubbub.ledger.verify import Replay, Verification, compare_anchors, compare_tables
 from hubbub.terms import BehindAnchor, LedgerDamaged, LedgerUnavailable, Unreadable, plain_text

@@ -11,16 +11,19 @@ from types import TracebackType
 from typing import Any, Self
 
 from hubbub.accounting.budget_limits import Amount, Currency
-from hubbub.ledger import reservations as charging, owner_entries as owners, statements, backup as transfer
-from hubbub.ledger.database import Transaction
-from hubbub.ledger.chain import Entry, event_of
-from hubbub.ledger.open_ledger import Core
-from hubbub.ledger.decimals import amount_of
-from hubbub.ledger.policy import Plea, Population, Window
 from hubbub.accounting.remeasure import Remeasurement, remeasure
+from hubbub.ledger import backup as transfer
+from hubbub.ledger import owner_entries as owners
+from hubbub.ledger import reservations as charging
+from hubbub.ledger import statements
+from hubbub.ledger.budget_view import BudgetView, Line, glance, look
+from hubbub.ledger.chain import Entry, event_of
+from hubbub.ledger.database import Transaction
+from hubbub.ledger.decimals import amount_of
+from hubbub.ledger.open_ledger import Core
+from hubbub.ledger.policy import Plea, Population, Window
 from hubbub.ledger.requests import LAST, Pool, Request, Reservation, Stored
 from hubbub.ledger.verify import Verification
-from hubbub.ledger.budget_view import BudgetView, Line, glance, look
 from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt, RequestChanged, whole
 
 LEAST_SHARE = Fraction(1, 100_000)  # of a budget: what one question costs at least, if the owner says nothing else

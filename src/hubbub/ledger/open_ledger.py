@@ -18,12 +18,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hubbub.accounting.budget_limits import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors, Totals
-from hubbub.ledger.database import Batch, Book, Transaction
 from hubbub.ledger.chain import ORIGIN, Entry, canonical, clock, link, typed_entry
+from hubbub.ledger.database import Batch, Book, Transaction
 from hubbub.ledger.drivers import Row
-from hubbub.ledger.second_place import Place
 from hubbub.ledger.policy import Policy
 from hubbub.ledger.requests import Pool
+from hubbub.ledger.second_place import Place
 from hubbub.terms import BehindAnchor, ClockBackwards, LedgerDamaged
 
 DRIFT = 5_000_000  # microseconds by which the clocks of several machines may differ

@@ -21,7 +21,7 @@ from hubbub.ledger.policy import (
     within,
     write_budget,
 )
-from hubbub.ledger.requests import Pool, name_of
+from hubbub.ledger.requests import Pool
 from hubbub.terms import (
     Budget,
     BudgetConflict,
@@ -30,6 +30,7 @@ from hubbub.terms import (
     Neighbours,
     OutOfRange,
     fraction_of,
+    plain_name,
     plain_text,
     whole,
 )
@@ -53,7 +54,7 @@ def open_population(
     why: str,
 ) -> None:
     """Open a budget; nothing is written if the very same one is open already."""
-    name_of(name, what="population")
+    plain_name(name, what="population")
     plain_text(unit, name="unit", longest=1000)
     for amount in (budget, lifetime):
         _check_size(amount)
@@ -167,8 +168,8 @@ def declare_disjoint(core: Core, populations: Sequence[str], *, by: str, why: st
 
 def declare_dataset(core: Core, name: str, *, version: str, populations: Sequence[str], by: str, why: str) -> None:
     """State whom a version of a dataset is about; nothing is written if just that was declared already."""
-    name_of(name, what="dataset")
-    name_of(version, what="version")
+    plain_name(name, what="dataset")
+    plain_name(version, what="version")
 
     def fields(policy: Policy) -> Mapping[str, Any] | None:
         for population in populations:
@@ -216,7 +217,7 @@ def refuse(core: Core, plea: int, *, by: str, why: str) -> None:
 
 def look(core: Core, population: str, analyst: str, *, by: str, why: str) -> None:
     """An owner has looked at what an analyst's questions without an answer were about: they count from zero again."""
-    name_of(analyst, what="analyst")
+    plain_name(analyst, what="analyst")
     key = failures_key(population, analyst)
 
     def fields(policy: Policy) -> Mapping[str, Any]:
@@ -287,7 +288,7 @@ def _signed(by: str, why: str) -> dict[str, str]:
 def _place(project: str, analyst: str) -> dict[str, str]:
     for what, name in (("project", project), ("analyst", analyst)):
         if name:
-            name_of(name, what=what)
+            plain_name(name, what=what)
     return {"project": project, "analyst": analyst}
 
 

@@ -11,9 +11,18 @@ from typing import Any
 
 from hubbub.accounting.budget_limits import Amount, Currency
 from hubbub.ledger.chain import canonical, clock, digest
-from hubbub.terms import Event, MissingParameter, OutOfRange, Receipt, WrongShape, fraction_of, plain_text, whole
+from hubbub.terms import (
+    Event,
+    MissingParameter,
+    OutOfRange,
+    Receipt,
+    WrongShape,
+    fraction_of,
+    plain_name,
+    plain_text,
+    whole,
+)
 
-_NAME = re.compile(r"\w[\w .@+:-]{0,99}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 LARGEST = 64 * 2**20  # bytes of one stored answer
 LONGEST = 3600  # seconds of one run
@@ -25,17 +34,6 @@ class Pool(StrEnum):
 
     QUESTIONS = "questions"
     PLANS = "plans"
-
-
-def name_of(value: object, *, what: str) -> str:
-    """A name for people and programs: letters, digits, spaces and ``. _ @ + : -``, up to 100 signs."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise OutOfRange(
-            f"the name of a {what} starts with a letter or digit and holds only those, spaces and . _ @ + : -",
-            why="Names are written into the ledger for ever, and must read the same everywhere.",
-            fix=f"Choose a plain name of up to 100 signs for the {what}.",
-        )
-    return value
 
 
 def fingerprint(**parts: Any) -> str:
@@ -82,10 +80,10 @@ class Request:
     def __post_init__(self) -> None:
         put = object.__setattr__
         named = (self.population,) if isinstance(self.population, str) else tuple(self.population)
-        put(self, "population", tuple(name_of(n, what="population") for n in named))
+        put(self, "population", tuple(plain_name(n, what="population") for n in named))
         put(self, "pool", Pool(self.pool))
-        name_of(self.project, what="project")
-        name_of(self.analyst, what="analyst")
+        plain_name(self.project, what="project")
+        plain_name(self.analyst, what="analyst")
         plain_text(self.title, name="title")
         plain_text(self.dataset, name="dataset", longest=1000)
         plain_text(self.version, name="version", longest=1000)

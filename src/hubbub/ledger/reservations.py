@@ -23,11 +23,11 @@ from sqlalchemy import Select
 from hubbub.accounting.budget_limits import LOSS_UNIT, Amount, Currency, Limit, cost_in, price_fits
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
-from hubbub.ledger.database import Batch, Transaction
 from hubbub.ledger.chain import answer_body, canonical, digest, event_text
-from hubbub.ledger.open_ledger import Core, Turn
+from hubbub.ledger.database import Batch, Transaction
 from hubbub.ledger.decimals import amount_of, decimals
 from hubbub.ledger.drivers import Row
+from hubbub.ledger.open_ledger import Core, Turn
 from hubbub.ledger.policy import Account, Policy, Population, account_key, failures_key
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored
 from hubbub.terms import (

@@ -23,12 +23,12 @@ from typing import Any
 from hubbub.accounting.budget_limits import Amount, covers
 from hubbub.ledger.anchors import Anchor
 from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, typed_entry
-from hubbub.ledger.reservations import ATTEMPTS
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.drivers import Row
-from hubbub.ledger.second_place import signed
 from hubbub.ledger.policy import NONSENSE, Account, Policy, failures_key
 from hubbub.ledger.requests import Pool
+from hubbub.ledger.reservations import ATTEMPTS
+from hubbub.ledger.second_place import signed
 from hubbub.terms import HubbubError
 
 _MAY_BE_UNSIGNED = {"charge", "attempt", "answer", "failure"}

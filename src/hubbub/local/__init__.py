@@ -22,51 +22,51 @@ Every randomizer has ``randomize``, ``estimate``, ``event``, ``variance``, ``inf
 """
 
 from hubbub.local.amplification import shuffle_bounds as shuffle
-from hubbub.local.estimates import Frequencies, MeanEstimate, VectorEstimate
-from hubbub.local.statistics.pair_estimates import PairEstimate
-from hubbub.local.randomizers.base import Randomizer, from_parameters
-from hubbub.local.randomizers.additive import LocalGaussian, LocalLaplace
+from hubbub.local.amplification.group_privacy import group
 from hubbub.local.collection.aggregate import aggregate, export
-from hubbub.local.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from hubbub.local.statistics.auc import AUC, HierarchicalAUC
-from hubbub.local.randomizers.binary import BinaryResponse, SignResponse
-from hubbub.local.randomizers.choose import Choice, choose
 from hubbub.local.collection.client import Client
 from hubbub.local.collection.collection import Collection
 from hubbub.local.collection.collector import Collector, Rules, Taken
-from hubbub.local.statistics.group_comparison import Comparison, MannWhitney
-from hubbub.local.statistics.confidence_region import ConfidenceSet, confidence_set
-from hubbub.local.statistics.cumulative_curves import LocalCurve
-from hubbub.local.amplification.group_privacy import group
-from hubbub.local.randomizers.hadamard import HadamardResponse, OneBitHadamard
-from hubbub.local.randomizers.local_hashing import LocalHashing
-from hubbub.local.statistics.heavy_hitters import FrequentStrings, HeavyHitters
-from hubbub.local.statistics.two_round_mean import RefinedMean, TwoRounds
-from hubbub.local.statistics.joint import JointEstimate, JointTable
-from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.local.randomizers.exact_distribution import exact_law, largest_ratio
+from hubbub.local.collection.report_store import Store
+from hubbub.local.collection.report_wire import Batch, Report
+from hubbub.local.collection.signed_configuration import key_text, new_key, open_signed, public_text, read_key, sign
+from hubbub.local.collection.tally import Tally
+from hubbub.local.estimates import Frequencies, MeanEstimate, VectorEstimate
 from hubbub.local.longitudinal.lifetime import Caps, Lifetime, Spent
 from hubbub.local.longitudinal.loloha import Loloha
-from hubbub.local.randomizers.finite import FiniteRandomizer
 from hubbub.local.longitudinal.memoized import Memoised, new_secret
-from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
-from hubbub.local.shuffling.mixnet import Hop, seal
-from hubbub.local.statistics.postprocess import Processed, iterative_bayes, simplex
-from hubbub.local.randomizers.projective import ProjectiveGeometry
-from hubbub.local.statistics.ranges import Ranges
 from hubbub.local.longitudinal.rappor import Rappor
+from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
+from hubbub.local.randomizers.additive import LocalGaussian, LocalLaplace
+from hubbub.local.randomizers.base import Randomizer, from_parameters
+from hubbub.local.randomizers.binary import BinaryResponse, SignResponse
 from hubbub.local.randomizers.bounded_means import Duchi, Hybrid, Piecewise
-from hubbub.local.shuffling.shuffler import Shuffler, permute
-from hubbub.local.collection.signed_configuration import key_text, new_key, open_signed, public_text, read_key, sign
-from hubbub.local.collection.report_store import Store
+from hubbub.local.randomizers.choose import Choice, choose
+from hubbub.local.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
+from hubbub.local.randomizers.exact_distribution import exact_law, largest_ratio
+from hubbub.local.randomizers.finite import FiniteRandomizer
+from hubbub.local.randomizers.hadamard import HadamardResponse, OneBitHadamard
+from hubbub.local.randomizers.kary import KaryResponse
+from hubbub.local.randomizers.local_hashing import LocalHashing
+from hubbub.local.randomizers.privunit import PrivUnitG
+from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.randomizers.subset import SubsetSelection
-from hubbub.local.collection.tally import Tally
-from hubbub.local.statistics.two_party import TwoPartyEstimate, TwoPartyUStatistic
 from hubbub.local.randomizers.unary import UnaryEncoding
+from hubbub.local.shuffling.mixnet import Hop, seal
+from hubbub.local.shuffling.shuffler import Shuffler, permute
+from hubbub.local.statistics.auc import AUC, HierarchicalAUC
+from hubbub.local.statistics.confidence_region import ConfidenceSet, confidence_set
+from hubbub.local.statistics.cumulative_curves import LocalCurve
+from hubbub.local.statistics.group_comparison import Comparison, MannWhitney
+from hubbub.local.statistics.heavy_hitters import FrequentStrings, HeavyHitters
+from hubbub.local.statistics.joint import JointEstimate, JointTable
+from hubbub.local.statistics.pair_estimates import PairEstimate
+from hubbub.local.statistics.postprocess import Processed, iterative_bayes, simplex
+from hubbub.local.statistics.ranges import Ranges
+from hubbub.local.statistics.two_party import TwoPartyEstimate, TwoPartyUStatistic
+from hubbub.local.statistics.two_round_mean import RefinedMean, TwoRounds
 from hubbub.local.statistics.ustatistics import UStatistic
 from hubbub.local.statistics.variances import LocalVariance, Means, VarianceEstimate
-from hubbub.local.randomizers.privunit import PrivUnitG
-from hubbub.local.collection.report_wire import Batch, Report
 
 __all__ = [
     "AUC",

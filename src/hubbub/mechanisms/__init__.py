@@ -10,19 +10,19 @@ A mechanism adds the noise it promises. It does not bound what one person contri
 a ledger; the rooms that read data do both.
 """
 
-from hubbub.mechanisms.private_range import FindRange
-from hubbub.mechanisms.noisy_cdf import NoisyCDF
+from hubbub.mechanisms.binary_tree import TreeCounter
 from hubbub.mechanisms.exponential import Exponential
 from hubbub.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from hubbub.mechanisms.histogram import Histogram
-from hubbub.mechanisms.partition_selection import OptimalKeys, ThresholdKeys
 from hubbub.mechanisms.laplace import Geometric, Laplace
-from hubbub.mechanisms.report_noisy_max import PermuteAndFlip, ReportNoisyMax
+from hubbub.mechanisms.noisy_cdf import NoisyCDF
+from hubbub.mechanisms.partition_selection import OptimalKeys, ThresholdKeys
+from hubbub.mechanisms.private_range import FindRange
 from hubbub.mechanisms.quantile import Quantile
 from hubbub.mechanisms.randomized_response import RandomizedResponse
+from hubbub.mechanisms.report_noisy_max import PermuteAndFlip, ReportNoisyMax
 from hubbub.mechanisms.sample_aggregate import SampleAggregate
 from hubbub.mechanisms.sparse_vector import AboveThreshold
-from hubbub.mechanisms.binary_tree import TreeCounter
 from hubbub.mechanisms.workload.mechanism import Workload
 
 __all__ = [

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from hubbub.accounting.gaussian_tradeoff import sigma_for
 from hubbub.mechanisms.common.additive import IntegerMechanism, RealMechanism
-from hubbub.mechanisms.common.price_arguments import one_of
 from hubbub.mechanisms.common.grid_values import MANY, finite_scale, grid_for
+from hubbub.mechanisms.common.price_arguments import one_of
 from hubbub.noise import check_sigma
 from hubbub.terms import (
     GaussianNoise,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from hubbub.mechanisms.common.additive import IntegerMechanism, RealMechanism
-from hubbub.mechanisms.common.price_arguments import one_of
 from hubbub.mechanisms.common.grid_values import MANY, finite_scale, grid_for
+from hubbub.mechanisms.common.price_arguments import one_of
 from hubbub.noise import check_scale
 from hubbub.terms import LaplaceNoise, Neighbours, Unit, exact, sensitivity_of, whole
 

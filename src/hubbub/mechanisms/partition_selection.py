@@ -10,9 +10,9 @@ from typing import TypeVar
 import numpy as np
 
 from hubbub import noise as raw
-from hubbub.mechanisms.common.price_arguments import one_of
 from hubbub.mechanisms.common.error_quantiles import gaussian_error, laplace_error
 from hubbub.mechanisms.common.mechanism import Mechanism
+from hubbub.mechanisms.common.price_arguments import one_of
 from hubbub.mechanisms.common.thresholds import gaussian_threshold, laplace_threshold, share_of
 from hubbub.mechanisms.gaussian import DiscreteGaussian
 from hubbub.noise.fixed_point import enclose_exp_neg

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from hubbub import noise
 from hubbub.mechanisms.common.declared_bounds import interval
-from hubbub.mechanisms.common.numeric_columns import Column, column_of
-from hubbub.mechanisms.common.mechanism import Mechanism
-from hubbub.mechanisms.common.selection_scores import least_gap
 from hubbub.mechanisms.common.grid_values import doubles_of
+from hubbub.mechanisms.common.mechanism import Mechanism
+from hubbub.mechanisms.common.numeric_columns import Column, column_of
+from hubbub.mechanisms.common.selection_scores import least_gap
 from hubbub.terms import (
     ExponentialChoice,
     Neighbours,

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.grid_values import codes_in, integer_array
+from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.terms import (
     EmptyInput,
     Neighbours,

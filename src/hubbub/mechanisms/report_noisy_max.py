@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 
 from hubbub import noise
+from hubbub.mechanisms.common.grid_values import grid_for
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.selection_scores import ScoreReader, Scores, least_gap, noisy_race, rivals_of, spread_of
-from hubbub.mechanisms.common.grid_values import grid_for
 from hubbub.terms import Neighbours, PureStep, Unit, positive, sensitivity_of
 
 

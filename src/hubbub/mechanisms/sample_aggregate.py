@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.mechanisms.common.declared_bounds import interval
 from hubbub.mechanisms.common.error_quantiles import laplace_error
-from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.grid_values import grid_for, is_number, rational_of
+from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.terms import LaplaceNoise, Neighbours, NotANumber, Unit, positive, refuse_masked, whole
 
 Rows = Sequence[Any] | NDArray[Any]

@@ -10,10 +10,10 @@ from threading import Lock
 import numpy as np
 
 from hubbub import noise
+from hubbub.mechanisms.common.grid_values import Number, grid_for, steps_of
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.process_secret import Secret
 from hubbub.mechanisms.common.selection_scores import laplace_log_cdf, least_gap, spread_of
-from hubbub.mechanisms.common.grid_values import Number, grid_for, steps_of
 from hubbub.terms import (
     MechanismExhausted,
     Neighbours,

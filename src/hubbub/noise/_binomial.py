@@ -10,8 +10,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.noise._source import Source
 from hubbub.noise._inversion_table import Table
+from hubbub.noise._source import Source
 from hubbub.noise.fixed_point import Real, rational
 
 _CHUNK = 256  # trials per table

@@ -14,8 +14,8 @@ from bisect import bisect_left
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.noise._kernels import KEPT, MARGIN, REJECTED, UNDECIDED, Kernel, kernel_for
 from hubbub.noise._distributions import Law
+from hubbub.noise._kernels import KEPT, MARGIN, REJECTED, UNDECIDED, Kernel, kernel_for
 from hubbub.noise._lazy_uniform import LazyUniform
 from hubbub.noise._source import Source, Words
 from hubbub.noise.fixed_point import exp_neg

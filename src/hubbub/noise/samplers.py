@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from hubbub.noise import _distributions as _laws
 from hubbub.noise._binomial import binomial_many
-from hubbub.noise._weighted_choice import Exponents, choose
 from hubbub.noise._drawing import draw_many, draw_one
+from hubbub.noise._inversion_table import floor_of
 from hubbub.noise._lazy_uniform import LazyUniform
 from hubbub.noise._source import SECURE, Source, Words
-from hubbub.noise._inversion_table import floor_of
+from hubbub.noise._weighted_choice import Exponents, choose
 from hubbub.noise.fixed_point import Real, exp_neg, logistic, rational
 from hubbub.terms import EmptyInput, OutOfRange, TooLarge, Underflow, exact, fraction_of, positive, shown, whole
 

@@ -36,15 +36,15 @@ from hubbub.publish.anonymize.anonymized_table import Anonymised
 from hubbub.publish.anonymize.beliefs import Beliefs, beliefs
 from hubbub.publish.anonymize.checks import Checked, Measure, check
 from hubbub.publish.anonymize.equivalence_classes import Classes
-from hubbub.schema.domain_file import read_domain
-from hubbub.publish.domains import Categorical, Date, Key, Numeric
 from hubbub.publish.anonymize.full_domain import full_domain
 from hubbub.publish.anonymize.hierarchies import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
 from hubbub.publish.anonymize.losses import Metrics
 from hubbub.publish.anonymize.manifest import Column, Manifest
-from hubbub.publish.metrics import Comparison, Score, Scores, compare
-from hubbub.publish.anonymize.privacy_models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
 from hubbub.publish.anonymize.mondrian import mondrian
+from hubbub.publish.anonymize.privacy_models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
+from hubbub.publish.domain_file import read_domain
+from hubbub.publish.domains import Categorical, Date, Key, Numeric
+from hubbub.publish.metrics import Comparison, Score, Scores, compare
 from hubbub.publish.synthetic import Link, LinkedSynthetic, Synthetic, synthesize, synthesize_linked
 from hubbub.publish.tables import DailySeries, Published, marginals, top_down
 

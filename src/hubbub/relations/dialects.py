@@ -11,10 +11,10 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import ClassVar
 
-from hubbub.relations.readable_columns import with_text
 from hubbub.relations import limits
 from hubbub.relations.expressions import Expr
 from hubbub.relations.number_types import DOUBLE
+from hubbub.relations.readable_columns import with_text
 from hubbub.schema.tables import Column, Kind, Value
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*"}

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from hubbub.relations.readable_columns import with_text
 from hubbub.relations.dialects import Dialect
+from hubbub.relations.readable_columns import with_text
 from hubbub.schema.tables import Column, Dataset, Kind, Table
 from hubbub.terms import SourceUnavailable
 
@@ -70,7 +70,7 @@ def form_of(natives: Sequence[str]) -> str | None:
 
 def type_of(column: Column) -> str:
     """The engine's type that a column's ids are of: the declared one, and the source's where that is of this kind."""
-    from hubbub.engines.duckdb import kind_of
+    from hubbub.relations.readable_columns import kind_of
 
     plain = column.native.partition(" COLLATE ")[0]
     return column.native if plain and is_kind(kind_of(plain), column.kind) else _KINDS[column.kind]

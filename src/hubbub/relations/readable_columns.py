@@ -88,3 +88,21 @@ def from_milliseconds(name: str) -> str:
     """A count of milliseconds as a timestamp: held to the calendar before it is turned, and missing outside of it."""
     held = f"least(greatest({name}, {FIRST}), {LAST})"
     return f"CASE WHEN {name} BETWEEN {FIRST} AND {LAST} THEN make_timestamp({held} * 1000) END"
+
+
+_KINDS = {
+    "BOOLEAN": "boolean",
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "number"),
+    **dict.fromkeys(("VARCHAR", "UUID", "ENUM", "NULL"), "text"),
+    "DATE": "date",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+}
+
+
+def kind_of(native: str) -> str:
+    """Our kind for one of the engine's types; ``opaque`` for what a query cannot speak of."""
+    base = native.split("(", maxsplit=1)[0].strip('" ').upper()
+    return "opaque" if native.endswith("]") else _KINDS.get(base, "opaque")

@@ -14,8 +14,8 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 
 from hubbub.relations import limits
-from hubbub.relations.column_images import MOST_VALUES, grid_values, half_away, image_of
 from hubbub.relations.casts import cast_facts
+from hubbub.relations.column_images import MOST_VALUES, grid_values, half_away, image_of
 from hubbub.relations.expressions import Expr, Facts, place_of
 from hubbub.relations.number_types import type_of
 from hubbub.schema.tables import Kind

@@ -11,9 +11,9 @@ Nothing here reads data or spends budget: all of it is post-processing. Interval
 from hubbub.releases import formulas
 from hubbub.releases.noisy_columns import KeyColumn, Measure, Noise, Table
 from hubbub.releases.noisy_values import Noisy
+from hubbub.releases.publication_sheet import Sheet
 from hubbub.releases.release import Output, Release
 from hubbub.releases.rounded import Rounded
-from hubbub.releases.publication_sheet import Sheet
 
 __all__ = [
     "KeyColumn",

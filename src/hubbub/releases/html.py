@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hubbub.releases import text as _text
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.render.charts.svg import colours, escape, number, tag
-from hubbub.releases import text as _text
 from hubbub.terms import EmptyInput
 
 if TYPE_CHECKING:

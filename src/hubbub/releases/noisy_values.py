@@ -9,8 +9,8 @@ from numbers import Real
 from typing import TypeAlias
 
 from hubbub.releases import formulas
-from hubbub.releases.formulas.base import DRAWS, Ends, Values
 from hubbub.releases.formulas import Formula, Key, Minus, Negate, Number, Over, Plus, Times
+from hubbub.releases.formulas.base import DRAWS, Ends, Values
 from hubbub.releases.noisy_columns import Floats, Table
 from hubbub.terms import NotANumber, WrongShape, exact, whole
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hubbub import terms
-from hubbub.render.document import Json, Leaflet, Section, Table
 from hubbub.releases import text as _text
 from hubbub.releases.formulas import Mean, Over, walk
+from hubbub.render.document import Json, Leaflet, Section, Table
 from hubbub.terms import ApproximateDP, PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:

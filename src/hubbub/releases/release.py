@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hubbub.releases.formulas.base import Ends, Values
 from hubbub.releases.formulas import Formula, Given, Key, Ref, at_rows, walk
+from hubbub.releases.formulas.base import Ends, Values
 from hubbub.releases.noisy_columns import KeyColumn, Measure, Table
 from hubbub.releases.noisy_values import Noisy
 from hubbub.terms import Guarantee, Receipt, UnknownName, WrongShape
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from hubbub.releases.rounded import Rounded
     from hubbub.releases.publication_sheet import Sheet
+    from hubbub.releases.rounded import Rounded
 
 NOISE_ONLY = "Intervals cover the noise that was added, and nothing else"
 NEGATIVE = (

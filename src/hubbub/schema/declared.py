@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from hubbub.schema.toml_positions import Text
 from hubbub.schema.tables import Kind, Link, Value
+from hubbub.schema.toml_positions import Text
 from hubbub.terms import Budget, Neighbours
 
 Bound = Fraction | date  # a datetime is a date

@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from hubbub.schema.declared import Bound, DeclaredColumn, sort_of, steps, units, value_kind
 from hubbub.schema.declared_fields import choice_in, number_in
-from hubbub.schema.toml_positions import Section
 from hubbub.schema.tables import Kind, Value
+from hubbub.schema.toml_positions import Section
 from hubbub.terms import exact
 
 COLUMN_KEYS = ("type", "lower", "upper", "step", "values", "max_per_unit", "max_rows_per_unit", "why")

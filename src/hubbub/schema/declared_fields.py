@@ -10,9 +10,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
-from hubbub.ledger.requests import name_of
 from hubbub.schema.toml_positions import Section, did_you_mean
-from hubbub.terms import Budget, InvalidParameter, exact, fraction_of, positive
+from hubbub.terms import Budget, InvalidParameter, exact, fraction_of, plain_name, positive
 
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # a URL; a single letter would be a Windows drive
 _RATIO = re.compile(r"-?\d{1,100}/[1-9]\d{0,99}")  # for what has no decimal
@@ -35,7 +34,7 @@ def name_in(section: Section, key: str, what: str, default: str = "") -> str:
         missing(section, key, f"what the {what} is called", f'{key} = "..."')
     value = section.words(key, default)
     try:
-        return name_of(value, what=what)
+        return plain_name(value, what=what)
     except InvalidParameter as error:
         pass_on(section, key, error)
 

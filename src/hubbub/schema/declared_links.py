@@ -9,8 +9,8 @@ from pathlib import Path
 from hubbub.schema.declared import Declared, DeclaredTable, Inside
 from hubbub.schema.declared_columns import columns_in
 from hubbub.schema.declared_fields import located, missing
-from hubbub.schema.toml_positions import Section, did_you_mean
 from hubbub.schema.tables import Link
+from hubbub.schema.toml_positions import Section, did_you_mean
 
 TABLE_KEYS = ("source", "header", "key", "unit", "max_rows_per_unit", "rows", "public", "why", "columns")
 

@@ -27,8 +27,8 @@ from hubbub.schema.declared import (
 from hubbub.schema.declared_columns import COLUMN_KEYS, check_kind
 from hubbub.schema.declared_fields import budget_in, choice_in, fact_in, located, missing, name_in
 from hubbub.schema.declared_links import TABLE_KEYS, linked, tables_in, unit_in
-from hubbub.schema.toml_positions import Section, Text, did_you_mean
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.toml_positions import Section, Text, did_you_mean
 from hubbub.terms import BadDescriptor, Neighbours
 
 __all__ = [

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 
-from hubbub.engines.sources import Headless, is_csv
 from hubbub.schema.descriptor import Inside, typed
+from hubbub.schema.source_files import Headless, is_csv
 from hubbub.schema.tables import Column, Dataset, Kind, Table, Value
 from hubbub.terms import Budget, OutOfRange
 

@@ -4,7 +4,7 @@
 - ``parse`` ``check`` ``resolve`` ``bound`` ``plan`` ``print``   the compiler's passes, in that order
 """
 
-from hubbub.sql.open_connection import connect
 from hubbub.sql.connection import Connection
+from hubbub.sql.open_connection import connect
 
 __all__ = ["Connection", "connect"]

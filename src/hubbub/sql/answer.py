@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from hubbub.relations.expressions import Expr
+from hubbub.relations.value_facts import date_at
 from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas
 from hubbub.releases.formulas import Formula
 from hubbub.releases.noisy_columns import simultaneous
-from hubbub.sql.three_valued_logic import evaluate, rank
-from hubbub.relations.expressions import Expr
-from hubbub.relations.value_facts import date_at
-from hubbub.sql.measurement import LEVELS, Measured, Quantiles, quantiles_of
-from hubbub.sql.compiler.query_plan import How, Plan, Reading
-from hubbub.sql.error_prediction import mechanism_words
-from hubbub.sql.compiler.question import Ordering
 from hubbub.schema.tables import Kind, Value
+from hubbub.sql.compiler.query_plan import How, Plan, Reading
+from hubbub.sql.compiler.question import Ordering
+from hubbub.sql.error_prediction import mechanism_words
+from hubbub.sql.measurement import LEVELS, Measured, Quantiles, quantiles_of
 from hubbub.sql.noise_allocation import Spent
+from hubbub.sql.three_valued_logic import evaluate, rank
 from hubbub.terms import Guarantee, Receipt, root_of
 
 _SURE = 1 - 1e-12

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from hubbub.ledger import Ledger
-from hubbub.ledger.requests import name_of
-from hubbub.terms import Budget, OutOfRange
+from hubbub.terms import Budget, OutOfRange, plain_name
 
 _MEMORY = re.compile(r"\d+(\.\d+)? ?([KMGT]i?B|%)", re.IGNORECASE)
 
@@ -34,7 +33,7 @@ def check_facts(*, unit: object, bounds: object, keys: object, budget: object, p
     )
     _check_columns("keys", keys, '["north", "south"]}; --key region=north,south when typed', "region")
     if population is not None:
-        name_of(population, what="population")
+        plain_name(population, what="population")
 
 
 def check_name(name: object, *, what: str) -> str:
@@ -53,7 +52,7 @@ def check_name(name: object, *, what: str) -> str:
             "Its table has the same name, and columns are named as table.column.",
             'Write name="visits".',
         )
-    return name_of(name, what=what)
+    return plain_name(name, what=what)
 
 
 def check_desk(*, ledger: object, project: object, analyst: object, seconds: object) -> None:
@@ -64,8 +63,8 @@ def check_desk(*, ledger: object, project: object, analyst: object, seconds: obj
             "Charges that are written somewhere else are missed by whoever asks next.",
             'Write ledger="hospital.ledger.db".',
         )
-    name_of(project, what="project")
-    name_of(analyst, what="analyst")
+    plain_name(project, what="project")
+    plain_name(analyst, what="analyst")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
         _refuse("seconds is a number above 0.", "A question that takes longer is stopped.", "Write seconds=300.")
 

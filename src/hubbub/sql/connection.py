@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from hubbub.ledger import Account, Ledger, Request, Reservation, Stored
 from hubbub.ledger.budget_view import BudgetView, Line
-from hubbub.releases import Release
-from hubbub.sql import answer, measurement as measure
 from hubbub.relations import limits
-from hubbub.sql.running import check_runs, guarded
-from hubbub.sql.quote import Planned, Priced, plan_text, priced
+from hubbub.releases import Release
 from hubbub.schema.description import Description, describe
-from hubbub.sql.compiler.parse import explained
 from hubbub.schema.tables import Dataset
+from hubbub.sql import answer
+from hubbub.sql import measurement as measure
+from hubbub.sql.compiler.parse import explained
 from hubbub.sql.noise_allocation import price_of
+from hubbub.sql.quote import Planned, Priced, plan_text, priced
+from hubbub.sql.running import check_runs, guarded
 from hubbub.terms import (
     BelowLeastPrice,
     BudgetConflict,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.sql.quote import Planned
 from hubbub.sql.compiler.query_plan import Counted, Measured, Plan
 from hubbub.sql.compiler.question import Item, Rows, Scan
+from hubbub.sql.quote import Planned
 
 _KEY = "a secret of the connection"  # by which a person's rows are ranked
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from hubbub.engines import DuckDB
 from hubbub.engines.sources import is_pandas
-from hubbub.schema.declared import kind_declared, kind_undeclared
 from hubbub.relations.expressions import kind_of, place_of
+from hubbub.schema.declared import kind_declared, kind_undeclared
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table, Value
 from hubbub.terms import (
     Budget,

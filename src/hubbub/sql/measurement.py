@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from hubbub.relations.expressions import Expr
-from hubbub.sql.compiler.query_plan import Curve, How, Key, Plan, Reading
-from hubbub.sql.compiler.print_plan import Statement
 from hubbub.schema.tables import Kind, Value
+from hubbub.sql.compiler.print_plan import Statement
+from hubbub.sql.compiler.query_plan import Curve, How, Key, Plan, Reading
 from hubbub.sql.noise_allocation import Spent
 
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which intervals of quantiles are kept

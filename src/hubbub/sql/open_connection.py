@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.engines.duckdb import tables_in
-from hubbub.engines.sources import DATABASE, Headless, check_header, identity_of, is_csv
+from hubbub.engines.sources import check_header, identity_of, is_database, named_sources, with_header
 from hubbub.ledger import Ledger
+from hubbub.relations.person import check_ids
 from hubbub.schema import descriptor
+from hubbub.schema.source_files import is_csv, stem_of
+from hubbub.schema.tables import Dataset, Kind, Table
 from hubbub.sql.connect_arguments import check_desk, check_facts, check_memory, check_name
 from hubbub.sql.connection import SECONDS, Connection
 from hubbub.sql.given_source import Given, dataset_given, visible_in
-from hubbub.relations.person import check_ids
 from hubbub.sql.prepare_copy import is_prepared
-from hubbub.schema.tables import Dataset, Kind, Table
 from hubbub.terms import Budget, BudgetConflict, MissingParameter, Neighbours, OutOfRange, SourceUnavailable
 
 
@@ -110,14 +109,14 @@ def declare(
         return _described(Path(source), memory)
     check_facts(unit=unit, bounds=bounds, keys=keys, budget=budget, population=population)
     name, version = check_name(name, what="dataset"), check_name(version, what="version")
-    sources = _sources(source, name, header)
+    sources = named_sources(source, name, header)
     if unit is None:
         raise MissingParameter(
             "connect needs a unit.",
             why="Who is protected is never guessed.",
             fix='Write unit="patient_id" for the column that tells people apart, or unit="row".',
         )
-    called = name or (stem_of(source) if _is_database(source) else "")
+    called = name or (stem_of(source) if is_database(source) else "")
     facts = Given(unit, bounds or {}, keys or {}, max_rows_per_unit, rows, called, version)
     for each in sources.values():
         _check_first_line(each, facts.names(), said=header is True)
@@ -162,14 +161,14 @@ def _source(table: descriptor.DeclaredTable, folder: Path) -> object:
     if isinstance(table.source, descriptor.Inside):
         inside = Path(table.source.source)
         return _in_folder(table, inside) if inside.is_dir() else InDatabase(str(inside), table.source.table)
-    return _headed(table.source, table.header) if table.source else _in_folder(table, folder)
+    return with_header(table.source, table.header) if table.source else _in_folder(table, folder)
 
 
 def _in_folder(table: descriptor.DeclaredTable, folder: Path) -> object:
     """The file that is named after a table."""
     for ending in (".parquet", ".csv"):
         if (folder / f"{table.name}{ending}").is_file():
-            return _headed(folder / f"{table.name}{ending}", table.header)
+            return with_header(folder / f"{table.name}{ending}", table.header)
     raise SourceUnavailable(
         f"the table {table.name!r} has no source.",
         why=f"There is neither {table.name}.parquet nor {table.name}.csv in its folder.",
@@ -180,22 +179,6 @@ def _in_folder(table: descriptor.DeclaredTable, folder: Path) -> object:
 def _check_first_line(source: object, named: Sequence[str], *, said: bool) -> None:
     if isinstance(source, str | Path) and is_csv(source):
         check_header(source, named, said=said)
-
-
-def _headed(source: str | Path, header: bool | Sequence[str] | None) -> object:
-    """A file; with its columns, if its owner names them because no line of it does."""
-    if header is None or header is True:
-        return source
-    names = tuple(header) if isinstance(header, Sequence) and not isinstance(header, str) else ()
-    plain = all(isinstance(name, str) and name.strip() and name.isprintable() for name in names)
-    if not is_csv(source) or not names or not plain or len({name.lower() for name in names}) < len(names):
-        raise OutOfRange(
-            "header is True, or the list of a CSV file's columns, each with another name.",
-            why="It says whether the first line of such a file names its columns, and how they are named if not.",
-            fix='Write header=True, or header=["patient_id", "ward", "cost"]; --header patient_id,ward,cost on the '
-            "command line.",
-        )
-    return Headless(str(source), names)
 
 
 def _marked(dataset: Dataset, engine: DuckDB, sources: Mapping[str, object], *, lasting: bool = True) -> Dataset:
@@ -259,25 +242,6 @@ def _refuse_beside_descriptor(given: Mapping[str, object]) -> None:
 
 
 # ---------------------------------------------------------------- without one
-
-
-def _sources(source: object, name: str = "", header: bool | Sequence[str] | None = None) -> dict[str, object]:
-    if not isinstance(source, str | Path):
-        _headed("", header)  # a table in memory has its names, and refuses others
-        return {name or "table": source}
-    if _is_database(source):
-        return {table: InDatabase(str(source), table) for table in tables_in(str(source))}
-    return {name or stem_of(source): _headed(str(source), header)}
-
-
-def _is_database(source: object) -> bool:
-    return isinstance(source, str | Path) and str(source).lower().endswith(DATABASE)
-
-
-def stem_of(source: object) -> str:
-    """What a file is called without its ending, and a glob without its signs."""
-    path = Path(str(source))
-    return re.sub(r"[*?\[\]]", "", path.name.split(".")[0]).strip("_-") or path.parent.name or "table"
 
 
 # ---------------------------------------------------------------- the ledger

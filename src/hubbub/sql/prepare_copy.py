@@ -18,13 +18,14 @@ from pathlib import Path
 
 from hubbub.engines import DuckDB, EngineFailed, InDatabase
 from hubbub.engines.duckdb import tables_in
-from hubbub.relations.readable_columns import with_text
-from hubbub.engines.sources import DATABASE, PARQUET, check_header, files_of, is_csv
-from hubbub.sql.copy_seal import Notes, notes_for, notes_in, seal, word_of
+from hubbub.engines.sources import check_header
 from hubbub.relations.dialects import DIALECTS
 from hubbub.relations.person import form_of, id_from, is_direct, is_kind, person_form
-from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK
+from hubbub.relations.readable_columns import with_text
+from hubbub.schema.source_files import DATABASE, PARQUET, files_of, is_csv
 from hubbub.schema.tables import Dataset, Kind, Table
+from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK
+from hubbub.sql.copy_seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName
 
 SECONDS = 3600.0

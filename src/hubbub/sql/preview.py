@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in
-from hubbub.render.document import Json, Leaflet, Section, Table
 from hubbub.ledger.budget_view import Line
-from hubbub.sql.quote import Priced
+from hubbub.render.document import Json, Leaflet, Section, Table
 from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.error_prediction import Predicted, mechanism_words, predict, readings
 from hubbub.sql.noise_allocation import Spent
+from hubbub.sql.quote import Priced
 from hubbub.terms import exact, fraction_of
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from hubbub.sql.quote import Planned, priced
 from hubbub.sql.compiler.query_plan import How, Plan, Reading
 from hubbub.sql.error_prediction import assumed_count, predict, readings
 from hubbub.sql.noise_allocation import Price
+from hubbub.sql.quote import Planned, priced
 from hubbub.terms import Budget, CannotPromise, MissingParameter, exact, fraction_of, positive
 
 _DEAREST, _CHEAPEST = 10**12, Fraction(1, 10**12)  # prices between which a search makes sense

@@ -8,16 +8,16 @@ from fractions import Fraction
 
 from hubbub.ledger import Request, fingerprint
 from hubbub.relations import limits
-from hubbub.sql.compiler.allow_nodes import check
 from hubbub.relations.dialects import DIALECTS
-from hubbub.sql.measurement import quantiles_of, size_of
+from hubbub.schema.tables import Dataset
+from hubbub.sql.compiler.allow_nodes import check
+from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.parse import parse
 from hubbub.sql.compiler.plan_question import plan
-from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.compiler.print_plan import Statement, print_plan
+from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.compiler.question import Ordering, Union
-from hubbub.sql.compiler.build_question import resolve
-from hubbub.schema.tables import Dataset
+from hubbub.sql.measurement import quantiles_of, size_of
 from hubbub.sql.noise_allocation import Price, Spent, event_of, measure_of, spend
 from hubbub.terms import Event, Guarantee, Unit
 

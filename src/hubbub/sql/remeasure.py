@@ -11,9 +11,9 @@ from hubbub.ledger import Remeasurement, Reservation, fingerprint
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.releases import Release
 from hubbub.sql import measurement as measure
-from hubbub.sql.quote import Priced
 from hubbub.sql.measurement import Measured
 from hubbub.sql.noise_allocation import Spent
+from hubbub.sql.quote import Priced
 from hubbub.terms import BudgetConflict, Compose, Event, GaussianNoise
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ from hubbub.terms.guarantees import (
     ZeroConcentratedDP,
 )
 from hubbub.terms.json_form import from_json, schema, to_json
-from hubbub.terms.names import plain_text
+from hubbub.terms.names import plain_name, plain_text
 from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, shown, whole
 from hubbub.terms.units import Neighbours, Unit
 
@@ -174,6 +174,7 @@ __all__ = [
     "fraction_of",
     "from_json",
     "plain_array",
+    "plain_name",
     "plain_text",
     "positive",
     "refuse_masked",

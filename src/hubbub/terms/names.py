@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hubbub.terms.errors import NotANumber, OutOfRange
 
 _LONGEST = 10_000
@@ -30,3 +32,17 @@ def plain_text(text: object, *, name: str = "text", longest: int = _LONGEST) -> 
             fix=f"Leave such signs out of {name}.",
         )
     return text
+
+
+_NAME = re.compile(r"\w[\w .@+:-]{0,99}")
+
+
+def plain_name(value: object, *, what: str) -> str:
+    """A name for people and programs: letters, digits, spaces and ``. _ @ + : -``, up to 100 signs."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise OutOfRange(
+            f"the name of a {what} starts with a letter or digit and holds only those, spaces and . _ @ + : -",
+            why="Names are written into the ledger for ever, and must read the same everywhere.",
+            fix=f"Choose a plain name of up to 100 signs for the {what}.",
+        )
+    return value

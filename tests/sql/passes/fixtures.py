@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from hubbub.sql.quote import Planned, plan_text
-from hubbub.sql.compiler.allow_nodes import check
 from hubbub.relations.expressions import Expr, shown
+from hubbub.sql.compiler.allow_nodes import check
+from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.parse import explained, parse
 from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.compiler.question import Item, Question, Scan, Union
-from hubbub.sql.compiler.build_question import resolve
+from hubbub.sql.quote import Planned, plan_text
 from hubbub.terms import HubbubError
 from tests.sql.passes.datasets import DATASETS, Dataset
 

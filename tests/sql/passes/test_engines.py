@@ -10,8 +10,8 @@ import duckdb
 import psycopg
 import pytest
 
-from hubbub.sql.quote import Planned
 from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.quote import Planned
 from hubbub.terms import HubbubError
 from tests.postgres import Server
 from tests.sql.passes.coverage import NOT_ON_POSTGRES

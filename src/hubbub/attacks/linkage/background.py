@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.attacks.linkage import generalized_values as _generalised
 from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks.linkage import generalized_values as _generalised
 from hubbub.attacks.linkage.equivalence_classes import Classes, classes_of
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
-from hubbub.render.text import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.render.document import Json
+from hubbub.render.text import bars as text_bars
 from hubbub.render.wording import percent
 from hubbub.terms import Unsuitable
 

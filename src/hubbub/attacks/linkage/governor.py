@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks import populations
 from hubbub.attacks.linkage import generalized_values as _generalised
-from hubbub.attacks import plain_tables as _tables, populations
-from hubbub.attacks.report import Attack, count_of
 from hubbub.attacks.populations import Population
+from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
-from hubbub.render.text import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.render.document import Json
+from hubbub.render.text import bars as text_bars
 
 if TYPE_CHECKING:
     import pyarrow

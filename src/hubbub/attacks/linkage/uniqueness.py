@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from hubbub.attacks import plain_tables as _tables
-from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.attacks.plain_tables import Codes
+from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
-from hubbub.render.text import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.render.document import Json
+from hubbub.render.text import bars as text_bars
 from hubbub.render.wording import out_of_100
 
 _MOST_SUBSETS = 256  # of columns that are tried; beyond it only the best set of each size grows

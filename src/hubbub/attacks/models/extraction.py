@@ -16,8 +16,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from hubbub.attacks.requirements import Floats
 from hubbub.attacks.report import Attack
+from hubbub.attacks.requirements import Floats
 from hubbub.explain import Figure
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.render.document import Json

@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.attacks.report import Attack
+from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.attacks.roc import RARE, Roc, roc_svg
 from hubbub.explain import Figure
 from hubbub.render.document import Json

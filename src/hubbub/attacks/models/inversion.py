@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubbub.attacks.requirements import Floats, agree, bits, numbers
 from hubbub.attacks.report import Attack
+from hubbub.attacks.requirements import Floats, agree, bits, numbers
 from hubbub.explain import Figure
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.render.document import Json

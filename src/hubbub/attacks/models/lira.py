@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.attacks.requirements import Floats
-from hubbub.attacks.models.model_outputs import confidence, probabilities
 from hubbub.attacks.models.model_leak import ModelMembership
+from hubbub.attacks.models.model_outputs import confidence, probabilities
 from hubbub.attacks.models.shadow_models import Shadows
+from hubbub.attacks.requirements import Floats
 
 _ENOUGH = 32  # models on a side from which each example has a variance of its own
 _LEAST = 1e-6  # variance, for examples that all models treat alike

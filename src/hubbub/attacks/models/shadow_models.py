@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.attacks.requirements import Floats, agree, both_kinds, rectangle
-from hubbub.attacks.models.model_outputs import confidence, probabilities
 from hubbub.attacks.models.model_leak import ModelMembership
+from hubbub.attacks.models.model_outputs import confidence, probabilities
+from hubbub.attacks.requirements import Floats, agree, both_kinds, rectangle
 from hubbub.attacks.roc import Roc
 from hubbub.terms import Unsuitable, whole
 

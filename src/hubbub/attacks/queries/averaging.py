@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubbub.attacks.queries.asking import ask
-from hubbub.attacks.requirements import Floats, numbers
 from hubbub.attacks.report import Attack
+from hubbub.attacks.requirements import Floats, numbers
 from hubbub.explain import Figure
 from hubbub.render.charts import Panel, Rule, Series, line_chart
 from hubbub.render.document import Json

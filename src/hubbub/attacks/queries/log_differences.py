@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, ClassVar
 
-from hubbub.attacks.queries import query_log as _log
 from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks.queries import query_log as _log
 from hubbub.attacks.queries.guess_margin import SURE, chance_right
-from hubbub.attacks.queries.query_log import Log, Query
-from hubbub.attacks.queries.nested_pairs import Pair, pairs
-from hubbub.attacks.report import Attack
 from hubbub.attacks.queries.isolation import isolate
+from hubbub.attacks.queries.nested_pairs import Pair, pairs
+from hubbub.attacks.queries.query_log import Log, Query
+from hubbub.attacks.report import Attack
 from hubbub.explain import Figure, Table
-from hubbub.render.text import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.render.document import Json
+from hubbub.render.text import bars as text_bars
 from hubbub.render.wording import out_of_100
 from hubbub.terms import Unsuitable, exact, whole
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.attacks.requirements import Floats, agree, rectangle
 from hubbub.attacks.report import Attack
+from hubbub.attacks.requirements import Floats, agree, rectangle
 from hubbub.attacks.roc import Roc
 from hubbub.explain import Figure
 from hubbub.render.charts import Panel, Series, line_chart, percentage

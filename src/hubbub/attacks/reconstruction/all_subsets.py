@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.attacks.report import Attack
+from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.explain import Figure
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.render.document import Json

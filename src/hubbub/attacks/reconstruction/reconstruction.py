@@ -15,11 +15,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.attacks.reconstruction.least_squares import box, ridge
-from hubbub.attacks.reconstruction.message_passing import message_passing
 from hubbub.attacks.reconstruction.linear_programs import least_largest_error, least_total_error
+from hubbub.attacks.reconstruction.message_passing import message_passing
 from hubbub.attacks.report import Attack
+from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.attacks.share_interval import interval
 from hubbub.explain import Figure
 from hubbub.explain.attacker_bounds import belief
@@ -160,7 +160,7 @@ class Reconstruction(Attack):
         """The most that any attack gets right on average, for bits that are 0 or 1 alike, given the guarantee.
 
         Guarantee: (e^epsilon + delta) / (1 + e^epsilon), if the answers are (epsilon, delta)-DP for changing one bit.
-        Because: [KOV15]; ``hubbub.explain.bounds.belief`` at 1/2. One run may lie above its average.
+        Because: [KOV15]; ``hubbub.explain.attacker_bounds.belief`` at 1/2. One run may lie above its average.
         Not covered: bits that are related to each other or to something public.
         """
         return 1.0 if self.epsilon is None else belief(0.5, epsilon=self.epsilon, delta=self.delta)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubbub.attacks.queries.asking import ask
-from hubbub.attacks.requirements import Bits
 from hubbub.attacks.reconstruction.reconstruction import Reconstruction, random_ranges, random_subsets
+from hubbub.attacks.requirements import Bits
 from hubbub.terms import OutOfRange, Unsuitable, whole
 
 _FIRST, _SECOND = 997, 1009  # small primes: the products fit into 32-bit integers of any SQL

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.exit_codes import Exit
 from hubbub.cli.options.values import number
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.audit import Audit

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.options.collection_folder import Plan, collector_in, key_in, make, memory_file, opened, queue_file
 from hubbub.cli.options.hidden_input import answer_of, token_of
 from hubbub.cli.options.ledgers import AsJson, State, told
 from hubbub.cli.options.values import number
+from hubbub.cli.output import streams as output
 
 app = typer.Typer(help="Statistics about people who trust nobody: collect randomized reports.", no_args_is_help=True)
 
@@ -150,7 +150,8 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Send one answer as a client: randomized here, counted against this client's lifetime."""
-    from hubbub.local.collection import collector_client as sending, report_wire as wire
+    from hubbub.local.collection import collector_client as sending
+    from hubbub.local.collection import report_wire as wire
     from hubbub.local.collection.client import Client
     from hubbub.local.longitudinal.lifetime import Caps
 
@@ -254,9 +255,9 @@ def shuffle(
     every: Annotated[float, typer.Option(help="Look so often for a full batch.", metavar="SECONDS", min=0.05)] = 1.0,
 ) -> None:
     """Stand between clients and the collector at URL: pass reports on without senders, mixed, in batches."""
-    from hubbub.local.shuffling import shuffler_http as relay
     from hubbub.local.collection import collector_client as sending
     from hubbub.local.collection.collector_http import serve as run
+    from hubbub.local.shuffling import shuffler_http as relay
     from hubbub.local.shuffling.shuffler import Shuffler
 
     token = token_of(None, token_file)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.options.connections import At, dataset_of, with_budget
+from hubbub.cli.options.ledgers import AsJson, told
 from hubbub.cli.options.source_facts import (
     Allowance,
     Bounds,
@@ -27,7 +27,7 @@ from hubbub.cli.options.source_facts import (
     Unit,
     Version,
 )
-from hubbub.cli.options.ledgers import AsJson, told
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.cli.options.descriptor_blanks import Said
@@ -100,8 +100,7 @@ def prepare(
 
 def _stem(source: str, unit: str) -> str:
     """What a table is called if nobody says: as its file, or as in its database."""
-    from hubbub.engines.sources import DATABASE
-    from hubbub.sql.open_connection import stem_of
+    from hubbub.schema.source_files import DATABASE, stem_of
 
     inside = unit.rpartition(".")[0] if source.lower().endswith(DATABASE) else ""
     return inside or stem_of(source)
@@ -126,7 +125,7 @@ def draft(
     What stands in the first line of a CSV file is shown only if --unit or --header says that it holds names.
     """
     from hubbub.cli.options.descriptor_blanks import Said, fill
-    from hubbub.engines.sources import is_csv
+    from hubbub.schema.source_files import is_csv
 
     said = [Said(file, unit, None, None, (), (), header=header if is_csv(file) else None) for file in files]
     text = drafted(said, name=name, folder=out.parent if out else Path())
@@ -175,8 +174,8 @@ def schema(
 
 def drafted(said: Sequence[Said], *, name: str | None, folder: Path) -> str:
     """A draft for the files that something is said of; their paths are written as seen from ``folder``."""
-    from hubbub.engines.sources import DATABASE
     from hubbub.schema.draft import draft as write
+    from hubbub.schema.source_files import DATABASE
 
     files = [each.file for each in said]
     schemas = {each.file: each.schemas() for each in said}

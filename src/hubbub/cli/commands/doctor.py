@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.exit_codes import Exit
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.render.document import Json

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.options.values import number
+from hubbub.cli.output import streams as output
 
 app = typer.Typer(help="What an epsilon means, in words and pictures. Free.", no_args_is_help=True)
 

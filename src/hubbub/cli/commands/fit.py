@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.options import values
 from hubbub.cli.options.connections import Analyst, At, Project, connected
-from hubbub.cli.options.source_facts import Allowance, Bounds, Compared, Facts, Header, Keys, Population, Source
 from hubbub.cli.options.ledgers import LEDGER, AsJson, decider, opened
+from hubbub.cli.options.source_facts import Allowance, Bounds, Compared, Facts, Header, Keys, Population, Source
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
+    from hubbub.engines import DuckDB
     from hubbub.learn.tables.columns_from_schema import Chosen
     from hubbub.learn.tables.rows_from_source import Cells
-    from hubbub.engines import DuckDB
     from hubbub.learn.tables.table_model import TableModel
     from hubbub.schema.tables import Dataset
 
@@ -161,7 +161,8 @@ def fit(
 
 def _header(source: str, target: str) -> str | None:
     """A CSV file whose first line names the column to predict has a header."""
-    from hubbub.engines.sources import files_of, header_of, is_csv, no_header
+    from hubbub.engines.sources import header_of, no_header
+    from hubbub.schema.source_files import files_of, is_csv
 
     if not is_csv(source):
         return None
@@ -200,10 +201,10 @@ def _desk(facts: Facts, *, at: str | None, project: str, analyst: str | None) ->
 
 def _trained(desk: Desk, order: Order, test: Path | None) -> TableModel:
     """Decide, charge, read, train."""
-    from hubbub.learn.tables.columns_from_schema import chosen, table_of
     from hubbub.cli.output.fit_progress import shown
-    from hubbub.learn.tables.rows_from_source import public_cells, reader
+    from hubbub.learn.tables.columns_from_schema import chosen, table_of
     from hubbub.learn.tables.fit_table import fit_table
+    from hubbub.learn.tables.rows_from_source import public_cells, reader
 
     table = table_of(desk.dataset, order.table)
     wanted = [name.strip() for name in order.columns.split(",") if name.strip()]

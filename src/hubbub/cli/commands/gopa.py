@@ -8,18 +8,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.exit_codes import Exit
 from hubbub.cli.options.gopa_consent import Limits, pinned
-from hubbub.cli.options.gopa_files import append, certified, read_agreement, read_key, read_roster, write_identity, write_new
+from hubbub.cli.options.gopa_files import (
+    append,
+    certified,
+    read_agreement,
+    read_key,
+    read_roster,
+    write_identity,
+    write_new,
+)
 from hubbub.cli.options.gopa_plans import Asked, numbers_in, plan_table
 from hubbub.cli.options.gopa_runs import Served, TakesPart
 from hubbub.cli.options.ledgers import AsJson, State, told
 from hubbub.cli.options.values import number
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Json
     from hubbub.gopa import Certificate
+    from hubbub.render.document import Json
 
 app = typer.Typer(help="An average without a curator: masks that cancel, noise that is proved.", no_args_is_help=True)
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
+from hubbub.cli.commands.dataset import checked, drafted, left_open, new_file, write_new
 from hubbub.cli.options import values
 from hubbub.cli.options.connections import connected
-from hubbub.cli.commands.dataset import checked, drafted, left_open, new_file, write_new
-from hubbub.cli.options.source_facts import Allowance, Bounds, Facts, Header, Keys, MaxRows, Unit
 from hubbub.cli.options.ledgers import AsJson
+from hubbub.cli.options.source_facts import Allowance, Bounds, Facts, Header, Keys, MaxRows, Unit
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.cli.options.descriptor_blanks import Said
@@ -111,7 +111,7 @@ def _prompted(said: Said) -> Said:
 
 def _known_columns(said: Said) -> str:
     """What the columns are called; nothing of a CSV file whose first line may be a person's record."""
-    from hubbub.engines.sources import is_csv
+    from hubbub.schema.source_files import is_csv
 
     known = said.header or said.named() or not is_csv(said.file)
     return f"{said.file} has the columns {', '.join(said.columns())}. " if known else ""

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
-from hubbub.cli.options import values
 from hubbub.cli.exit_codes import Exit
+from hubbub.cli.options import values
 from hubbub.cli.options.ledgers import DEFAULT, AsJson, At, By, State, Why, decider, must_exist, opened, told
+from hubbub.cli.output import streams as output
 
 app = typer.Typer(help="The book of what was spent: read, verify, export, back up, restore.", no_args_is_help=True)
 

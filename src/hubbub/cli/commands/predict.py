@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.options.ledgers import AsJson
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.learn.tables.rows_from_source import Cells
@@ -25,8 +25,8 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Predict for each row of a file, in its order, as CSV. Predictions about private rows are private."""
-    from hubbub.learn.tables.rows_from_source import public_cells
     from hubbub.cli.output.model_files import card_of
+    from hubbub.learn.tables.rows_from_source import public_cells
 
     made = _table_model(model)
     if card:

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.options import values
 from hubbub.cli.options.connections import Analyst, Project
-from hubbub.cli.options.source_facts import Compared, MaxRows
 from hubbub.cli.options.ledgers import LEDGER, AsJson
+from hubbub.cli.options.source_facts import Compared, MaxRows
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.studies.publication.methods import Made
-    from hubbub.studies.publication.request import Order
-    from hubbub.studies.publication.report import Publication
-    from hubbub.studies.publication.baseline import Yardstick
     from hubbub.ledger import Account
     from hubbub.publish.unread_table import Unread
+    from hubbub.studies.publication.baseline import Yardstick
+    from hubbub.studies.publication.methods import Made
+    from hubbub.studies.publication.report import Publication
+    from hubbub.studies.publication.request import Order
 
 WHOLE = ("aim", "mst", "marginals", "tables", "mondrian", "full-domain")  # of any table
 METHODS = (*WHOLE, "top-down", "daily")
@@ -148,14 +148,14 @@ def publish(
     With several methods the same table is published in each way, and they stand side by side. Methods that are
     differentially private are charged, each by itself, before a row is read for them. Prints the report.
     """
-    from hubbub.cli.output import publication_files as files
-    from hubbub.studies.publication.checks import checked
-    from hubbub.studies.publication.request import Method, Order
     from hubbub.cli.options.publication_account import account_for, check_affordable
+    from hubbub.cli.output import publication_files as files
+    from hubbub.publish import read_hierarchies
+    from hubbub.studies.publication.baseline import Yardstick
+    from hubbub.studies.publication.checks import checked
     from hubbub.studies.publication.places import read_places
     from hubbub.studies.publication.private_table import private_rows, public_rows
-    from hubbub.studies.publication.baseline import Yardstick
-    from hubbub.publish import read_hierarchies
+    from hubbub.studies.publication.request import Method, Order
 
     chosen = [Method(name) for name in _methods(method)]
     several = len(chosen) > 1 or chosen[0].is_counts
@@ -255,12 +255,12 @@ def _published(
     attack: bool,
 ) -> Publication:
     """Publish in each way and write at once what was paid for; then compare and attack."""
-    from hubbub.cli.output.fit_progress import shown
     from hubbub.cli.output import publication_files as files
+    from hubbub.cli.output.fit_progress import shown
+    from hubbub.learn.base.private_estimator import Watcher
     from hubbub.studies.publication.attacked import all_attempts
     from hubbub.studies.publication.methods import make
     from hubbub.studies.publication.report import Publication
-    from hubbub.learn.base.private_estimator import Watcher
 
     made: list[Made] = []
     with shown("publishing") as watch:

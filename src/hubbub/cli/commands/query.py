@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.options import values
 from hubbub.cli.options.connections import Analyst, At, Project, connected
+from hubbub.cli.options.ledgers import AsJson
 from hubbub.cli.options.source_facts import (
     Allowance,
     Bounds,
@@ -29,7 +29,7 @@ from hubbub.cli.options.source_facts import (
     Version,
     pair,
 )
-from hubbub.cli.options.ledgers import AsJson
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.releases import Release

@@ -14,10 +14,10 @@ from hubbub.cli.options.values import number
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from hubbub.render.document import Json
     from hubbub.local import Randomizer
     from hubbub.local.collection.collection import Collection
     from hubbub.local.collection.collector import Collector, Rules
+    from hubbub.render.document import Json
 
 CONFIGURATION, KEY, STORE = "collection.json", "collection.key", "reports.db"
 
@@ -139,8 +139,8 @@ class Made:
 
 def make(folder: Path, plan: Plan, *, ledger: str | None, population: str | None, state: Path | None) -> Made:
     """Write configuration, key and store; charge first, so that nothing is collected that was not."""
-    from hubbub.local.collection.signed_configuration import key_text, new_key, public_text, sign
     from hubbub.local.collection.report_store import Store
+    from hubbub.local.collection.signed_configuration import key_text, new_key, public_text, sign
 
     if (folder / STORE).exists():
         raise typer.BadParameter(f"{folder} holds a collection already.", param_hint="FOLDER")

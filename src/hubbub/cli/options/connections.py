@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -12,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
-from hubbub.cli.options.source_facts import Facts
 from hubbub.cli.options.ledgers import LEDGER, decider, is_file
+from hubbub.cli.options.source_facts import Facts
+from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.ledger import Ledger
-    from hubbub.sql import Connection
     from hubbub.schema.tables import Dataset
+    from hubbub.sql import Connection
     from hubbub.terms import Budget, UnknownPopulation
 
 At = Annotated[
@@ -42,6 +40,7 @@ def connected(
 
     A source without a descriptor needs a budget until one is open in the ledger.
     """
+    from hubbub.ledger import temporary_ledger
     from hubbub.sql import connect
 
     dataset = dataset_of(facts)
@@ -50,7 +49,7 @@ def connected(
     if not is_open and dataset.budget is None:
         raise _no_budget(where, dataset.population)
     with ExitStack() as held:
-        ledger = where if lasting or is_open else held.enter_context(throwaway())
+        ledger = where if lasting or is_open else held.enter_context(temporary_ledger())
         who = analyst if analyst is not None else decider(None)
         said = {**facts.arguments(), "ledger": ledger, "project": project, "analyst": who}
         connection = held.enter_context(connect(facts.source, **said))
@@ -79,18 +78,6 @@ def place(facts: Facts, dataset: Dataset, at: str | None) -> str:
     from hubbub.sql.open_connection import ledger_place
 
     return at or dataset.ledger or os.environ.get(LEDGER) or str(ledger_place(facts.source, dataset))
-
-
-@contextmanager
-def throwaway() -> Iterator[Ledger]:
-    """A ledger that is gone afterwards, for what charges nothing."""
-    from hubbub.ledger import Ledger
-
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Ledger(Path(folder) / "ledger.db", state=Path(folder) / "state") as ledger,
-    ):
-        yield ledger
 
 
 def _promised(where: str, population: str) -> Budget | None:

@@ -16,8 +16,8 @@ from hubbub.cli.options.gopa_files import text_of
 from hubbub.cli.options.values import number
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Json
     from hubbub.gopa import Plan, Quantity, Sensitivity
+    from hubbub.render.document import Json
 
 _KINDS = {"range": "range", "one-hot": "one-hot", "ball": "norm"}
 

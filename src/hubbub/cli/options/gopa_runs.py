@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hubbub.cli.output import streams as output
 from hubbub.cli.options.gopa_consent import Limits
 from hubbub.cli.options.gopa_files import bytes_of, certified, read_agreement, read_identity, text_of
 from hubbub.cli.options.gopa_plans import plainly
+from hubbub.cli.output import streams as output
 from hubbub.cli.output.gopa_progress import Phases
 
 if TYPE_CHECKING:
     from hubbub.gopa import Agreement, Certificate, Identity
-    from hubbub.gopa.protocol.phase_clock import Clock
     from hubbub.gopa.network.party_log import Before, Diary
     from hubbub.gopa.network.party_runner import Charge, Outcome
     from hubbub.gopa.protocol.party import Party
+    from hubbub.gopa.protocol.phase_clock import Clock
     from hubbub.gopa.protocol.public_state import Inputs
     from hubbub.ledger import Account
 
@@ -43,8 +43,8 @@ class Served:
     def run(self) -> Certificate:
         """Serve the run to its end."""
         from hubbub.gopa import Certificate
-        from hubbub.gopa.network.board_server import Keeper
         from hubbub.gopa.network.board_http import serve
+        from hubbub.gopa.network.board_server import Keeper
 
         agreed, identity = read_agreement(self.agreement), read_identity(self.key)
         earlier = inputs_of(agreed, self.previous)
@@ -75,9 +75,9 @@ class TakesPart:
     def run(self) -> Outcome:
         """Take part to the end."""
         from hubbub.gopa import Register
-        from hubbub.gopa.network.reveal_charge import affordable, charging, paying
         from hubbub.gopa.network.party_log import Diary
         from hubbub.gopa.network.party_runner import nothing
+        from hubbub.gopa.network.reveal_charge import affordable, charging, paying
 
         agreed, identity = read_agreement(self.agreement), read_identity(self.key)
         agreed.place(identity.member)
@@ -107,8 +107,8 @@ class TakesPart:
         return _numbers(sys.stdin.read() if self.value == "-" else self.value, "--value")
 
     async def _hosted(self, diary: Diary, crowd: list[Party], charge: Charge, earlier: Inputs | None) -> Outcome:
-        from hubbub.gopa.network.party_runner import Host
         from hubbub.gopa.network.board_link import HttpLink
+        from hubbub.gopa.network.party_runner import Host
 
         async with HttpLink(self.board, give_up=self.give_up) as link:
             return await Host(diary, crowd, link, charge=charge, earlier=earlier, watch=Phases().party).run()

@@ -14,8 +14,8 @@ import typer
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Json
     from hubbub.ledger import Ledger
+    from hubbub.render.document import Json
 
 LEDGER = "HUBBUB_LEDGER"  # environment variable: which ledger, if --ledger does not say
 DEFAULT = "hubbub.db"

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from hubbub import terms
 from hubbub.cli.output import streams as output
 from hubbub.cli.output.ledger_entries import plain
-from hubbub.render.text import table
+from hubbub.releases import frames as _frames
+from hubbub.releases import text as _text
 from hubbub.render.document import Table
-from hubbub.releases import frames as _frames, text as _text
+from hubbub.render.text import table
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Json
     from hubbub.releases import Release
+    from hubbub.render.document import Json
 
 _WIDTH = 80
 

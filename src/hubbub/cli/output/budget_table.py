@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hubbub.cli.output.ledger_entries import plain
-from hubbub.render.text import table
-from hubbub.render.document import Json, Leaflet, Section, Table
 from hubbub.ledger import BudgetView, Ledger
 from hubbub.ledger.policy import Plea
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render.text import table
 
 _HEADER = ("population", "pool", "budget", "spent", "of it reserved", "left")
 

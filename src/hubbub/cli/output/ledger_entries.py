@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hubbub.ledger import Entry, Population
+from hubbub.ledger.backup import line_of
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.policy import read_budget
 from hubbub.ledger.requests import Pool
-from hubbub.ledger.backup import line_of
 
 if TYPE_CHECKING:
     from hubbub.render.document import Json

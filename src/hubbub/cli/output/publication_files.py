@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from hubbub.cli.output import streams as output
-from hubbub.studies.publication.methods import Made
 from hubbub.publish import Anonymised, Published
+from hubbub.studies.publication.methods import Made
 
 if TYPE_CHECKING:
     import pyarrow

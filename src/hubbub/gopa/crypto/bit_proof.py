@@ -24,12 +24,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hubbub.gopa.crypto import quadratic
-from hubbub.gopa.crypto.point_equations import Equation, hold
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, H, gv, hv, minus, plausible, times_known, total
 from hubbub.gopa.crypto.inner_product import geometric, powers
 from hubbub.gopa.crypto.pedersen import commit
-from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
+from hubbub.gopa.crypto.point_equations import Equation, hold
 from hubbub.gopa.crypto.proof_shape import Shape
+from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
+from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, H, gv, hv, minus, plausible, times_known, total
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange

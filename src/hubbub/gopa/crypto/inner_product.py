@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.gopa.crypto.point_equations import Equation
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, decoded, encoded
-from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.gopa.crypto.transcript import Transcript
 
 

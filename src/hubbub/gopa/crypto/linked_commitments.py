@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hubbub.gopa.crypto import inner_product as inner
-from hubbub.gopa.crypto.point_equations import Equation, added, hold, weight
-from hubbub.gopa.crypto.ristretto import ORDER, G, H, U, coordinate, decoded, encoded, hv, plausible
 from hubbub.gopa.crypto.inner_product import Argument, dot, powers
 from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.gopa.crypto.pedersen import commit, commit_vector
+from hubbub.gopa.crypto.point_equations import Equation, added, hold, weight
+from hubbub.gopa.crypto.ristretto import ORDER, G, H, U, coordinate, decoded, encoded, hv, plausible
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from hubbub.gopa.crypto import inner_product as inner
-from hubbub.gopa.crypto.point_equations import Equation, added, basis, weight
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, H, decoded, encoded, gv, hv, weighted
 from hubbub.gopa.crypto.inner_product import Argument, dot, powers
 from hubbub.gopa.crypto.pedersen import commit
+from hubbub.gopa.crypto.point_equations import Equation, added, basis, weight
+from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, H, decoded, encoded, gv, hv, weighted
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Transcript
 

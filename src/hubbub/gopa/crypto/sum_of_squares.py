@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hubbub.gopa.crypto import bit_proof as bits, quadratic
+from hubbub.gopa.crypto import bit_proof as bits
+from hubbub.gopa.crypto import quadratic
 from hubbub.gopa.crypto.bit_proof import Statement
-from hubbub.gopa.crypto.point_equations import Equation, added, hold
-from hubbub.gopa.crypto.ristretto import plausible
 from hubbub.gopa.crypto.inner_product import dot, powers
-from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
+from hubbub.gopa.crypto.point_equations import Equation, added, hold
 from hubbub.gopa.crypto.proof_shape import Shape
+from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
+from hubbub.gopa.crypto.ristretto import plausible
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.gopa.privacy import connectivity
-from hubbub.gopa.lectures.random_graphs import Graph, graph
 from hubbub.gopa.lectures.gaussian_privacy import HonestGraph, theta_for
+from hubbub.gopa.lectures.random_graphs import Graph, graph
+from hubbub.gopa.privacy import connectivity
 from hubbub.terms import Unreachable
 
 Floats = NDArray[np.float64]

@@ -17,10 +17,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Self
 
-from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.privacy.calibration import graph_failure
-from hubbub.gopa.protocol.consent import Consent
 from hubbub.durable.journal import Journal
+from hubbub.gopa.privacy.calibration import graph_failure
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public
 from hubbub.terms import BeyondConsent, LedgerDamaged, SourceUnavailable

@@ -22,8 +22,8 @@ from collections.abc import Awaitable, Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.network.board_server import LONGEST, Keeper
+from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.public_state import Public
 from hubbub.terms import HubbubError, InvalidParameter, MissingExtra, OutOfRange, SourceUnavailable
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hubbub.durable.journal import Journal
 from hubbub.gopa.protocol import board as boards
 from hubbub.gopa.protocol import public_state as publics
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.board import Board, Post, Reply, Shut
-from hubbub.gopa.protocol.phase_clock import Clock, speakers
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.durable.journal import Journal
+from hubbub.gopa.protocol.phase_clock import Clock, speakers
 from hubbub.gopa.protocol.public_state import FIRST, Inputs, Public
 from hubbub.gopa.protocol.wire import ORDER
 from hubbub.terms import LedgerDamaged, OutOfRange

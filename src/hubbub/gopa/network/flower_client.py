@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
+from hubbub.gopa.network.attempts import Attempts
+from hubbub.gopa.network.reveal_charge import charging
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.network.attempts import Attempts
 from hubbub.gopa.protocol.certificate import chapters
-from hubbub.gopa.network.reveal_charge import charging
 from hubbub.gopa.protocol.consent import Consent
-from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.terms import BeyondConsent, MissingExtra, OutOfRange, WrongShape, whole
 
 RECORD = "hubbub.gopa"  # the name of our records in Flower's messages
@@ -96,7 +96,7 @@ def mod(
             raise OutOfRange(
                 "this round of training is not a run of GOPA.",
                 why="An update in the clear would show what the client has.",
-                fix="Use hubbub.gopa.flower.Workflow on the server.",
+                fix="Use hubbub.gopa.network.flower_server.Workflow on the server.",
             )
         client = _Client(who, limits, context, account)
         answer = client.answer(asked, lambda: _update(call_next, message, context))

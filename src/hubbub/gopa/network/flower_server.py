@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from hubbub.gopa.network.flower_client import RECORD, installed, mod
 from hubbub.gopa.protocol import board as boards
 from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.board import Post, Shut
 from hubbub.gopa.protocol.certificate import Certificate
-from hubbub.gopa.network.flower_client import RECORD, installed, mod
-from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.protocol.identities import Identity, Member
+from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.quantities.repeated_runs import plan_over
 from hubbub.terms import Unreachable, fraction_of
 

@@ -12,16 +12,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hubbub.durable.journal import Journal
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import chapters
 from hubbub.gopa.protocol.consent import Consent
-from hubbub.gopa.quantities.grid import fits, rounded
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.durable.journal import Journal
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.wire import origin
+from hubbub.gopa.quantities.grid import fits, rounded
 from hubbub.terms import EmptyInput, MissingParameter, RequestChanged
 
 _WHOLE = Consent()

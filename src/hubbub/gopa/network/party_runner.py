@@ -11,13 +11,13 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from hubbub.gopa.network.board_link import Link
+from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state as publics
 from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.certificate import Certificate
-from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.network.board_link import Link
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Inputs, Public
 from hubbub.gopa.protocol.wire import limit

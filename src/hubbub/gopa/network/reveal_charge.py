@@ -10,10 +10,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.network.attempts import Register, drawn, joined
-from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.network.party_runner import Charge, nothing
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Member
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public

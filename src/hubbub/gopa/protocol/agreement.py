@@ -18,10 +18,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
-from hubbub.gopa.privacy.calibration import Plan
-from hubbub.gopa.protocol.identities import Member, fingerprint
-from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.crypto.proof_shape import MOST, Shape
+from hubbub.gopa.privacy.calibration import Plan
+from hubbub.gopa.privacy.sensitivity import Sensitivity
+from hubbub.gopa.protocol.identities import Member, fingerprint
 from hubbub.terms import (
     ApproximateStep,
     EmptyInput,

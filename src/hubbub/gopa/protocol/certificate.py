@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hubbub.gopa.privacy.calibration import Achieved
 from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.privacy.calibration import Achieved
 from hubbub.gopa.protocol.consent import Roster, members
 from hubbub.gopa.protocol.faults import Abort, Named
 from hubbub.gopa.protocol.public_state import Inputs, Public

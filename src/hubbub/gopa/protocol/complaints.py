@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hubbub.gopa.protocol.message_bodies import Complaint
-from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.crypto.ristretto import base
-from hubbub.gopa.protocol.masks import Share, edge_mask, unseal
-from hubbub.gopa.protocol.public_state import Public
 from hubbub.gopa.crypto.schnorr import prove_same, verify_same
 from hubbub.gopa.crypto.transcript import Context
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.masks import Share, edge_mask, unseal
+from hubbub.gopa.protocol.message_bodies import Complaint
+from hubbub.gopa.protocol.public_state import Public
 
 
 def complain(state: Public, me: int, accused: int, kind: str, secret: int, shared: bytes) -> Complaint:

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hubbub.gopa.crypto.batch_verification import verify_many
-from hubbub.gopa.protocol.message_bodies import Repair
+from hubbub.gopa.crypto.shamir import recover
 from hubbub.gopa.protocol.faults import Fault, Named, Refused
 from hubbub.gopa.protocol.masks import LogarithmClaim, Opening, OpeningClaim, between, edge_mask, self_mask, total
+from hubbub.gopa.protocol.message_bodies import Repair
 from hubbub.gopa.protocol.public_state import FIRST, Mended, Public, Result, Wanted, ended
-from hubbub.gopa.crypto.shamir import recover
 from hubbub.gopa.protocol.wire import Message
 
 # ---------------------------------------------------------------- one round

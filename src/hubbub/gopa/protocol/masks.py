@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
+from hubbub.gopa.crypto.pedersen import commit, commit_vector
 from hubbub.gopa.crypto.point_equations import Equation, weight
 from hubbub.gopa.crypto.ristretto import ORDER, decoded, encoded, times_known
-from hubbub.gopa.crypto.pedersen import commit, commit_vector
 from hubbub.gopa.crypto.secret_streams import Stream
 
 

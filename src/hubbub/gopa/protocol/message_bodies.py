@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.crypto.bit_proof import Statement
-from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.crypto.ristretto import decoded, encoded
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.masks import SEALED, Opening
 from hubbub.gopa.protocol.wire import pack, unpack
 

@@ -16,13 +16,14 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hubbub.gopa.protocol import party_checks as checking, party_messages as saying
+from hubbub.gopa.protocol import party_checks as checking
+from hubbub.gopa.protocol import party_messages as saying
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.faults import Abort, Fault, Refused
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.public_state import Public
 from hubbub.gopa.protocol.party_messages import Secrets, Stop, Work
+from hubbub.gopa.protocol.public_state import Public
 from hubbub.gopa.protocol.wire import ORDER, Message, pack, parse, signed, unpack
 from hubbub.terms import LedgerDamaged, OutOfRange, RequestChanged, WrongShape
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from operator import mul
 
-from hubbub.gopa.protocol import complaints as blame
-from hubbub.gopa.protocol.message_bodies import Complaint, Repair, packed_complaints, packed_members, packed_reveal
-from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.crypto.ristretto import ORDER
-from hubbub.gopa.protocol.masks import Opening, Share, between, total
 from hubbub.gopa.crypto.multi_scalar import combine
-from hubbub.gopa.protocol.public_state import FIRST, Public
+from hubbub.gopa.crypto.ristretto import ORDER
+from hubbub.gopa.protocol import complaints as blame
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.masks import Opening, Share, between, total
+from hubbub.gopa.protocol.message_bodies import Complaint, Repair, packed_complaints, packed_members, packed_reveal
 from hubbub.gopa.protocol.party_messages import Body, Secrets, Stop, Work, again, inside, seed
+from hubbub.gopa.protocol.public_state import FIRST, Public
 from hubbub.terms import OutOfRange
 
 # ---------------------------------------------------------------- complain

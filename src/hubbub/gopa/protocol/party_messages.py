@@ -7,22 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hubbub.gopa.crypto import bit_proof as bits, linked_commitments as linked, sum_of_squares as squares
+from hubbub.gopa.crypto import bit_proof as bits
+from hubbub.gopa.crypto import linked_commitments as linked
+from hubbub.gopa.crypto import sum_of_squares as squares
+from hubbub.gopa.crypto.pedersen import commit_vector
+from hubbub.gopa.crypto.ristretto import ORDER, H, base, plus, times_known
+from hubbub.gopa.crypto.schnorr import prove_same, prove_zero
+from hubbub.gopa.crypto.secret_streams import Stream
+from hubbub.gopa.crypto.shamir import deal
 from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.protocol.faults import Fault
+from hubbub.gopa.protocol.masks import Opening, Share, between, edge_mask, seal, self_mask
 from hubbub.gopa.protocol.message_bodies import (
     Join,
     Shared,
     packed_nonce,
 )
 from hubbub.gopa.protocol.phases import ball_claim, context, nonce_mark, zero_points
-from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.crypto.ristretto import ORDER, H, base, plus, times_known
-from hubbub.gopa.protocol.masks import Opening, Share, between, edge_mask, seal, self_mask
-from hubbub.gopa.crypto.pedersen import commit_vector
 from hubbub.gopa.protocol.public_state import Public
-from hubbub.gopa.crypto.schnorr import prove_same, prove_zero
-from hubbub.gopa.crypto.shamir import deal
-from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.protocol.wire import pack
 
 Body = Mapping[str, Any]

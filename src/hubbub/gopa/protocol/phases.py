@@ -7,20 +7,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from hubbub.gopa.protocol import complaints as blame, dropout_recovery as mending
-from hubbub.gopa.crypto import linked_commitments as linked, sum_of_squares as squares
+from hubbub.gopa.crypto import linked_commitments as linked
+from hubbub.gopa.crypto import sum_of_squares as squares
 from hubbub.gopa.crypto.batch_verification import Provable, verify_many
 from hubbub.gopa.crypto.bit_proof import Claim, Statement
-from hubbub.gopa.protocol.message_bodies import Join, Shared, extras, parse_complaints, parse_members, parse_nonce, parse_reveal
-from hubbub.gopa.protocol.faults import Fault, Named, Refused
 from hubbub.gopa.crypto.ristretto import IDENTITY, G, H, base, framed, minus, plus, total, valid
-from hubbub.gopa.protocol.masks import Opening
-from hubbub.gopa.protocol.topology import Net, picks
-from hubbub.gopa.protocol.reveal import revealed
-from hubbub.gopa.protocol.public_state import Public, digest, ended
 from hubbub.gopa.crypto.schnorr import SameClaim, ZeroClaim
 from hubbub.gopa.crypto.shamir import DegreeClaim, dual_word
 from hubbub.gopa.crypto.transcript import Context
+from hubbub.gopa.protocol import complaints as blame
+from hubbub.gopa.protocol import dropout_recovery as mending
+from hubbub.gopa.protocol.faults import Fault, Named, Refused
+from hubbub.gopa.protocol.masks import Opening
+from hubbub.gopa.protocol.message_bodies import (
+    Join,
+    Shared,
+    extras,
+    parse_complaints,
+    parse_members,
+    parse_nonce,
+    parse_reveal,
+)
+from hubbub.gopa.protocol.public_state import Public, digest, ended
+from hubbub.gopa.protocol.reveal import revealed
+from hubbub.gopa.protocol.topology import Net, picks
 from hubbub.gopa.protocol.wire import Message
 
 Messages = Mapping[int, Message]

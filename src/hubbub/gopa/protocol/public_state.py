@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from hubbub.gopa.privacy import calibration as calibrate
-from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.protocol.message_bodies import Join, Shared
-from hubbub.gopa.privacy.calibration import Achieved, Plan
-from hubbub.gopa.protocol.faults import Abort, Fault, Named, Refused
 from hubbub.gopa.crypto.ristretto import framed
+from hubbub.gopa.privacy import calibration as calibrate
+from hubbub.gopa.privacy.calibration import Achieved, Plan
+from hubbub.gopa.protocol.agreement import Agreement
+from hubbub.gopa.protocol.faults import Abort, Fault, Named, Refused
 from hubbub.gopa.protocol.identities import Member
 from hubbub.gopa.protocol.masks import Opening, View
+from hubbub.gopa.protocol.message_bodies import Join, Shared
 from hubbub.gopa.protocol.topology import Net
 from hubbub.gopa.protocol.wire import (
     Close,

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hubbub.gopa.quantities import grid
-from hubbub.gopa.protocol.agreement import Agreement, Quantity
+from hubbub.gopa.crypto.proof_shape import listlike
 from hubbub.gopa.privacy.calibration import Plan, plan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
-from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.gopa.protocol.agreement import Agreement, Quantity
+from hubbub.gopa.quantities import grid
 from hubbub.terms import WrongShape, refuse_masked
 
 Fractions = Sequence[Fraction]

@@ -9,9 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.quantities.base import Fractions, Frame, Measure, listed
-from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.terms import exact, positive, whole
 
 _KEPT = Fraction(13, 15)  # of the ball's radius is for the vector, the rest for its rounding: 1/3 more variance

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Sequence
 from fractions import Fraction
 
-from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.terms import OutOfRange, WrongShape, exact, refuse_masked
 
 

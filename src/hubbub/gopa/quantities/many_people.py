@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.bounded_vectors import Gradient
-from hubbub.gopa.quantities.base import LEAST, Fractions, Measure, Reading, quotient, spread
-from hubbub.gopa.quantities.numbers import Histogram, Vector
-from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.gopa.privacy.sensitivity import Sensitivity
+from hubbub.gopa.protocol.agreement import Quantity
+from hubbub.gopa.quantities.base import LEAST, Fractions, Measure, Reading, quotient, spread
+from hubbub.gopa.quantities.bounded_vectors import Gradient
+from hubbub.gopa.quantities.numbers import Histogram, Vector
 from hubbub.terms import MissingParameter, OutOfRange, WrongShape, refuse_masked, whole
 
 Unit = Literal["subject", "party"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.quantities.base import Fractions, Frame, Measure, listed
-from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.terms import OutOfRange, ReversedBounds, WrongShape, exact, plain_text, shown, whole
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.quantities.base import LEAST, Fractions, Measure, Reading, listed, quotient, spread
 from hubbub.gopa.quantities.numbers import Number
-from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.terms import exact, positive
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.explain import Leaflet, Section, Table
-from hubbub.render.document import Json
-from hubbub.render.wording import short
-from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.network.attempts import drawn
 from hubbub.gopa.privacy.calibration import Achieved, achieved
+from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.identities import fingerprint
+from hubbub.render.document import Json
+from hubbub.render.wording import short
 
 SHOWN = 20
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from hubbub.explain import Leaflet, Section, Table
-from hubbub.render.document import Json
-from hubbub.render.wording import short
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault, Named
-from hubbub.gopa.reports.agreement_notice import fingerprints, protected, relied_on, terms_of
-from hubbub.gopa.reports.run_picture import Picture
 from hubbub.gopa.protocol.public_state import FIRST
 from hubbub.gopa.protocol.wire import ORDER
+from hubbub.gopa.reports.agreement_notice import fingerprints, protected, relied_on, terms_of
 from hubbub.gopa.reports.fault_wording import words
+from hubbub.gopa.reports.run_picture import Picture
+from hubbub.render.document import Json
+from hubbub.render.wording import short
 
 _REACH = NormalDist().inv_cdf(0.975)
 _SHOWN = 20

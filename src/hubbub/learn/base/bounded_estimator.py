@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.parameters import is_private
+from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator, bounds_of
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator, bounds_of
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account
 from hubbub.noise import Source

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.inputs import class_numbers, classes_of
-from hubbub.learn.training.network import Labels
-from hubbub.learn.base.sum_estimator import Prepared, SumEstimator
+from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.shapes import need_target
+from hubbub.learn.base.sum_estimator import Prepared, SumEstimator
+from hubbub.learn.training.network import Labels
 from hubbub.ledger import Account
 from hubbub.terms import MissingParameter, OutOfRange
 

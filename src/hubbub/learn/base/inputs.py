@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.training.network import Examples, Floats, Labels
 from hubbub.learn.base.shapes import array_of, check_rows, column_listed, rows_listed
+from hubbub.learn.training.network import Examples, Floats, Labels
 from hubbub.terms import NotANumber, OutOfRange, WrongShape
 
 _PLAIN = (int, float, str, bool)  # equal to a class if a dictionary says so

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.base.inputs import examples
 from hubbub.learn.base.class_labels import Classifier
+from hubbub.learn.base.inputs import examples
+from hubbub.learn.base.network_estimator import NetworkEstimator, Training
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.recipes import Facts, Recipe, linear
-from hubbub.learn.base.network_estimator import NetworkEstimator, Training
 from hubbub.ledger import Account
 
 

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from hubbub.learn.base.private_count import Price, RowCount
-from hubbub.learn.training.noisy_descent import Descent, train
-from hubbub.learn.base.parameters import norm_of
-from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, Watcher
 from hubbub.learn.base.inputs import ready
-from hubbub.learn.training.network import Examples, Floats, Network
+from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.private_count import Price, RowCount
+from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, Watcher
 from hubbub.learn.training.calibration import in_units, plan
+from hubbub.learn.training.network import Examples, Floats, Network
+from hubbub.learn.training.noisy_descent import Descent, train
 from hubbub.learn.training.recipes import Facts, Recipe
 from hubbub.learn.training.sampling import FixedBatch, Sampling, sampling_of
 from hubbub.ledger import Account

@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from hubbub.learn.base.charges import Made, account_of, paid
-from hubbub.learn.base.private_count import Counted, Counting, Price, RowCount, counted
-from hubbub.learn.base.parameters import Estimator, is_private, price_of
 from hubbub.learn.base.inputs import private_table, table_of
-from hubbub.learn.training.network import Floats
+from hubbub.learn.base.parameters import Estimator, is_private, price_of
+from hubbub.learn.base.private_count import Counted, Counting, Price, RowCount, counted
 from hubbub.learn.base.shapes import check_target, names_of, need_target, shape_of
+from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account
 from hubbub.terms import AS_GIVEN, ApproximateDP, Event, Guarantee, Neighbours, Receipt, Unit, WrongShape, whole
 

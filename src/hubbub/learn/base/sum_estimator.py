@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.private_count import Price, RowCount
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
-from hubbub.learn.base.inputs import private_table
 from hubbub.learn.training.moments import Plan, plan_sums
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.inputs import column_of, numbers_of
-from hubbub.learn.training.network import Floats
 from hubbub.learn.base.sum_estimator import pair_of
+from hubbub.learn.training.network import Floats
 from hubbub.terms import MissingParameter, WrongShape
 
 

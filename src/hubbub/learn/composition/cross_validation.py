@@ -11,12 +11,12 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.learn.base.charges import account_of, charged, request_for
-from hubbub.learn.base.inputs import column_of, labels_of, private_table
 from hubbub.learn.base.class_labels import Classifier
-from hubbub.learn.training.moments import Grid, Integers, noisy_sum
-from hubbub.learn.training.network import Floats, Labels
+from hubbub.learn.base.inputs import column_of, labels_of, private_table
 from hubbub.learn.base.shapes import check_target, need_target, shape_of
 from hubbub.learn.composition.stages import Stage, affordable, check_stage, epsilon_for, stage_of
+from hubbub.learn.training.moments import Grid, Integers, noisy_sum
+from hubbub.learn.training.network import Floats, Labels
 from hubbub.ledger import Account
 from hubbub.terms import (
     Compose,

@@ -16,16 +16,16 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.learn.base.charges import Made, pool_of
-from hubbub.learn.base.private_count import Price, RowCount
-from hubbub.learn.base.parameters import Wrapper
-from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
 from hubbub.learn.base.inputs import class_numbers, column_of, private_table, table_of
+from hubbub.learn.base.parameters import Wrapper
+from hubbub.learn.base.private_count import Price, RowCount
+from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
+from hubbub.learn.base.targets import targets_of
+from hubbub.learn.composition.stages import Shape, copy_of
+from hubbub.learn.training.calibration import multiplier
 from hubbub.learn.training.moments import noisy_sum
 from hubbub.learn.training.network import Floats
-from hubbub.learn.training.calibration import multiplier
 from hubbub.learn.training.sampling import FullBatch
-from hubbub.learn.composition.stages import Shape, copy_of
-from hubbub.learn.base.targets import targets_of
 from hubbub.ledger import Account, Pool
 from hubbub.terms import (
     ApproximateStep,

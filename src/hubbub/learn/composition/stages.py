@@ -12,8 +12,8 @@ from hubbub.accounting.gaussian_tradeoff import epsilon_of, mu_for
 from hubbub.learn.base.charges import Made
 from hubbub.learn.base.parameters import Estimator
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
-from hubbub.learn.training.network import Floats
 from hubbub.learn.training.calibration import cost
+from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account
 from hubbub.terms import Neighbours, NotANumber, OutOfRange, Receipt, Repeat, Unreachable
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.training.boosting import FINE, Bins, Boosting, Residuals
 from hubbub.learn.base.class_labels import LabelledEstimator, labels_for
+from hubbub.learn.base.shapes import need_target
+from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator, bounds_of
+from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
+from hubbub.learn.training.boosting import FINE, Bins, Boosting, Residuals
 from hubbub.learn.training.moments import Grid, Integers
 from hubbub.learn.training.network import Floats, Labels
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator, bounds_of
 from hubbub.learn.training.sampling import step_of
-from hubbub.learn.base.shapes import need_target
-from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
 from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, exact, positive, whole
 

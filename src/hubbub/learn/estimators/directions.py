@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
 from hubbub.learn.estimators.linear_regression import CONSTANT, with_constant
+from hubbub.learn.estimators.scaler import Transformer
+from hubbub.learn.public.arrays import added
 from hubbub.learn.training.moments import noisy_sum, unit_rows
 from hubbub.learn.training.network import Floats
-from hubbub.learn.public.arrays import added
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
 from hubbub.learn.training.sampling import step_of
-from hubbub.learn.estimators.scaler import Transformer
 from hubbub.ledger import Account
 
 _TINY = 1e-300

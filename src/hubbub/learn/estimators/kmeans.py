@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.bounded_estimator import BoundedEstimator
+from hubbub.learn.base.sum_estimator import Design, Prepared
 from hubbub.learn.training.moments import Grid, Integers, bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
-from hubbub.learn.base.sum_estimator import Design, Prepared
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account
 from hubbub.terms import whole

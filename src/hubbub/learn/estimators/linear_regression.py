@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.base.parameters import norm_of
 from hubbub.learn.base.inputs import ready
+from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.shapes import need_target
+from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
+from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
 from hubbub.learn.training.moments import (
     BESIDE,
     DIAGONAL,
@@ -23,10 +26,7 @@ from hubbub.learn.training.moments import (
     weighted_triangle,
 )
 from hubbub.learn.training.network import Floats
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
 from hubbub.learn.training.sampling import step_of
-from hubbub.learn.base.shapes import need_target
-from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
 from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, exact
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.inputs import private_table, ready
+from hubbub.learn.base.network_estimator import NetworkEstimator, Training
+from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
 from hubbub.learn.estimators.mlp_classifier import hidden_of
 from hubbub.learn.training.network import Examples, Floats, Labels, Network
 from hubbub.learn.training.recipes import Facts, Recipe, layered
-from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
-from hubbub.learn.base.network_estimator import NetworkEstimator, Training
 from hubbub.ledger import Account
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.base.bounded_estimator import BoundedEstimator
-from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, square, width
 from hubbub.learn.base.class_labels import LabelledEstimator, labels_for
+from hubbub.learn.base.sum_estimator import Design, Prepared
+from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, square, width
 from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
-from hubbub.learn.base.sum_estimator import Design, Prepared
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account
 

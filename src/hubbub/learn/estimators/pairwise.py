@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.network_classifier import NetworkClassifier
+from hubbub.learn.base.network_estimator import Training
 from hubbub.learn.base.private_count import Price, RowCount
+from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.training.network import Floats, Network
 from hubbub.learn.training.pairwise_sums import MetricPairs, RankingPairs
 from hubbub.learn.training.recipes import Facts, Recipe, pairs
-from hubbub.learn.estimators.scaler import Transformer
-from hubbub.learn.base.network_estimator import Training
 from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, TooLarge
 
@@ -31,7 +31,7 @@ class _Absent:
 
 
 class PairwiseEstimator(NetworkClassifier):
-    """What learns from all pairs of a batch; ``hubbub.learn.pairs`` bounds what a person, who is in many, moves."""
+    """What learns from all pairs of a batch; ``training.pairwise_sums`` bounds what a person, who is in many, moves."""
 
     predict = _Absent()
     predict_proba = _Absent()

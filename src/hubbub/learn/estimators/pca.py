@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
 from hubbub.learn.estimators.linear_regression import CONSTANT, with_constant
+from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.training.moments import (
     BESIDE,
     DIAGONAL,
@@ -21,9 +23,7 @@ from hubbub.learn.training.moments import (
     weighted_triangle,
 )
 from hubbub.learn.training.network import Floats
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
 from hubbub.learn.training.sampling import step_of
-from hubbub.learn.estimators.scaler import Transformer
 from hubbub.ledger import Account
 from hubbub.terms import OutOfRange, whole
 

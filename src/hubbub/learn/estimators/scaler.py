@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.bounded_estimator import BoundedEstimator
+from hubbub.learn.base.sum_estimator import Design, Prepared
 from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, square, width
 from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
-from hubbub.learn.base.sum_estimator import Design, Prepared
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.accounting.epsilon_bounds import quick_epsilon
-from hubbub.learn.training.network import Labels
 from hubbub.learn.training.calibration import multiplier
+from hubbub.learn.training.network import Labels
 from hubbub.learn.training.sampling import FullBatch
 from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, Repeat, Unit, root_of
 

@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from hubbub.accounting.conversions import renyi_epsilon
-from hubbub.learn.training.network import Labels
 from hubbub.learn.pate.aggregation import Ballot
+from hubbub.learn.training.network import Labels
 
 STEP = 2  # how far one unit moves a margin
 FINE = 1 << 20  # grid steps of the worst case of one answer

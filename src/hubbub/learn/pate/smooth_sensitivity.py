@@ -15,9 +15,18 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.accounting.conversions import renyi_epsilon
-from hubbub.learn.training.network import Labels
 from hubbub.learn.pate.aggregation import Ballot
-from hubbub.learn.pate.data_dependent_cost import STEP, Table, checks_at, largest_sum, margins_of, order_for, reach, table_for
+from hubbub.learn.pate.data_dependent_cost import (
+    STEP,
+    Table,
+    checks_at,
+    largest_sum,
+    margins_of,
+    order_for,
+    reach,
+    table_for,
+)
+from hubbub.learn.training.network import Labels
 from hubbub.terms import ApproximateStep, Neighbours, Unit, Unreachable
 
 ONE = 1 << 40  # the discount at distance 0

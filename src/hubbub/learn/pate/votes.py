@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
-from hubbub.learn.training.network import Floats, Labels
 from hubbub.learn.pate.teachers import ABSTAINS, Factory, votes_of_one
+from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import WrongShape
 
 

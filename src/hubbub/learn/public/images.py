@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.base.inputs import numbers_of
+from hubbub.learn.base.sum_estimator import pair_of
 from hubbub.learn.public.arrays import Singles, halved, oriented, unit, within
 from hubbub.learn.public.transformers import PublicStep
 from hubbub.learn.public.upright import upright
-from hubbub.learn.base.sum_estimator import pair_of
 from hubbub.terms import MissingParameter, OutOfRange, WrongShape, whole
 
 _BLOCK = 64  # images at once: they fit into a processor's own memory

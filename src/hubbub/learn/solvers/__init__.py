@@ -9,12 +9,12 @@
 Each returns a ``Solution``: weights, event, guarantee. Labels are -1 and 1; rows are scaled down to ``norm``.
 """
 
+from hubbub.learn.solvers.convex_sets import Ball, Box
 from hubbub.learn.solvers.gradient_descent import gradient_descent
 from hubbub.learn.solvers.losses import LOGISTIC, SMOOTH_HINGE, Loss
 from hubbub.learn.solvers.objective_perturbation import objective_perturbation
 from hubbub.learn.solvers.output_perturbation import output_perturbation
 from hubbub.learn.solvers.problem import Solution
-from hubbub.learn.solvers.convex_sets import Ball, Box
 from hubbub.learn.solvers.sgd import lecture_noise, projected_sgd
 
 __all__ = [

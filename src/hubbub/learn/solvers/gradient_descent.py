@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.training.noisy_descent import Descent, train
-from hubbub.learn.training.calibration import plan
-from hubbub.learn.training.sampling import FullBatch, step_of
+from hubbub.learn.solvers.convex_sets import ConvexSet
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
-from hubbub.learn.solvers.convex_sets import ConvexSet
+from hubbub.learn.training.calibration import plan
+from hubbub.learn.training.noisy_descent import Descent, train
+from hubbub.learn.training.sampling import FullBatch, step_of
 from hubbub.noise import Source
 from hubbub.terms import ApproximateDP, Guarantee, Neighbours, exact, fraction_of, positive, whole
 

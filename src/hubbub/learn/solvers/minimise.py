@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.solvers.problem import Problem
+from hubbub.learn.training.network import Examples, Floats
 from hubbub.terms import OutOfRange
 
 _NEWTON = 50  # steps, of which a dozen are usual

@@ -15,10 +15,10 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.accounting.gaussian_tradeoff import delta_of
-from hubbub.learn.training.network import Floats
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.minimise import Objective
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
+from hubbub.learn.training.network import Floats
 from hubbub.mechanisms import Gaussian
 from hubbub.noise import Source
 from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, exact, fraction_of, positive

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.inputs import examples
+from hubbub.learn.base.shapes import shape_of
+from hubbub.learn.solvers.losses import Loss
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.rounding_error import CHUNK, FUNCTION, UNIT, gamma
 from hubbub.learn.training.sampling import Rows
-from hubbub.learn.base.shapes import shape_of
-from hubbub.learn.solvers.losses import Loss
 from hubbub.terms import AS_GIVEN, Event, Guarantee, positive
 
 _CLASSES = np.array([-1, 1])

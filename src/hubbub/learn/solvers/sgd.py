@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
-from hubbub.learn.training.noisy_descent import noises, noisy
-from hubbub.learn.training.network import Examples, Floats
-from hubbub.learn.training.calibration import plan, planned
-from hubbub.learn.training.sampling import FixedBatch, batches, step_of
+from hubbub.learn.solvers.convex_sets import ConvexSet
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.problem import CAVEATS, Problem, Solution
-from hubbub.learn.solvers.convex_sets import ConvexSet
+from hubbub.learn.training.calibration import plan, planned
+from hubbub.learn.training.network import Examples, Floats
+from hubbub.learn.training.noisy_descent import noises, noisy
+from hubbub.learn.training.sampling import FixedBatch, batches, step_of
 from hubbub.terms import (
     ApproximateDP,
     ApproximateStep,

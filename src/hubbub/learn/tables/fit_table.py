@@ -8,18 +8,19 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from hubbub.learn.estimators.naive_bayes import GaussianNB
 from hubbub.learn.base.charges import account_of, pool_of
+from hubbub.learn.base.network_estimator import NetworkEstimator
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
-from hubbub.learn.estimators.linear_regression import LinearRegression, Ridge
-from hubbub.learn.estimators.logistic_regression import LogisticRegression
 from hubbub.learn.composition.held_out_score import Measured
-from hubbub.learn.estimators.mlp_classifier import MLPClassifier
-from hubbub.learn.estimators.mlp_regressor import MLPRegressor
 from hubbub.learn.composition.pipeline import Pipeline
 from hubbub.learn.composition.stages import copy_of
+from hubbub.learn.estimators.additive_trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+from hubbub.learn.estimators.linear_regression import LinearRegression, Ridge
 from hubbub.learn.estimators.linear_svc import LinearSVC
-from hubbub.learn.tables.table_model import PrivateColumns, TableModel
+from hubbub.learn.estimators.logistic_regression import LogisticRegression
+from hubbub.learn.estimators.mlp_classifier import MLPClassifier
+from hubbub.learn.estimators.mlp_regressor import MLPRegressor
+from hubbub.learn.estimators.naive_bayes import GaussianNB
 from hubbub.learn.tables.features import (
     Category,
     Column,
@@ -33,8 +34,7 @@ from hubbub.learn.tables.features import (
     width_of,
     words_in,
 )
-from hubbub.learn.base.network_estimator import NetworkEstimator
-from hubbub.learn.estimators.additive_trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+from hubbub.learn.tables.table_model import PrivateColumns, TableModel
 from hubbub.ledger import Account, Pool
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
 

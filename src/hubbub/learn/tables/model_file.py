@@ -155,14 +155,14 @@ def _estimators() -> dict[str, type[Estimator]]:
 @cache
 def _values() -> dict[str, type[Any]]:
     """Frozen dataclasses that do nothing when they are made but check their fields."""
-    from hubbub.learn.training.boosting import Bins
     from hubbub.learn.composition.held_out_score import Score
+    from hubbub.learn.estimators.linear_svc import Margins
     from hubbub.learn.estimators.mlp_regressor import Curve
+    from hubbub.learn.tables.features import Category, Number
+    from hubbub.learn.tables.table_model import TableModel
+    from hubbub.learn.training.boosting import Bins
     from hubbub.learn.training.network import Network
     from hubbub.learn.training.recipes import Recipe
-    from hubbub.learn.estimators.linear_svc import Margins
-    from hubbub.learn.tables.table_model import TableModel
-    from hubbub.learn.tables.features import Category, Number
 
     return {
         kind.__name__: kind for kind in (Bins, Category, Curve, Margins, Network, Number, Recipe, Score, TableModel)

@@ -11,9 +11,10 @@ import numpy as np
 from hubbub.engines import DuckDB
 from hubbub.engines.duckdb import EngineFailed
 from hubbub.engines.records import UNREADABLE, Csv
-from hubbub.engines.sources import files_of, format_of, header_of, unavailable
+from hubbub.engines.sources import header_of
 from hubbub.relations.dialects import DIALECTS
 from hubbub.relations.person import column_named, id_in, is_direct, person_form
+from hubbub.schema.source_files import files_of, format_of, unavailable
 from hubbub.schema.tables import Dataset, Table
 from hubbub.terms import NotProved, SourceUnavailable, UnknownName
 

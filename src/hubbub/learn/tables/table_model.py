@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from hubbub.learn.base.bounded_estimator import BUCKETS, private_bounds
 from hubbub.learn.base.private_estimator import PrivateEstimator
-from hubbub.learn.composition.held_out_score import Score, public_score
-from hubbub.learn.training.network import Floats
 from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
-from hubbub.learn.training.sampling import step_of
+from hubbub.learn.composition.held_out_score import Score, public_score
 from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.tables.features import (
     MISSING,
@@ -30,6 +28,8 @@ from hubbub.learn.tables.features import (
     width_of,
     words_in,
 )
+from hubbub.learn.training.network import Floats
+from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account
 from hubbub.terms import Event, Guarantee, Receipt, Unreadable
 

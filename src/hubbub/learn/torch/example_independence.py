@@ -21,10 +21,10 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
+from hubbub.learn.torch.examples import Kind
 from hubbub.learn.torch.gradients import Inputs, Looped, Mapped, Recorded, Way, sizes
 from hubbub.learn.torch.graphs import graph_of
 from hubbub.learn.torch.losses import Loss
-from hubbub.learn.torch.examples import Kind
 from hubbub.terms import MixesPeople
 
 Probe: TypeAlias = tuple[Inputs, Tensor]

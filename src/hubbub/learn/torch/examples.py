@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
+from hubbub.learn.base.shapes import refuse_masked
 from hubbub.learn.torch.gradients import Inputs
 from hubbub.learn.training.sampling import Rows
-from hubbub.learn.base.shapes import refuse_masked
 from hubbub.terms import MissingParameter, WrongShape
 
 

@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from hubbub.learn.torch.layer_gradients import Call, squares_of
 from hubbub.learn.torch.layers import known, part_of
 from hubbub.learn.torch.losses import Loss
-from hubbub.learn.torch.layer_gradients import Call, squares_of
 
 Inputs: TypeAlias = tuple[Tensor, ...]
 

@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hubbub.learn.base.charges import account_of, charged, request_for
-from hubbub.learn.training.network import Floats
+from hubbub.learn.torch.checkpoints import State, attempted, begin
 from hubbub.learn.torch.example_independence import evaluating
+from hubbub.learn.torch.examples import inputs_of, target_of
 from hubbub.learn.torch.identity import weights_digest
 from hubbub.learn.torch.losses import per_example
-from hubbub.learn.torch.training_plan import Prepared, prepare
-from hubbub.learn.torch.examples import inputs_of, target_of
-from hubbub.learn.torch.settings import Settings
-from hubbub.learn.torch.checkpoints import State, attempted, begin
 from hubbub.learn.torch.process_group import Alone, team_of
+from hubbub.learn.torch.settings import Settings
 from hubbub.learn.torch.training import Model, put, train, vector_of
+from hubbub.learn.torch.training_plan import Prepared, prepare
+from hubbub.learn.training.network import Floats
 from hubbub.ledger import Request, fingerprint
 from hubbub.terms import Guarantee, HubbubError, Receipt, Repeat, Unit
 

@@ -1,7 +1,7 @@
 """The training loop for torch models: sample -> clip -> sum -> noise -> step, as the run's event says.
 
-Sampling, rounding to the grid and noise are those of ``hubbub.learn.engine``. The sum is in units of the clipping
-norm, so that the run's sensitivity is 1 (and the allowance for rounding) whatever the norm is.
+Sampling, rounding to the grid and noise are those of ``hubbub.learn.training.noisy_descent``. The sum is in units
+of the clipping norm, so that the run's sensitivity is 1 (and the allowance for rounding) whatever the norm is.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import torch
 from torch import Tensor
 
 from hubbub import noise
-from hubbub.learn.training.noisy_descent import noises, noisy
-from hubbub.learn.training.network import Floats
-from hubbub.learn.torch.clipping import Clip
-from hubbub.learn.torch.gradients import Clipped, Way
-from hubbub.learn.torch.examples import Opened, within
 from hubbub.learn.torch.checkpoints import State
+from hubbub.learn.torch.clipping import Clip
+from hubbub.learn.torch.examples import Opened, within
+from hubbub.learn.torch.gradients import Clipped, Way
 from hubbub.learn.torch.process_group import Alone
+from hubbub.learn.training.network import Floats
+from hubbub.learn.training.noisy_descent import noises, noisy
 from hubbub.learn.training.sampling import Rows, batches, step_of
 from hubbub.terms import Repeat
 

@@ -13,14 +13,14 @@ import torch
 from torch import nn
 
 from hubbub.learn.base.parameters import price_of
-from hubbub.learn.torch.example_independence import best_way, evaluating, made_up, modes, refuse_mixing
 from hubbub.learn.torch.clipping import FixedClip
+from hubbub.learn.torch.example_independence import best_way, evaluating, made_up, modes, refuse_mixing
+from hubbub.learn.torch.examples import Source, source_of
 from hubbub.learn.torch.gradients import Way
 from hubbub.learn.torch.identity import model_parts, told
 from hubbub.learn.torch.losses import Loss, per_example
-from hubbub.learn.torch.examples import Source, source_of
-from hubbub.learn.torch.settings import Settings
 from hubbub.learn.torch.process_group import Alone
+from hubbub.learn.torch.settings import Settings
 from hubbub.learn.torch.training import Course
 from hubbub.learn.training.calibration import plan
 from hubbub.learn.training.sampling import FixedBatch, sampling_of

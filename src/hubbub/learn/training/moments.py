@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.learn.training.network import Floats
 from hubbub.learn.training.calibration import multiplier
+from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import FullBatch, step_of
 from hubbub.terms import GaussianNoise, Neighbours, Repeat, TooLarge, Unit, root_of
 

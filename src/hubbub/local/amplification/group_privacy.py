@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from hubbub.accounting import group_privacy as central
 from hubbub.local.amplification.clones import least
-from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.amplification.pure_epsilon import pure_epsilon
-from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.longitudinal.memoized import Memoised
+from hubbub.local.longitudinal.memories import memory_of
+from hubbub.local.randomizers.base import Randomizer
 from hubbub.terms import ApproximateDP, NotProved, fraction_of, round_up, whole
 
 Floats = NDArray[np.float64]
@@ -75,5 +75,5 @@ def _check_independent(what: object, independent: bool) -> None:
     raise NotProved(
         "the reports are memoised or otherwise not independent.",
         why="The bound adds up independent losses; reports that repeat each other lose together.",
-        fix="Use k epsilon (hubbub.accounting.groups.pure), or count each person once with fresh randomness.",
+        fix="Use k epsilon (hubbub.accounting.group_privacy.pure), or count each person once with fresh randomness.",
     )

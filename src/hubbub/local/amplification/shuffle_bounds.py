@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+from hubbub.local.amplification.clones import Clones, clones, closed_form, least
+from hubbub.local.amplification.privacy_blanket import blanket, pairs_of, two_levels
+from hubbub.local.amplification.pure_epsilon import pure_epsilon
+from hubbub.local.randomizers.base import Randomizer
+from hubbub.local.randomizers.binary import BinaryResponse, SignResponse
+from hubbub.local.randomizers.bounded_means import Duchi
+from hubbub.local.randomizers.common.values import epsilon_of
+from hubbub.local.randomizers.finite import FiniteRandomizer
+from hubbub.local.randomizers.hadamard import HadamardResponse, OneBitHadamard
+from hubbub.local.randomizers.kary import KaryResponse
+from hubbub.local.randomizers.local_hashing import LocalHashing
+from hubbub.local.randomizers.projective import ProjectiveGeometry
+from hubbub.local.randomizers.subset import SubsetSelection
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.render.wording import short
-from hubbub.local.amplification.privacy_blanket import blanket, pairs_of, two_levels
-from hubbub.local.amplification.clones import Clones, clones, closed_form, least
-from hubbub.local.amplification.pure_epsilon import pure_epsilon
-from hubbub.local.randomizers.base import Randomizer
-from hubbub.local.randomizers.common.values import epsilon_of
-from hubbub.local.randomizers.binary import BinaryResponse, SignResponse
-from hubbub.local.randomizers.hadamard import HadamardResponse, OneBitHadamard
-from hubbub.local.randomizers.local_hashing import LocalHashing
-from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.local.randomizers.finite import FiniteRandomizer
-from hubbub.local.randomizers.projective import ProjectiveGeometry
-from hubbub.local.randomizers.bounded_means import Duchi
-from hubbub.local.randomizers.subset import SubsetSelection
 from hubbub.terms import ApproximateDP, ApproximateStep, Neighbours, OutOfRange, fraction_of, round_up, whole
 
 What: TypeAlias = "Randomizer | object"  # a randomizer, or the epsilon of any

@@ -11,16 +11,16 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection.client_state import Memory, Record, Seen, State
+from hubbub.local.collection.collection import Collection, bad_collection, canonical_text, one_form
 from hubbub.local.collection.randomizer_config import law_of
+from hubbub.local.collection.signed_configuration import open_signed
+from hubbub.local.longitudinal.lifetime import Caps, Lifetime, Spent, price_of
 from hubbub.local.longitudinal.memoizing import Memoising
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import FrequencyRandomizer, Randomizer
-from hubbub.local.collection.client_state import Memory, Record, Seen, State
-from hubbub.local.randomizers.common.exact_words import below
 from hubbub.local.randomizers.binary import SignResponse
-from hubbub.local.collection.collection import Collection, bad_collection, canonical_text, one_form
-from hubbub.local.longitudinal.lifetime import Caps, Lifetime, Spent, price_of
-from hubbub.local.collection.signed_configuration import open_signed
+from hubbub.local.randomizers.common.exact_words import below
 from hubbub.noise._source import SECURE
 from hubbub.terms import MissingParameter, OutOfRange, exact, whole
 

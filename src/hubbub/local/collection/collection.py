@@ -16,11 +16,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.local.collection.configuration_forms import misfit, without_doubles
 from hubbub.local.collection.randomizer_config import law_of, read_law
-from hubbub.local.randomizers.base import Randomizer
+from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.local.longitudinal.lifetime import most_ever, price_of
+from hubbub.local.randomizers.base import Randomizer
 from hubbub.terms import BadCollection, HubbubError, positive, whole
 
 FORMAT = "collection/1"

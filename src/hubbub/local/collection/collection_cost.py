@@ -6,8 +6,8 @@ import json
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.longitudinal.lifetime import Caps, Spent, price_of
+from hubbub.local.longitudinal.memories import memory_of
 from hubbub.terms import ApproximateDP, Event, NoBound, PureDP, PureStep, Receipt, Repeat
 
 if TYPE_CHECKING:

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.collection import collection_cost as cost, tokens, report_wire as wire
-from hubbub.local.collection.report_layout import bad_report
+from hubbub.local.collection import collection_cost as cost
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import tokens
 from hubbub.local.collection.configuration_forms import without_doubles
-from hubbub.local.collection.store_file import damaged
-from hubbub.local.collection.signed_configuration import open_signed
+from hubbub.local.collection.report_layout import bad_report
 from hubbub.local.collection.report_store import Fate, Store, Turn
+from hubbub.local.collection.signed_configuration import open_signed
+from hubbub.local.collection.store_file import damaged
 from hubbub.local.collection.tally import Tally
 from hubbub.terms import (
     BadCollection,

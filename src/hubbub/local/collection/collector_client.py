@@ -74,7 +74,7 @@ def _refused(status: int) -> HubbubError:
         return BadReport(
             f"the collector refused the batch as a whole (status {status}).",
             why="It is unreadable or too large.",
-            fix="Send a frame as hubbub.local.wire.pack_batch makes it, in smaller parts.",
+            fix="Send a frame as hubbub.local.collection.report_wire.pack_batch makes it, in smaller parts.",
         )
     return _unreachable(f"it answers with status {status}")
 

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub import explain
+from hubbub.local.collection import collection_cost as cost
+from hubbub.local.estimates import Estimate, Frequencies, MeanEstimate
+from hubbub.local.longitudinal.lifetime import Caps
+from hubbub.local.longitudinal.memories import memory_of
+from hubbub.local.statistics.postprocess import simplex
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.render.wording import out_of_100, short
-from hubbub.local.collection import collection_cost as cost
-from hubbub.local.estimates import Estimate, Frequencies, MeanEstimate
-from hubbub.local.longitudinal.memories import memory_of
-from hubbub.local.longitudinal.lifetime import Caps
-from hubbub.local.statistics.postprocess import simplex
 
 if TYPE_CHECKING:
-    from hubbub.local.randomizers.base import Randomizer
     from hubbub.local.collection.collection import Collection
     from hubbub.local.collection.collector import Collector, Way
-    from hubbub.local.longitudinal.lifetime import Spent
     from hubbub.local.collection.tally import Tally
+    from hubbub.local.longitudinal.lifetime import Spent
+    from hubbub.local.randomizers.base import Randomizer
     from hubbub.terms import Receipt
 
 FAKES = (0.001, 0.01, 0.05, 0.1)

@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hubbub.local.randomizers.common.values import LARGEST_BOUND, LARGEST_EPSILON, SMALLEST_BOUND, SMALLEST_EPSILON
 from hubbub.local.randomizers.common.exact_words import WORD
+from hubbub.local.randomizers.common.values import LARGEST_BOUND, LARGEST_EPSILON, SMALLEST_BOUND, SMALLEST_EPSILON
 from hubbub.terms import HubbubError, plain_text
 
 TABLE = Path(__file__).parent / "js" / "forms.json"

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hubbub.local.randomizers.base import Randomizer, from_parameters
-from hubbub.local.randomizers.finite import FiniteRandomizer
 from hubbub.local.randomizers.bounded_means import Hybrid, Piecewise
+from hubbub.local.randomizers.finite import FiniteRandomizer
 
 
 def law_of(randomizer: Randomizer) -> dict[str, Any]:

@@ -52,7 +52,10 @@ def bad_report(reason: str) -> BadReport:
 
 _AGAIN = "Fetch the collection's signed configuration again and make the report with it."
 _WORDS = {
-    "malformed": ("its bytes or fields are not those of a report", "Send it as hubbub.local.wire packs it."),
+    "malformed": (
+        "its bytes or fields are not those of a report",
+        "Send it as hubbub.local.collection.report_wire packs it.",
+    ),
     "version": (f"its format is not {FORMAT}", "Use a client of the same format."),
     "collection": ("it belongs to another collection", "Send it to the collector of its own collection."),
     "protocol": ("it was made by another randomizer", _AGAIN),

@@ -29,6 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.local.collection.collection import Collection
+from hubbub.local.collection.report_json import from_twin, to_twin
 from hubbub.local.collection.report_layout import (
     BATCH,
     FORMAT,
@@ -42,8 +44,6 @@ from hubbub.local.collection.report_layout import (
     REPORT,
     bad_report,
 )
-from hubbub.local.collection.collection import Collection
-from hubbub.local.collection.report_json import from_twin, to_twin
 from hubbub.terms import BadReport
 
 __all__ = [

@@ -13,8 +13,8 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from hubbub.local.collection.configuration_forms import misfit, without_doubles
 from hubbub.local.collection.collection import Collection, bad_collection, read_canonical
+from hubbub.local.collection.configuration_forms import misfit, without_doubles
 
 FORMAT = "signed-collection/1"
 _CONTEXT = b"hubbub signed-collection/1\n"  # a signature over a collection is a signature over nothing else

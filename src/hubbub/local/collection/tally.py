@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from hubbub.terms import BadCollection, EmptyInput, Unreadable
 
 if TYPE_CHECKING:
-    from hubbub.local.estimates import Estimate
     from hubbub.local.collection.collection import Collection
+    from hubbub.local.estimates import Estimate
 
 KIND = "hubbub/tally/1"
 

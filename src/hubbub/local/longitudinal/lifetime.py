@@ -16,10 +16,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import Randomizer
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render.wording import short
 from hubbub.terms import OutOfRange, exact, shown
 
 

@@ -8,11 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hubbub.render.document import Json
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
 from hubbub.local.longitudinal.memoizing import Memoising, epsilon_above
 from hubbub.local.randomizers.base import FrequencyRandomizer
-from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
@@ -29,7 +26,10 @@ from hubbub.local.randomizers.common.exact_words import (
     most,
     threshold,
 )
+from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
+from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.local.randomizers.local_hashing import LocalHashing
+from hubbub.render.document import Json
 from hubbub.terms import OutOfRange, shown, whole
 
 _ANSWER = 32  # a report is seed + 2^32 answer, as in LocalHashing

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.local.randomizers.common.hash_family import bucket
 from hubbub.local.longitudinal.memoizing import Memoising, epsilon_above
-from hubbub.local.randomizers.base import Randomizer
-from hubbub.local.randomizers.common.exact_words import WORD, below
-from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
 from hubbub.local.longitudinal.rappor import Rappor
+from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
+from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.randomizers.bounded_means import on_the_line
+from hubbub.local.randomizers.common.exact_words import WORD, below
+from hubbub.local.randomizers.common.hash_family import bucket
 
 
 def memory_of(randomizer: Randomizer) -> Memoising | None:

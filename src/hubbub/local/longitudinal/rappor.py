@@ -9,12 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
-from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
-from hubbub.local.randomizers.common.hash_family import bucket_many
 from hubbub.local.pair_averages import possible
 from hubbub.local.randomizers.base import FrequencyRandomizer
-from hubbub.local.randomizers.common.values import domain_of, epsilon_of
+from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
@@ -28,6 +25,9 @@ from hubbub.local.randomizers.common.exact_words import (
     threshold,
     to_bytes,
 )
+from hubbub.local.randomizers.common.hash_family import bucket_many
+from hubbub.local.randomizers.common.values import domain_of, epsilon_of
+from hubbub.render.document import Json
 from hubbub.terms import OutOfRange, fraction_of, whole
 
 _MOST = 4096  # values: decoding solves that many equations

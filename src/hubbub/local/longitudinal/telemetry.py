@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
 from hubbub.local.randomizers.base import FrequencyRandomizer, no_reports
-from hubbub.local.randomizers.common.values import domain_of, report_array, whole_reports
+from hubbub.local.randomizers.bounded_means import Duchi
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
@@ -23,7 +22,8 @@ from hubbub.local.randomizers.common.exact_words import (
     threshold,
     to_bytes,
 )
-from hubbub.local.randomizers.bounded_means import Duchi
+from hubbub.local.randomizers.common.values import domain_of, report_array, whole_reports
+from hubbub.render.document import Json
 from hubbub.terms import BadReport, OutOfRange, whole
 
 _MOST = 1 << 16

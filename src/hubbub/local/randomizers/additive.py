@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.render.document import Json
 from hubbub.local.estimates import MeanEstimate
-from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.local.randomizers.base import Reports, checked_state, no_reports, reported
-from hubbub.local.randomizers.common.values import Values, report_array
 from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for, from_bytes
+from hubbub.local.randomizers.common.values import Values, report_array
+from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.mechanisms import DiscreteGaussian, Geometric
+from hubbub.render.document import Json
 from hubbub.terms import BadReport, GaussianNoise, LaplaceNoise, Neighbours, WrongShape, fraction_of
 
 STEPS = 1 << 16

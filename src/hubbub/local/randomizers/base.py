@@ -15,11 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.render.document import Json
 from hubbub.local.estimates import Estimate, Frequencies
-from hubbub.local.randomizers.common.values import Values, code_of, domain_of, epsilon_of, known, report_array, whole_reports
 from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for, from_bytes, to_bytes
+from hubbub.local.randomizers.common.values import (
+    Values,
+    code_of,
+    domain_of,
+    epsilon_of,
+    known,
+    report_array,
+    whole_reports,
+)
 from hubbub.noise._source import SECURE
+from hubbub.render.document import Json
 from hubbub.terms import (
     BadCollection,
     BadReport,

@@ -9,9 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
-from hubbub.local.randomizers.mean_base import MeanRandomizer
-from hubbub.local.randomizers.common.values import epsilon_of
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
@@ -26,6 +23,9 @@ from hubbub.local.randomizers.common.exact_words import (
     most,
     threshold,
 )
+from hubbub.local.randomizers.common.values import epsilon_of
+from hubbub.local.randomizers.mean_base import MeanRandomizer
+from hubbub.render.document import Json
 
 CELLS = 1 << 16  # places that a report of the piecewise mechanism may name
 STEPS = 1 << 20  # of the grid for one-bit reports

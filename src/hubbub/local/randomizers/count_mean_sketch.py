@@ -11,13 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
-from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
-from hubbub.local.randomizers.common.collisions import Collisions
 from hubbub.local.estimates import Frequencies
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
 from hubbub.local.pair_averages import possible
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
+from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
+from hubbub.local.randomizers.common.collisions import Collisions
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
@@ -33,7 +31,9 @@ from hubbub.local.randomizers.common.exact_words import (
     threshold,
     to_bytes,
 )
+from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
 from hubbub.local.randomizers.hadamard import even_cuts, walsh
+from hubbub.render.document import Json
 from hubbub.terms import OutOfRange, fraction_of, whole
 
 

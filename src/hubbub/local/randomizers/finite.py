@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
 from hubbub.local.pair_averages import possible
 from hubbub.local.randomizers.base import FrequencyRandomizer, Randomizer, symbol_bytes
 from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, exp_low
 from hubbub.local.randomizers.exact_distribution import exact_law
+from hubbub.render.document import Json
 from hubbub.terms import NoBound, OutOfRange, WrongShape, exact, fraction_of, plain_array, whole
 
 _MOST = 1 << 12

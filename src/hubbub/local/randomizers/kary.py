@@ -7,9 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
-from hubbub.local.randomizers.common.exact_words import Codes, Words, below, below_many, chance, coins, cuts, exp_low, fewest, threshold
+from hubbub.local.randomizers.common.exact_words import (
+    Codes,
+    Words,
+    below,
+    below_many,
+    chance,
+    coins,
+    cuts,
+    exp_low,
+    fewest,
+    threshold,
+)
+from hubbub.render.document import Json
 
 
 class KaryResponse(FrequencyRandomizer):

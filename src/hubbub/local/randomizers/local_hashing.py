@@ -9,12 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
 from hubbub.local.estimates import Frequencies
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
-from hubbub.local.randomizers.common.kernels import count_hits
 from hubbub.local.randomizers.base import FrequencyRandomizer, no_reports
-from hubbub.local.randomizers.common.values import domain_of, integers, report_array
 from hubbub.local.randomizers.common.exact_words import (
     Codes,
     Words,
@@ -29,6 +25,10 @@ from hubbub.local.randomizers.common.exact_words import (
     from_bytes,
     threshold,
 )
+from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
+from hubbub.local.randomizers.common.kernels import count_hits
+from hubbub.local.randomizers.common.values import domain_of, integers, report_array
+from hubbub.render.document import Json
 from hubbub.terms import BadReport
 
 _ANSWER = 32  # a report is seed + 2^32 answer

@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.render.document import Json
 from hubbub.local.estimates import VectorEstimate
-from hubbub.local.randomizers.common.hash_family import SEEDS, mix_many
 from hubbub.local.randomizers.base import Randomizer, checked_state, local_step, no_reports, reported
-from hubbub.local.randomizers.common.values import epsilon_of, report_array
 from hubbub.local.randomizers.common.exact_words import (
     Codes,
     Words,
@@ -29,6 +26,9 @@ from hubbub.local.randomizers.common.exact_words import (
     most,
     threshold,
 )
+from hubbub.local.randomizers.common.hash_family import SEEDS, mix_many
+from hubbub.local.randomizers.common.values import epsilon_of, report_array
+from hubbub.render.document import Json
 from hubbub.terms import BadReport, OutOfRange, WrongShape, fraction_of, refuse_masked, whole
 
 _UNIT = 1 << 20  # of the fixed-point sums of a state

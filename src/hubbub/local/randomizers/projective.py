@@ -9,10 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
-from hubbub.local.randomizers.common.projective_space import MOST_VECTORS, Space, dimension_for
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
-from hubbub.local.randomizers.common.values import domain_of
 from hubbub.local.randomizers.common.exact_words import (
     Codes,
     Words,
@@ -26,6 +23,9 @@ from hubbub.local.randomizers.common.exact_words import (
     most,
     threshold,
 )
+from hubbub.local.randomizers.common.projective_space import MOST_VECTORS, Space, dimension_for
+from hubbub.local.randomizers.common.values import domain_of
+from hubbub.render.document import Json
 from hubbub.terms import OutOfRange, whole
 
 _MOST_DOMAIN = 1 << 21

@@ -9,11 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.document import Json
-from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
 from hubbub.local.randomizers.base import FrequencyRandomizer
+from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
+from hubbub.local.randomizers.common.exact_words import (
+    WORD,
+    Codes,
+    Words,
+    below,
+    below_many,
+    chance,
+    coins,
+    cuts,
+    exp_low,
+    threshold,
+)
 from hubbub.local.randomizers.common.values import domain_of
-from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, below, below_many, chance, coins, cuts, exp_low, threshold
+from hubbub.render.document import Json
 from hubbub.terms import OutOfRange, whole
 
 _MOST = 1 << 16  # one random word for each element of the set

@@ -15,9 +15,10 @@ from typing import TypeVar
 import numpy as np
 
 from hubbub import noise
-from hubbub.local.collection import tokens, report_wire as wire
-from hubbub.local.shuffling.report_queue import NEW, SAME, Queue
+from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import tokens
 from hubbub.local.collection.collection import Collection
+from hubbub.local.shuffling.report_queue import NEW, SAME, Queue
 from hubbub.noise._source import SECURE
 from hubbub.terms import BadReport, MissingParameter, OutOfRange, whole
 
@@ -34,7 +35,7 @@ class Shuffler:
     report is kept, and ids are replaced.
     Because: ``permute`` ranks by independent random words; ids are known under a secret for as long as ``queue`` lives;
     what shuffling then adds to the epsilon of each report is [FMT21], for as many *honest* reports as are in the batch
-    (``hubbub.local.shuffle``): whoever claims it says which share of the reports is taken for honest.
+    (``local.amplification.shuffle_bounds``): whoever claims it says which share of the reports is taken for honest.
     Not covered: a shuffler that talks to the collector; batches that somebody fills with reports of their own, which
     look like any others. ``per_token`` limits how many one sender can have in an epoch.
 

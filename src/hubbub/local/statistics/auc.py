@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.local.statistics.one_level_reports import LevelReports, Levels
 from hubbub.local.pair_averages import Response, likely, pair_mean, pair_variance
 from hubbub.local.randomizers.common.values import Codes, bounds_of, epsilon_of, known
-from hubbub.local.statistics.group_comparison import Comparison, exceeds, few
 from hubbub.local.randomizers.hadamard import OneBitHadamard
 from hubbub.local.randomizers.kary import KaryResponse
+from hubbub.local.statistics.group_comparison import Comparison, exceeds, few
+from hubbub.local.statistics.one_level_reports import LevelReports, Levels
 from hubbub.local.statistics.ustatistics import binned, enough, plugged, sampling_variance
 from hubbub.terms import MissingParameter, OutOfRange, TooLarge, WrongShape, whole
 from hubbub.terms.events import Step

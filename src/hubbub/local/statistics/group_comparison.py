@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 from hubbub.local.estimates import quantile
 from hubbub.local.pair_averages import Response, between_mean, between_variance, likely
 from hubbub.local.randomizers.common.values import Codes, bounds_of
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.ustatistics import binned
+from hubbub.render.charts import Bar, bar_chart
+from hubbub.render.document import Figure, Json, Leaflet, Section, Table
+from hubbub.render.wording import short
 from hubbub.terms import TooLarge, whole
 from hubbub.terms.events import Step
 

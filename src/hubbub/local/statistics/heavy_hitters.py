@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
+from hubbub.local.estimates import Frequencies, quantile
+from hubbub.local.randomizers.base import local_step, no_reports
+from hubbub.local.randomizers.common.exact_words import Codes, below_many
+from hubbub.local.randomizers.common.values import report_array
+from hubbub.local.randomizers.local_hashing import LocalHashing
+from hubbub.noise._source import SECURE
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.render.wording import short
-from hubbub.local.estimates import Frequencies, quantile
-from hubbub.local.randomizers.base import local_step, no_reports
-from hubbub.local.randomizers.common.values import report_array
-from hubbub.local.randomizers.common.exact_words import Codes, below_many
-from hubbub.local.randomizers.local_hashing import LocalHashing
-from hubbub.noise._source import SECURE
 from hubbub.terms import BadReport, OutOfRange, TooLarge, WrongShape, fraction_of, refuse_masked, whole
 from hubbub.terms.events import Step
 

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 from hubbub.local.estimates import quantile
-from hubbub.local.statistics.one_level_reports import scores
 from hubbub.local.randomizers.base import FrequencyRandomizer, local_step
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of, known, report_array
 from hubbub.local.randomizers.kary import KaryResponse
+from hubbub.local.statistics.one_level_reports import scores
 from hubbub.local.statistics.ranges import level_randomizer
+from hubbub.render.charts import Bar, bar_chart, percentage
+from hubbub.render.document import Figure, Json, Leaflet, Section, Table
+from hubbub.render.wording import short
 from hubbub.terms import BadReport, Compose, OutOfRange, WrongShape
 from hubbub.terms.events import Event
 

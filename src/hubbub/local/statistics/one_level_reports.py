@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.local.randomizers.common.hash_family import mix_many
 from hubbub.local.randomizers.base import FrequencyRandomizer, local_step, no_reports
-from hubbub.local.randomizers.common.values import report_array
 from hubbub.local.randomizers.common.exact_words import Codes, below_many
+from hubbub.local.randomizers.common.hash_family import mix_many
+from hubbub.local.randomizers.common.values import report_array
 from hubbub.local.randomizers.hadamard import OneBitHadamard, walsh
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.projective import ProjectiveGeometry

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hubbub.local.estimates import quantile
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.render.wording import short
-from hubbub.local.estimates import quantile
 
 
 @dataclass(frozen=True, slots=True)

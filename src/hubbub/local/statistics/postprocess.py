@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.local.estimates import Frequencies
 from hubbub.local.pair_averages import possible
-from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.finite import FiniteRandomizer
+from hubbub.local.randomizers.kary import KaryResponse
+from hubbub.render.charts import Bar, bar_chart, percentage
+from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.terms import NotProved, WrongShape, positive, whole
 
 Floats = NDArray[np.float64]

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.local.statistics.interval_tree import Forest, Haar, Shape, mean_prefix_variance
-from hubbub.local.statistics.one_level_reports import LevelReports, Levels
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.values import Codes, bounds_of, epsilon_of
-from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.randomizers.hadamard import OneBitHadamard
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.projective import ProjectiveGeometry
+from hubbub.local.statistics.cumulative_curves import LocalCurve
+from hubbub.local.statistics.interval_tree import Forest, Haar, Shape, mean_prefix_variance
+from hubbub.local.statistics.one_level_reports import LevelReports, Levels
 from hubbub.local.statistics.ustatistics import binned
 from hubbub.terms import OutOfRange, TooLarge, whole
 from hubbub.terms.events import Step

@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 from hubbub.local.estimates import MeanEstimate
-from hubbub.local.statistics.pair_kernels import Function, custom, named
 from hubbub.local.randomizers.base import local_step
-from hubbub.local.randomizers.common.values import bounds_of, reals
 from hubbub.local.randomizers.bounded_means import Duchi
+from hubbub.local.randomizers.common.values import bounds_of, reals
+from hubbub.local.statistics.pair_kernels import Function, custom, named
 from hubbub.local.statistics.ustatistics import enough
 from hubbub.noise._source import SECURE
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render.wording import short
 from hubbub.terms import OutOfRange, PureStep, whole
 
 SIMULATED = "simulated: one process saw both values of every pair, so nobody was protected by this run"

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import percent, short
 from hubbub.local.estimates import MeanEstimate
 from hubbub.local.randomizers.base import local_step
+from hubbub.local.randomizers.bounded_means import Hybrid
 from hubbub.local.randomizers.common.values import Codes, bounds_of, epsilon_of, reals
 from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.statistics.ranges import Ranges
-from hubbub.local.randomizers.bounded_means import Hybrid
 from hubbub.local.statistics.ustatistics import enough
 from hubbub.noise._source import SECURE
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render.wording import percent, short
 from hubbub.terms import Compose, OutOfRange, fraction_of, positive
 from hubbub.terms.events import Event
 

@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
+from hubbub.local.pair_averages import Response, likely, pair_mean, pair_variance
+from hubbub.local.randomizers.common.values import Codes, bounds_of, column_of, known, reals
+from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.pair_estimates import PairEstimate
 from hubbub.local.statistics.pair_kernels import (
     MOST_BINS,
@@ -24,9 +27,6 @@ from hubbub.local.statistics.pair_kernels import (
     named,
     rounding_bound,
 )
-from hubbub.local.pair_averages import Response, likely, pair_mean, pair_variance
-from hubbub.local.randomizers.common.values import Codes, bounds_of, column_of, known, reals
-from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.terms import EmptyInput, MissingParameter, TooLarge, WrongShape, plain_array, positive, whole
 from hubbub.terms.events import Step
 

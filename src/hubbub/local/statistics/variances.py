@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 from hubbub.local.estimates import MeanEstimate, quantile
 from hubbub.local.randomizers.base import local_step, no_reports
-from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, reals, report_array
-from hubbub.local.randomizers.common.exact_words import below_many
 from hubbub.local.randomizers.bounded_means import Hybrid
+from hubbub.local.randomizers.common.exact_words import below_many
+from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, reals, report_array
 from hubbub.noise._source import SECURE
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render.wording import short
 from hubbub.terms import BadReport, Compose, EmptyInput, OutOfRange, WrongShape
 from hubbub.terms.events import Event, Step
 

@@ -11,8 +11,18 @@ from numpy.typing import NDArray
 
 from hubbub import noise
 from hubbub.mechanisms.common.error_quantiles import gaussian_error, laplace_error
+from hubbub.mechanisms.common.grid_values import (
+    Number,
+    Numbers,
+    Steps,
+    integers_of,
+    packed,
+    plus,
+    scaled,
+    shape_of,
+    steps_of,
+)
 from hubbub.mechanisms.common.mechanism import Mechanism
-from hubbub.mechanisms.common.grid_values import Number, Numbers, Steps, integers_of, packed, plus, scaled, shape_of, steps_of
 from hubbub.terms import GaussianNoise, LaplaceNoise
 
 AdditiveNoise = LaplaceNoise | GaussianNoise

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hubbub.explain import Leaflet, Section, Table
-from hubbub.render.document import Json
-from hubbub.render.wording import short
-from hubbub.publish.anonymize.request import secrets_of
-from hubbub.publish.anonymize.coded_columns import Codes, coded, combined, named, named_rows
 from hubbub.publish.anonymize.anonymized_table import NO_GUARANTEE
+from hubbub.publish.anonymize.coded_columns import Codes, coded, combined, named, named_rows
 from hubbub.publish.anonymize.equivalence_classes import Classes
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.privacy_models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
+from hubbub.publish.anonymize.request import secrets_of
+from hubbub.render.document import Json
+from hubbub.render.wording import short
 from hubbub.terms import EmptyInput
 
 

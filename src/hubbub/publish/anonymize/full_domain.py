@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.render.wording import percent, short
-from hubbub.publish.anonymize.request import Asked, asked
-from hubbub.publish.anonymize.coded_columns import Codes
 from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
+from hubbub.publish.anonymize.coded_columns import Codes
 from hubbub.publish.anonymize.hierarchies import Flat, Hierarchy, Levels
 from hubbub.publish.anonymize.lattice import Found, Lattice, Node, lattice_of, search
 from hubbub.publish.anonymize.losses import losses
 from hubbub.publish.anonymize.manifest import Manifest, column
 from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, least_size
+from hubbub.publish.anonymize.request import Asked, asked
+from hubbub.render.wording import percent, short
 from hubbub.terms import OutOfRange, exact, shown, whole
 
 if TYPE_CHECKING:

@@ -19,11 +19,11 @@ from math import inf, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.anonymize.request import Asked
 from hubbub.publish.anonymize.coded_columns import Codes, Floats, Truths, combined
 from hubbub.publish.anonymize.equivalence_classes import Classes, Secret, secret_of
 from hubbub.publish.anonymize.hierarchies import Levels
 from hubbub.publish.anonymize.privacy_models import all_hold
+from hubbub.publish.anonymize.request import Asked
 
 Node = tuple[int, ...]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from hubbub.render.document import Json
 from hubbub.publish.anonymize.coded_columns import Codes
+from hubbub.render.document import Json
 
 
 @dataclass(frozen=True, slots=True)

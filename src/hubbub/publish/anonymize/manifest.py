@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from hubbub.publish.anonymize.coded_columns import Codes, Floats
 from hubbub.render.document import Json, Table
 from hubbub.render.wording import percent
-from hubbub.publish.anonymize.coded_columns import Codes, Floats
 
 
 @dataclass(frozen=True, slots=True)

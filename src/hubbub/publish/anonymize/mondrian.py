@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.anonymize.request import Asked, asked
+from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
 from hubbub.publish.anonymize.axes import Axis, Cuts, Parts, axis_of
 from hubbub.publish.anonymize.coded_columns import Codes, Truths, firsts
-from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
 from hubbub.publish.anonymize.equivalence_classes import Classes
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.losses import losses
 from hubbub.publish.anonymize.manifest import Manifest, column
 from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, all_hold, least_size
+from hubbub.publish.anonymize.request import Asked, asked
 
 if TYPE_CHECKING:
     import pyarrow

@@ -17,11 +17,11 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from hubbub.render.wording import short
 from hubbub.publish.anonymize import distances as _distances
 from hubbub.publish.anonymize.coded_columns import Codes, Floats, Truths
 from hubbub.publish.anonymize.equivalence_classes import Classes
 from hubbub.publish.anonymize.hierarchies import Hierarchy
+from hubbub.render.wording import short
 from hubbub.terms import OutOfRange, exact, positive, shown, whole
 
 _SLACK = 1e-12  # shares are floats: a class that is exactly at the limit holds

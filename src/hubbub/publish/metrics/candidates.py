@@ -12,8 +12,8 @@ import numpy as np
 
 from hubbub.engines.sources import arrow_of
 from hubbub.publish.anonymize.anonymized_table import Anonymised
-from hubbub.publish.cells import Codes
 from hubbub.publish.anonymize.hierarchies import Hierarchy
+from hubbub.publish.cells import Codes
 from hubbub.publish.marginal_counts import Columns, Rows
 from hubbub.publish.metrics.comparison_cells import Cells, is_rows
 from hubbub.publish.metrics.generalized_values import Floats, shares, spread

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.anonymize.anonymized_table import Anonymised
-from hubbub.publish.cells import Coding, Labels
 from hubbub.publish.anonymize.hierarchies import Hierarchy
+from hubbub.publish.cells import Coding, Labels
 from hubbub.publish.marginal_counts import Rows
 from hubbub.publish.metrics import private_metrics as charged
 from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
 from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
 from hubbub.publish.metrics.public_metrics import View, freely
+from hubbub.publish.metrics.range_queries import given_questions, random_questions
 from hubbub.publish.metrics.report import Comparison
 from hubbub.publish.metrics.scores import INDEPENDENT, REAL, Scores
-from hubbub.publish.metrics.range_queries import given_questions, random_questions
+from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.noisy_counts import bounded, budget_of
 from hubbub.publish.tables.published import Published
-from hubbub.publish.privacy_units import people_of
 from hubbub.publish.unread_table import unread_of
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, whole
 

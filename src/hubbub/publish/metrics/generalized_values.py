@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.publish.anonymize.coded_columns import ANY, MISSING
-from hubbub.publish.cells import Codes, Coding, Labels, Scale, plain
 from hubbub.publish.anonymize.hierarchies import Categories, Hierarchy
+from hubbub.publish.cells import Codes, Coding, Labels, Scale, plain
 
 if TYPE_CHECKING:
     import pyarrow

@@ -20,8 +20,8 @@ from hubbub.mechanisms import DiscreteGaussian
 from hubbub.publish.charges import charged
 from hubbub.publish.marginal_counts import Columns, Whom
 from hubbub.publish.metrics.candidates import Candidate, Numbers, RowTable
-from hubbub.publish.metrics.scores import ABSOLUTE, RELATIVE, Score, max_of, mean_of
 from hubbub.publish.metrics.range_queries import Question
+from hubbub.publish.metrics.scores import ABSOLUTE, RELATIVE, Score, max_of, mean_of
 from hubbub.publish.tables.consistency import to_totals
 from hubbub.publish.tables.noisy_counts import Budget
 from hubbub.terms import Event, OutOfRange, Receipt, exact, root_of, shown

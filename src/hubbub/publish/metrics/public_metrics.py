@@ -12,6 +12,7 @@ from hubbub.publish.marginal_counts import Columns, Rows
 from hubbub.publish.metrics import model_scores as models
 from hubbub.publish.metrics.candidates import Candidate, Independent, RowTable
 from hubbub.publish.metrics.comparison_cells import Cells, tables_of
+from hubbub.publish.metrics.range_queries import Question
 from hubbub.publish.metrics.scores import (
     ABSOLUTE,
     AUC,
@@ -27,7 +28,6 @@ from hubbub.publish.metrics.scores import (
     mean_of,
     question_errors,
 )
-from hubbub.publish.metrics.range_queries import Question
 
 if TYPE_CHECKING:
     import pyarrow

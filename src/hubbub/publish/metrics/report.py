@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hubbub.explain import Figure, Leaflet, Section, Table
-from hubbub.render.text import bars as text_bars
+from hubbub.publish.metrics.scores import AUC, DISTANCES, INDEPENDENT, PMSE, REAL, USES, Scores, mean_of
 from hubbub.render.charts import Bar, bar_chart, percentage, plain
 from hubbub.render.document import Json
+from hubbub.render.text import bars as text_bars
 from hubbub.render.wording import percent, short
-from hubbub.publish.metrics.scores import AUC, DISTANCES, INDEPENDENT, PMSE, REAL, USES, Scores, mean_of
 from hubbub.terms import Event, Guarantee, Receipt, to_json
 
 _HOW = (

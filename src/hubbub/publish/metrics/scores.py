@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubbub.render.document import Json
-from hubbub.render.wording import percent, short
 from hubbub.publish.anonymize.losses import Metrics
 from hubbub.publish.marginal_counts import Columns
 from hubbub.publish.metrics.candidates import Candidate
 from hubbub.publish.metrics.generalized_values import Floats
 from hubbub.publish.metrics.range_queries import Question, relative_errors
+from hubbub.render.document import Json
+from hubbub.render.wording import percent, short
 
 ABSOLUTE, RELATIVE, PMSE, RATIO, AUC = "absolute", "relative", "pmse", "pmse_ratio", "auc"
 REAL, INDEPENDENT = "real against real", "independent columns"

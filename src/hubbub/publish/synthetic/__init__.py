@@ -9,8 +9,8 @@ Inside: ``discover`` (private domains), ``compress`` (coarser cells), ``mst`` an
 ``publish``.
 """
 
-from hubbub.publish.synthetic.linked_plan import Link
 from hubbub.publish.synthetic.linked import LinkedSynthetic, synthesize_linked
+from hubbub.publish.synthetic.linked_plan import Link
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.synthetic.synthesis import synthesize
 

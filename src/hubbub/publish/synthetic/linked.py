@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.charges import charged
 from hubbub.publish.cells import Codes
+from hubbub.publish.charges import charged
 from hubbub.publish.domains import Domain
 from hubbub.publish.marginal_counts import Whom
 from hubbub.publish.measured_marginals import read_text, text_of

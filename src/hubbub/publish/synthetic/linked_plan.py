@@ -13,9 +13,9 @@ from hubbub.publish.cells import plain_table, texts_of
 from hubbub.publish.domains import Column, Domain, Key, Numeric, domain_for, is_private
 from hubbub.publish.marginal_counts import Whom
 from hubbub.publish.measured_marginals import Measured
+from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.plan import Plan, plan_for
 from hubbub.publish.synthetic.synthesis import Task, bounded, measured_table, told_of
-from hubbub.publish.privacy_units import people_of
 from hubbub.terms import MissingParameter, Neighbours, OutOfRange, Unit, whole
 
 if TYPE_CHECKING:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.charges import charged, columns_told
 from hubbub.publish.cells import Codes, Coding, plain_table
+from hubbub.publish.charges import charged, columns_told
 from hubbub.publish.domains import Column, Domain, Found, Key, check_names, check_type, domain_for, is_private
 from hubbub.publish.graphical.belief import Model
 from hubbub.publish.graphical.fitting import Zeros, fitted
 from hubbub.publish.graphical.totals import to_total, total_of
 from hubbub.publish.marginal_counts import Measurement, Meter, Rows, Whom
 from hubbub.publish.measured_marginals import Measured, read_text, text_of
+from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.publish.synthetic import structural_zeros as structural
 from hubbub.publish.synthetic.aim import AimPlan
 from hubbub.publish.synthetic.compress import groups_for
@@ -24,7 +25,6 @@ from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, packages
 from hubbub.publish.synthetic.plan import Modelled, Plan, plan_for
 from hubbub.publish.synthetic.release import Source, Synthetic
 from hubbub.publish.synthetic.structural_zeros import Impossible
-from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.publish.unread_table import unread_of
 from hubbub.terms import (
     AS_GIVEN,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.publish.charges import charged
 from hubbub.publish.cells import Codes
+from hubbub.publish.charges import charged
 from hubbub.publish.tables.noisy_counts import check_columns, least_noise
 from hubbub.publish.tables.published import Published
 from hubbub.publish.tables.visits import Visits

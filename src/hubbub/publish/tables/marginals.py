@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.charges import columns_told
 from hubbub.publish.cells import Coding
+from hubbub.publish.charges import columns_told
 from hubbub.publish.graphical.fitting import fitted
 from hubbub.publish.graphical.junction import tree_cells
 from hubbub.publish.marginal_counts import Columns, Floats, Measurement

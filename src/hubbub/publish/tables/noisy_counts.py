@@ -13,8 +13,8 @@ import numpy as np
 
 from hubbub.accounting import noise_for
 from hubbub.accounting.gaussian_tradeoff import mu_for
-from hubbub.publish.charges import charged
 from hubbub.publish.cells import Codes, Coding, Labels, Scale, coding_of, plain_table
+from hubbub.publish.charges import charged
 from hubbub.publish.domains import Key, check_names, check_type, domain_for, is_private
 from hubbub.publish.marginal_counts import Columns, Measurement, Meter, Rows, Whom, gaussian
 from hubbub.publish.measured_marginals import Measured, read_text, text_of

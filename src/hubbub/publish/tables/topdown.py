@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.charges import columns_told
 from hubbub.publish.cells import Codes, Coding, Labels
+from hubbub.publish.charges import columns_told
 from hubbub.publish.marginal_counts import Columns, Measurement
 from hubbub.publish.tables.consistency import Integers, combined, downwards
 from hubbub.publish.tables.noisy_counts import (

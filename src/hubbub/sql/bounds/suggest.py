@@ -15,16 +15,16 @@ from hubbub.accounting.gaussian_tradeoff import mu_for
 from hubbub.ledger import Request, Reservation, fingerprint
 from hubbub.mechanisms import NoisyCDF
 from hubbub.mechanisms.common.noisy_curve import Curve as NoisyCurve
-from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
-from hubbub.sql.running import check_runs, guarded
-from hubbub.sql.bounds.suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.relations.expressions import Expr, column, literal
+from hubbub.schema.tables import Column, Dataset, Kind, Table
+from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
+from hubbub.sql.bounds.suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
+from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter
 from hubbub.sql.compiler.query_plan import Bounding, Curve, Plan, Shape
 from hubbub.sql.compiler.question import Item, Scan
-from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter
-from hubbub.schema.tables import Column, Dataset, Kind, Table
 from hubbub.sql.noise_allocation import Spent, event_of, measure_of, price_of, spend
+from hubbub.sql.running import check_runs, guarded
 from hubbub.terms import Budget, Guarantee, NotAllowed, Receipt, Unit, UnknownName, WrongType
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from sqlglot import exp
 
 from hubbub.relations import limits
 from hubbub.relations.expressions import Expr, Facts, readable
-from hubbub.sql.compiler.scopes import Names, Scope, bare
 from hubbub.relations.number_types import DOUBLE, INTEGER
+from hubbub.schema.tables import Kind
 from hubbub.sql.compiler.person_links import aggregate_facts
 from hubbub.sql.compiler.question import Aggregated, Field
+from hubbub.sql.compiler.scopes import Names, Scope, bare
 from hubbub.sql.compiler.type_scalars import Scalars, Special, number_in, number_of
-from hubbub.schema.tables import Kind
 from hubbub.terms import NotAllowed, QueryError, UnknownName, WrongType
 
 FUNCTIONS: dict[type[exp.Expr], str] = {

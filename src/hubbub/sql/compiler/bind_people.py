@@ -9,16 +9,16 @@ from fractions import Fraction
 from sqlglot import exp
 
 from hubbub.relations import limits
-from hubbub.sql.compiler.aggregates import AGGREGATES, Aggregates
 from hubbub.relations.expressions import Expr, Facts, literal
-from hubbub.relations.value_facts import build
-from hubbub.sql.compiler.fan_out import bounded, bounded_inside
-from hubbub.sql.compiler.scopes import Cte, Ctes, Scope, bare
 from hubbub.relations.number_types import INTEGER
+from hubbub.relations.value_facts import build
+from hubbub.schema.tables import Kind
+from hubbub.sql.compiler.aggregates import AGGREGATES, Aggregates
+from hubbub.sql.compiler.fan_out import bounded, bounded_inside
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between
 from hubbub.sql.compiler.question import Field, Inside, Item, Rows, Scan, Windowed, person
+from hubbub.sql.compiler.scopes import Cte, Ctes, Scope, bare
 from hubbub.sql.compiler.type_scalars import Scalars, number_in
-from hubbub.schema.tables import Kind
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
 _WINDOWS: dict[type[exp.Expr], str] = {

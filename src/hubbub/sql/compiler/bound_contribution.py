@@ -22,8 +22,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Moved, Shape
 from hubbub.schema.tables import Dataset
+from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Moved, Shape
 from hubbub.terms import Neighbours, OutOfRange, Unbounded
 
 LARGEST_TOTAL = 1 << 50  # steps of a person's total: squares over a million keys stay below 2^127

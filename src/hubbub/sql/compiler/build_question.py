@@ -8,12 +8,12 @@ from sqlglot import exp
 
 from hubbub.relations.expressions import Expr
 from hubbub.relations.value_facts import build
+from hubbub.schema.tables import Dataset, Kind
 from hubbub.sql.compiler.bind_people import InsidePeople
+from hubbub.sql.compiler.question import Field, Ordering, Question, Union, person
 from hubbub.sql.compiler.scopes import Ctes, Scope, bare
 from hubbub.sql.compiler.source_text import Text
-from hubbub.sql.compiler.question import Field, Ordering, Question, Union, person
 from hubbub.sql.compiler.type_scalars import Scalars, Special, number_in
-from hubbub.schema.tables import Dataset, Kind
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
 

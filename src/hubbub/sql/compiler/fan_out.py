@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from hubbub.relations import limits
 from hubbub.relations.expressions import Expr
+from hubbub.schema.tables import Dataset
 from hubbub.sql.compiler.person_links import Link, aliases, by_key, conjuncts, equalities, link_of
 from hubbub.sql.compiler.question import Inside, Item, Rows, Scan
-from hubbub.schema.tables import Dataset
 from hubbub.terms import OverLimit
 
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from hubbub.relations.expressions import Expr, Facts
 from hubbub.relations.number_types import INTEGER
-from hubbub.sql.compiler.question import Item, Scan
 from hubbub.schema.tables import Dataset, Kind
+from hubbub.sql.compiler.question import Item, Scan
 
 
 class Link(Enum):

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from hubbub.relations import limits
-from hubbub.sql.compiler.bound_contribution import PEOPLE
 from hubbub.relations.expressions import Expr, readable, shown
 from hubbub.relations.value_facts import build
-from hubbub.sql.compiler.query_plan import Clamped, Counted, Curve, How, Measured, Output, Reading
 from hubbub.schema.tables import Kind
+from hubbub.sql.compiler.bound_contribution import PEOPLE
+from hubbub.sql.compiler.query_plan import Clamped, Counted, Curve, How, Measured, Output, Reading
 from hubbub.terms import Unbounded
 
 MOST_CELLS = 1 << 16  # of one curve

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from hubbub.sql.compiler import fan_out
 from hubbub.relations import limits
-from hubbub.sql.compiler.bound_contribution import LARGEST_TOTAL, bound, number_of, with_people
 from hubbub.relations.expressions import Expr
+from hubbub.schema.tables import Dataset, Value
+from hubbub.sql.compiler import fan_out
+from hubbub.sql.compiler.bound_contribution import LARGEST_TOTAL, bound, number_of, with_people
 from hubbub.sql.compiler.person_links import conjuncts
+from hubbub.sql.compiler.plan_aggregates import Readings
 from hubbub.sql.compiler.query_plan import Counted, How, Key, Measured, Output, Plan, Shape, can_evaluate, can_tell
 from hubbub.sql.compiler.question import Ordering, Question, person
-from hubbub.sql.compiler.plan_aggregates import Readings
-from hubbub.schema.tables import Dataset, Value
 from hubbub.sql.compiler.text_work import check_row
 from hubbub.terms import NoKeys, NotAllowed, OutOfRange, TooLarge, UnknownName
 

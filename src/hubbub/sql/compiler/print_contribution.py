@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hubbub.relations.dialects import Dialect
-from hubbub.sql.compiler.query_plan import Bounding, Shape
 from hubbub.sql.compiler.print_rows import PERSON
+from hubbub.sql.compiler.query_plan import Bounding, Shape
 
 _HEAVY = f"{PERSON} IN (SELECT {PERSON} FROM heavy)"
 _LIGHT = f"{PERSON} NOT IN (SELECT {PERSON} FROM heavy)"

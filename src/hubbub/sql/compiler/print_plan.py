@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from hubbub.sql.compiler import print_contribution as contribution
-from hubbub.sql.compiler.print_contribution import Scope, select
 from hubbub.relations.dialects import Dialect
 from hubbub.relations.expressions import Expr
+from hubbub.schema.tables import Dataset, Kind, Value
+from hubbub.sql.compiler import print_contribution as contribution
+from hubbub.sql.compiler.print_contribution import Scope, select
+from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK, RowsPrinter
 from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Plan, Shape
 from hubbub.sql.compiler.question import Scan, person
-from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK, RowsPrinter
-from hubbub.schema.tables import Dataset, Kind, Value
 
 
 @dataclass(frozen=True, slots=True)

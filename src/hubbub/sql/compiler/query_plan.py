@@ -11,8 +11,8 @@ from enum import StrEnum
 from fractions import Fraction
 
 from hubbub.relations.expressions import Expr
-from hubbub.sql.compiler.question import Item, Ordering
 from hubbub.schema.tables import Kind, Value
+from hubbub.sql.compiler.question import Item, Ordering
 
 
 class Shape(StrEnum):

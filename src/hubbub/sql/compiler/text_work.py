@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from hubbub.relations import limits
 from hubbub.relations.expressions import Expr
-from hubbub.sql.compiler.question import Inside, Item, Rows
 from hubbub.schema.tables import Kind
+from hubbub.sql.compiler.question import Inside, Item, Rows
 
 _SHOWN = 64  # characters of a number, date or truth value as text
 _MAKERS = ("concat", "pipe", "replace")

@@ -14,11 +14,11 @@ from sqlglot import exp
 from hubbub.relations import limits
 from hubbub.relations.casts import TARGETS, Target, can_cast
 from hubbub.relations.expressions import Expr, kind_of, literal
-from hubbub.relations.value_facts import build, shifted
-from hubbub.sql.compiler.functions import FUNCTIONS, SAME_PART, TIME_PARTS, TIME_UNITS, TRUNCATIONS, Function
 from hubbub.relations.number_types import MOST_DIGITS
-from hubbub.sql.compiler.source_text import Text
+from hubbub.relations.value_facts import build, shifted
 from hubbub.schema.tables import Kind, Value
+from hubbub.sql.compiler.functions import FUNCTIONS, SAME_PART, TIME_PARTS, TIME_UNITS, TRUNCATIONS, Function
+from hubbub.sql.compiler.source_text import Text
 from hubbub.sql.compiler.text_work import check_made
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from hubbub.sql.compiler.allow_nodes import check
 from hubbub.relations.expressions import Expr
+from hubbub.schema.tables import Dataset
+from hubbub.sql.compiler.allow_nodes import check
+from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.parse import parse
 from hubbub.sql.compiler.question import Question, Scan, Union
-from hubbub.sql.compiler.build_question import resolve
-from hubbub.schema.tables import Dataset
 from hubbub.terms import NotAllowed
 
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "in")

@@ -14,18 +14,18 @@ import numpy as np
 
 from hubbub.ledger import Request, fingerprint
 from hubbub.mechanisms import Workload
-from hubbub.releases import KeyColumn, Output, Release, formulas
-from hubbub.sql.workload.cells import Attribute, attribute
-from hubbub.sql.workload.counting_queries import Counting, column_of, counting
 from hubbub.relations.dialects import DIALECTS
 from hubbub.relations.expressions import Expr
-from hubbub.sql.measurement import LEVELS
-from hubbub.sql.compiler.plan_question import plan
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.compiler.print_plan import Statement, print_plan
-from hubbub.sql.compiler.question import Aggregated, Field, Question
+from hubbub.releases import KeyColumn, Output, Release, formulas
 from hubbub.schema.tables import Dataset
+from hubbub.sql.compiler.plan_question import plan
+from hubbub.sql.compiler.print_plan import Statement, print_plan
+from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.compiler.question import Aggregated, Field, Question
+from hubbub.sql.measurement import LEVELS
 from hubbub.sql.noise_allocation import Price, measure_of
+from hubbub.sql.workload.cells import Attribute, attribute
+from hubbub.sql.workload.counting_queries import Counting, column_of, counting
 from hubbub.terms import EmptyInput, Guarantee, NotAllowed, OutOfRange, Receipt, Unit, WrongShape
 
 if TYPE_CHECKING:

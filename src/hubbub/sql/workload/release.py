@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hubbub.render.document import Json, Leaflet, Section, Table
 from hubbub.ledger import Reservation
 from hubbub.releases import Release, formulas
+from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.running import check_runs, guarded
 from hubbub.sql.workload.plan import PaidWorkload, plan_workload
-from hubbub.sql.noise_allocation import price_of
 from hubbub.terms import Guarantee, Receipt, UnknownName
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubbub import attacks, audit, publish
-from hubbub.studies.demo.hospital import Hospital
+from hubbub.mechanisms import Gaussian, Geometric
 from hubbub.render.document import Section, Table
 from hubbub.render.wording import out_of_100
-from hubbub.mechanisms import Gaussian, Geometric
+from hubbub.studies.demo.hospital import Hospital
 
 KNOWN = ("age", "zip", "gender")
 CHRONIC = ("asthma", "diabetes")  # half of the patients: a blind guess is right for about 50 out of 100

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hubbub.studies.demo.hospital import DIAGNOSES, Hospital
-from hubbub.render.document import Section, Table
 from hubbub.mechanisms import Exponential
+from hubbub.render.document import Section, Table
+from hubbub.studies.demo.hospital import DIAGNOSES, Hospital
 
 
 def chapter(hospital: Hospital) -> Section:

@@ -6,13 +6,13 @@ import random
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from hubbub.studies.demo.hospital import Hospital
-from hubbub.render.document import Section
-from hubbub.render.wording import short
 from hubbub.gopa import Average, Certificate, Number, Picture, Subjects, average, verify
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public
 from hubbub.gopa.protocol.wire import signed
+from hubbub.render.document import Section
+from hubbub.render.wording import short
+from hubbub.studies.demo.hospital import Hospital
 from hubbub.terms import MissingExtra
 
 HEADING = "11. Nobody to trust, and nearly as accurate"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hubbub.studies.demo.hospital import BILL, Hospital, Patient
 from hubbub.render.document import Section, Table
+from hubbub.studies.demo.hospital import BILL, Hospital, Patient
 
 
 def is_bill(patient: Patient) -> bool:

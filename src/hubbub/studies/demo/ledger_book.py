@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from hubbub.studies.demo.hospital import Hospital, Patient
-from hubbub.studies.demo.leak import has_flu
-from hubbub.render.document import Figure, Section, Table
 from hubbub.ledger import Amount, Ledger, Request, Reservation, Stored, fingerprint
 from hubbub.mechanisms import DiscreteGaussian
+from hubbub.render.document import Figure, Section, Table
+from hubbub.studies.demo.hospital import Hospital, Patient
+from hubbub.studies.demo.leak import has_flu
 from hubbub.terms import BehindAnchor, Budget, BudgetExceeded
 
 PEOPLE, BUDGET = "patients", Budget(Fraction(1), Fraction(1, 10**6))
@@ -88,7 +88,7 @@ class Desk:
 
     def die(self, who: str, question: str) -> int:
         """Let another process charge a question and be killed before it has an answer; returns how it ended."""
-        script = "import sys; from hubbub.cli.demo.book import die_charged; die_charged(*sys.argv[1:])"
+        script = "import sys; from hubbub.studies.demo.ledger_book import die_charged; die_charged(*sys.argv[1:])"
         command = [sys.executable, "-c", script, str(self.file), str(self.state), who, question]
         return subprocess.run(command, check=False).returncode  # noqa: S603 - our own code
 

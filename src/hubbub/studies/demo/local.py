@@ -8,13 +8,26 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hubbub.studies.demo.hospital import Hospital
 from hubbub.explain import epsilon
-from hubbub.render.document import Figure, Section, Table
-from hubbub.render.wording import out_of_100, short
-from hubbub.local import (Caps, Client, Collection, Collector, Frequencies, KaryResponse, Lifetime, Report, Store, new_key, public_text, sign)
+from hubbub.local import (
+    Caps,
+    Client,
+    Collection,
+    Collector,
+    Frequencies,
+    KaryResponse,
+    Lifetime,
+    Report,
+    Store,
+    new_key,
+    public_text,
+    sign,
+)
 from hubbub.local.collection import report_wire as wire
 from hubbub.local.collection.collector_page import look
+from hubbub.render.document import Figure, Section, Table
+from hubbub.render.wording import out_of_100, short
+from hubbub.studies.demo.hospital import Hospital
 
 PEOPLE, SHARE = 20_000, 0.3  # who is asked, and how many of them would say yes
 MONTHS, CAP = 12, 8

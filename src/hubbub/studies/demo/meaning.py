@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hubbub import explain
-from hubbub.studies.demo.hospital import Hospital
 from hubbub.render.document import Section
+from hubbub.studies.demo.hospital import Hospital
 
 
 def chapter(hospital: Hospital) -> Section:

@@ -6,12 +6,12 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from hubbub.studies.demo.hospital import Hospital
+from hubbub.learn.composition.held_out_score import Score
+from hubbub.learn.tables.features import Category, Number
+from hubbub.learn.tables.fit_table import fit_table
 from hubbub.render.document import Section, Table
 from hubbub.render.wording import out_of_100
-from hubbub.learn.composition.held_out_score import Score
-from hubbub.learn.tables.fit_table import fit_table
-from hubbub.learn.tables.features import Category, Number
+from hubbub.studies.demo.hospital import Hospital
 
 PEOPLE = 4000  # patients, and as many strangers
 EPSILON, DELTA = 1, 1e-6

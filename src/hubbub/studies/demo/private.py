@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 from hubbub.accounting import epsilon
+from hubbub.mechanisms import Geometric
+from hubbub.render.document import Section, Table
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.studies.demo.leak import QUESTIONS
-from hubbub.render.document import Section, Table
-from hubbub.mechanisms import Geometric
 
 COST = Decimal("0.1")
 

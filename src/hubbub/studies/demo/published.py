@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hubbub import attacks, publish
-from hubbub.studies.demo.hospital import Hospital
 from hubbub.render.document import Section, Table
 from hubbub.render.wording import percent
+from hubbub.studies.demo.hospital import Hospital
 
 if TYPE_CHECKING:
     import pyarrow

@@ -10,10 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hubbub.studies.demo.hospital import Hospital
+from hubbub.releases import Release
+from hubbub.releases import text as _text
 from hubbub.render.document import Section, Table
-from hubbub.releases import Release, text as _text
 from hubbub.sql import Connection, connect
+from hubbub.studies.demo.hospital import Hospital
 from hubbub.terms import Budget, QueryError
 
 WARDS = ("north", "south", "east")

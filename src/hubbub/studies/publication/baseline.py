@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hubbub.studies.publication.methods import Made
-from hubbub.studies.publication.request import Order
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.publish import Categorical, Comparison, compare
 from hubbub.publish.unread_table import Unread
+from hubbub.studies.publication.methods import Made
+from hubbub.studies.publication.request import Order
 from hubbub.terms import Event, MissingParameter, OutOfRange
 
 if TYPE_CHECKING:

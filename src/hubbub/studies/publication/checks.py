@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hubbub.accounting.gaussian_tradeoff import mu_for
-from hubbub.studies.publication.counts import counts
-from hubbub.studies.publication.missing_domains import missing
-from hubbub.studies.publication.request import Method, Order
 from hubbub.publish import Key, Published
 from hubbub.publish.domains import PRIVATE, domain_for
 from hubbub.publish.synthetic.plan import plan_for
 from hubbub.publish.synthetic.synthesis import whom_of
 from hubbub.publish.unread_table import Unread
+from hubbub.studies.publication.counts import counts
+from hubbub.studies.publication.missing_domains import missing
+from hubbub.studies.publication.request import Method, Order
 from hubbub.terms import Event, MissingParameter, OutOfRange, TooLarge
 
 if TYPE_CHECKING:

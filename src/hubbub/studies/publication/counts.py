@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hubbub.studies.publication.request import Method, Order
 from hubbub.publish import DailySeries, Published, marginals, top_down
 from hubbub.publish.unread_table import Unread
+from hubbub.studies.publication.request import Method, Order
 from hubbub.terms import MissingParameter
 
 

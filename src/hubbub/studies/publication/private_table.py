@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hubbub.studies.publication.request import Order
 from hubbub.engines.records import UNREADABLE, Csv
-from hubbub.engines.sources import check_header, files_of, format_of, header_of, is_csv, unavailable
+from hubbub.engines.sources import check_header, header_of
 from hubbub.publish.unread_table import Unread, unread_of
+from hubbub.schema.source_files import files_of, format_of, is_csv, unavailable
+from hubbub.studies.publication.request import Order
 
 if TYPE_CHECKING:
     import pyarrow

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from hubbub.studies.publication.places import Places
 from hubbub.publish import DistinctL, Hierarchy, KAnonymity, Key, Model, TCloseness
 from hubbub.publish.domains import Column, is_private
+from hubbub.studies.publication.places import Places
 
 
 class Method(StrEnum):

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hubbub.accounting.conversions import rho_for
 from hubbub.accounting.budget_limits import OWN_DELTA
-from hubbub.cli.options.connections import throwaway
+from hubbub.accounting.conversions import rho_for
+from hubbub.ledger import temporary_ledger
 from hubbub.sql import Connection
 from hubbub.terms import Budget
 
@@ -63,7 +63,7 @@ class Private:
 @contextmanager
 def private(dataset: Dataset, engine: DuckDB, budget: Budget) -> Iterator[Private]:
     """The private face with a whole budget: in a ledger that is gone afterwards, so that no real one is spent."""
-    with throwaway() as ledger:
+    with temporary_ledger() as ledger:
         ledger.open_population(
             dataset.population,
             budget,

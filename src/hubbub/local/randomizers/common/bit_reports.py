@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.randomizers.common.kernels import count_bits
 from hubbub.local.randomizers.base import Randomizer, Reports, no_reports
+from hubbub.local.randomizers.common.kernels import count_bits
 from hubbub.local.randomizers.common.values import report_array, whole_reports
 from hubbub.terms import BadReport
 

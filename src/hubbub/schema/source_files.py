@@ -1,0 +1,102 @@
+"""Where tables come from, by name alone: files, globs, folders, tables in a DuckDB file. Nothing is opened here."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from hubbub.terms import SourceUnavailable
+
+PARQUET = (".parquet", ".pq")
+
+
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+
+
+DATABASE = (".duckdb", ".ddb", ".db")
+
+
+@dataclass(frozen=True, slots=True)
+class Headless:
+    """CSV files without a header: their columns, as the owner names them."""
+
+    path: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InDatabase:
+    """A table inside a DuckDB file."""
+
+    path: str
+    table: str
+
+
+def files_of(source: str | Path) -> list[str]:
+    """The files that a path or glob stands for, as of now; a file that comes later is another version."""
+    path = Path(str(source))
+    if path.is_dir():
+        found = sorted(str(file) for file in path.glob("*.parquet") if file.is_file())
+        if not found:
+            raise unavailable(str(source), "no .parquet file is in that folder (name others as folder/*.csv)")
+        return [str(Path(file).resolve()) for file in found]
+    text = str(source)
+    if any(sign in text for sign in "*?[") and not path.exists():
+        pattern = Path(text)
+        root, rest = _split(pattern)
+        found = sorted(str(file) for file in root.glob(rest) if file.is_file()) if root.exists() else []
+    else:
+        found = [str(path)] if path.is_file() else []
+    if not found:
+        raise unavailable(text, "no file is there")
+    return [str(Path(file).resolve()) for file in found]
+
+
+def one_file(source: str | Path) -> str:
+    """The one file that a path or glob stands for."""
+    files = files_of(source)
+    if len(files) > 1:
+        raise unavailable(str(source), "a database is one file, and this stands for several")
+    return files[0]
+
+
+def _split(pattern: Path) -> tuple[Path, str]:
+    """The folder without wildcards, and what comes after it."""
+    parts = pattern.parts
+    first = next(i for i, part in enumerate(parts) if any(sign in part for sign in "*?["))
+    return Path(*parts[:first]) if first else Path(), "/".join(parts[first:])
+
+
+def format_of(file: str) -> str:
+    """parquet, csv or duckdb, by the name."""
+    name = file.lower()
+    for kind, endings in (("parquet", PARQUET), ("csv", CSV), ("duckdb", DATABASE)):
+        if name.endswith(endings):
+            return kind
+    raise unavailable(file, "its ending is none of .parquet, .csv, .tsv, .duckdb")
+
+
+def is_csv(source: object) -> bool:
+    """Whether it is a CSV file, or a glob with one among its files, whose first line says how columns are called."""
+    if not isinstance(source, str | Path):
+        return False
+    try:
+        return any(name.lower().endswith(CSV) for name in (str(source), *files_of(source)))
+    except SourceUnavailable:
+        return str(source).lower().endswith(CSV)
+
+
+def unavailable(name: str, why: str) -> SourceUnavailable:
+    """The refusal to read a source, from public facts."""
+    return SourceUnavailable(
+        f"{name} cannot be used: {why}.",
+        why="A source is a Parquet or CSV file (or a glob of them), a DuckDB file, or a table in memory.",
+        fix="Check the path and the ending, or give every column of a table in memory one type.",
+    )
+
+
+def stem_of(source: object) -> str:
+    """What a file is called without its ending, and a glob without its signs."""
+    path = Path(str(source))
+    return re.sub(r"[*?\[\]]", "", path.name.split(".")[0]).strip("_-") or path.parent.name or "table"
