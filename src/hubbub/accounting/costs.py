@@ -28,11 +28,11 @@ from hubbub.terms import (
     Poisson,
     PureStep,
     Repeat,
+    Step,
     WithoutReplacement,
     WrongNeighbours,
     round_up,
 )
-from hubbub.terms.events import Step
 
 Count = tuple[Event, int]
 _LARGEST_EXPONENT = 700  # whose exponential is a double

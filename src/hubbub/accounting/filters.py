@@ -34,12 +34,12 @@ from hubbub.terms import (
     Neighbours,
     OutOfRange,
     PureDP,
+    Step,
     Unit,
     fraction_of,
     positive,
     shown,
 )
-from hubbub.terms.events import Step
 
 
 class _OneUnit:

@@ -14,8 +14,17 @@ from numpy.typing import NDArray
 from hubbub.accounting.conversions import pure_divergence
 from hubbub.accounting.costs import concentrated, distance, flatten, pure
 from hubbub.accounting.gaussian_tradeoff import mu_of
-from hubbub.terms import Event, GaussianNoise, LaplaceNoise, Neighbours, Parallel, Poisson, RenyiDP, WithoutReplacement
-from hubbub.terms.events import Step
+from hubbub.terms import (
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    Neighbours,
+    Parallel,
+    Poisson,
+    RenyiDP,
+    Step,
+    WithoutReplacement,
+)
 
 ORDERS = (*(1 + x / 10 for x in range(1, 100)), *range(11, 65), 80, 96, 128, 192, 256, 384, 512, 768, 1024)
 Divergences = NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.engines.sources import arrow_of
+from hubbub.engines import arrow_of
 from hubbub.terms import SourceUnavailable, Unsuitable
 
 if TYPE_CHECKING:

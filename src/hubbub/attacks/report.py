@@ -6,8 +6,7 @@ from abc import abstractmethod
 from typing import ClassVar
 
 from hubbub.explain import Figure, Leaflet, Section, Table
-from hubbub.render.document import Json
-from hubbub.render.wording import percent
+from hubbub.render import Json, percent
 
 
 def share_of(part: float) -> str:

@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike
 
 from hubbub.attacks.requirements import Floats, numbers
 from hubbub.attacks.share_interval import interval
-from hubbub.explain.attacker_bounds import true_positives
+from hubbub.explain import true_positives
+from hubbub.render import Json, percent
 from hubbub.render.charts import Axis, Panel, Series, Tick, line_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import percent
 
 RARE = (0.001, 0.01)  # the false-positive rates that count
 _POINTS = 120  # in a picture

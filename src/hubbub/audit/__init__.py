@@ -13,6 +13,7 @@ whatever was tried to find it (docs/proofs/audit.md).
 
 from hubbub.audit import neighbour_pairs as pairs
 from hubbub.audit import zoo
+from hubbub.audit._subprocess import CannotLoad, literal, run_apart
 from hubbub.audit.black_box import examine, lower_bound
 from hubbub.audit.canaries import Guessed, OneRun, one_run, one_run_bound, one_run_p_value
 from hubbub.audit.pair_search import Search, search
@@ -20,16 +21,19 @@ from hubbub.audit.report import Audit, Counted
 
 __all__ = [
     "Audit",
+    "CannotLoad",
     "Counted",
     "Guessed",
     "OneRun",
     "Search",
     "examine",
+    "literal",
     "lower_bound",
     "one_run",
     "one_run_bound",
     "one_run_p_value",
     "pairs",
+    "run_apart",
     "search",
     "zoo",
 ]

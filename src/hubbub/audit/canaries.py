@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.render import Json, out_of_100, short
 from hubbub.render.charts import Axis, Mark, Panel, Rule, Series, line_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import out_of_100, short
 from hubbub.terms import OutOfRange, fraction_of, positive, whole
 
 Train = Callable[[NDArray[np.bool_]], Any]

@@ -10,7 +10,7 @@ from hubbub.audit._sampling import Mechanism
 from hubbub.audit.black_box import FEWEST, examine
 from hubbub.audit.report import Audit
 from hubbub.explain import Leaflet, Section, Table
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import EmptyInput, whole
 
 _FINALISTS = 4

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.explain import attacker_bounds as bounds
+from hubbub.render import Json, out_of_100, short
 from hubbub.render.charts import Axis, Panel, Rule, Series, Tick, line_chart, percentage, plain
-from hubbub.render.document import Json
-from hubbub.render.wording import out_of_100, short
 from hubbub.terms import Neighbours
 
 

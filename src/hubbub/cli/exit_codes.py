@@ -9,9 +9,14 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from hubbub.terms import (
+    AccountingError,
     BehindAnchor,
     BeyondConsent,
+    BudgetError,
     ClockBackwards,
+    CollectionError,
+    DescriptorError,
+    FormatError,
     HubbubError,
     InvalidParameter,
     LedgerDamaged,
@@ -21,13 +26,13 @@ from hubbub.terms import (
     NoAnswer,
     NotAuditable,
     OtherRun,
+    QueryError,
     RequestChanged,
     SecretState,
     SourceUnavailable,
     Superseded,
     Unsuitable,
 )
-from hubbub.terms.errors import AccountingError, BudgetError, CollectionError, DescriptorError, FormatError, QueryError
 
 
 class Exit(IntEnum):

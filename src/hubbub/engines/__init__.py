@@ -6,7 +6,38 @@ An engine knows nothing of privacy: it is given text that was printed from a pla
 mechanisms. Its error messages may quote rows, so they never leave this room.
 """
 
-from hubbub.engines.duckdb import DuckDB, EngineFailed
-from hubbub.schema.source_files import InDatabase
+from hubbub.engines.duckdb import DuckDB, EngineFailed, tables_in
+from hubbub.engines.records import UNREADABLE, Csv
+from hubbub.engines.source_headers import Schemas, schemas_of
+from hubbub.engines.sources import (
+    arrow_of,
+    check_header,
+    header_of,
+    identity_of,
+    is_database,
+    is_pandas,
+    named_sources,
+    no_header,
+    with_header,
+)
+from hubbub.schema import InDatabase
 
-__all__ = ["DuckDB", "EngineFailed", "InDatabase"]
+__all__ = [
+    "UNREADABLE",
+    "Csv",
+    "DuckDB",
+    "EngineFailed",
+    "InDatabase",
+    "Schemas",
+    "arrow_of",
+    "check_header",
+    "header_of",
+    "identity_of",
+    "is_database",
+    "is_pandas",
+    "named_sources",
+    "no_header",
+    "schemas_of",
+    "tables_in",
+    "with_header",
+]

@@ -14,8 +14,8 @@ from hubbub.engines.frames import readable_table
 from hubbub.engines.records import Csv
 from hubbub.engines.sources import arrow_of, header_of, quoted_list
 from hubbub.engines.twin import open_twin
-from hubbub.relations.readable_columns import Read, column, kind_of, parquet_column
-from hubbub.schema.source_files import Headless, InDatabase, files_of, format_of, one_file, unavailable
+from hubbub.relations import ReadForm, kind_of_type, parquet_form, readable_form
+from hubbub.schema import Headless, InDatabase, files_of, format_of, one_file, unavailable
 from hubbub.terms import SourceUnavailable
 
 DEFAULT_SECONDS = 300.0
@@ -98,7 +98,7 @@ class DuckDB:
     def spellings(self, table: str, name: str, texts: Sequence[str]) -> list[str]:
         """Texts as a column's collation has them: the one spelling that all equal texts share."""
         escaped = ["'" + text.replace("'", "''") + "'" for text in texts]
-        forms = ", ".join(str(column(text, self._natives[table][name])) for text in escaped)
+        forms = ", ".join(str(readable_form(text, self._natives[table][name])) for text in escaped)
         return [str(form) for [form] in self.rows(f"SELECT unnest([{forms}])")]
 
     def rows(self, sql: str, *, seconds: float = DEFAULT_SECONDS) -> list[tuple[Any, ...]]:
@@ -179,16 +179,16 @@ class DuckDB:
 
     def _open(self, name: str, source: object) -> None:
         if isinstance(source, InDatabase):
-            self._view(name, self._in_database(source), column)
+            self._view(name, self._in_database(source), readable_form)
         elif isinstance(source, Headless):
-            self._view(name, self._headless_body(name, source), column)
+            self._view(name, self._headless_body(name, source), readable_form)
         elif isinstance(source, str | Path):
             self._view(name, *self._files_body(name, files_of(source)))
         else:
             table = readable_table(arrow_of(source, objects_as_text=True))
-            self._view(name, self._frame_body(name, table), column)
+            self._view(name, self._frame_body(name, table), readable_form)
 
-    def _view(self, name: str, body: str, read: Read) -> None:
+    def _view(self, name: str, body: str, read: ReadForm) -> None:
         """The table as questions see it: each column by an expression that does not fail."""
         quoted = _quoted(name)
         raw = self._connection.execute(f"DESCRIBE {body}").fetchall()
@@ -201,9 +201,9 @@ class DuckDB:
             raise unavailable(name, "no column of it can be read")
         self._step(f"CREATE VIEW {quoted} AS SELECT {shown} FROM ({body})")
         described = self._connection.execute(f"DESCRIBE {quoted}").fetchall()
-        self._columns[name] = [(str(row[0]), kind_of(str(row[1]))) for row in described]
+        self._columns[name] = [(str(row[0]), kind_of_type(str(row[1]))) for row in described]
         self._natives[name] = {str(row[0]): collated.get(str(row[0]), str(row[1])) for row in described}
-        self._schemas[name] = [(str(row[0]), str(row[1]), kind_of(str(row[1]))) for row in described]
+        self._schemas[name] = [(str(row[0]), str(row[1]), kind_of_type(str(row[1]))) for row in described]
 
     def _collations(self, body: str, texts: list[str]) -> dict[str, str]:
         """The types of text columns that have a collation: only the definition of a table tells it."""
@@ -223,21 +223,21 @@ class DuckDB:
         self._connection.register(place, _empty(frame))
         return f"SELECT * FROM {place}"
 
-    def _parquet_body(self, name: str, files: list[str]) -> tuple[str, Read]:
+    def _parquet_body(self, name: str, files: list[str]) -> tuple[str, ReadForm]:
         fields = parquet.fields_of(self._connection, files, name)
         if not any(parquet.in_milliseconds(field) for field in fields.values()):
-            return parquet.scan_of(files), parquet_column
+            return parquet.scan_of(files), parquet_form
         dataset, read = parquet.by_arrow(files)
         return self._frame_body(name, dataset), read
 
-    def _files_body(self, name: str, files: list[str]) -> tuple[str, Read]:
+    def _files_body(self, name: str, files: list[str]) -> tuple[str, ReadForm]:
         formats = {format_of(file) for file in files}
         if formats == {"duckdb"}:
-            return self._in_database(InDatabase(files[0], name)), column
+            return self._in_database(InDatabase(files[0], name)), readable_form
         if len(formats) > 1:
             raise unavailable(name, "its files are of several kinds")
         if formats == {"csv"}:
-            return self._frame_body(name, Csv(tuple(files), tuple(header_of(*files)))), column
+            return self._frame_body(name, Csv(tuple(files), tuple(header_of(*files)))), readable_form
         self._files += files
         return self._parquet_body(name, files)
 

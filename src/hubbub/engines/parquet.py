@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hubbub.engines.sources import quoted_list
-from hubbub.relations.readable_columns import Read, column, from_milliseconds
-from hubbub.schema.source_files import unavailable
+from hubbub.relations import ReadForm, from_milliseconds, readable_form
+from hubbub.schema import unavailable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -59,7 +59,7 @@ def in_milliseconds(field: Field) -> bool:
 # ---------------------------------------------------------------- read by Arrow, for the sake of milliseconds
 
 
-def by_arrow(files: Sequence[str]) -> tuple[Any, Read]:
+def by_arrow(files: Sequence[str]) -> tuple[Any, ReadForm]:
     """The files as an Arrow dataset whose columns are plain bytes and integers, and how each becomes what it is."""
     import pyarrow
     import pyarrow.dataset
@@ -84,6 +84,6 @@ def _form(kind: Any) -> tuple[pyarrow.DataType, Callable[[str, str], str | None]
     if types.is_timestamp(kind) and kind.unit == "ms":
         return pyarrow.int64(), lambda quoted, _: from_milliseconds(quoted)
     if types.is_float16(kind):
-        return pyarrow.float32(), column
+        return pyarrow.float32(), readable_form
     kept = ("boolean", "integer", "floating", "decimal128", "date32", "timestamp", "binary", "large_binary")
-    return (kind, column) if any(getattr(types, f"is_{name}")(kind) for name in kept) else None
+    return (kind, readable_form) if any(getattr(types, f"is_{name}")(kind) for name in kept) else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hubbub.engines.sources import named_sources
 
 if TYPE_CHECKING:
-    from hubbub.schema.tables import Kind
+    from hubbub.schema import Kind
 
 Schemas = Mapping[str, list[tuple[str, "Kind"]]]
 
@@ -21,8 +21,7 @@ def schemas_of(source: str, *, named: Sequence[str] = (), header: bool | Sequenc
     """
     from hubbub.engines import DuckDB
     from hubbub.engines.sources import check_header
-    from hubbub.schema.source_files import is_csv
-    from hubbub.schema.tables import Kind
+    from hubbub.schema import Kind, is_csv
 
     csv = is_csv(source)
     if csv and header in (None, True):

@@ -14,7 +14,7 @@ import numpy as np
 
 from hubbub.engines.frames import readable_column
 from hubbub.engines.records import UNREADABLE, first_line
-from hubbub.schema.source_files import DATABASE, Headless, InDatabase, files_of, is_csv, stem_of, unavailable
+from hubbub.schema import DATABASE, Headless, InDatabase, files_of, is_csv, stem_of, unavailable
 from hubbub.terms import MissingParameter, OutOfRange, SourceUnavailable
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ Nothing here reads data or spends budget. There is no default epsilon: each func
 - ``charts``                       every chart of the project
 """
 
+from hubbub.explain.attacker_bounds import belief, true_positives
 from hubbub.explain.auctions import EXAMPLE_BIDS, Auction, Pricing, auction
 from hubbub.explain.crowd import Charlie, charlie
 from hubbub.explain.elections import Election, election
 from hubbub.explain.odds import Explanation, epsilon
-from hubbub.explain.trust_models import Models, models
+from hubbub.explain.trust_models import Models, models, response_error
 from hubbub.explain.what_dp_does_not_promise import NotPromised, not_promised
-from hubbub.render import charts
-from hubbub.render.document import Figure, Leaflet, Section, Table
+from hubbub.render import Figure, Leaflet, Section, Table, charts
 
 __all__ = [
     "EXAMPLE_BIDS",
@@ -33,10 +33,13 @@ __all__ = [
     "Section",
     "Table",
     "auction",
+    "belief",
     "charlie",
     "charts",
     "election",
     "epsilon",
     "models",
     "not_promised",
+    "response_error",
+    "true_positives",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from hubbub.render.wording import LARGEST
+from hubbub.render import LARGEST
 
 
 def factor(epsilon: float) -> float:

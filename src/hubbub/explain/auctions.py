@@ -15,9 +15,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from hubbub.explain import exponential_stories as choosing
+from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
 from hubbub.render.charts import Axis, Bar, Panel, Series, bar_chart, percentage, stacked_chart
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import as_float, percent, short
 from hubbub.terms import EmptyInput, OutOfRange, TooLarge, exact, positive
 
 EXAMPLE_BIDS = (*(Fraction(1),) * 30, *(Fraction(301, 100),) * 40)  # 30 people bid 1.00 and 40 bid 3.01

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
 from hubbub.render.charts import Rule, Series, density_chart
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import as_float, percent, short
 from hubbub.terms import OutOfRange, exact, positive, sensitivity_of
 
 _LARGEST_PICTURE = 20  # beyond this epsilon the two peaks are far apart and there is nothing left to compare

@@ -8,10 +8,9 @@ from fractions import Fraction
 
 from hubbub.explain import attacker_bounds as bounds
 from hubbub.explain import exponential_stories as choosing
+from hubbub.render import Figure, Json, Leaflet, Section, as_float, percent, short
 from hubbub.render import text as _text
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section
-from hubbub.render.wording import as_float, percent, short
 from hubbub.terms import EmptyInput, WrongShape, positive, whole
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from hubbub.render.wording import as_float
+from hubbub.render import as_float
 
 
 def chances(

@@ -11,10 +11,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.explain import attacker_bounds as bounds
+from hubbub.render import (
+    Figure,
+    Json,
+    Leaflet,
+    Section,
+    Table,
+    as_float,
+    hundredths,
+    one_in,
+    out_of_100,
+    percent,
+    short,
+)
 from hubbub.render import text as _text
 from hubbub.render.charts import Axis, Icons, Mark, Panel, Series, icon_array, line_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import as_float, hundredths, one_in, out_of_100, percent, short
 from hubbub.terms import fraction_of, positive
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.accounting import mu_for
+from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
 from hubbub.render.charts import Axis, Mark, Panel, Series, Tick, line_chart
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import as_float, percent, short
 from hubbub.terms import OutOfRange, fraction_of, positive, whole
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)

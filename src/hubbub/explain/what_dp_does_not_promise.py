@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hubbub.render.document import Json, Leaflet, Section
+from hubbub.render import Json, Leaflet, Section
 
 
 def not_promised() -> NotPromised:

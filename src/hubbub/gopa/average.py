@@ -18,8 +18,7 @@ from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.quantities.base import Measure, Reading
 from hubbub.gopa.quantities.numbers import Number
-from hubbub.render.document import Json
-from hubbub.render.wording import short
+from hubbub.render import Json, short
 from hubbub.terms import EmptyInput, Unreachable, WrongShape, fraction_of, refuse_masked
 
 _EVERYBODY = Number()

@@ -22,8 +22,7 @@ from hubbub.explain import Leaflet, Section, Table
 from hubbub.gopa.lectures import gaussian_gopa as classic
 from hubbub.gopa.lectures.random_graphs import pairs, picks
 from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
-from hubbub.render.document import Json
-from hubbub.render.wording import short
+from hubbub.render import Json, short
 from hubbub.terms import (
     EmptyInput,
     NotANumber,

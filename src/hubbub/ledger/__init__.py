@@ -11,15 +11,16 @@
 - ``remeasure``                     more accuracy for the difference in price
 """
 
-from hubbub.accounting.budget_limits import Amount
-from hubbub.accounting.remeasure import Remeasurement, remeasure
+from hubbub.accounting import Amount, Remeasurement, remeasure
 from hubbub.ledger.accounts import Account
-from hubbub.ledger.backup import verify_export, verify_ledger
-from hubbub.ledger.budget_view import BudgetView
+from hubbub.ledger.backup import line_of, verify_export, verify_ledger
+from hubbub.ledger.budget_view import BudgetView, Line
 from hubbub.ledger.chain import Entry
+from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.ledger import Ledger, restore
-from hubbub.ledger.policy import Population, Window
+from hubbub.ledger.policy import Plea, Policy, Population, Window, account_key, read_budget
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored, fingerprint
+from hubbub.ledger.second_place import Place
 from hubbub.ledger.temporary import temporary_ledger
 from hubbub.ledger.verify import Verification
 
@@ -29,6 +30,10 @@ __all__ = [
     "BudgetView",
     "Entry",
     "Ledger",
+    "Line",
+    "Place",
+    "Plea",
+    "Policy",
     "Pool",
     "Population",
     "Remeasurement",
@@ -37,7 +42,11 @@ __all__ = [
     "Stored",
     "Verification",
     "Window",
+    "account_key",
+    "amount_of",
     "fingerprint",
+    "line_of",
+    "read_budget",
     "remeasure",
     "restore",
     "temporary_ledger",

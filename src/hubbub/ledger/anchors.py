@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from hubbub.accounting.budget_limits import Amount
+from hubbub.accounting import Amount
 from hubbub.ledger.chain import digest
 from hubbub.ledger.second_place import no_place, sync_folder, write_all
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hubbub.accounting.budget_limits import Amount
+from hubbub.accounting import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors
 from hubbub.ledger.chain import Entry, canonical, clock

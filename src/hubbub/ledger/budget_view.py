@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from hubbub.accounting.budget_limits import LOSS_UNIT, Amount, Currency, Limit
+from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit
 from hubbub.explain import epsilon as explain_epsilon
 from hubbub.ledger import statements
 from hubbub.ledger.chain import clock
@@ -18,8 +18,8 @@ from hubbub.ledger.drivers import Row
 from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import Account, Plea, Policy, Population, account_key
 from hubbub.ledger.requests import Pool
+from hubbub.render import Figure, Json, Leaflet, Section, Table
 from hubbub.render.charts import Axis, Panel, Rule, Series, Tick, step_chart
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 
 _ALL = 4000  # entries that are read one by one for the chart; a longer book is sampled
 _SAMPLES = 400

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.accounting.budget_limits import DELTA_UNIT, LOSS_UNIT, Amount
+from hubbub.accounting import DELTA_UNIT, LOSS_UNIT, Amount
 
 _PLACES = {LOSS_UNIT: 24, DELTA_UNIT: 40}
 

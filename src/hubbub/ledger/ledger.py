@@ -10,8 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from hubbub.accounting.budget_limits import Amount, Currency
-from hubbub.accounting.remeasure import Remeasurement, remeasure
+from hubbub.accounting import Amount, Currency, Remeasurement, remeasure
 from hubbub.ledger import backup as transfer
 from hubbub.ledger import owner_entries as owners
 from hubbub.ledger import reservations as charging

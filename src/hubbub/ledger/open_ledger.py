@@ -15,7 +15,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hubbub.accounting.budget_limits import Amount
+from hubbub.accounting import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors, Totals
 from hubbub.ledger.chain import ORIGIN, Entry, canonical, clock, link, typed_entry

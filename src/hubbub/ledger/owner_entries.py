@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from hubbub.accounting.budget_limits import Amount
+from hubbub.accounting import Amount
 from hubbub.ledger import statements
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.open_ledger import Core

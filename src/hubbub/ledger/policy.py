@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from hubbub.accounting.budget_limits import Amount, Currency, Limit
+from hubbub.accounting import Amount, Currency, Limit
 from hubbub.ledger.chain import Entry, canonical
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.requests import Pool, Request
@@ -27,9 +27,9 @@ from hubbub.terms import (
     UnknownPopulation,
     Unreadable,
     from_json,
+    parse,
     to_json,
 )
-from hubbub.terms.numbers import parse
 
 NONSENSE = (  # what an altered entry may lead to
     LookupError,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from hubbub.accounting.budget_limits import Amount, Currency
+from hubbub.accounting import Amount, Currency
 from hubbub.ledger.chain import canonical, clock, digest
 from hubbub.terms import (
     Event,

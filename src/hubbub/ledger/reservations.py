@@ -20,7 +20,7 @@ from typing import Any
 
 from sqlalchemy import Select
 
-from hubbub.accounting.budget_limits import LOSS_UNIT, Amount, Currency, Limit, cost_in, price_fits
+from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit, cost_in, price_fits
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
 from hubbub.ledger.chain import answer_body, canonical, digest, event_text

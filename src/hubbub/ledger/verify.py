@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from hubbub.accounting.budget_limits import Amount, covers
+from hubbub.accounting import Amount, covers
 from hubbub.ledger.anchors import Anchor
 from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, typed_entry
 from hubbub.ledger.decimals import amount_of

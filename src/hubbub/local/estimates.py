@@ -10,9 +10,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 from hubbub.terms import fraction_of
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.mechanisms.common.additive import AdditiveNoise, drawn
 from hubbub.mechanisms.common.grid_values import Steps, integer_array, packed
-from hubbub.mechanisms.common.integer_noise import integer_noise
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.process_secret import Secret
+from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.terms import (
     LaplaceNoise,
     MechanismExhausted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hubbub.accounting.gaussian_tradeoff import sigma_for
+from hubbub.accounting import sigma_for
 from hubbub.mechanisms.common.additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms.common.grid_values import MANY, finite_scale, grid_for
 from hubbub.mechanisms.common.price_arguments import one_of

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.mechanisms.common.additive import AdditiveNoise
 from hubbub.mechanisms.common.grid_values import Steps
-from hubbub.mechanisms.common.integer_noise import integer_noise
 from hubbub.mechanisms.common.mechanism import Mechanism
+from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.terms import (
     EmptyInput,
     Neighbours,

@@ -11,9 +11,9 @@ from hubbub import noise
 from hubbub.mechanisms.common.additive import AdditiveNoise, drawn
 from hubbub.mechanisms.common.ary_tree import Integers, Tree, chosen, consistent, node_sums
 from hubbub.mechanisms.common.grid_values import Numbers, integer_array, plus
-from hubbub.mechanisms.common.integer_noise import integer_noise
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.noisy_curve import Curve, rank_widths
+from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.terms import Neighbours, TooLarge, Unit, WrongShape, whole
 
 _MOST_CELLS = 1 << 17

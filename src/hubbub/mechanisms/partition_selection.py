@@ -15,7 +15,7 @@ from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.price_arguments import one_of
 from hubbub.mechanisms.common.thresholds import gaussian_threshold, laplace_threshold, share_of
 from hubbub.mechanisms.gaussian import DiscreteGaussian
-from hubbub.noise.fixed_point import enclose_exp_neg
+from hubbub.noise import enclose_exp_neg
 from hubbub.terms import (
     ApproximateStep,
     ConcentratedStep,

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.mechanisms.common.additive import AdditiveNoise
 from hubbub.mechanisms.common.grid_values import doubles_of
-from hubbub.mechanisms.common.integer_noise import integer_noise
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.numeric_columns import Column, Value, column_of
 from hubbub.mechanisms.common.thresholds import laplace_threshold
+from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.terms import (
     Neighbours,
     OutOfRange,

@@ -4,7 +4,8 @@ These functions take a noise scale and trust the caller. To release something ab
 ``hubbub.mechanisms``, which calibrates the scale and leaves an event behind.
 """
 
-from hubbub.noise._source import Source
+from hubbub.noise._source import SECURE, Source
+from hubbub.noise.fixed_point import enclose_exp_neg
 from hubbub.noise.samplers import (
     LARGEST_SCALE_IN_ARRAYS,
     bernoulli,
@@ -23,6 +24,7 @@ from hubbub.noise.samplers import (
 
 __all__ = [
     "LARGEST_SCALE_IN_ARRAYS",
+    "SECURE",
     "Source",
     "bernoulli",
     "bernoulli_exp",
@@ -34,6 +36,7 @@ __all__ = [
     "coins",
     "discrete_gaussian",
     "discrete_laplace",
+    "enclose_exp_neg",
     "geometric",
     "uniform",
 ]

@@ -38,24 +38,28 @@ from hubbub.publish.anonymize.checks import Checked, Measure, check
 from hubbub.publish.anonymize.equivalence_classes import Classes
 from hubbub.publish.anonymize.full_domain import full_domain
 from hubbub.publish.anonymize.hierarchies import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
+from hubbub.publish.anonymize.identifiers import refuse_identifiers
 from hubbub.publish.anonymize.losses import Metrics
-from hubbub.publish.anonymize.manifest import Column, Manifest
+from hubbub.publish.anonymize.manifest import Manifest, ManifestColumn
 from hubbub.publish.anonymize.mondrian import mondrian
 from hubbub.publish.anonymize.privacy_models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
 from hubbub.publish.domain_file import read_domain
-from hubbub.publish.domains import Categorical, Date, Key, Numeric
+from hubbub.publish.domains import PRIVATE, Categorical, ColumnDomain, Date, Key, Numeric, domain_for, is_private
+from hubbub.publish.marginal_counts import Rows
 from hubbub.publish.metrics import Comparison, Score, Scores, compare
 from hubbub.publish.synthetic import Link, LinkedSynthetic, Synthetic, synthesize, synthesize_linked
 from hubbub.publish.tables import DailySeries, Published, marginals, top_down
+from hubbub.publish.unread_table import Unread, unread_of
 
 __all__ = [
+    "PRIVATE",
     "Anonymised",
     "Beliefs",
     "Categorical",
     "Categories",
     "Checked",
     "Classes",
-    "Column",
+    "ColumnDomain",
     "Comparison",
     "DailySeries",
     "Date",
@@ -68,6 +72,7 @@ __all__ = [
     "Link",
     "LinkedSynthetic",
     "Manifest",
+    "ManifestColumn",
     "Measure",
     "Metrics",
     "Model",
@@ -76,19 +81,25 @@ __all__ = [
     "Prefixes",
     "Published",
     "RecursiveL",
+    "Rows",
     "Score",
     "Scores",
     "Synthetic",
     "TCloseness",
+    "Unread",
     "beliefs",
     "check",
     "compare",
+    "domain_for",
     "full_domain",
+    "is_private",
     "marginals",
     "mondrian",
     "read_domain",
     "read_hierarchies",
+    "refuse_identifiers",
     "synthesize",
     "synthesize_linked",
     "top_down",
+    "unread_of",
 ]

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from hubbub.ledger import Pool, fingerprint
-from hubbub.ledger.accounts import Account
+from hubbub.ledger import Account, Pool, fingerprint
 from hubbub.publish.cells import kind_of
 from hubbub.terms import Event, Receipt, to_json
 

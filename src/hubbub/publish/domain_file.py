@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hubbub.publish.domains import Categorical, Column, Date, Key, Numeric
+from hubbub.publish.domains import Categorical, ColumnDomain, Date, Key, Numeric
 from hubbub.terms import BadDescriptor, HubbubError
 
 _KEYS = {
@@ -28,7 +28,7 @@ _KEYS = {
 }
 
 
-def read_domain(file: str | Path) -> dict[str, Column]:
+def read_domain(file: str | Path) -> dict[str, ColumnDomain]:
     """The declarations of a TOML file, by column: for ``domain=`` of whatever publishes."""
     path = Path(file)
     try:
@@ -40,7 +40,7 @@ def read_domain(file: str | Path) -> dict[str, Column]:
     return {name: _column(name, told) for name, told in given.items()}
 
 
-def _column(name: str, told: object) -> Column:
+def _column(name: str, told: object) -> ColumnDomain:
     if not isinstance(told, Mapping):
         raise _bad(name, "it is no table such as { lower = 0, upper = 99 }")
     kind = _kind(name, told)
@@ -49,7 +49,7 @@ def _column(name: str, told: object) -> Column:
         raise _bad(name, f"it has the unknown key {sorted(unknown)[0]!r}")
     given: dict[str, Any] = dict(told)
     try:
-        made: Column = kind(given["key"]) if kind is Key else kind(**given)
+        made: ColumnDomain = kind(given["key"]) if kind is Key else kind(**given)
     except HubbubError as problem:
         raise _bad(name, problem.what.rstrip(".")) from None
     except TypeError:

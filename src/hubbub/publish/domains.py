@@ -150,8 +150,8 @@ class Key:
     prefix: str = "key"
 
 
-Column: TypeAlias = Numeric | Categorical | Date | Key
-Domain: TypeAlias = Mapping[str, Column]
+ColumnDomain: TypeAlias = Numeric | Categorical | Date | Key
+Domain: TypeAlias = Mapping[str, ColumnDomain]
 Found: TypeAlias = list[Any]  # two bounds, or a list of values: as it is stored
 
 
@@ -172,7 +172,7 @@ def equal_edges(lower: Fraction, upper: Fraction, bins: int | None, *, whole: bo
     return [lower + (upper - lower) * i / count for i in range(count + 1)]
 
 
-def domain_for(schema: pyarrow.Schema, given: object) -> dict[str, Column]:
+def domain_for(schema: pyarrow.Schema, given: object) -> dict[str, ColumnDomain]:
     """A declaration for every column, in the table's order; without any, each is found privately.
 
     What is declared is complete: a column that is left out is refused, with the line to add.
@@ -229,7 +229,7 @@ def check_type(field: pyarrow.Field) -> None:
         )
 
 
-def _checked(name: str, column: object) -> Column:
+def _checked(name: str, column: object) -> ColumnDomain:
     if isinstance(column, Key):
         return column
     if not isinstance(column, Numeric | Categorical | Date):
@@ -247,7 +247,7 @@ def _checked(name: str, column: object) -> Column:
     return column
 
 
-def _found(field: pyarrow.Field) -> Column:
+def _found(field: pyarrow.Field) -> ColumnDomain:
     """How a column's domain is found if nobody declared one: by its type, which is public."""
     import pyarrow
 

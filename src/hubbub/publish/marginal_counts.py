@@ -154,7 +154,7 @@ def epsilon_for(rho: Fraction) -> Fraction:
 
 def cost(event: Event) -> Fraction:
     """What a step costs in zCDP."""
-    from hubbub.accounting.costs import concentrated
+    from hubbub.accounting import concentrated
 
     found = concentrated(event, next(event.steps()).neighbours)
     assert found is not None  # every step here has a cost in zCDP

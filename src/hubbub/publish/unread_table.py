@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.records import UNREADABLE, Csv
-from hubbub.engines.sources import arrow_of, header_of, no_header
+from hubbub.engines import UNREADABLE, Csv, arrow_of, header_of, no_header
 from hubbub.publish.anonymize.coded_columns import plain_names
 from hubbub.publish.cells import numbers_of
 from hubbub.publish.domains import Date, Numeric
-from hubbub.schema.source_files import files_of, format_of, unavailable
+from hubbub.schema import files_of, format_of, unavailable
 from hubbub.terms import OutOfRange, SourceUnavailable
 
 if TYPE_CHECKING:

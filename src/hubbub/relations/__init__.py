@@ -1,1 +1,70 @@
-"""A wing."""
+"""Typed expressions over private columns, what is known of their values, and who a person is; one dialect per engine.
+
+``expressions`` and ``value_facts`` hold bounds, ``person`` tells people apart, ``limits`` bounds work, ``dialects``
+prints. Nothing here runs a statement. Start with ``expressions``.
+"""
+
+from hubbub.relations.casts import TARGETS, Target, can_cast
+from hubbub.relations.column_images import half_away
+from hubbub.relations.dialects import DIALECTS, Dialect
+from hubbub.relations.expressions import Expr, Facts, column, kind_of, literal, place_of, readable, renamed, shown
+from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
+from hubbub.relations.person import (
+    check_ids,
+    column_named,
+    form_of,
+    id_from,
+    id_in,
+    is_direct,
+    is_kind,
+    link_form,
+    person_form,
+)
+from hubbub.relations.readable_columns import (
+    ReadForm,
+    from_milliseconds,
+    kind_of_type,
+    parquet_form,
+    readable_form,
+    with_text,
+)
+from hubbub.relations.value_facts import build, date_at, shifted
+
+__all__ = [
+    "DIALECTS",
+    "DOUBLE",
+    "INTEGER",
+    "MOST_DIGITS",
+    "TARGETS",
+    "Dialect",
+    "Expr",
+    "Facts",
+    "ReadForm",
+    "Target",
+    "build",
+    "can_cast",
+    "check_ids",
+    "column",
+    "column_named",
+    "date_at",
+    "form_of",
+    "from_milliseconds",
+    "half_away",
+    "id_from",
+    "id_in",
+    "is_direct",
+    "is_kind",
+    "kind_of",
+    "kind_of_type",
+    "link_form",
+    "literal",
+    "parquet_form",
+    "person_form",
+    "place_of",
+    "readable",
+    "readable_form",
+    "renamed",
+    "shifted",
+    "shown",
+    "with_text",
+]

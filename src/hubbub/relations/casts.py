@@ -9,7 +9,7 @@ from fractions import Fraction
 from hubbub.relations.column_images import grid_values, half_away
 from hubbub.relations.expressions import Expr, Facts
 from hubbub.relations.number_types import DOUBLE, INTEGER, decimal
-from hubbub.schema.tables import Kind
+from hubbub.schema import Kind
 
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31}
 

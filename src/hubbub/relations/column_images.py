@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Kind, Value
+from hubbub.schema import Kind, Value
 
 MOST_VALUES = 100_000  # longest list of derived keys
 MOST = 2_000  # values of a column that are followed

@@ -15,7 +15,7 @@ from hubbub.relations import limits
 from hubbub.relations.expressions import Expr
 from hubbub.relations.number_types import DOUBLE
 from hubbub.relations.readable_columns import with_text
-from hubbub.schema.tables import Column, Kind, Value
+from hubbub.schema import Column, Kind, Value
 
 _BINARY = {"add": "+", "sub": "-", "mul": "*"}
 _COMPARE = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}

@@ -14,7 +14,7 @@ from typing import Any
 
 from hubbub.relations import limits
 from hubbub.relations.number_types import DOUBLE, INTEGER, NumberType, type_of_literal
-from hubbub.schema.tables import Column, Kind, Value
+from hubbub.schema import Column, Kind, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from hubbub.relations.dialects import Dialect
 from hubbub.relations.readable_columns import with_text
-from hubbub.schema.tables import Column, Dataset, Kind, Table
+from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.terms import SourceUnavailable
 
 _SIGNED = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "BIGINT": 19, "HUGEINT": 39}  # digits
@@ -70,10 +70,10 @@ def form_of(natives: Sequence[str]) -> str | None:
 
 def type_of(column: Column) -> str:
     """The engine's type that a column's ids are of: the declared one, and the source's where that is of this kind."""
-    from hubbub.relations.readable_columns import kind_of
+    from hubbub.relations.readable_columns import kind_of_type
 
     plain = column.native.partition(" COLLATE ")[0]
-    return column.native if plain and is_kind(kind_of(plain), column.kind) else _KINDS[column.kind]
+    return column.native if plain and is_kind(kind_of_type(plain), column.kind) else _KINDS[column.kind]
 
 
 def is_kind(stored: str, kind: Kind) -> bool:

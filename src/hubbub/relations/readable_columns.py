@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-Read = Callable[[str, str], str | None]  # a column's name and the engine's type of it -> an expression, or None
+# A column's name and the engine's type of it -> an expression, or None.
+ReadForm = Callable[[str, str], str | None]
+
 
 FIRST, LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999, in milliseconds since 1970
 _LEAVES = {
@@ -20,7 +22,7 @@ _ZONED_NS = "TIMESTAMPTZ_NS"
 _CANONICAL = {"nocase": "lower({})", "noaccent": "strip_accents({})", "nfc": "nfc_normalize({})"}
 
 
-def column(name: str, native: str) -> str | None:
+def readable_form(name: str, native: str) -> str | None:
     """A column of a table in memory or in a DuckDB file, as an expression that never fails; None: it is left out."""
     base, _, collation = native.partition(" COLLATE ")
     if collation:
@@ -37,7 +39,7 @@ def column(name: str, native: str) -> str | None:
     return name if base in ("TIMESTAMP", '"NULL"') or _is_plain(base) else None
 
 
-def parquet_column(name: str, native: str) -> str | None:
+def parquet_form(name: str, native: str) -> str | None:
     """A column of a Parquet file: times of day and JSON are checked by the reader, so they cannot be read at all."""
     if native in ("TIME", "JSON"):
         return None
@@ -45,7 +47,7 @@ def parquet_column(name: str, native: str) -> str | None:
         # The reader prunes by statistics of the bytes as they were before bad ones were replaced: whether a row meets
         # a condition would depend on others'. The optimiser does not see through `least` of one value.
         return f"least({name})"
-    return column(name, native)
+    return readable_form(name, native)
 
 
 def _is_plain(native: str) -> bool:
@@ -102,7 +104,7 @@ _KINDS = {
 }
 
 
-def kind_of(native: str) -> str:
+def kind_of_type(native: str) -> str:
     """Our kind for one of the engine's types; ``opaque`` for what a query cannot speak of."""
     base = native.split("(", maxsplit=1)[0].strip('" ').upper()
     return "opaque" if native.endswith("]") else _KINDS.get(base, "opaque")

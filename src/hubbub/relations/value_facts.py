@@ -18,7 +18,7 @@ from hubbub.relations.casts import cast_facts
 from hubbub.relations.column_images import MOST_VALUES, grid_values, half_away, image_of
 from hubbub.relations.expressions import Expr, Facts, place_of
 from hubbub.relations.number_types import type_of
-from hubbub.schema.tables import Kind
+from hubbub.schema import Kind
 
 _EPOCH = date(1970, 1, 1)
 _DAY = 86_400_000_000

@@ -9,7 +9,8 @@ Nothing here reads data or spends budget: all of it is post-processing. Interval
 """
 
 from hubbub.releases import formulas
-from hubbub.releases.noisy_columns import KeyColumn, Measure, Noise, Table
+from hubbub.releases.formulas.base import rebuilt
+from hubbub.releases.noisy_columns import KeyColumn, Measure, Noise, Table, simultaneous
 from hubbub.releases.noisy_values import Noisy
 from hubbub.releases.publication_sheet import Sheet
 from hubbub.releases.release import Output, Release
@@ -26,4 +27,6 @@ __all__ = [
     "Sheet",
     "Table",
     "formulas",
+    "rebuilt",
+    "simultaneous",
 ]

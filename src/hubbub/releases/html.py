@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hubbub.releases import text as _text
-from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.charts.svg import colours, escape, number, tag
+from hubbub.render.charts import Bar, bar_chart, colours, escape, number, tag
 from hubbub.terms import EmptyInput
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hubbub import terms
 from hubbub.releases import text as _text
 from hubbub.releases.formulas import Mean, Over, walk
-from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render import Json, Leaflet, Section, Table
 from hubbub.terms import ApproximateDP, PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:

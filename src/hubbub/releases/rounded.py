@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from hubbub.explain import Table
 from hubbub.releases import text as _text
-from hubbub.render.charts.svg import escape, tag
-from hubbub.render.text import table as lined_up
+from hubbub.render import table as lined_up
+from hubbub.render.charts import escape, tag
 
 if TYPE_CHECKING:
     from hubbub.releases.release import Release

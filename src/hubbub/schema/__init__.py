@@ -1,1 +1,52 @@
-"""A wing."""
+"""Tables and columns as their owner declares them: one descriptor, its TOML form with positions, and its page.
+
+``tables`` has ``Dataset``, ``Table``, ``Column``; ``descriptor`` reads TOML, ``draft`` writes it, ``description`` shows
+it; ``source_files`` says where rows lie. Nothing here opens data. Start with ``tables``.
+"""
+
+from hubbub.schema.declared import kind_declared, kind_undeclared
+from hubbub.schema.description import Description, describe
+from hubbub.schema.descriptor import json_schema
+from hubbub.schema.draft import budget_toml, draft, key_of, quoted, toml
+from hubbub.schema.source_files import (
+    DATABASE,
+    PARQUET,
+    Headless,
+    InDatabase,
+    files_of,
+    format_of,
+    is_csv,
+    one_file,
+    stem_of,
+    unavailable,
+)
+from hubbub.schema.tables import Column, Dataset, Kind, Link, Table, Value
+
+__all__ = [
+    "DATABASE",
+    "PARQUET",
+    "Column",
+    "Dataset",
+    "Description",
+    "Headless",
+    "InDatabase",
+    "Kind",
+    "Link",
+    "Table",
+    "Value",
+    "budget_toml",
+    "describe",
+    "draft",
+    "files_of",
+    "format_of",
+    "is_csv",
+    "json_schema",
+    "key_of",
+    "kind_declared",
+    "kind_undeclared",
+    "one_file",
+    "quoted",
+    "stem_of",
+    "toml",
+    "unavailable",
+]

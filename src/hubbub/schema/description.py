@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.explain import epsilon as explain_epsilon
-from hubbub.render.document import Json, Leaflet, Section
-from hubbub.render.document import Table as Grid
+from hubbub.render import Json, Leaflet, Section
+from hubbub.render import Table as Grid
 from hubbub.schema.descriptor import typed
 from hubbub.schema.draft import decimal
 from hubbub.schema.tables import Column, Dataset, Kind, Table, Value

@@ -129,11 +129,12 @@ def _database(dataset: Dataset) -> str:
 def _privacy(dataset: Dataset) -> str:
     pairs = {"population": dataset.population, "unit": dataset.unit or "row", "neighbours": dataset.neighbours.value}
     told = _pairs("[privacy]", pairs)
-    told += "# budget = { epsilon = ?, delta = ? }\n" if dataset.budget is None else _budget(dataset.budget)
+    told += "# budget = { epsilon = ?, delta = ? }\n" if dataset.budget is None else budget_toml(dataset.budget)
     return told + (f"ledger = {quoted(dataset.ledger)}\n" if dataset.ledger else "")
 
 
-def _budget(budget: Budget) -> str:
+def budget_toml(budget: Budget) -> str:
+    """The line of a descriptor that says a budget."""
     parts = {"epsilon": budget.epsilon, "rho": budget.rho, "delta": budget.delta or None}
     inside = ", ".join(f"{name} = {toml(number)}" for name, number in parts.items() if number is not None)
     return f"budget = {{ {inside} }}\n"

@@ -5,6 +5,7 @@
 """
 
 from hubbub.sql.connection import Connection
-from hubbub.sql.open_connection import connect
+from hubbub.sql.open_connection import connect, declare, ledger_place
+from hubbub.sql.prepare_copy import prepare
 
-__all__ = ["Connection", "connect"]
+__all__ = ["Connection", "connect", "declare", "ledger_place", "prepare"]

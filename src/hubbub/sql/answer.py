@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from hubbub.relations.expressions import Expr
-from hubbub.relations.value_facts import date_at
-from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas
+from hubbub.relations import Expr, date_at
+from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas, simultaneous
 from hubbub.releases.formulas import Formula
-from hubbub.releases.noisy_columns import simultaneous
-from hubbub.schema.tables import Kind, Value
+from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.query_plan import How, Plan, Reading
 from hubbub.sql.compiler.question import Ordering
 from hubbub.sql.error_prediction import mechanism_words
@@ -239,7 +237,7 @@ def _is_noisy(value: Expr, rows: _Rows) -> bool:
 
 
 def _picked(formula: Formula, places: Sequence[int]) -> Formula:
-    from hubbub.releases.formulas.base import rebuilt
+    from hubbub.releases import rebuilt
 
     def change(part: Formula) -> Formula:
         if not isinstance(part, formulas.Given):

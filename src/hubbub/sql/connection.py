@@ -8,12 +8,10 @@ from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hubbub.ledger import Account, Ledger, Request, Reservation, Stored
-from hubbub.ledger.budget_view import BudgetView, Line
+from hubbub.ledger import Account, BudgetView, Ledger, Line, Request, Reservation, Stored
 from hubbub.relations import limits
 from hubbub.releases import Release
-from hubbub.schema.description import Description, describe
-from hubbub.schema.tables import Dataset
+from hubbub.schema import Dataset, Description, describe
 from hubbub.sql import answer
 from hubbub.sql import measurement as measure
 from hubbub.sql.compiler.parse import explained

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.relations.expressions import Expr
+from hubbub.relations import Expr
 from hubbub.sql.compiler.query_plan import How, Plan, Reading
 from hubbub.sql.compiler.question import Scan
 from hubbub.sql.noise_allocation import Spent

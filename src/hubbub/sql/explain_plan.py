@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render import Json, Leaflet, Section, Table
 from hubbub.sql.compiler.query_plan import Counted, Measured, Plan
 from hubbub.sql.compiler.question import Item, Rows, Scan
 from hubbub.sql.quote import Planned

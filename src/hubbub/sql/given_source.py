@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.engines import DuckDB
-from hubbub.engines.sources import is_pandas
-from hubbub.relations.expressions import kind_of, place_of
-from hubbub.schema.declared import kind_declared, kind_undeclared
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table, Value
+from hubbub.engines import DuckDB, is_pandas
+from hubbub.relations import kind_of, place_of
+from hubbub.schema import Column, Dataset, Kind, Link, Table, Value, kind_declared, kind_undeclared
 from hubbub.terms import (
     Budget,
     Neighbours,

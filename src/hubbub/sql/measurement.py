@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Kind, Value
+from hubbub.relations import Expr
+from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.print_plan import Statement
 from hubbub.sql.compiler.query_plan import Curve, How, Key, Plan, Reading
 from hubbub.sql.noise_allocation import Spent

@@ -13,9 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting.conversions import rho_for
-from hubbub.accounting.epsilon_bounds import quick_epsilon
-from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.accounting import mu_for, quick_epsilon, rho_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdKeys
 from hubbub.relations import limits
 from hubbub.releases import Noise

@@ -8,13 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hubbub.engines import DuckDB, InDatabase
-from hubbub.engines.sources import check_header, identity_of, is_database, named_sources, with_header
+from hubbub.engines import DuckDB, InDatabase, check_header, identity_of, is_database, named_sources, with_header
 from hubbub.ledger import Ledger
-from hubbub.relations.person import check_ids
-from hubbub.schema import descriptor
-from hubbub.schema.source_files import is_csv, stem_of
-from hubbub.schema.tables import Dataset, Kind, Table
+from hubbub.relations import check_ids
+from hubbub.schema import Dataset, Kind, Table, descriptor, is_csv, stem_of
 from hubbub.sql.connect_arguments import check_desk, check_facts, check_memory, check_name
 from hubbub.sql.connection import SECONDS, Connection
 from hubbub.sql.given_source import Given, dataset_given, visible_in

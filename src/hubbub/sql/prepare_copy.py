@@ -16,14 +16,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hubbub.engines import DuckDB, EngineFailed, InDatabase
-from hubbub.engines.duckdb import tables_in
-from hubbub.engines.sources import check_header
-from hubbub.relations.dialects import DIALECTS
-from hubbub.relations.person import form_of, id_from, is_direct, is_kind, person_form
-from hubbub.relations.readable_columns import with_text
-from hubbub.schema.source_files import DATABASE, PARQUET, files_of, is_csv
-from hubbub.schema.tables import Dataset, Kind, Table
+from hubbub.engines import DuckDB, EngineFailed, InDatabase, check_header, tables_in
+from hubbub.relations import DIALECTS, form_of, id_from, is_direct, is_kind, person_form, with_text
+from hubbub.schema import DATABASE, PARQUET, Dataset, Kind, Table, files_of, is_csv
 from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK
 from hubbub.sql.copy_seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName

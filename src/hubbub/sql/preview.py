@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in
-from hubbub.ledger.budget_view import Line
-from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.accounting import Amount, Currency, Limit, cost_in
+from hubbub.ledger import Line
+from hubbub.render import Json, Leaflet, Section, Table
 from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.error_prediction import Predicted, mechanism_words, predict, readings
 from hubbub.sql.noise_allocation import Spent

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.ledger import Request, fingerprint
-from hubbub.relations import limits
-from hubbub.relations.dialects import DIALECTS
-from hubbub.schema.tables import Dataset
+from hubbub.relations import DIALECTS, limits
+from hubbub.schema import Dataset
 from hubbub.sql.compiler.allow_nodes import check
 from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.parse import parse

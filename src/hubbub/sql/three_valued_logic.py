@@ -7,8 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from hubbub.relations.column_images import half_away
-from hubbub.relations.expressions import Expr
+from hubbub.relations import Expr, half_away
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "eq": lambda a, b: a == b,

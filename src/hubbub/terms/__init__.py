@@ -7,6 +7,7 @@ on disk and every receipt ever handed out rely on these values keeping their mea
 from hubbub.terms.arrays import plain_array, refuse_masked
 from hubbub.terms.budgets import Budget, Receipt
 from hubbub.terms.errors import (
+    AccountingError,
     BadCollection,
     BadDescriptor,
     BadReport,
@@ -14,12 +15,14 @@ from hubbub.terms.errors import (
     BelowLeastPrice,
     BeyondConsent,
     BudgetConflict,
+    BudgetError,
     BudgetExceeded,
     CannotPromise,
     ClockBackwards,
     CollectionError,
     DescriptorError,
     EmptyInput,
+    FormatError,
     HubbubError,
     InvalidParameter,
     LedgerDamaged,
@@ -74,6 +77,7 @@ from hubbub.terms.events import (
     Poisson,
     PureStep,
     Repeat,
+    Step,
     WithoutReplacement,
 )
 from hubbub.terms.guarantees import (
@@ -88,11 +92,12 @@ from hubbub.terms.guarantees import (
 )
 from hubbub.terms.json_form import from_json, schema, to_json
 from hubbub.terms.names import plain_name, plain_text
-from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, shown, whole
+from hubbub.terms.numbers import exact, fraction_of, parse, positive, root_of, round_up, sensitivity_of, shown, whole
 from hubbub.terms.units import Neighbours, Unit
 
 __all__ = [
     "AS_GIVEN",
+    "AccountingError",
     "ApproximateDP",
     "ApproximateStep",
     "BadCollection",
@@ -103,6 +108,7 @@ __all__ = [
     "BeyondConsent",
     "Budget",
     "BudgetConflict",
+    "BudgetError",
     "BudgetExceeded",
     "CannotPromise",
     "ClockBackwards",
@@ -113,6 +119,7 @@ __all__ = [
     "EmptyInput",
     "Event",
     "ExponentialChoice",
+    "FormatError",
     "GaussianDP",
     "GaussianNoise",
     "Guarantee",
@@ -154,6 +161,7 @@ __all__ = [
     "RunError",
     "SecretState",
     "SourceUnavailable",
+    "Step",
     "Superseded",
     "TooLarge",
     "Unbounded",
@@ -173,6 +181,7 @@ __all__ = [
     "exact",
     "fraction_of",
     "from_json",
+    "parse",
     "plain_array",
     "plain_name",
     "plain_text",

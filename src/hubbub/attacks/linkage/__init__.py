@@ -1,1 +1,4 @@
-"""A wing."""
+"""Finding people in tables without names: linkage, uniqueness, homogeneity, background knowledge, social graphs.
+
+From outside use ``hubbub.attacks``. Start with ``linkage``.
+"""

@@ -14,10 +14,9 @@ from hubbub.attacks.linkage import generalized_values as _generalised
 from hubbub.attacks.linkage.equivalence_classes import Classes, classes_of
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
+from hubbub.render import Json, percent
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import percent
 from hubbub.terms import Unsuitable
 
 

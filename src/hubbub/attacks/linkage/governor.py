@@ -14,9 +14,9 @@ from hubbub.attacks.linkage import generalized_values as _generalised
 from hubbub.attacks.populations import Population
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
+from hubbub.render import Json
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
 
 if TYPE_CHECKING:
     import pyarrow

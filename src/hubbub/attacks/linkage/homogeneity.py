@@ -12,10 +12,8 @@ import numpy as np
 from hubbub.attacks.linkage.equivalence_classes import Classes, classes_of
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
+from hubbub.render import Json, hundredths, icons, out_of_100, percent
 from hubbub.render.charts import Icons, icon_array
-from hubbub.render.document import Json
-from hubbub.render.text import icons
-from hubbub.render.wording import hundredths, out_of_100, percent
 
 
 def homogeneity(table: object, *, quasi_identifiers: Sequence[str], sensitive: str) -> Homogeneity:

@@ -13,10 +13,9 @@ from hubbub.attacks.linkage import generalized_values as _generalised
 from hubbub.attacks.plain_tables import Codes
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
+from hubbub.render import Json, out_of_100
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, plain
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import out_of_100
 from hubbub.terms import Unsuitable
 
 if TYPE_CHECKING:

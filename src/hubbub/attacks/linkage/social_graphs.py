@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.attacks.requirements import rectangle
 from hubbub.explain import Figure
+from hubbub.render import Json
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Panel, Series, line_chart
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
 from hubbub.terms import Unsuitable, exact, whole
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hubbub.attacks import plain_tables as _tables
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
+from hubbub.render import Json
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
 from hubbub.terms import Unsuitable, exact, positive
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from hubbub.attacks import plain_tables as _tables
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
+from hubbub.render import Json, out_of_100
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import out_of_100
 from hubbub.terms import Unsuitable, whole
 
 

@@ -14,10 +14,9 @@ from hubbub.attacks import plain_tables as _tables
 from hubbub.attacks.plain_tables import Codes
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
+from hubbub.render import Json, out_of_100
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import out_of_100
 
 _MOST_SUBSETS = 256  # of columns that are tried; beyond it only the best set of each size grows
 _STEPS = ((1, "alone"), (2, "2"), (3, "3 to 4"), (5, "5 to 9"), (10, "10 or more"))

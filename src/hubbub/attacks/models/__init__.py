@@ -1,1 +1,4 @@
-"""A wing."""
+"""What models give away: membership, inversion, extraction, leaks between versions.
+
+From outside use ``hubbub.attacks``. Start with ``lira``.
+"""

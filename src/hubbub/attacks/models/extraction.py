@@ -19,9 +19,8 @@ import numpy as np
 from hubbub.attacks.report import Attack
 from hubbub.attacks.requirements import Floats
 from hubbub.explain import Figure
+from hubbub.render import Json, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import short
 from hubbub.terms import Unsuitable, whole
 
 _MOST = 10_000_000  # secrets of the same form that are compared

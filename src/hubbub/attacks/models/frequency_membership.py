@@ -18,8 +18,7 @@ from hubbub.attacks.report import Attack
 from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.attacks.roc import RARE, Roc, roc_svg
 from hubbub.explain import Figure
-from hubbub.render.document import Json
-from hubbub.render.wording import out_of_100, percent, short
+from hubbub.render import Json, out_of_100, percent, short
 from hubbub.terms import OutOfRange, Unsuitable, whole
 
 

@@ -24,9 +24,8 @@ from numpy.typing import ArrayLike
 from hubbub.attacks.report import Attack
 from hubbub.attacks.requirements import Floats, agree, bits, numbers
 from hubbub.explain import Figure
+from hubbub.render import Json, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import short
 from hubbub.terms import Unsuitable
 
 Truth = tuple[ArrayLike, float] | None

@@ -8,8 +8,7 @@ from typing import ClassVar
 from hubbub.attacks.report import Attack
 from hubbub.attacks.roc import RARE, Roc, roc_svg
 from hubbub.explain import Figure, Table
-from hubbub.render.document import Json
-from hubbub.render.wording import out_of_100, percent
+from hubbub.render import Json, out_of_100, percent
 from hubbub.terms import EmptyInput
 
 

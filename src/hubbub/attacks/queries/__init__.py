@@ -1,1 +1,4 @@
-"""A wing."""
+"""What logs of answers give away: differencing, averaging, tracking, isolation.
+
+From outside use ``hubbub.attacks``. Start with ``differencing``.
+"""

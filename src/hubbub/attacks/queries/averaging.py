@@ -19,9 +19,8 @@ from hubbub.attacks.queries.asking import ask
 from hubbub.attacks.report import Attack
 from hubbub.attacks.requirements import Floats, numbers
 from hubbub.explain import Figure
+from hubbub.render import Json, short
 from hubbub.render.charts import Panel, Rule, Series, line_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import short
 from hubbub.terms import BudgetExceeded, fraction_of, positive, whole
 
 _SURE = 0.95

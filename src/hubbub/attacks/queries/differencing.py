@@ -15,9 +15,8 @@ from hubbub.attacks.queries.guess_margin import SURE, chance_right, margin
 from hubbub.attacks.report import Attack
 from hubbub.explain import Figure, Table
 from hubbub.releases import Release
+from hubbub.render import Json, out_of_100, percent, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import out_of_100, percent, short
 from hubbub.terms import Unsuitable, exact
 
 

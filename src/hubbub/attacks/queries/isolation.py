@@ -12,9 +12,9 @@ from hubbub.attacks.queries.guess_margin import NORMAL_95
 from hubbub.attacks.report import Attack, count_of
 from hubbub.attacks.requirements import numbers
 from hubbub.explain import Figure
+from hubbub.render import Json
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
 from hubbub.terms import Unsuitable, exact
 
 _CLOSE = 1e-7  # rounding of the decomposition; a person who is not isolated is further off in all but freak cases

@@ -15,10 +15,9 @@ from hubbub.attacks.queries.nested_pairs import Pair, pairs
 from hubbub.attacks.queries.query_log import Log, Query
 from hubbub.attacks.report import Attack
 from hubbub.explain import Figure, Table
+from hubbub.render import Json, out_of_100
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import out_of_100
 from hubbub.terms import Unsuitable, exact, whole
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import ClassVar
 from hubbub.attacks.queries.guess_margin import margin
 from hubbub.attacks.report import Attack
 from hubbub.explain import Figure
+from hubbub.render import Json
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
 from hubbub.terms import Unsuitable, exact, whole
 
 

@@ -21,9 +21,8 @@ from hubbub.attacks.report import Attack
 from hubbub.attacks.requirements import Floats, agree, rectangle
 from hubbub.attacks.roc import Roc
 from hubbub.explain import Figure
+from hubbub.render import Json, out_of_100, percent
 from hubbub.render.charts import Panel, Series, line_chart, percentage
-from hubbub.render.document import Json
-from hubbub.render.wording import out_of_100, percent
 from hubbub.terms import OutOfRange, Unsuitable
 
 Codes = NDArray[np.int64]

@@ -1,1 +1,4 @@
-"""A wing."""
+"""Rebuilding a secret column from many noisy sums: linear programs, least squares, message passing, all subsets.
+
+From outside use ``hubbub.attacks``. Start with ``reconstruction``.
+"""

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from hubbub.attacks.report import Attack
 from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.explain import Figure
+from hubbub.render import Json, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import short
 from hubbub.terms import OutOfRange, Unsuitable, whole
 
 _MOST = 14  # people: 2^14 candidates against 2^14 answers take a few seconds

@@ -21,11 +21,9 @@ from hubbub.attacks.reconstruction.message_passing import message_passing
 from hubbub.attacks.report import Attack
 from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
 from hubbub.attacks.share_interval import interval
-from hubbub.explain import Figure
-from hubbub.explain.attacker_bounds import belief
+from hubbub.explain import Figure, belief
+from hubbub.render import Json, out_of_100, percent, short
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Json
-from hubbub.render.wording import out_of_100, percent, short
 from hubbub.terms import OutOfRange, Unsuitable, whole
 
 METHODS: dict[str, Callable[[NDArray[np.float32], Floats], Floats]] = {

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from hubbub.audit.report import Audit
 from hubbub.audit.zoo._exhibit import Exhibit
 from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.render import Json, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import short
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""A wing."""
+"""One file per command of ``hubbub``. Each reads its options, calls one room or study, and prints what comes back."""

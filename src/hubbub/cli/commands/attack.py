@@ -12,7 +12,7 @@ from hubbub.cli.options.source_facts import allowance
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.studies.redteam.report import RedTeam
+    from hubbub.studies.redteam import RedTeam
     from hubbub.terms import Budget
 
 
@@ -64,9 +64,8 @@ def _run(descriptor: Path | None, **wanted: Any) -> RedTeam:
 
 
 def _attacked(source: str, declared: dict[str, Any], *, k: int, budget: Budget | None, **wanted: Any) -> RedTeam:
-    from hubbub.sql.open_connection import declare
-    from hubbub.studies.redteam import attempts, faces, target
-    from hubbub.studies.redteam.report import RedTeam
+    from hubbub.sql import declare
+    from hubbub.studies.redteam import RedTeam, attempts, faces, target
     from hubbub.terms import plain_text
 
     dataset, engine = declare(source, **declared)

@@ -95,7 +95,7 @@ def _zoo(trials: int | None, *, as_json: bool, svg: Path | None, html: Path | No
 
 def _text(value: str, option: str) -> str:
     """What was typed, or what is in the file behind an @."""
-    from hubbub.audit._subprocess import CannotLoad, literal
+    from hubbub.audit import CannotLoad, literal
 
     try:
         text = Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
@@ -108,7 +108,7 @@ def _text(value: str, option: str) -> str:
 
 
 def _apart(target: str, a: str, b: str, **options: Any) -> Audit:
-    from hubbub.audit._subprocess import CannotLoad, run_apart
+    from hubbub.audit import CannotLoad, run_apart
 
     try:
         found, printed = run_apart(target, a, b, **options)

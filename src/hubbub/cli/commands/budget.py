@@ -14,9 +14,8 @@ from hubbub.cli.options.ledgers import DEFAULT, AsJson, At, By, Pool, State, Why
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.ledger import Ledger
-    from hubbub.ledger.policy import Plea
-    from hubbub.render.document import Json
+    from hubbub.ledger import Ledger, Plea
+    from hubbub.render import Json
 
 app = typer.Typer(
     help="Whose data may be asked how much: open, look, grant, revoke, ask for more.", no_args_is_help=True

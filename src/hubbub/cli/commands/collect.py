@@ -96,9 +96,9 @@ def serve(
     largest: Annotated[int, typer.Option(help="The most bytes of one batch.", metavar="BYTES", min=1)] = 8 * 2**20,
 ) -> None:
     """Take reports over HTTP, until interrupted. No address of a sender is kept or logged, and nothing is shown."""
-    from hubbub.local.collection.collector import Rules
-    from hubbub.local.collection.collector_http import app as application
-    from hubbub.local.collection.collector_http import serve as run
+    from hubbub.local.collection import Rules
+    from hubbub.local.collection import app as application
+    from hubbub.local.collection import serve as run
 
     share = number(honest, "--honest")
     epochs = frozenset(epoch) if epoch else None
@@ -115,8 +115,8 @@ def show(
     port: Port = 8767,
 ) -> None:
     """Serve the owner's page, until interrupted: it moves on by the collection's minimum of reports at a time."""
-    from hubbub.local.collection.collector_http import LOOPBACK, owner_app
-    from hubbub.local.collection.collector_http import serve as run
+    from hubbub.local.collection import LOOPBACK, owner_app
+    from hubbub.local.collection import serve as run
 
     with collector_in(folder) as collector:
         run(owner_app(collector, hosts=(*LOOPBACK, host)), host=host, port=port, ready=_listening)
@@ -150,10 +150,10 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Send one answer as a client: randomized here, counted against this client's lifetime."""
+    from hubbub.local import Caps
+    from hubbub.local.collection import Client
     from hubbub.local.collection import collector_client as sending
     from hubbub.local.collection import report_wire as wire
-    from hubbub.local.collection.client import Client
-    from hubbub.local.longitudinal.lifetime import Caps
 
     answer = answer_of(value, value_file)
     right = token_of(token, token_file, stdin=answer.stdin)
@@ -184,11 +184,11 @@ def estimate(
     html: Html = None,
 ) -> None:
     """What the reports say, with intervals: unbiased, and shown as it came out."""
-    from hubbub.local.collection.collector_page import look, look_at
+    from hubbub.local.collection import look, look_at
 
     with collector_in(folder) as collector:
         if parquet:
-            from hubbub.local.collection.aggregate import aggregate
+            from hubbub.local.collection import aggregate
 
             page = look_at(aggregate(parquet, collector.collection, epoch=epoch or 0))
         else:
@@ -204,7 +204,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the reports as Parquet, without ids and order: one GROUP BY counts them anywhere."""
-    from hubbub.local.collection.aggregate import export as write
+    from hubbub.local.collection import export as write
 
     with collector_in(folder) as collector:
         count = write(collector, file, epoch=epoch)
@@ -223,7 +223,7 @@ def tokens(
     as_json: AsJson = False,
 ) -> None:
     """Make tokens, each a right to send; hand them out without noting who got which."""
-    from hubbub.local.collection.tokens import issue, issue_shuffler
+    from hubbub.local.collection import issue, issue_shuffler
 
     with collector_in(folder) as collector:
         key, make_one = key_in(folder), issue_shuffler if shuffler else issue
@@ -256,9 +256,9 @@ def shuffle(
 ) -> None:
     """Stand between clients and the collector at URL: pass reports on without senders, mixed, in batches."""
     from hubbub.local.collection import collector_client as sending
-    from hubbub.local.collection.collector_http import serve as run
+    from hubbub.local.collection import serve as run
+    from hubbub.local.shuffling import Shuffler
     from hubbub.local.shuffling import shuffler_http as relay
-    from hubbub.local.shuffling.shuffler import Shuffler
 
     token = token_of(None, token_file)
     configuration = sending.fetch(url)

@@ -31,8 +31,8 @@ from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.cli.options.descriptor_blanks import Said
-    from hubbub.render.document import Json
-    from hubbub.schema.tables import Dataset, Table
+    from hubbub.render import Json
+    from hubbub.schema import Dataset, Table
 
 app = typer.Typer(help="Descriptors: what an owner declares about data. Draft one, check it.", no_args_is_help=True)
 
@@ -59,7 +59,7 @@ def describe(
     ] = None,
 ) -> None:
     """What is public about a source: who is protected, tables, columns, bounds, keys. Free; reads no row."""
-    from hubbub.schema.description import describe as described
+    from hubbub.schema import describe as described
 
     facts = Facts(
         source,
@@ -85,7 +85,7 @@ def prepare(
     as_json: AsJson = False,
 ) -> None:
     """Store each row's rank within its person, so that every later question is as fast as an exact one."""
-    from hubbub.sql.prepare_copy import prepare as rank
+    from hubbub.sql import prepare as rank
 
     new_file(out)
     rank(source, unit=unit, out=out)
@@ -100,7 +100,7 @@ def prepare(
 
 def _stem(source: str, unit: str) -> str:
     """What a table is called if nobody says: as its file, or as in its database."""
-    from hubbub.schema.source_files import DATABASE, stem_of
+    from hubbub.schema import DATABASE, stem_of
 
     inside = unit.rpartition(".")[0] if source.lower().endswith(DATABASE) else ""
     return inside or stem_of(source)
@@ -125,7 +125,7 @@ def draft(
     What stands in the first line of a CSV file is shown only if --unit or --header says that it holds names.
     """
     from hubbub.cli.options.descriptor_blanks import Said, fill
-    from hubbub.schema.source_files import is_csv
+    from hubbub.schema import is_csv
 
     said = [Said(file, unit, None, None, (), (), header=header if is_csv(file) else None) for file in files]
     text = drafted(said, name=name, folder=out.parent if out else Path())
@@ -164,7 +164,7 @@ def schema(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document; it always is one.")] = True,
 ) -> None:
     """The JSON Schema of descriptors, for editors."""
-    from hubbub.schema.descriptor import json_schema
+    from hubbub.schema import json_schema
 
     output.document(json_schema())
 
@@ -174,8 +174,8 @@ def schema(
 
 def drafted(said: Sequence[Said], *, name: str | None, folder: Path) -> str:
     """A draft for the files that something is said of; their paths are written as seen from ``folder``."""
-    from hubbub.schema.draft import draft as write
-    from hubbub.schema.source_files import DATABASE
+    from hubbub.schema import DATABASE
+    from hubbub.schema import draft as write
 
     files = [each.file for each in said]
     schemas = {each.file: each.schemas() for each in said}

@@ -16,6 +16,6 @@ def demo(
     html: Annotated[Path | None, typer.Option("--html", help="Write the demo as one page.")] = None,
 ) -> None:
     """A made-up hospital: exact answers leak, private ones do not, and a budget that cannot be overspent."""
-    from hubbub.studies.demo.story import tell
+    from hubbub.studies.demo import tell
 
     output.leaflet(tell(), as_json=as_json, svg=svg, html=html)

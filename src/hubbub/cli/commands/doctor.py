@@ -19,7 +19,7 @@ from hubbub.cli.exit_codes import Exit
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Json
+    from hubbub.render import Json
 
 JAVA = 17  # the oldest that works
 

@@ -20,10 +20,8 @@ from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.engines import DuckDB
-    from hubbub.learn.tables.columns_from_schema import Chosen
-    from hubbub.learn.tables.rows_from_source import Cells
-    from hubbub.learn.tables.table_model import TableModel
-    from hubbub.schema.tables import Dataset
+    from hubbub.learn.tables import Cells, Chosen, TableModel
+    from hubbub.schema import Dataset
 
 
 class Model(StrEnum):
@@ -161,8 +159,8 @@ def fit(
 
 def _header(source: str, target: str) -> str | None:
     """A CSV file whose first line names the column to predict has a header."""
-    from hubbub.engines.sources import header_of, no_header
-    from hubbub.schema.source_files import files_of, is_csv
+    from hubbub.engines import header_of, no_header
+    from hubbub.schema import files_of, is_csv
 
     if not is_csv(source):
         return None
@@ -183,7 +181,7 @@ def _desk(facts: Facts, *, at: str | None, project: str, analyst: str | None) ->
             yield Desk(connection.dataset, connection.engine, connection, facts.described)
         return
     from hubbub.ledger import Account
-    from hubbub.sql.open_connection import declare
+    from hubbub.sql import declare
 
     where = at or os.environ.get(LEDGER)
     with ExitStack() as held:
@@ -202,9 +200,7 @@ def _desk(facts: Facts, *, at: str | None, project: str, analyst: str | None) ->
 def _trained(desk: Desk, order: Order, test: Path | None) -> TableModel:
     """Decide, charge, read, train."""
     from hubbub.cli.output.fit_progress import shown
-    from hubbub.learn.tables.columns_from_schema import chosen, table_of
-    from hubbub.learn.tables.fit_table import fit_table
-    from hubbub.learn.tables.rows_from_source import public_cells, reader
+    from hubbub.learn.tables import chosen, fit_table, public_cells, reader, table_of
 
     table = table_of(desk.dataset, order.table)
     wanted = [name.strip() for name in order.columns.split(",") if name.strip()]
@@ -260,7 +256,7 @@ def _tested(made: TableModel, known: Cells, name: str) -> TableModel:
 
 def _always(made: TableModel, known: Cells) -> str:
     """What a guess without a model would be worth."""
-    from hubbub.learn.tables.features import Category
+    from hubbub.learn.tables import Category
 
     if not isinstance(made.target, Category):
         return ""

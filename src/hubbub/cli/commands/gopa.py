@@ -27,7 +27,7 @@ from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.gopa import Certificate
-    from hubbub.render.document import Json
+    from hubbub.render import Json
 
 app = typer.Typer(help="An average without a curator: masks that cancel, noise that is proved.", no_args_is_help=True)
 
@@ -146,7 +146,7 @@ def show(
     html: Html = None,
 ) -> None:
     """An agreement in plain words: who is protected and how well, who must be honest, what leaves, and who is in."""
-    from hubbub.gopa.reports.agreement_notice import Notice
+    from hubbub.gopa.reports import Notice
 
     found = Notice(read_agreement(agreement))
     output.leaflet(found, as_json=as_json, svg=None, html=html)
@@ -173,7 +173,7 @@ def board(
     previous: Earlier = None,
 ) -> None:
     """Keep a run's log and close its phases in time. The log is the certificate: see verify."""
-    from hubbub.gopa.protocol.phase_clock import Clock
+    from hubbub.gopa.protocol import Clock
 
     served = Served(
         agreement=agreement,
@@ -277,7 +277,7 @@ def verify(
 
 def _shown(found: Certificate, *, as_json: bool, svg: Path | None = None, html: Path | None = None) -> None:
     """The certificate; a run without a result, or of whom nobody knows, is told by the exit code too."""
-    from hubbub.gopa.reports.certificate_sheet import Sheet
+    from hubbub.gopa.reports import Sheet
 
     output.leaflet(Sheet(found), as_json=as_json, svg=svg, html=html)
     if not found.complete:

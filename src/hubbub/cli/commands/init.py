@@ -20,7 +20,7 @@ from hubbub.cli.output import streams as output
 if TYPE_CHECKING:
     from hubbub.cli.options.descriptor_blanks import Said
     from hubbub.releases import Release
-    from hubbub.schema.tables import Dataset
+    from hubbub.schema import Dataset
 
 
 def init(
@@ -111,7 +111,7 @@ def _prompted(said: Said) -> Said:
 
 def _known_columns(said: Said) -> str:
     """What the columns are called; nothing of a CSV file whose first line may be a person's record."""
-    from hubbub.schema.source_files import is_csv
+    from hubbub.schema import is_csv
 
     known = said.header or said.named() or not is_csv(said.file)
     return f"{said.file} has the columns {', '.join(said.columns())}. " if known else ""

@@ -13,8 +13,7 @@ from hubbub.cli.options.ledgers import AsJson
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.learn.tables.rows_from_source import Cells
-    from hubbub.learn.tables.table_model import TableModel
+    from hubbub.learn.tables import Cells, TableModel
 
 
 def predict(
@@ -26,7 +25,7 @@ def predict(
 ) -> None:
     """Predict for each row of a file, in its order, as CSV. Predictions about private rows are private."""
     from hubbub.cli.output.model_files import card_of
-    from hubbub.learn.tables.rows_from_source import public_cells
+    from hubbub.learn.tables import public_cells
 
     made = _table_model(model)
     if card:
@@ -43,7 +42,7 @@ def predict(
 
 def _table_model(file: Path) -> TableModel:
     from hubbub.learn import load
-    from hubbub.learn.tables.table_model import TableModel
+    from hubbub.learn.tables import TableModel
     from hubbub.terms import Unreadable
 
     made = load(file)

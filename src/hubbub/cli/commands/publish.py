@@ -17,11 +17,8 @@ from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.ledger import Account
-    from hubbub.publish.unread_table import Unread
-    from hubbub.studies.publication.baseline import Yardstick
-    from hubbub.studies.publication.methods import Made
-    from hubbub.studies.publication.report import Publication
-    from hubbub.studies.publication.request import Order
+    from hubbub.publish import Unread
+    from hubbub.studies.publication import Made, Order, Publication, Yardstick
 
 WHOLE = ("aim", "mst", "marginals", "tables", "mondrian", "full-domain")  # of any table
 METHODS = (*WHOLE, "top-down", "daily")
@@ -151,11 +148,7 @@ def publish(
     from hubbub.cli.options.publication_account import account_for, check_affordable
     from hubbub.cli.output import publication_files as files
     from hubbub.publish import read_hierarchies
-    from hubbub.studies.publication.baseline import Yardstick
-    from hubbub.studies.publication.checks import checked
-    from hubbub.studies.publication.places import read_places
-    from hubbub.studies.publication.private_table import private_rows, public_rows
-    from hubbub.studies.publication.request import Method, Order
+    from hubbub.studies.publication import Method, Order, Yardstick, checked, private_rows, public_rows, read_places
 
     chosen = [Method(name) for name in _methods(method)]
     several = len(chosen) > 1 or chosen[0].is_counts
@@ -234,8 +227,7 @@ def _number(text: str | None, name: str) -> Any:
 
 
 def _domain(given: str | None) -> Any:
-    from hubbub.publish import read_domain
-    from hubbub.publish.domains import PRIVATE
+    from hubbub.publish import PRIVATE, read_domain
 
     return given if given is None or given == PRIVATE else read_domain(given)
 
@@ -257,10 +249,8 @@ def _published(
     """Publish in each way and write at once what was paid for; then compare and attack."""
     from hubbub.cli.output import publication_files as files
     from hubbub.cli.output.fit_progress import shown
-    from hubbub.learn.base.private_estimator import Watcher
-    from hubbub.studies.publication.attacked import all_attempts
-    from hubbub.studies.publication.methods import make
-    from hubbub.studies.publication.report import Publication
+    from hubbub.learn.base import Watcher
+    from hubbub.studies.publication import Publication, all_attempts, make
 
     made: list[Made] = []
     with shown("publishing") as watch:

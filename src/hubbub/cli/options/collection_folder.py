@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from hubbub.local import Randomizer
-    from hubbub.local.collection.collection import Collection
-    from hubbub.local.collection.collector import Collector, Rules
-    from hubbub.render.document import Json
+    from hubbub.local.collection import Collection, Collector, Rules
+    from hubbub.render import Json
 
 CONFIGURATION, KEY, STORE = "collection.json", "collection.key", "reports.db"
 
@@ -40,7 +39,7 @@ class Plan:
 
     def collection(self, name: str) -> Collection:
         """The collection that was meant."""
-        from hubbub.local.collection.collection import Collection
+        from hubbub.local.collection import Collection
 
         labels = tuple(part.strip() for part in self.answers.split(",")) if self.answers else ()
         return Collection(
@@ -60,7 +59,7 @@ class Plan:
         if domain is None:
             return _mean(self.protocol or "hybrid", str(self.between), self.epsilon)
         if self.forever is not None:
-            from hubbub.local.longitudinal.loloha import Loloha
+            from hubbub.local import Loloha
 
             return Loloha(epsilon=self.epsilon, forever=self.forever, domain=domain)
         return _frequencies(self.protocol, domain, self.epsilon)
@@ -139,8 +138,7 @@ class Made:
 
 def make(folder: Path, plan: Plan, *, ledger: str | None, population: str | None, state: Path | None) -> Made:
     """Write configuration, key and store; charge first, so that nothing is collected that was not."""
-    from hubbub.local.collection.report_store import Store
-    from hubbub.local.collection.signed_configuration import key_text, new_key, public_text, sign
+    from hubbub.local.collection import Store, key_text, new_key, public_text, sign
 
     if (folder / STORE).exists():
         raise typer.BadParameter(f"{folder} holds a collection already.", param_hint="FOLDER")
@@ -158,7 +156,7 @@ def make(folder: Path, plan: Plan, *, ledger: str | None, population: str | None
 def _charge(collection: Collection, ledger: str | None, population: str | None, state: Path | None) -> Any:
     from hubbub.cli.options.ledgers import opened as ledger_at
     from hubbub.ledger import Account
-    from hubbub.local.collection.collection_cost import charge
+    from hubbub.local.collection import charge
 
     if (ledger is None) != (population is None):
         raise typer.BadParameter("--ledger and --population belong together.")
@@ -180,14 +178,14 @@ def _write(path: Path, content: str, *, mode: int) -> None:
 
 def collector_in(folder: Path, rules: Rules | None = None) -> Collector:
     """The collector of a folder."""
-    from hubbub.local.collection.collector import Collector
+    from hubbub.local.collection import Collector
 
     return Collector(folder / STORE, rules=rules)
 
 
 def key_in(folder: Path) -> Ed25519PrivateKey:
     """The private key of a folder."""
-    from hubbub.local.collection.signed_configuration import read_key
+    from hubbub.local.collection import read_key
 
     try:
         return read_key((folder / KEY).read_text(encoding="utf-8"))
@@ -197,7 +195,7 @@ def key_in(folder: Path) -> Ed25519PrivateKey:
 
 def opened(configuration: str, key: str) -> Collection:
     """The collection of a signed configuration."""
-    from hubbub.local.collection.signed_configuration import open_signed
+    from hubbub.local.collection import open_signed
 
     return open_signed(configuration, key)
 
@@ -207,7 +205,7 @@ def opened(configuration: str, key: str) -> Collection:
 
 def memory_file(given: Path | None) -> Path:
     """Where a client remembers what it has ever given away."""
-    from hubbub.ledger.second_place import Place
+    from hubbub.ledger import Place
 
     if given is not None:
         return given
@@ -218,7 +216,7 @@ def memory_file(given: Path | None) -> Path:
 
 def queue_file(given: Path | None, collection: Collection) -> Path:
     """Where reports wait in a shuffler of this collection."""
-    from hubbub.ledger.second_place import Place
+    from hubbub.ledger import Place
 
     if given is not None:
         return given

@@ -16,7 +16,7 @@ from hubbub.cli.options.source_facts import Facts
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.schema.tables import Dataset
+    from hubbub.schema import Dataset
     from hubbub.sql import Connection
     from hubbub.terms import Budget, UnknownPopulation
 
@@ -60,7 +60,7 @@ def connected(
 
 def dataset_of(facts: Facts) -> Dataset:
     """What is public about a source; no ledger is touched."""
-    from hubbub.sql.open_connection import declare
+    from hubbub.sql import declare
 
     dataset, engine = declare(facts.source, **facts.arguments())
     engine.close()
@@ -75,7 +75,7 @@ def with_budget(facts: Facts, at: str | None) -> Dataset:
 
 def place(facts: Facts, dataset: Dataset, at: str | None) -> str:
     """Where the ledger is: as typed, as declared, as the environment says, or beside the data."""
-    from hubbub.sql.open_connection import ledger_place
+    from hubbub.sql import ledger_place
 
     return at or dataset.ledger or os.environ.get(LEDGER) or str(ledger_place(facts.source, dataset))
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 import typer
 
 from hubbub.cli.options.source_facts import allowance, bound, headed, listed, typed
-from hubbub.engines.source_headers import Schemas, schemas_of
-from hubbub.schema.draft import _budget, key_of, quoted, toml
+from hubbub.engines import Schemas, schemas_of
+from hubbub.schema import budget_toml, key_of, quoted, toml
 
 Blanks = Mapping[tuple[str, str], str]  # (section, key) -> the value as TOML
 
@@ -57,7 +57,7 @@ class Said:
         if self.max_rows is not None:
             found["table", "max_rows_per_unit"] = str(self.max_rows)
         if self.budget is not None:
-            found["privacy", "budget"] = _budget(allowance(self.budget)).partition("=")[2].strip()
+            found["privacy", "budget"] = budget_toml(allowance(self.budget)).partition("=")[2].strip()
         return found
 
     def _whole_unit(self, unit: str) -> str:

@@ -17,7 +17,7 @@ from hubbub.cli.options.values import number
 
 if TYPE_CHECKING:
     from hubbub.gopa import Plan, Quantity, Sensitivity
-    from hubbub.render.document import Json
+    from hubbub.render import Json
 
 _KINDS = {"range": "range", "one-hot": "one-hot", "ball": "norm"}
 

@@ -19,11 +19,8 @@ from hubbub.cli.output.gopa_progress import Phases
 
 if TYPE_CHECKING:
     from hubbub.gopa import Agreement, Certificate, Identity
-    from hubbub.gopa.network.party_log import Before, Diary
-    from hubbub.gopa.network.party_runner import Charge, Outcome
-    from hubbub.gopa.protocol.party import Party
-    from hubbub.gopa.protocol.phase_clock import Clock
-    from hubbub.gopa.protocol.public_state import Inputs
+    from hubbub.gopa.network import Before, Charge, Diary, Outcome
+    from hubbub.gopa.protocol import Clock, Inputs, Party
     from hubbub.ledger import Account
 
 
@@ -43,8 +40,7 @@ class Served:
     def run(self) -> Certificate:
         """Serve the run to its end."""
         from hubbub.gopa import Certificate
-        from hubbub.gopa.network.board_http import serve
-        from hubbub.gopa.network.board_server import Keeper
+        from hubbub.gopa.network import Keeper, serve
 
         agreed, identity = read_agreement(self.agreement), read_identity(self.key)
         earlier = inputs_of(agreed, self.previous)
@@ -75,9 +71,7 @@ class TakesPart:
     def run(self) -> Outcome:
         """Take part to the end."""
         from hubbub.gopa import Register
-        from hubbub.gopa.network.party_log import Diary
-        from hubbub.gopa.network.party_runner import nothing
-        from hubbub.gopa.network.reveal_charge import affordable, charging, paying
+        from hubbub.gopa.network import Diary, affordable, charging, nothing, paying
 
         agreed, identity = read_agreement(self.agreement), read_identity(self.key)
         agreed.place(identity.member)
@@ -107,8 +101,7 @@ class TakesPart:
         return _numbers(sys.stdin.read() if self.value == "-" else self.value, "--value")
 
     async def _hosted(self, diary: Diary, crowd: list[Party], charge: Charge, earlier: Inputs | None) -> Outcome:
-        from hubbub.gopa.network.board_link import HttpLink
-        from hubbub.gopa.network.party_runner import Host
+        from hubbub.gopa.network import Host, HttpLink
 
         async with HttpLink(self.board, give_up=self.give_up) as link:
             return await Host(diary, crowd, link, charge=charge, earlier=earlier, watch=Phases().party).run()
@@ -127,7 +120,7 @@ class TakesPart:
         """This party's input in the previous run, from its diary and that run's log."""
         if self.previous_diary is None:
             return None
-        from hubbub.gopa.network.party_log import earlier_input
+        from hubbub.gopa.network import earlier_input
 
         if not self.previous:
             raise typer.BadParameter("--previous-diary needs the log of that run, --previous.")

@@ -16,7 +16,7 @@ import typer
 from hubbub.cli.options.values import number
 
 if TYPE_CHECKING:
-    from hubbub.local.collection.collection import Collection
+    from hubbub.local.collection import Collection
 
 _LONGEST = 1 << 16  # characters of an answer or a token
 

@@ -15,7 +15,7 @@ from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.ledger import Ledger
-    from hubbub.render.document import Json
+    from hubbub.render import Json
 
 LEDGER = "HUBBUB_LEDGER"  # environment variable: which ledger, if --ledger does not say
 DEFAULT = "hubbub.db"

@@ -10,7 +10,7 @@ from fractions import Fraction
 from hubbub.cli.options.ledgers import LEDGER, decider, opened
 from hubbub.cli.output import streams as output
 from hubbub.ledger import Account, Pool, fingerprint
-from hubbub.studies.publication.request import Order
+from hubbub.studies.publication import Order
 from hubbub.terms import BudgetExceeded, Event, exact
 
 

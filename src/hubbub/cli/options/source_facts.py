@@ -17,7 +17,7 @@ import typer
 from hubbub.cli.options import values
 
 if TYPE_CHECKING:
-    from hubbub.schema.tables import Value
+    from hubbub.schema import Value
     from hubbub.terms import Budget
 
 Source = Annotated[

@@ -12,12 +12,11 @@ from hubbub.cli.output import streams as output
 from hubbub.cli.output.ledger_entries import plain
 from hubbub.releases import frames as _frames
 from hubbub.releases import text as _text
-from hubbub.render.document import Table
-from hubbub.render.text import table
+from hubbub.render import Table, table
 
 if TYPE_CHECKING:
     from hubbub.releases import Release
-    from hubbub.render.document import Json
+    from hubbub.render import Json
 
 _WIDTH = 80
 

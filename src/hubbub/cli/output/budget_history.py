@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hubbub.cli.output.ledger_entries import Said, plain, time_of, who_of
-from hubbub.ledger import Amount, Entry
-from hubbub.ledger.decimals import amount_of
-from hubbub.ledger.policy import Policy, account_key, read_budget
-from hubbub.ledger.requests import Pool
+from hubbub.ledger import Amount, Entry, Policy, Pool, account_key, amount_of, read_budget
 from hubbub.terms import Measure, to_json
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Json
+    from hubbub.render import Json
 
 _WIDTHS = (6, 19, 12, 9, 14, 9, 29)
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hubbub.cli.output.ledger_entries import plain
-from hubbub.ledger import BudgetView, Ledger
-from hubbub.ledger.policy import Plea
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.text import table
+from hubbub.ledger import BudgetView, Ledger, Plea
+from hubbub.render import Json, Leaflet, Section, Table, table
 
 _HEADER = ("population", "pool", "budget", "spent", "of it reserved", "left")
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hubbub.learn.base.private_estimator import Watch, Watcher, nobody
+from hubbub.learn.base import Watch, Watcher, nobody
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.gopa.network.board_server import Standing
-    from hubbub.gopa.protocol.public_state import Public
+    from hubbub.gopa.network import Standing
+    from hubbub.gopa.protocol import Public
 
 _WHAT = {
     "join": "keys and bound values",

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hubbub.ledger import Entry, Population
-from hubbub.ledger.backup import line_of
-from hubbub.ledger.decimals import amount_of
-from hubbub.ledger.policy import read_budget
-from hubbub.ledger.requests import Pool
+from hubbub.ledger import Entry, Pool, Population, amount_of, line_of, read_budget
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Json
+    from hubbub.render import Json
 
 Said = Mapping[str, Any]
 

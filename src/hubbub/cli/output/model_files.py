@@ -13,15 +13,14 @@ import typer
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.learn.tables.model_card import ModelCard
-    from hubbub.learn.tables.table_model import TableModel
+    from hubbub.learn.tables import ModelCard, TableModel
 
 _CARDS = (".html", ".md", ".json", ".txt")
 
 
 def card_of(made: TableModel) -> ModelCard:
     """The card of a model."""
-    from hubbub.learn.tables.model_card import ModelCard
+    from hubbub.learn.tables import ModelCard
 
     return ModelCard(made)
 

@@ -10,7 +10,7 @@ import typer
 
 from hubbub.cli.output import streams as output
 from hubbub.publish import Anonymised, Published
-from hubbub.studies.publication.methods import Made
+from hubbub.studies.publication import Made
 
 if TYPE_CHECKING:
     import pyarrow

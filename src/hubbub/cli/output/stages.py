@@ -77,8 +77,7 @@ def _newest(connection: Connection) -> int:
 
 def _charged_since(connection: Connection, last: int) -> str:
     """What this analyst was charged after that entry, in words."""
-    from hubbub.ledger.decimals import amount_of
-    from hubbub.ledger.requests import Pool
+    from hubbub.ledger import Pool, amount_of
 
     population, ledger = connection.dataset.population, connection.ledger
     ours = [entry for entry in ledger.log(start=last + 1, population=population) if _asked_by(entry, connection)]

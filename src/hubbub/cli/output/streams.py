@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Json, Leaflet
+    from hubbub.render import Json, Leaflet
 
 
 def forgiving(stream: TextIO) -> None:

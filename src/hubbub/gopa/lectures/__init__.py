@@ -1,1 +1,4 @@
-"""A wing."""
+"""GOPA as the lectures have it: Gaussian noise on random graphs, its theorems and bounds, for comparison.
+
+Runs between parties use exact binomial noise instead: see ``privacy`` and ``protocol``. Start with ``gaussian_gopa``.
+"""

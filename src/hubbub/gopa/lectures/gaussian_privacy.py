@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.accounting.gaussian_tradeoff import delta_of, mu_for
+from hubbub.accounting import delta_of, mu_for
 from hubbub.gopa.lectures.random_graphs import Graph
 from hubbub.terms import EmptyInput, OutOfRange, TooLarge, Unreachable, positive, whole
 

@@ -1,1 +1,29 @@
-"""A wing."""
+"""Parties and board as processes: HTTP, logs on disk, charges before a reveal, Flower.
+
+``party_runner`` and ``board_server`` run the machines of ``protocol``; ``board_http`` and ``board_link`` carry their
+messages; ``party_log`` keeps what a party may not forget. Start with ``party_runner``.
+"""
+
+from hubbub.gopa.network.board_http import serve
+from hubbub.gopa.network.board_link import HttpLink
+from hubbub.gopa.network.board_server import Keeper, Standing
+from hubbub.gopa.network.party_log import Before, Diary, earlier_input
+from hubbub.gopa.network.party_runner import Charge, Host, Outcome, nothing
+from hubbub.gopa.network.reveal_charge import affordable, charging, paying
+
+__all__ = [
+    "Before",
+    "Charge",
+    "Diary",
+    "Host",
+    "HttpLink",
+    "Keeper",
+    "Outcome",
+    "Standing",
+    "affordable",
+    "charging",
+    "earlier_input",
+    "nothing",
+    "paying",
+    "serve",
+]

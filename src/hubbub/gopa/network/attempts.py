@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Self
 
-from hubbub.durable.journal import Journal
+from hubbub.durable import Journal
 from hubbub.gopa.privacy.calibration import graph_failure
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Consent

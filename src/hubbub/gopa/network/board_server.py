@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from hubbub.durable.journal import Journal
+from hubbub.durable import Journal
 from hubbub.gopa.protocol import board as boards
 from hubbub.gopa.protocol import public_state as publics
 from hubbub.gopa.protocol.agreement import Agreement

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from hubbub.durable.journal import Journal
+from hubbub.durable import Journal
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.agreement import Agreement

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
 
-from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.accounting import mu_for
 from hubbub.gopa.privacy import connectivity
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.terms import Unreachable, fraction_of, positive, whole

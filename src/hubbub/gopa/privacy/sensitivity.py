@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, get_args
 
-from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.accounting import mu_for
 from hubbub.gopa.privacy import binomial_noise as binomial
 from hubbub.gopa.privacy import vector_moments as moments
 from hubbub.terms import OutOfRange, fraction_of, whole

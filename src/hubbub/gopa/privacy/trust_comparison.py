@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.accounting.gaussian_tradeoff import mu_for
-from hubbub.explain import Figure, Leaflet, Section, Table
-from hubbub.explain.trust_models import response_error
+from hubbub.accounting import mu_for
+from hubbub.explain import Figure, Leaflet, Section, Table, response_error
 from hubbub.gopa.privacy.calibration import Plan, plan
+from hubbub.render import Json, percent, short
 from hubbub.render.charts import Axis, Mark, Panel, Series, Tick, line_chart
-from hubbub.render.document import Json
-from hubbub.render.wording import percent, short
 from hubbub.terms import fraction_of, positive
 
 SIZES = (100, 1_000, 10_000, 100_000)

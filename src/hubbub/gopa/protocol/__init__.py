@@ -1,1 +1,12 @@
-"""A wing."""
+"""The protocol as pure state machines: agreement, parties, board, masks, reveal, dropout recovery, certificate.
+
+Nothing here opens a file or a socket: messages go in and come out. ``agreement`` is what all sign, ``phases`` the
+order, ``party`` and ``board`` the machines. Start with ``party``.
+"""
+
+from hubbub.gopa.protocol.party import Party
+from hubbub.gopa.protocol.phase_clock import Clock
+from hubbub.gopa.protocol.public_state import Inputs, Public
+from hubbub.gopa.protocol.wire import signed
+
+__all__ = ["Clock", "Inputs", "Party", "Public", "signed"]

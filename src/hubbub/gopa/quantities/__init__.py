@@ -1,1 +1,4 @@
-"""A wing."""
+"""What parties average: numbers, shares of categories, bounded vectors, weighted sums, many people behind one party.
+
+``base`` says what a quantity must tell (grid, sensitivity, proof); each other file is one kind. Start with ``numbers``.
+"""

@@ -11,8 +11,7 @@ from hubbub.gopa.network.attempts import drawn
 from hubbub.gopa.privacy.calibration import Achieved, achieved
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.identities import fingerprint
-from hubbub.render.document import Json
-from hubbub.render.wording import short
+from hubbub.render import Json, short
 
 SHOWN = 20
 

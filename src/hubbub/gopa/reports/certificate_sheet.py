@@ -14,8 +14,7 @@ from hubbub.gopa.protocol.wire import ORDER
 from hubbub.gopa.reports.agreement_notice import fingerprints, protected, relied_on, terms_of
 from hubbub.gopa.reports.fault_wording import words
 from hubbub.gopa.reports.run_picture import Picture
-from hubbub.render.document import Json
-from hubbub.render.wording import short
+from hubbub.render import Json, short
 
 _REACH = NormalDist().inv_cdf(0.975)
 _SHOWN = 20

@@ -14,8 +14,8 @@ from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault, Named
 from hubbub.gopa.protocol.wire import ORDER
 from hubbub.gopa.reports.fault_wording import words
+from hubbub.render import Figure, Json
 from hubbub.render.charts import svg
-from hubbub.render.document import Figure, Json
 
 _SILENT = frozenset({Fault.SILENT, Fault.WITHHELD_NONCE})
 _MOST_NAMED = 24  # parties whose names fit around a circle

@@ -15,7 +15,7 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.accounting import renyi as rdp
-from hubbub.accounting.conversions import renyi_epsilon
+from hubbub.accounting import renyi_epsilon
 from hubbub.learn.base.charges import account_of, charged, request_for
 from hubbub.learn.base.inputs import table_of
 from hubbub.learn.base.parameters import Wrapper, price_of

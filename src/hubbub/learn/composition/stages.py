@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from hubbub.accounting.gaussian_tradeoff import epsilon_of, mu_for
+from hubbub.accounting import epsilon_of, mu_for
 from hubbub.learn.base.charges import Made
 from hubbub.learn.base.parameters import Estimator
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from hubbub import noise
-from hubbub.accounting.epsilon_bounds import quick_epsilon
+from hubbub.accounting import quick_epsilon
 from hubbub.learn.training.calibration import multiplier
 from hubbub.learn.training.network import Labels
 from hubbub.learn.training.sampling import FullBatch

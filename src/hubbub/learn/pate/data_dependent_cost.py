@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hubbub.accounting.conversions import renyi_epsilon
+from hubbub.accounting import renyi_epsilon
 from hubbub.learn.pate.aggregation import Ballot
 from hubbub.learn.training.network import Labels
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from hubbub import noise
-from hubbub.accounting.conversions import renyi_epsilon
+from hubbub.accounting import renyi_epsilon
 from hubbub.learn.pate.aggregation import Ballot
 from hubbub.learn.pate.data_dependent_cost import (
     STEP,

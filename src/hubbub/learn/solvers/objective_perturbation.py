@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
-from hubbub.accounting.gaussian_tradeoff import delta_of
+from hubbub.accounting import delta_of
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.minimise import Objective
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution

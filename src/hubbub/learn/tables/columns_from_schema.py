@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hubbub.learn.tables.features import Category, Column, Number, word_of
-from hubbub.schema.tables import Column as Declared
-from hubbub.schema.tables import Dataset, Kind, Table
+from hubbub.schema import Column as Declared
+from hubbub.schema import Dataset, Kind, Table
 from hubbub.terms import MissingParameter, UnknownName, plain_text
 
 _DATES = (Kind.DATE, Kind.TIMESTAMP)

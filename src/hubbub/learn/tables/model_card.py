@@ -11,8 +11,7 @@ from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.explain import epsilon as explained
 from hubbub.learn.tables.features import Category
 from hubbub.learn.tables.table_model import TableModel
-from hubbub.render.document import Json
-from hubbub.render.wording import short
+from hubbub.render import Json, short
 from hubbub.terms import ApproximateDP, to_json
 
 

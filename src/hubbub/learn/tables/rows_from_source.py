@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines import DuckDB
-from hubbub.engines.duckdb import EngineFailed
-from hubbub.engines.records import UNREADABLE, Csv
-from hubbub.engines.sources import header_of
-from hubbub.relations.dialects import DIALECTS
-from hubbub.relations.person import column_named, id_in, is_direct, person_form
-from hubbub.schema.source_files import files_of, format_of, unavailable
-from hubbub.schema.tables import Dataset, Table
+from hubbub.engines import UNREADABLE, Csv, DuckDB, EngineFailed, header_of
+from hubbub.relations import DIALECTS, column_named, id_in, is_direct, person_form
+from hubbub.schema import Dataset, Table, files_of, format_of, unavailable
 from hubbub.terms import NotProved, SourceUnavailable, UnknownName
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hubbub.accounting import epsilon as cost_of
+from hubbub.accounting import mu_for, quick_epsilon
 from hubbub.accounting import privacy_loss_distribution as pld
-from hubbub.accounting.epsilon_bounds import quick_epsilon
-from hubbub.accounting.gaussian_tradeoff import mu_for
 from hubbub.learn.training.sampling import FixedBatch, FullBatch, PoissonBatch, Sampling, step_of
 from hubbub.terms import GaussianNoise, Neighbours, Repeat, TooLarge, Unit, root_of, round_up
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.accounting import mu_for
 from hubbub.terms import Neighbours
 
 

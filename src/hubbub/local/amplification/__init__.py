@@ -1,1 +1,4 @@
-"""A wing."""
+"""What shuffling and groups do to epsilon: clones, the privacy blanket, bounds for shuffled reports, group privacy.
+
+From outside use ``hubbub.local``. Start with ``shuffle_bounds``.
+"""

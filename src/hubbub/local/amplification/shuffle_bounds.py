@@ -25,9 +25,8 @@ from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.randomizers.subset import SubsetSelection
+from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 from hubbub.terms import ApproximateDP, ApproximateStep, Neighbours, OutOfRange, fraction_of, round_up, whole
 
 What: TypeAlias = "Randomizer | object"  # a randomizer, or the epsilon of any

@@ -21,7 +21,7 @@ from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import FrequencyRandomizer, Randomizer
 from hubbub.local.randomizers.binary import SignResponse
 from hubbub.local.randomizers.common.exact_words import below
-from hubbub.noise._source import SECURE
+from hubbub.noise import SECURE
 from hubbub.terms import MissingParameter, OutOfRange, exact, whole
 
 

@@ -12,7 +12,7 @@ from hubbub.terms import ApproximateDP, Event, NoBound, PureDP, PureStep, Receip
 
 if TYPE_CHECKING:
     from hubbub.local.collection.collection import Collection
-    from hubbub.terms.guarantees import Measure
+    from hubbub.terms import Measure
 
 
 def whole_life(collection: Collection) -> Spent:

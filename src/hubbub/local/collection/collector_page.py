@@ -17,9 +17,8 @@ from hubbub.local.estimates import Estimate, Frequencies, MeanEstimate
 from hubbub.local.longitudinal.lifetime import Caps
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.statistics.postprocess import simplex
+from hubbub.render import Figure, Json, Leaflet, Section, Table, out_of_100, short
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import out_of_100, short
 
 if TYPE_CHECKING:
     from hubbub.local.collection.collection import Collection

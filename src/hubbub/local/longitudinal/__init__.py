@@ -1,1 +1,4 @@
-"""A wing."""
+"""Reports over years: RAPPOR, LOLOHA, telemetry, memoized answers, and a person's lifetime ledger.
+
+From outside use ``hubbub.local``. Start with ``lifetime``.
+"""

@@ -18,8 +18,7 @@ from fractions import Fraction
 
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import Randomizer
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import short
+from hubbub.render import Json, Leaflet, Section, Table, short
 from hubbub.terms import OutOfRange, exact, shown
 
 

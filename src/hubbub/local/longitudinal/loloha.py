@@ -29,7 +29,7 @@ from hubbub.local.randomizers.common.exact_words import (
 from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.local.randomizers.local_hashing import LocalHashing
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import OutOfRange, shown, whole
 
 _ANSWER = 32  # a report is seed + 2^32 answer, as in LocalHashing

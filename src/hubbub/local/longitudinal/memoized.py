@@ -13,7 +13,7 @@ import numpy as np
 from hubbub import noise
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import Randomizer
-from hubbub.noise._source import SECURE
+from hubbub.noise import SECURE
 from hubbub.terms import OutOfRange
 
 SECRET_BYTES = 32

@@ -27,7 +27,7 @@ from hubbub.local.randomizers.common.exact_words import (
 )
 from hubbub.local.randomizers.common.hash_family import bucket_many
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import OutOfRange, fraction_of, whole
 
 _MOST = 4096  # values: decoding solves that many equations

@@ -23,7 +23,7 @@ from hubbub.local.randomizers.common.exact_words import (
     to_bytes,
 )
 from hubbub.local.randomizers.common.values import domain_of, report_array, whole_reports
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import BadReport, OutOfRange, whole
 
 _MOST = 1 << 16

@@ -1,1 +1,4 @@
-"""A wing."""
+"""One randomizer per file: k-ary, unary, hashing, Hadamard, subset, projective, means, vectors.
+
+From outside use ``hubbub.local``. Start with ``base``, then ``kary``.
+"""

@@ -19,7 +19,7 @@ from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for,
 from hubbub.local.randomizers.common.values import Values, report_array
 from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.mechanisms import DiscreteGaussian, Geometric
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import BadReport, GaussianNoise, LaplaceNoise, Neighbours, WrongShape, fraction_of
 
 STEPS = 1 << 16

@@ -26,8 +26,8 @@ from hubbub.local.randomizers.common.values import (
     report_array,
     whole_reports,
 )
-from hubbub.noise._source import SECURE
-from hubbub.render.document import Json
+from hubbub.noise import SECURE
+from hubbub.render import Json
 from hubbub.terms import (
     BadCollection,
     BadReport,
@@ -36,14 +36,14 @@ from hubbub.terms import (
     Neighbours,
     NotAuditable,
     PureStep,
+    Step,
     Unit,
     WrongShape,
     fraction_of,
+    parse,
     plain_array,
     whole,
 )
-from hubbub.terms.events import Step
-from hubbub.terms.numbers import parse
 
 _CHUNK = 1 << 22  # random words held at a time
 Reports = NDArray[Any]

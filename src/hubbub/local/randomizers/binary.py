@@ -12,7 +12,7 @@ from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.exact_words import Codes, Words, chance, coins, exp_low, threshold
 from hubbub.local.randomizers.common.values import epsilon_of, integers
 from hubbub.local.randomizers.mean_base import MeanRandomizer
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import OutOfRange, exact, shown
 
 

@@ -25,7 +25,7 @@ from hubbub.local.randomizers.common.exact_words import (
 )
 from hubbub.local.randomizers.common.values import epsilon_of
 from hubbub.local.randomizers.mean_base import MeanRandomizer
-from hubbub.render.document import Json
+from hubbub.render import Json
 
 CELLS = 1 << 16  # places that a report of the piecewise mechanism may name
 STEPS = 1 << 20  # of the grid for one-bit reports

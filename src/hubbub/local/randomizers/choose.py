@@ -13,8 +13,7 @@ from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.randomizers.subset import SubsetSelection
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import short
+from hubbub.render import Json, Leaflet, Section, Table, short
 from hubbub.terms import OutOfRange, whole
 
 _NEARLY = 1.05  # a randomizer within 5% of the least error is as good, and then the shorter report wins

@@ -33,7 +33,7 @@ from hubbub.local.randomizers.common.exact_words import (
 )
 from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
 from hubbub.local.randomizers.hadamard import even_cuts, walsh
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import OutOfRange, fraction_of, whole
 
 

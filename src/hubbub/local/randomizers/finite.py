@@ -16,7 +16,7 @@ from hubbub.local.pair_averages import possible
 from hubbub.local.randomizers.base import FrequencyRandomizer, Randomizer, symbol_bytes
 from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, exp_low
 from hubbub.local.randomizers.exact_distribution import exact_law
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import NoBound, OutOfRange, WrongShape, exact, fraction_of, plain_array, whole
 
 _MOST = 1 << 12

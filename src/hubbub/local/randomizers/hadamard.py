@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
 from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, chance, coins, exp_low, threshold
-from hubbub.render.document import Json
+from hubbub.render import Json
 
 
 class HadamardResponse(FrequencyRandomizer):

@@ -20,7 +20,7 @@ from hubbub.local.randomizers.common.exact_words import (
     fewest,
     threshold,
 )
-from hubbub.render.document import Json
+from hubbub.render import Json
 
 
 class KaryResponse(FrequencyRandomizer):

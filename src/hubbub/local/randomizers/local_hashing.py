@@ -28,7 +28,7 @@ from hubbub.local.randomizers.common.exact_words import (
 from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
 from hubbub.local.randomizers.common.kernels import count_hits
 from hubbub.local.randomizers.common.values import domain_of, integers, report_array
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import BadReport
 
 _ANSWER = 32  # a report is seed + 2^32 answer

@@ -14,7 +14,7 @@ from hubbub.local.estimates import MeanEstimate
 from hubbub.local.randomizers.base import Randomizer, Reports, checked_state, local_step, reported, symbol_bytes
 from hubbub.local.randomizers.common.exact_words import Codes, Words
 from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, grid_steps
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import OutOfRange, exact, fraction_of, whole
 
 

@@ -28,7 +28,7 @@ from hubbub.local.randomizers.common.exact_words import (
 )
 from hubbub.local.randomizers.common.hash_family import SEEDS, mix_many
 from hubbub.local.randomizers.common.values import epsilon_of, report_array
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import BadReport, OutOfRange, WrongShape, fraction_of, refuse_masked, whole
 
 _UNIT = 1 << 20  # of the fixed-point sums of a state

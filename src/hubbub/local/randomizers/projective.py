@@ -25,7 +25,7 @@ from hubbub.local.randomizers.common.exact_words import (
 )
 from hubbub.local.randomizers.common.projective_space import MOST_VECTORS, Space, dimension_for
 from hubbub.local.randomizers.common.values import domain_of
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import OutOfRange, whole
 
 _MOST_DOMAIN = 1 << 21

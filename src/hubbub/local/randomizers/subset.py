@@ -24,7 +24,7 @@ from hubbub.local.randomizers.common.exact_words import (
     threshold,
 )
 from hubbub.local.randomizers.common.values import domain_of
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import OutOfRange, whole
 
 _MOST = 1 << 16  # one random word for each element of the set

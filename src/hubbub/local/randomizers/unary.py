@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
 from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, chance, exp_low, threshold
-from hubbub.render.document import Json
+from hubbub.render import Json
 
 
 class UnaryEncoding(Bits, FrequencyRandomizer):

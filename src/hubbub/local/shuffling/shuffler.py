@@ -19,7 +19,7 @@ from hubbub.local.collection import report_wire as wire
 from hubbub.local.collection import tokens
 from hubbub.local.collection.collection import Collection
 from hubbub.local.shuffling.report_queue import NEW, SAME, Queue
-from hubbub.noise._source import SECURE
+from hubbub.noise import SECURE
 from hubbub.terms import BadReport, MissingParameter, OutOfRange, whole
 
 TAKEN, KNOWN = "taken", "duplicates"

@@ -1,1 +1,4 @@
-"""A wing."""
+"""Statistics from randomized reports: ranges, quantiles, heavy hitters, joint tables, U-statistics, AUC, regions.
+
+From outside use ``hubbub.local``. Start with ``ranges``.
+"""

@@ -17,8 +17,7 @@ from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.group_comparison import Comparison, exceeds, few
 from hubbub.local.statistics.one_level_reports import LevelReports, Levels
 from hubbub.local.statistics.ustatistics import binned, enough, plugged, sampling_variance
-from hubbub.terms import MissingParameter, OutOfRange, TooLarge, WrongShape, whole
-from hubbub.terms.events import Step
+from hubbub.terms import MissingParameter, OutOfRange, Step, TooLarge, WrongShape, whole
 
 Floats = NDArray[np.float64]
 

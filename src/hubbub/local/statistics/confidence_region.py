@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.estimates import Frequencies
-from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render import Json, Leaflet, Section, Table
 from hubbub.terms import OutOfRange, WrongShape, fraction_of, whole
 
 Floats = NDArray[np.float64]

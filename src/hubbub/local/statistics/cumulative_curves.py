@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.estimates import quantile
+from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Axis, Panel, Series, line_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 from hubbub.terms import fraction_of
 
 Floats = NDArray[np.float64]

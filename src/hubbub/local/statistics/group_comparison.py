@@ -18,11 +18,9 @@ from hubbub.local.pair_averages import Response, between_mean, between_variance,
 from hubbub.local.randomizers.common.values import Codes, bounds_of
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.ustatistics import binned
+from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
-from hubbub.terms import TooLarge, whole
-from hubbub.terms.events import Step
+from hubbub.terms import Step, TooLarge, whole
 
 Floats = NDArray[np.float64]
 

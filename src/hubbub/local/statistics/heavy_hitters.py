@@ -20,12 +20,10 @@ from hubbub.local.randomizers.base import local_step, no_reports
 from hubbub.local.randomizers.common.exact_words import Codes, below_many
 from hubbub.local.randomizers.common.values import report_array
 from hubbub.local.randomizers.local_hashing import LocalHashing
-from hubbub.noise._source import SECURE
+from hubbub.noise import SECURE
+from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
-from hubbub.terms import BadReport, OutOfRange, TooLarge, WrongShape, fraction_of, refuse_masked, whole
-from hubbub.terms.events import Step
+from hubbub.terms import BadReport, OutOfRange, Step, TooLarge, WrongShape, fraction_of, refuse_masked, whole
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _END = "\0"  # fills a string up to the full length

@@ -17,11 +17,9 @@ from hubbub.local.randomizers.common.values import domain_of, epsilon_of, known,
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.one_level_reports import scores
 from hubbub.local.statistics.ranges import level_randomizer
+from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
-from hubbub.terms import BadReport, Compose, OutOfRange, WrongShape
-from hubbub.terms.events import Event
+from hubbub.terms import BadReport, Compose, Event, OutOfRange, WrongShape
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from hubbub.local.randomizers.common.values import report_array
 from hubbub.local.randomizers.hadamard import OneBitHadamard, walsh
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.projective import ProjectiveGeometry
-from hubbub.noise._source import SECURE
+from hubbub.noise import SECURE
 from hubbub.terms import BadReport, PureStep
 
 LevelReports = NDArray[np.int64]  # rows (level, report)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.local.estimates import quantile
+from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
-from hubbub.render.wording import short
 
 
 @dataclass(frozen=True, slots=True)

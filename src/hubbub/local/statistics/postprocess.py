@@ -17,8 +17,8 @@ from hubbub.local.estimates import Frequencies
 from hubbub.local.pair_averages import possible
 from hubbub.local.randomizers.finite import FiniteRandomizer
 from hubbub.local.randomizers.kary import KaryResponse
+from hubbub.render import Figure, Json, Leaflet, Section, Table
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.terms import NotProved, WrongShape, positive, whole
 
 Floats = NDArray[np.float64]

@@ -21,8 +21,7 @@ from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.statistics.interval_tree import Forest, Haar, Shape, mean_prefix_variance
 from hubbub.local.statistics.one_level_reports import LevelReports, Levels
 from hubbub.local.statistics.ustatistics import binned
-from hubbub.terms import OutOfRange, TooLarge, whole
-from hubbub.terms.events import Step
+from hubbub.terms import OutOfRange, Step, TooLarge, whole
 
 Floats = NDArray[np.float64]
 

@@ -23,9 +23,8 @@ from hubbub.local.randomizers.bounded_means import Duchi
 from hubbub.local.randomizers.common.values import bounds_of, reals
 from hubbub.local.statistics.pair_kernels import Function, custom, named
 from hubbub.local.statistics.ustatistics import enough
-from hubbub.noise._source import SECURE
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import short
+from hubbub.noise import SECURE
+from hubbub.render import Json, Leaflet, Section, Table, short
 from hubbub.terms import OutOfRange, PureStep, whole
 
 SIMULATED = "simulated: one process saw both values of every pair, so nobody was protected by this run"

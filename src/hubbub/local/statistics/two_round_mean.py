@@ -17,11 +17,9 @@ from hubbub.local.randomizers.common.values import Codes, bounds_of, epsilon_of,
 from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.statistics.ranges import Ranges
 from hubbub.local.statistics.ustatistics import enough
-from hubbub.noise._source import SECURE
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import percent, short
-from hubbub.terms import Compose, OutOfRange, fraction_of, positive
-from hubbub.terms.events import Event
+from hubbub.noise import SECURE
+from hubbub.render import Json, Leaflet, Section, Table, percent, short
+from hubbub.terms import Compose, Event, OutOfRange, fraction_of, positive
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,8 +27,7 @@ from hubbub.local.statistics.pair_kernels import (
     named,
     rounding_bound,
 )
-from hubbub.terms import EmptyInput, MissingParameter, TooLarge, WrongShape, plain_array, positive, whole
-from hubbub.terms.events import Step
+from hubbub.terms import EmptyInput, MissingParameter, Step, TooLarge, WrongShape, plain_array, positive, whole
 
 Floats = NDArray[np.float64]
 Bounds = float | int | Fraction | Sequence[Any]

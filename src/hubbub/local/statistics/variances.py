@@ -17,11 +17,9 @@ from hubbub.local.randomizers.base import local_step, no_reports
 from hubbub.local.randomizers.bounded_means import Hybrid
 from hubbub.local.randomizers.common.exact_words import below_many
 from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, reals, report_array
-from hubbub.noise._source import SECURE
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import short
-from hubbub.terms import BadReport, Compose, EmptyInput, OutOfRange, WrongShape
-from hubbub.terms.events import Event, Step
+from hubbub.noise import SECURE
+from hubbub.render import Json, Leaflet, Section, Table, short
+from hubbub.terms import BadReport, Compose, EmptyInput, Event, OutOfRange, Step, WrongShape
 
 Floats = NDArray[np.float64]
 

@@ -1,1 +1,4 @@
-"""A wing."""
+"""What mechanisms share: grids, calibration, errors, additive noise on integers.
+
+For ``mechanisms`` alone; what others may use is exported there. Start with ``mechanism`` and ``additive``.
+"""

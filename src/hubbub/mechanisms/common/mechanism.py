@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hubbub.terms.events import Step
+from hubbub.terms import Step
 
 
 class Mechanism:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from hubbub.noise.fixed_point import enclose_exp_neg
+from hubbub.noise import enclose_exp_neg
 from hubbub.terms import OutOfRange
 
 _SMALLEST = Fraction(1, 10**290)

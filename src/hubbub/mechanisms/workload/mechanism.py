@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.mechanisms.common.additive import AdditiveNoise, drawn
 from hubbub.mechanisms.common.grid_values import Numbers, integer_array, plus
-from hubbub.mechanisms.common.integer_noise import integer_noise
 from hubbub.mechanisms.common.mechanism import Mechanism
+from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.mechanisms.workload.answers import Answers, Errors
 from hubbub.mechanisms.workload.queries import Floats, Integers, Query, planned
 from hubbub.mechanisms.workload.strategy_choice import best_strategy

@@ -9,14 +9,13 @@ import numpy as np
 
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.publish.anonymize.coded_columns import Codes, ranks
+from hubbub.publish.anonymize.identifiers import identifiers
 from hubbub.publish.anonymize.losses import Metrics
 from hubbub.publish.anonymize.manifest import Manifest
 from hubbub.publish.anonymize.privacy_models import Model
-from hubbub.publish.identifiers import identifiers
+from hubbub.render import Json, percent, short
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import percent, short
 
 if TYPE_CHECKING:
     import pyarrow

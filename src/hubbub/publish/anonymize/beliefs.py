@@ -23,10 +23,9 @@ import numpy as np
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.publish.anonymize.coded_columns import Codes, Floats, coded, combined, named, named_rows
 from hubbub.publish.anonymize.request import secrets_of
+from hubbub.render import Json, out_of_100, percent
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import out_of_100, percent
 from hubbub.terms import OutOfRange, WrongShape, exact, shown
 
 _AT_ONCE = 4096  # kinds of people whose beliefs are worked out together

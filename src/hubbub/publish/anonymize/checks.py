@@ -13,8 +13,7 @@ from hubbub.publish.anonymize.equivalence_classes import Classes
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.privacy_models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
 from hubbub.publish.anonymize.request import secrets_of
-from hubbub.render.document import Json
-from hubbub.render.wording import short
+from hubbub.render import Json, short
 from hubbub.terms import EmptyInput
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.engines.sources import arrow_of
+from hubbub.engines import arrow_of
 from hubbub.publish.cells import plain
 from hubbub.terms import EmptyInput, OutOfRange, SourceUnavailable, plain_text
 

@@ -16,7 +16,7 @@ from hubbub.publish.anonymize.losses import losses
 from hubbub.publish.anonymize.manifest import Manifest, column
 from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, least_size
 from hubbub.publish.anonymize.request import Asked, asked
-from hubbub.render.wording import percent, short
+from hubbub.render import percent, short
 from hubbub.terms import OutOfRange, exact, shown, whole
 
 if TYPE_CHECKING:

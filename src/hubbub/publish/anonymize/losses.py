@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from hubbub.publish.anonymize.coded_columns import Codes
-from hubbub.render.document import Json
+from hubbub.render import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from hubbub.publish.anonymize.coded_columns import Codes, Floats
-from hubbub.render.document import Json, Table
-from hubbub.render.wording import percent
+from hubbub.render import Json, Table, percent
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ManifestColumn:
     """One quasi-identifier: how it was made coarser and how much of it is left."""
 
     name: str
@@ -29,10 +28,10 @@ class Column:
 
 def column(
     name: str, how: str, *, values: int, nodes: Codes, widths: Floats, weights: Codes, level: tuple[int, int] | None
-) -> Column:
+) -> ManifestColumn:
     """Sum up a column: ``nodes`` tell what is published apart, with the width and the number of rows of each."""
     rows = weights.sum()
-    return Column(
+    return ManifestColumn(
         name,
         how,
         values,
@@ -50,7 +49,7 @@ class Manifest:
 
     method: str
     models: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[ManifestColumn, ...]
     untouched: tuple[str, ...]  # published as they were
     rows: int  # that were given
     suppressed: int  # of these, left out

@@ -21,7 +21,7 @@ from hubbub.publish.anonymize import distances as _distances
 from hubbub.publish.anonymize.coded_columns import Codes, Floats, Truths
 from hubbub.publish.anonymize.equivalence_classes import Classes
 from hubbub.publish.anonymize.hierarchies import Hierarchy
-from hubbub.render.wording import short
+from hubbub.render import short
 from hubbub.terms import OutOfRange, exact, positive, shown, whole
 
 _SLACK = 1e-12  # shares are floats: a class that is exactly at the limit holds

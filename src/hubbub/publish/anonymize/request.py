@@ -11,9 +11,9 @@ import numpy as np
 from hubbub.publish.anonymize.coded_columns import Coded, coded, known, named, named_rows, one_form
 from hubbub.publish.anonymize.equivalence_classes import Classes, Secret, secret_of
 from hubbub.publish.anonymize.hierarchies import Hierarchy
+from hubbub.publish.anonymize.identifiers import refuse_identifiers
 from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, least_size
-from hubbub.publish.identifiers import refuse_identifiers
-from hubbub.render.wording import short
+from hubbub.render import short
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
 
 if TYPE_CHECKING:

@@ -9,8 +9,22 @@ counts), ``workload`` (questions), ``scores`` (the metrics), ``models`` (pMSE an
 ``charged`` (the same of private rows, in whole numbers), ``comparison`` and ``report``.
 """
 
+from hubbub.publish.metrics.candidates import Candidate, RowTable, candidate_of
 from hubbub.publish.metrics.comparison import compare
+from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
 from hubbub.publish.metrics.report import Comparison
-from hubbub.publish.metrics.scores import Score, Scores
+from hubbub.publish.metrics.scores import AUC, Score, Scores, mean_of
 
-__all__ = ["Comparison", "Score", "Scores", "compare"]
+__all__ = [
+    "AUC",
+    "Candidate",
+    "Cells",
+    "Comparison",
+    "RowTable",
+    "Score",
+    "Scores",
+    "candidate_of",
+    "compare",
+    "declared_cells",
+    "mean_of",
+]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines.sources import arrow_of
+from hubbub.engines import arrow_of
 from hubbub.publish.anonymize.anonymized_table import Anonymised
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.cells import Codes

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.publish.metrics.scores import AUC, DISTANCES, INDEPENDENT, PMSE, REAL, USES, Scores, mean_of
+from hubbub.render import Json, percent, short
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage, plain
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import percent, short
 from hubbub.terms import Event, Guarantee, Receipt, to_json
 
 _HOW = (

@@ -12,8 +12,7 @@ from hubbub.publish.marginal_counts import Columns
 from hubbub.publish.metrics.candidates import Candidate
 from hubbub.publish.metrics.generalized_values import Floats
 from hubbub.publish.metrics.range_queries import Question, relative_errors
-from hubbub.render.document import Json
-from hubbub.render.wording import percent, short
+from hubbub.render import Json, percent, short
 
 ABSOLUTE, RELATIVE, PMSE, RATIO, AUC = "absolute", "relative", "pmse", "pmse_ratio", "auc"
 REAL, INDEPENDENT = "real against real", "independent columns"

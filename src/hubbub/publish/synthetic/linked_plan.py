@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.cells import plain_table, texts_of
-from hubbub.publish.domains import Column, Domain, Key, Numeric, domain_for, is_private
+from hubbub.publish.domains import ColumnDomain, Domain, Key, Numeric, domain_for, is_private
 from hubbub.publish.marginal_counts import Whom
 from hubbub.publish.measured_marginals import Measured
 from hubbub.publish.privacy_units import people_of
@@ -69,7 +69,7 @@ def family_of(
     names = tuple(name for name, column in own.items() if not isinstance(column, Key))
     for link in links:
         whole(link.max_rows, name="max_rows")
-    counters: dict[str, Column] = {counter_of(link): Numeric(lower=0, upper=link.max_rows) for link in links}
+    counters: dict[str, ColumnDomain] = {counter_of(link): Numeric(lower=0, upper=link.max_rows) for link in links}
     tasks = [Task({**own, **counters}, Whom(unit, neighbours), unit=key)]
     for link in links:
         told = domain_for(schemas[link.table], {link.column: Key(key), **domain[link.table]})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from hubbub.accounting.conversions import rho_epsilon, rho_for
+from hubbub.accounting import rho_epsilon, rho_for
 from hubbub.publish.domains import Categorical, Date, Numeric, is_private
 from hubbub.publish.marginal_counts import Columns, Measurement, Meter, Whom, gaussian, sigma_for
 from hubbub.publish.synthetic.aim import AimPlan, all_pairs

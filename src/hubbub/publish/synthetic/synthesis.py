@@ -10,7 +10,7 @@ import numpy as np
 
 from hubbub.publish.cells import Codes, Coding, plain_table
 from hubbub.publish.charges import charged, columns_told
-from hubbub.publish.domains import Column, Domain, Found, Key, check_names, check_type, domain_for, is_private
+from hubbub.publish.domains import ColumnDomain, Domain, Found, Key, check_names, check_type, domain_for, is_private
 from hubbub.publish.graphical.belief import Model
 from hubbub.publish.graphical.fitting import Zeros, fitted
 from hubbub.publish.graphical.totals import to_total, total_of
@@ -129,7 +129,7 @@ def synthesize(
 class Task:
     """One table to make: its domain, whom it protects, and how its model is fitted; public facts alone."""
 
-    domain: Mapping[str, Column]
+    domain: Mapping[str, ColumnDomain]
     whom: Whom
     impossible: Sequence[Impossible] = ()
     engine: str = "built-in"
@@ -283,7 +283,7 @@ def guarantee_of(
     return Guarantee(cost, whom.unit, whom.neighbours, tuple(caveats))
 
 
-def _with_unit(schema: pyarrow.Schema, domain: object, unit: str | None) -> dict[str, Column]:
+def _with_unit(schema: pyarrow.Schema, domain: object, unit: str | None) -> dict[str, ColumnDomain]:
     """The domain, with the column that tells people apart as a key if nothing else is said."""
     if unit is None:
         return domain_for(schema, domain)

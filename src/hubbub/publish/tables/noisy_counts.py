@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.accounting import noise_for
-from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.accounting import mu_for, noise_for
 from hubbub.publish.cells import Codes, Coding, Labels, Scale, coding_of, plain_table
 from hubbub.publish.charges import charged
 from hubbub.publish.domains import Key, check_names, check_type, domain_for, is_private

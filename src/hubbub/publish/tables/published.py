@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hubbub.explain import Leaflet, Section, Table
-from hubbub.render.document import Json
+from hubbub.render import Json
 from hubbub.terms import Event, Guarantee, OutOfRange, Receipt, to_json
 
 if TYPE_CHECKING:

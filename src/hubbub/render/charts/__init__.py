@@ -23,6 +23,7 @@ from hubbub.render.charts.curves import (
     stacked_chart,
     step_chart,
 )
+from hubbub.render.charts.svg import colours, escape, number, tag
 
 __all__ = [
     "Axis",
@@ -34,11 +35,15 @@ __all__ = [
     "Series",
     "Tick",
     "bar_chart",
+    "colours",
     "density_chart",
+    "escape",
     "icon_array",
     "line_chart",
+    "number",
     "percentage",
     "plain",
     "stacked_chart",
     "step_chart",
+    "tag",
 ]

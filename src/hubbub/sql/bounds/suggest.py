@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.accounting.gaussian_tradeoff import mu_for
+from hubbub.accounting import mu_for
 from hubbub.ledger import Request, Reservation, fingerprint
+from hubbub.mechanisms import Curve as NoisyCurve
 from hubbub.mechanisms import NoisyCDF
-from hubbub.mechanisms.common.noisy_curve import Curve as NoisyCurve
-from hubbub.relations.dialects import DIALECTS, Dialect
-from hubbub.relations.expressions import Expr, column, literal
-from hubbub.schema.tables import Column, Dataset, Kind, Table
+from hubbub.relations import DIALECTS, Dialect, Expr, column, literal
+from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
 from hubbub.sql.bounds.suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
 from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter

@@ -12,9 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.mechanisms.common.noisy_curve import Curve, rank_widths
-from hubbub.render.document import Json, Leaflet, Section, Table
-from hubbub.render.wording import percent, short
+from hubbub.mechanisms import Curve, rank_widths
+from hubbub.render import Json, Leaflet, Section, Table, percent, short
 from hubbub.sql.bounds.buckets import Buckets
 from hubbub.terms import Guarantee, Receipt
 

@@ -9,10 +9,8 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from hubbub.relations import limits
-from hubbub.relations.expressions import Expr, Facts, readable
-from hubbub.relations.number_types import DOUBLE, INTEGER
-from hubbub.schema.tables import Kind
+from hubbub.relations import DOUBLE, INTEGER, Expr, Facts, limits, readable
+from hubbub.schema import Kind
 from hubbub.sql.compiler.person_links import aggregate_facts
 from hubbub.sql.compiler.question import Aggregated, Field
 from hubbub.sql.compiler.scopes import Names, Scope, bare

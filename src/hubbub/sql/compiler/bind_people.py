@@ -8,11 +8,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from hubbub.relations import limits
-from hubbub.relations.expressions import Expr, Facts, literal
-from hubbub.relations.number_types import INTEGER
-from hubbub.relations.value_facts import build
-from hubbub.schema.tables import Kind
+from hubbub.relations import INTEGER, Expr, Facts, build, limits, literal
+from hubbub.schema import Kind
 from hubbub.sql.compiler.aggregates import AGGREGATES, Aggregates
 from hubbub.sql.compiler.fan_out import bounded, bounded_inside
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between

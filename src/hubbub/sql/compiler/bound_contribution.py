@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.schema.tables import Dataset
+from hubbub.schema import Dataset
 from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Moved, Shape
 from hubbub.terms import Neighbours, OutOfRange, Unbounded
 

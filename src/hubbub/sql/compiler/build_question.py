@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from hubbub.relations.expressions import Expr
-from hubbub.relations.value_facts import build
-from hubbub.schema.tables import Dataset, Kind
+from hubbub.relations import Expr, build
+from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.bind_people import InsidePeople
 from hubbub.sql.compiler.question import Field, Ordering, Question, Union, person
 from hubbub.sql.compiler.scopes import Ctes, Scope, bare

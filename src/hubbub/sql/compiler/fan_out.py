@@ -11,9 +11,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from hubbub.relations import limits
-from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Dataset
+from hubbub.relations import Expr, limits
+from hubbub.schema import Dataset
 from hubbub.sql.compiler.person_links import Link, aliases, by_key, conjuncts, equalities, link_of
 from hubbub.sql.compiler.question import Inside, Item, Rows, Scan
 from hubbub.terms import OverLimit

@@ -6,9 +6,8 @@ from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 
-from hubbub.relations.expressions import Expr, Facts
-from hubbub.relations.number_types import INTEGER
-from hubbub.schema.tables import Dataset, Kind
+from hubbub.relations import INTEGER, Expr, Facts
+from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.question import Item, Scan
 
 

@@ -6,10 +6,8 @@ import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from hubbub.relations import limits
-from hubbub.relations.expressions import Expr, readable, shown
-from hubbub.relations.value_facts import build
-from hubbub.schema.tables import Kind
+from hubbub.relations import Expr, build, limits, readable, shown
+from hubbub.schema import Kind
 from hubbub.sql.compiler.bound_contribution import PEOPLE
 from hubbub.sql.compiler.query_plan import Clamped, Counted, Curve, How, Measured, Output, Reading
 from hubbub.terms import Unbounded
@@ -225,7 +223,7 @@ def _about(value: Expr) -> str:
 
 
 def _end(value: Expr, side: str) -> str:
-    from hubbub.relations.value_facts import date_at
+    from hubbub.relations import date_at
 
     number = getattr(value.facts, side)
     return str(date_at(number)) if value.kind is Kind.DATE else shown(number)

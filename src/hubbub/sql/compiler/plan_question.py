@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from hubbub.relations import limits
-from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Dataset, Value
+from hubbub.relations import Expr, limits
+from hubbub.schema import Dataset, Value
 from hubbub.sql.compiler import fan_out
 from hubbub.sql.compiler.bound_contribution import LARGEST_TOTAL, bound, number_of, with_people
 from hubbub.sql.compiler.person_links import conjuncts

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hubbub.relations.dialects import Dialect
+from hubbub.relations import Dialect
 from hubbub.sql.compiler.print_rows import PERSON
 from hubbub.sql.compiler.query_plan import Bounding, Shape
 

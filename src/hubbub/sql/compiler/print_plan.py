@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from hubbub.relations.dialects import Dialect
-from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Dataset, Kind, Value
+from hubbub.relations import Dialect, Expr
+from hubbub.schema import Dataset, Kind, Value
 from hubbub.sql.compiler import print_contribution as contribution
 from hubbub.sql.compiler.print_contribution import Scope, select
 from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK, RowsPrinter

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from hubbub.relations import limits
-from hubbub.relations.dialects import Dialect
-from hubbub.relations.expressions import Expr
-from hubbub.relations.person import column_named, id_in, is_direct, link_form, person_form
-from hubbub.schema.tables import Column, Dataset, Kind, Table
+from hubbub.relations import Dialect, Expr, column_named, id_in, is_direct, limits, link_form, person_form
+from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.compiler.person_links import conjuncts
 from hubbub.sql.compiler.question import Inside, Item, Rows, Scan, Windowed, person
 from hubbub.sql.compiler.text_work import is_cut

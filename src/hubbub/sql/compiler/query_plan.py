@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Kind, Value
+from hubbub.relations import Expr
+from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.question import Item, Ordering
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Table
+from hubbub.relations import Expr
+from hubbub.schema import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from hubbub.relations.expressions import Expr, column, renamed
-from hubbub.schema.tables import Dataset, Kind
+from hubbub.relations import Expr, column, renamed
+from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.compiler.source_text import Text
 from hubbub.sql.compiler.type_scalars import Scalars, number_in

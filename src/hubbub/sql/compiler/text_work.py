@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from hubbub.relations import limits
-from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Kind
+from hubbub.relations import Expr, limits
+from hubbub.schema import Kind
 from hubbub.sql.compiler.question import Inside, Item, Rows
 
 _SHOWN = 64  # characters of a number, date or truth value as text

@@ -11,12 +11,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from hubbub.relations import limits
-from hubbub.relations.casts import TARGETS, Target, can_cast
-from hubbub.relations.expressions import Expr, kind_of, literal
-from hubbub.relations.number_types import MOST_DIGITS
-from hubbub.relations.value_facts import build, shifted
-from hubbub.schema.tables import Kind, Value
+from hubbub.relations import MOST_DIGITS, TARGETS, Expr, Target, build, can_cast, kind_of, limits, literal, shifted
+from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.functions import FUNCTIONS, SAME_PART, TIME_PARTS, TIME_UNITS, TRUNCATIONS, Function
 from hubbub.sql.compiler.source_text import Text
 from hubbub.sql.compiler.text_work import check_made

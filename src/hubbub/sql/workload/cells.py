@@ -14,9 +14,8 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
-from hubbub.relations.expressions import Expr, Facts, literal, place_of
-from hubbub.relations.value_facts import build, date_at
-from hubbub.schema.tables import Kind, Value
+from hubbub.relations import Expr, Facts, build, date_at, literal, place_of
+from hubbub.schema import Kind, Value
 from hubbub.sql.workload.counting_queries import constant, constants
 from hubbub.terms import NotAllowed
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from hubbub.relations.expressions import Expr
-from hubbub.schema.tables import Dataset
+from hubbub.relations import Expr
+from hubbub.schema import Dataset
 from hubbub.sql.compiler.allow_nodes import check
 from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.parse import parse

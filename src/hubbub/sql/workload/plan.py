@@ -14,10 +14,9 @@ import numpy as np
 
 from hubbub.ledger import Request, fingerprint
 from hubbub.mechanisms import Workload
-from hubbub.relations.dialects import DIALECTS
-from hubbub.relations.expressions import Expr
+from hubbub.relations import DIALECTS, Expr
 from hubbub.releases import KeyColumn, Output, Release, formulas
-from hubbub.schema.tables import Dataset
+from hubbub.schema import Dataset
 from hubbub.sql.compiler.plan_question import plan
 from hubbub.sql.compiler.print_plan import Statement, print_plan
 from hubbub.sql.compiler.query_plan import Plan

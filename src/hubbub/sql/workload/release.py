@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hubbub.ledger import Reservation
 from hubbub.releases import Release, formulas
-from hubbub.render.document import Json, Leaflet, Section, Table
+from hubbub.render import Json, Leaflet, Section, Table
 from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.running import check_runs, guarded
 from hubbub.sql.workload.plan import PaidWorkload, plan_workload

@@ -8,8 +8,7 @@ import numpy as np
 
 from hubbub import attacks, audit, publish
 from hubbub.mechanisms import Gaussian, Geometric
-from hubbub.render.document import Section, Table
-from hubbub.render.wording import out_of_100
+from hubbub.render import Section, Table, out_of_100
 from hubbub.studies.demo.hospital import Hospital
 
 KNOWN = ("age", "zip", "gender")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hubbub.accounting.filters import ConcentratedFilter
+from hubbub.accounting import ConcentratedFilter
 from hubbub.mechanisms import DiscreteGaussian
+from hubbub.render import Figure, Section
 from hubbub.render.charts import Panel, Series, step_chart
-from hubbub.render.document import Figure, Section
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.terms import BudgetExceeded
 

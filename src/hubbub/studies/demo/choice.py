@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hubbub.mechanisms import Exponential
-from hubbub.render.document import Section, Table
+from hubbub.render import Section, Table
 from hubbub.studies.demo.hospital import DIAGNOSES, Hospital
 
 

@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from hubbub.gopa import Average, Certificate, Number, Picture, Subjects, average, verify
-from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Public
-from hubbub.gopa.protocol.wire import signed
-from hubbub.render.document import Section
-from hubbub.render.wording import short
+from hubbub.gopa.protocol import Party, Public, signed
+from hubbub.render import Section, short
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.terms import MissingExtra
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.render.document import Section, Table
+from hubbub.render import Section, Table
 from hubbub.studies.demo.hospital import BILL, Hospital, Patient
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hubbub.ledger import Amount, Ledger, Request, Reservation, Stored, fingerprint
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.render.document import Figure, Section, Table
+from hubbub.render import Figure, Section, Table
 from hubbub.studies.demo.hospital import Hospital, Patient
 from hubbub.studies.demo.leak import has_flu
 from hubbub.terms import BehindAnchor, Budget, BudgetExceeded

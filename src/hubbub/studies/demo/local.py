@@ -23,10 +23,9 @@ from hubbub.local import (
     public_text,
     sign,
 )
+from hubbub.local.collection import look
 from hubbub.local.collection import report_wire as wire
-from hubbub.local.collection.collector_page import look
-from hubbub.render.document import Figure, Section, Table
-from hubbub.render.wording import out_of_100, short
+from hubbub.render import Figure, Section, Table, out_of_100, short
 from hubbub.studies.demo.hospital import Hospital
 
 PEOPLE, SHARE = 20_000, 0.3  # who is asked, and how many of them would say yes

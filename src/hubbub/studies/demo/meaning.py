@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hubbub import explain
-from hubbub.render.document import Section
+from hubbub.render import Section
 from hubbub.studies.demo.hospital import Hospital
 
 

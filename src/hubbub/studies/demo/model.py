@@ -6,11 +6,9 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from hubbub.learn.composition.held_out_score import Score
-from hubbub.learn.tables.features import Category, Number
-from hubbub.learn.tables.fit_table import fit_table
-from hubbub.render.document import Section, Table
-from hubbub.render.wording import out_of_100
+from hubbub.learn.composition import Score
+from hubbub.learn.tables import Category, Number, fit_table
+from hubbub.render import Section, Table, out_of_100
 from hubbub.studies.demo.hospital import Hospital
 
 PEOPLE = 4000  # patients, and as many strangers
@@ -108,7 +106,7 @@ def _right(kept: People, asked: People) -> float:
     import numpy as np
     from scipy.spatial import cKDTree
 
-    from hubbub.learn.tables.features import Style, codes_of, features_of
+    from hubbub.learn.tables import Style, codes_of, features_of
 
     known, others = (features_of(codes_of(people, COLUMNS), COLUMNS, Style.SCALED) for people in (kept, asked))
     nearest = cKDTree(known).query(others)[1]

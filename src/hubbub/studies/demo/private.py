@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from hubbub.accounting import epsilon
 from hubbub.mechanisms import Geometric
-from hubbub.render.document import Section, Table
+from hubbub.render import Section, Table
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.studies.demo.leak import QUESTIONS
 

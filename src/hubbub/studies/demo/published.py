@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hubbub import attacks, publish
-from hubbub.render.document import Section, Table
-from hubbub.render.wording import percent
+from hubbub.render import Section, Table, percent
 from hubbub.studies.demo.hospital import Hospital
 
 if TYPE_CHECKING:

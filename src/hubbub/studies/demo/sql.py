@@ -12,7 +12,7 @@ from typing import Any
 
 from hubbub.releases import Release
 from hubbub.releases import text as _text
-from hubbub.render.document import Section, Table
+from hubbub.render import Section, Table
 from hubbub.sql import Connection, connect
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.terms import Budget, QueryError

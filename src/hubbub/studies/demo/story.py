@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hubbub.render.document import Json, Leaflet, Section
+from hubbub.render import Json, Leaflet, Section
 from hubbub.studies.demo import attacked, budget, choice, gopa, leak, local, meaning, model, private, published, sql
 from hubbub.studies.demo import ledger_book as book
 from hubbub.studies.demo.hospital import Hospital, open_hospital

@@ -13,3 +13,26 @@
 - ``report``    all of it on one page
 - ``files``     what is written where
 """
+
+from hubbub.studies.publication.attacked import all_attempts
+from hubbub.studies.publication.baseline import Yardstick
+from hubbub.studies.publication.checks import checked
+from hubbub.studies.publication.methods import Made, make
+from hubbub.studies.publication.places import read_places
+from hubbub.studies.publication.private_table import private_rows, public_rows
+from hubbub.studies.publication.report import Publication
+from hubbub.studies.publication.request import Method, Order
+
+__all__ = [
+    "Made",
+    "Method",
+    "Order",
+    "Publication",
+    "Yardstick",
+    "all_attempts",
+    "checked",
+    "make",
+    "private_rows",
+    "public_rows",
+    "read_places",
+]

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub import attacks
-from hubbub.publish import Anonymised, Published, Synthetic
-from hubbub.publish.marginal_counts import Rows
-from hubbub.publish.metrics.candidates import Candidate, RowTable, candidate_of
-from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
+from hubbub.publish import Anonymised, Published, Rows, Synthetic
+from hubbub.publish.metrics import Candidate, Cells, RowTable, candidate_of, declared_cells
 from hubbub.studies.publication.methods import Made
 from hubbub.studies.publication.request import Method, Order
 from hubbub.terms import HubbubError, Unsuitable

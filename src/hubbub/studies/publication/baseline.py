@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.publish import Categorical, Comparison, compare
-from hubbub.publish.unread_table import Unread
+from hubbub.publish import Categorical, Comparison, Unread, compare
 from hubbub.studies.publication.methods import Made
 from hubbub.studies.publication.request import Order
 from hubbub.terms import Event, MissingParameter, OutOfRange

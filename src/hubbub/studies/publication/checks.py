@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hubbub.accounting.gaussian_tradeoff import mu_for
-from hubbub.publish import Key, Published
-from hubbub.publish.domains import PRIVATE, domain_for
-from hubbub.publish.synthetic.plan import plan_for
-from hubbub.publish.synthetic.synthesis import whom_of
-from hubbub.publish.unread_table import Unread
+from hubbub.accounting import mu_for
+from hubbub.publish import PRIVATE, Key, Published, Unread, domain_for
+from hubbub.publish.synthetic import plan_for, whom_of
 from hubbub.studies.publication.counts import counts
 from hubbub.studies.publication.missing_domains import missing
 from hubbub.studies.publication.request import Method, Order

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.publish import DailySeries, Published, marginals, top_down
-from hubbub.publish.unread_table import Unread
+from hubbub.publish import DailySeries, Published, Unread, marginals, top_down
 from hubbub.studies.publication.request import Method, Order
 from hubbub.terms import MissingParameter
 

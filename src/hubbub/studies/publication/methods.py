@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hubbub.publish import Anonymised, Published, Synthetic, full_domain, mondrian, synthesize
-from hubbub.publish.anonymize.anonymized_table import NO_GUARANTEE
-from hubbub.publish.anonymize.privacy_models import least_size
-from hubbub.publish.identifiers import refuse_identifiers
-from hubbub.publish.unread_table import Unread
-from hubbub.render.wording import short
+from hubbub.publish import (
+    Anonymised,
+    Published,
+    Synthetic,
+    Unread,
+    full_domain,
+    mondrian,
+    refuse_identifiers,
+    synthesize,
+)
+from hubbub.publish.anonymize import NO_GUARANTEE, least_size
+from hubbub.render import short
 from hubbub.studies.publication.counts import counts
 from hubbub.studies.publication.request import Method, Order
 from hubbub.terms import Receipt, exact

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hubbub.publish.unread_table import unread_of
+from hubbub.publish import unread_of
 from hubbub.terms import EmptyInput
 
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hubbub.engines.records import UNREADABLE, Csv
-from hubbub.engines.sources import check_header, header_of
-from hubbub.publish.unread_table import Unread, unread_of
-from hubbub.schema.source_files import files_of, format_of, is_csv, unavailable
+from hubbub.engines import UNREADABLE, Csv, check_header, header_of
+from hubbub.publish import Unread, unread_of
+from hubbub.schema import files_of, format_of, is_csv, unavailable
 from hubbub.studies.publication.request import Order
 
 if TYPE_CHECKING:

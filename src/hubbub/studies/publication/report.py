@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.publish import Anonymised, Comparison
-from hubbub.publish.metrics.scores import AUC, mean_of
+from hubbub.publish.metrics import AUC, mean_of
+from hubbub.render import Json, out_of_100, percent
+from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.render.document import Json
-from hubbub.render.text import bars as text_bars
-from hubbub.render.wording import out_of_100, percent
 from hubbub.studies.publication.attacked import Attempt
 from hubbub.studies.publication.methods import Made
 from hubbub.terms import to_json

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from hubbub.publish import DistinctL, Hierarchy, KAnonymity, Key, Model, TCloseness
-from hubbub.publish.domains import Column, is_private
+from hubbub.publish import ColumnDomain, DistinctL, Hierarchy, KAnonymity, Key, Model, TCloseness, is_private
 from hubbub.studies.publication.places import Places
 
 
@@ -61,7 +60,7 @@ class Order:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     suppression: Any = 0
     relaxed: bool = False
-    domain: Mapping[str, Column] | str | None = None
+    domain: Mapping[str, ColumnDomain] | str | None = None
     domain_file: str | None = None
     of: Sequence[Sequence[str]] = ()
     places: Places | None = None
@@ -94,7 +93,7 @@ class Order:
         return found
 
     @property
-    def declared(self) -> dict[str, Column] | None:
+    def declared(self) -> dict[str, ColumnDomain] | None:
         """The domain, where it is public; None if some of it is to be found."""
         if not isinstance(self.domain, Mapping) or any(is_private(column) for column in self.domain.values()):
             return None
@@ -126,7 +125,7 @@ class Order:
             "dataset": self.dataset,
         }
 
-    def of_columns(self, names: Sequence[str]) -> dict[str, Column]:
+    def of_columns(self, names: Sequence[str]) -> dict[str, ColumnDomain]:
         """The domain of some columns, as far as it was declared."""
         given = self.domain if isinstance(self.domain, Mapping) else {}
         return {name: given[name] for name in names if name in given}

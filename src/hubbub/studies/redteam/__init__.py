@@ -6,3 +6,7 @@
 - ``report``    all attempts on one page
 - ``example``   a made-up clinic, for those who bring no dataset
 """
+
+from hubbub.studies.redteam.report import RedTeam
+
+__all__ = ["RedTeam"]

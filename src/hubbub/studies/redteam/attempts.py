@@ -19,7 +19,7 @@ from hubbub.terms import HubbubError, Unsuitable
 if TYPE_CHECKING:
     from hubbub.attacks import Attack
     from hubbub.publish import Anonymised
-    from hubbub.schema.tables import Column
+    from hubbub.schema import Column
 
 EXACT, GROUPED, PRIVATE = "exact answers", "k-anonymous table", "private answers"
 DEIDENTIFIED = "table without names"

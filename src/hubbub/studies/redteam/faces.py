@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hubbub.accounting.budget_limits import OWN_DELTA
-from hubbub.accounting.conversions import rho_for
+from hubbub.accounting import OWN_DELTA, rho_for
 from hubbub.ledger import temporary_ledger
 from hubbub.sql import Connection
 from hubbub.terms import Budget
@@ -16,7 +15,7 @@ from hubbub.terms import Budget
 if TYPE_CHECKING:
     from hubbub.engines import DuckDB
     from hubbub.releases import Release
-    from hubbub.schema.tables import Dataset
+    from hubbub.schema import Dataset
 
 _ROOM = 0.98  # of the budget, so that the last question still fits
 

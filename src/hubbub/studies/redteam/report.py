@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from hubbub.render import Figure, Json, Leaflet, Section, Table
 from hubbub.render.charts import Bar, bar_chart, plain
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.studies.redteam.attempts import Attempt
 from hubbub.studies.redteam.target import Target
 from hubbub.terms import Budget

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.schema.tables import Column, Dataset, Kind, Table
+from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.terms import Unsuitable
 
 if TYPE_CHECKING:

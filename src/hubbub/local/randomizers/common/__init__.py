@@ -1,1 +1,4 @@
-"""A wing."""
+"""What randomizers share: exact random words, hash functions, bit reports, kernels with and without numba.
+
+For ``local`` alone.
+"""

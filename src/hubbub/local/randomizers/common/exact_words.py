@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.noise.fixed_point import enclose_exp_neg
+from hubbub.noise import enclose_exp_neg
 
 Words = NDArray[np.uint64]
 Codes = NDArray[np.int64]
