@@ -105,7 +105,7 @@ def complete(declared: Declared, schemas: Mapping[str, Sequence[tuple[str, Kind]
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a descriptor, for editors: shapes and types, not what hangs together."""
-    text = (files("hubbub.sql") / "descriptor.schema.json").read_text(encoding="utf-8")
+    text = (files("hubbub.schema") / "descriptor.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
