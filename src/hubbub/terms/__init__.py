@@ -86,7 +86,7 @@ from hubbub.terms.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
-from hubbub.terms.json import from_json, schema, to_json
+from hubbub.terms.json import from_json, schema, stored_keys, to_json
 from hubbub.terms.names import plain_text
 from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, shown, whole
 from hubbub.terms.units import Neighbours, Unit
@@ -182,6 +182,7 @@ __all__ = [
     "schema",
     "sensitivity_of",
     "shown",
+    "stored_keys",
     "to_json",
     "whole",
 ]
