@@ -17,8 +17,8 @@ import pytest
 from hubbub import learn
 from hubbub.learn import load, save
 from hubbub.learn.estimators import Estimator
+from hubbub.learn.identity import estimators as _estimators
 from hubbub.learn.measuring import Measured
-from hubbub.learn.saved import _estimators
 from hubbub.learn.table_fits import fit_table
 from hubbub.learn.tables import Category, Number
 from hubbub.ledger import Ledger

@@ -11,6 +11,7 @@ from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.explain import epsilon as explained
 from hubbub.explain.leaflet import Json
 from hubbub.explain.words import short
+from hubbub.learn.identity import tag_of
 from hubbub.learn.table_models import TableModel
 from hubbub.learn.tables import Category
 from hubbub.terms import ApproximateDP, to_json
@@ -29,7 +30,7 @@ class ModelCard(Leaflet):
 
     @property
     def _kind(self) -> str:
-        return type(self.model.estimator).__name__
+        return tag_of(self.model.estimator)
 
     def sections(self) -> tuple[Section, ...]:
         """Promise, model, data, quality, limits, receipt."""

@@ -12,6 +12,7 @@ import numpy as np
 from hubbub.learn.charges import Made, account_of, paid
 from hubbub.learn.counting import Counted, Counting, Price, RowCount, counted
 from hubbub.learn.estimators import Estimator, is_private, price_of
+from hubbub.learn.identity import tag_of
 from hubbub.learn.inputs import private_table, table_of
 from hubbub.learn.network import Floats
 from hubbub.learn.shapes import check_target, names_of, need_target, shape_of
@@ -79,7 +80,12 @@ class PrivateEstimator(Estimator):
         made = self._prepare(X, y, account)
         title = f"fit {type(self).__name__}"
         values, receipt = paid(
-            account, made, lambda: self._release_all(made, X, y, watch), dataset=self.dataset, title=title
+            account,
+            made,
+            lambda: self._release_all(made, X, y, watch),
+            estimator=tag_of(self),
+            dataset=self.dataset,
+            title=title,
         )
         self._keep(X, made, values, receipt)
         return self

@@ -19,6 +19,7 @@ from hubbub.learn.charges import Made, pool_of
 from hubbub.learn.counting import Price, RowCount
 from hubbub.learn.estimators import Wrapper
 from hubbub.learn.fits import PrivateEstimator, Watch
+from hubbub.learn.identity import tag_of
 from hubbub.learn.inputs import class_numbers, column_of, private_table, table_of
 from hubbub.learn.moments import noisy_sum
 from hubbub.learn.network import Floats
@@ -131,7 +132,7 @@ class Split:
     @property
     def parts(self) -> dict[str, object]:
         """What, beside the event, makes two fits the same."""
-        return {"estimator": type(self.estimator).__name__, "share": str(self.share), **self.inner.parts}
+        return {"estimator": tag_of(self.estimator), "share": str(self.share), "plan": dict(self.inner.parts)}
 
 
 class Measured(Wrapper, PrivateEstimator):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ from hubbub.learn.counting import Price, RowCount
 from hubbub.learn.engine import Descent, train
 from hubbub.learn.estimators import norm_of
 from hubbub.learn.fits import PrivateEstimator, Watch, Watcher
+from hubbub.learn.identity import stored_fields
 from hubbub.learn.inputs import ready
 from hubbub.learn.network import Examples, Floats, Network
 from hubbub.learn.plans import in_units, plan
@@ -46,7 +47,7 @@ class Training:
         return {
             "widths": list(self.network.widths),
             "bias": str(self.network.bias),
-            "recipe": {name: str(value) for name, value in asdict(self.recipe).items()},
+            "recipe": {key: str(value) for key, value in stored_fields(self.recipe).items()},
             "norm": str(Fraction(self.norm)),
             "rows": self.rows.expected,
             **self.facts,

@@ -86,6 +86,7 @@ from hubbub.terms.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
+from hubbub.terms.identity import identity_of
 from hubbub.terms.json import from_json, schema, stored_keys, to_json
 from hubbub.terms.names import plain_text
 from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, shown, whole
@@ -173,6 +174,7 @@ __all__ = [
     "exact",
     "fraction_of",
     "from_json",
+    "identity_of",
     "plain_array",
     "plain_text",
     "positive",

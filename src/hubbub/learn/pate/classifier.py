@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hubbub.learn.counting import Price, RowCount
 from hubbub.learn.fits import Watch, nobody
+from hubbub.learn.identity import identity
 from hubbub.learn.inputs import class_numbers, private_table, table_of
 from hubbub.learn.labels import Classifier
 from hubbub.learn.network import Floats, Labels
@@ -21,7 +22,6 @@ from hubbub.learn.pate.student import GraphStudent, taught
 from hubbub.learn.pate.teachers import factory_of, try_teacher
 from hubbub.learn.pate.votes import histograms, shards_of
 from hubbub.learn.shapes import check_names, names_of, shape_of
-from hubbub.learn.steps import identity
 from hubbub.ledger import Account
 from hubbub.terms import MissingParameter, WrongShape
 
