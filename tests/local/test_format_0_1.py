@@ -89,6 +89,9 @@ def test_permanent_noise_is_never_drawn_anew(stored: dict[str, Any]) -> None:
     client = Memoised(randomizer, secret, collection=stored["collection"])
     for value, reports in zip(stored["values"], stored["reports"], strict=True):
         assert [plain(client.randomize(value, rng=seeded(seed))) for seed in (1, 2, 3)] == reports
+    others = [Memoised(randomizer, secret, collection=f"survey {number}") for number in range(64)]
+    value = stored["values"][1]
+    assert [plain(each.randomize(value, rng=seeded(i))) for i, each in enumerate(others)] == stored["others"]
 
 
 def plain(report: Any) -> Any:
