@@ -24,12 +24,13 @@ class Caught(Exception):
 def catching(folder: Path) -> Iterator[Ledger]:
     """A ledger that refuses every request, with the request."""
 
-    def reserve(self: Ledger, request: Request) -> Any:
+    def refuse(self: Ledger, request: Request, *more: Any) -> Any:
         raise Caught(request)
 
     with pytest.MonkeyPatch.context() as patch, Ledger(folder / "ledger.db", state=folder / "state") as ledger:
         ledger.open_population("people", Budget(50, 1e-3), plans=Budget(40, 5e-4), by="board", why="a test")
-        patch.setattr(Ledger, "reserve", reserve)
+        patch.setattr(Ledger, "reserve", refuse)
+        patch.setattr(Ledger, "ask", refuse)
         yield ledger
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import sys
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Any]], ...] = (
     (float, "float", float.hex),  # exact, and 1.0 is not 1
@@ -39,8 +41,7 @@ def identity_of(value: object) -> Any:
     >>> identity_of({"age": [0.5]})
     {'dict': [['age', [{'float': '0x1.0000000000000p-1'}]]]}
     """
-    if isinstance(value, np.generic):
-        value = value.item() if value.dtype.kind in "biufcUS" else np.asarray(value)
+    value = _unboxed(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -53,8 +54,17 @@ def identity_of(value: object) -> Any:
     return _container(value)
 
 
+def _unboxed(value: Any) -> Any:
+    """A number of numpy's as the plain one, or as an array where there is none. Importing numpy takes long."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.generic):
+        return value
+    return value.item() if value.dtype.kind in "biufcUS" else numpy.asarray(value)
+
+
 def _container(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.ndarray):
         return {"array": _array(value)}
     if isinstance(value, list):
         return [identity_of(each) for each in value]
@@ -70,5 +80,4 @@ def _container(value: Any) -> Any:
 def _array(value: np.ndarray[Any, Any]) -> list[Any]:
     if value.dtype.kind == "O":
         return [list(value.shape), [identity_of(each) for each in value.ravel().tolist()]]
-    numbers = np.ascontiguousarray(value)
-    return [numbers.dtype.str, list(value.shape), hashlib.sha256(numbers.tobytes()).hexdigest()]
+    return [value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
