@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.anonymised import Anonymised
+from hubbub.publish.charges import columns_told
 from hubbub.publish.coding import Coding, Labels
 from hubbub.publish.hierarchies import Hierarchy
 from hubbub.publish.measure import Rows
@@ -23,7 +24,7 @@ from hubbub.publish.tables.counting import bounded, budget_of
 from hubbub.publish.tables.published import Published
 from hubbub.publish.units import people_of
 from hubbub.publish.unread import unread_of
-from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, whole
+from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, identity_of, whole
 
 if TYPE_CHECKING:
     import pyarrow
@@ -109,7 +110,12 @@ def compare(
         lambda: _halved(bounded(real.read(), budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
         account=account,
         dataset=dataset,
-        parts={"candidates": list(made), "domain": repr(domain), "bins": bins, "workload": repr(workload)},
+        parts={
+            "candidates": list(made),
+            "domain": None if domain is None else columns_told(domain),
+            "bins": bins,
+            "workload": None if workload is None else [identity_of(dict(rule)) for rule in workload],
+        },
     )
     told = {name: Scores(name, values) for name, values in zip([*every, REAL], scores, strict=True)}
     ordered = [*(told[name] for name in made), told[REAL], told[INDEPENDENT]]
