@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from hubbub.sql._running import check_runs, guarded
 from hubbub.sql._suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
 from hubbub.sql.dialects import DIALECTS, Dialect
 from hubbub.sql.expressions import Expr, column, literal
+from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
 from hubbub.sql.plans import Bounding, Curve, Plan, Shape
 from hubbub.sql.queries import Item, Scan
 from hubbub.sql.rows import PERSON, RowsPrinter
@@ -139,6 +140,19 @@ class PlannedSuggestion:
             notes=(),
         )
 
+    def identity(self) -> dict[str, Json]:
+        """What makes it this suggestion and no other, whatever its noise is."""
+        scales = {"rows": rows_buckets(), "sizes": values_buckets(signed=False)}
+        return {
+            "kind": "suggestion",
+            **source_identity(self.dataset),
+            "table": self.table.name,
+            "columns": [column_identity(each, each.name) for each in self.columns],
+            "histograms": ["rows", "largest", "smallest", "total"],
+            "edges": {name: [ratio_identity(edge) for edge in scale.edges] for name, scale in scales.items()},
+            "totals": {"most": int(_LARGEST), "parts": _THOUSANDTHS},
+        }
+
     def statement(self, dialect: Dialect) -> str:
         """(histogram, bucket, people): one row of the first part for each person, then counts."""
         printer = RowsPrinter(self.dataset, dialect)
@@ -226,18 +240,12 @@ def _chosen(table: Table, name: str) -> Column:
 
 
 def _request(connection: Connection, planned: PlannedSuggestion, spent: Spent, *, fresh: bool) -> Request:
-    dataset = planned.dataset
-    question = {
-        "suggest": planned.table.name,
-        "columns": [each.name for each in planned.columns],
-        **dataset.fingerprint(),
-        "statement": replace(planned, dataset=dataset.bare()).statement(DIALECTS["duckdb"]),
-    }
+    question, noise = planned.identity(), noise_identity(spent.events())
     return Request(
         event=event_of([spent]),
-        fingerprint=fingerprint(**question, noise=[str(event) for event in spent.events()]),
+        fingerprint=fingerprint(**question, noise=noise),
         question=fingerprint(**question),
-        population=dataset.population,
+        population=planned.dataset.population,
         project=connection.project,
         analyst=connection.analyst,
         size=512 + _NUMBER * sum(curve.cells for curve in spent.curves),
