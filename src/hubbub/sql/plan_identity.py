@@ -12,7 +12,7 @@ changes makes everybody pay once more for what they have (``tests/fixtures/sql/f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ from hubbub.sql.people import conjuncts, is_same_person
 from hubbub.sql.plans import Bounding, Counted, Curve, Key, Measured, Plan, Shape
 from hubbub.sql.queries import Aggregated, Inside, Item, Rows, Scan, Windowed, person
 from hubbub.sql.schema import Column, Dataset, Kind, Table, Value
-from hubbub.terms import Event, to_json
+from hubbub.terms import Event, identity_of, to_json
 
 Json: TypeAlias = bool | int | str | Sequence["Json"] | Mapping[str, "Json"] | None
 
@@ -340,16 +340,9 @@ _NODES: dict[str, Callable[[Expr], dict[str, Json]]] = {
 
 def value_identity(value: Value | Fraction | None) -> Json:
     """A public value; numbers exactly, and each kind in a form of its own."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, Fraction):
-        return {"ratio": ratio_identity(value)}
-    if isinstance(value, float):
-        return {"double": value.hex()}
-    if isinstance(value, datetime):
-        return {"time": value.isoformat()}
-    if isinstance(value, date):
-        return {"day": value.isoformat()}
+    if value is None or isinstance(value, bool | int | float | str | Fraction | date):
+        identity: Json = identity_of(value)
+        return identity
     raise _unknown(value)
 
 
