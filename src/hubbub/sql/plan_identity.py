@@ -267,7 +267,7 @@ def _place(value: Expr) -> dict[str, Json]:
 
 
 def _literal(value: Expr) -> dict[str, Json]:
-    return {"op": "literal", "value": value_identity(value.param)}
+    return {"op": "literal", "value": value_identity(value.param), "type": _KINDS[value.kind]}
 
 
 def _exists(value: Expr) -> dict[str, Json]:
