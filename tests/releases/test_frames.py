@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import subprocess
@@ -16,10 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.releases import KeyColumn, Measure, Noise, Output, Release
+from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, _json, formulas
 from hubbub.releases.formulas import Function, Given, Key, Mean, Minus, Negate, Number, Over, Plus, Ref, Times, Variance
 from hubbub.terms import NewerFormat, Unreadable, WrongShape
 
+from ..renaming import renamed_classes
 from ._made import GUARANTEE, by_ward, every_key, total
 
 
@@ -126,6 +128,25 @@ def test_every_formula_survives_json(formula: Any) -> None:
     measures = (Measure("a", Fraction(1, 3), Noise("laplace", Fraction(22, 7)), (10**30, -5)),) * 2
     release = Release((KeyColumn("k", (1, 2)),), measures, (Output("x", formula),), GUARANTEE)
     assert through_text(release) == release
+
+
+def test_no_class_name_is_in_what_is_stored() -> None:
+    columns = tuple(Output(f"x{i}", formula) for i, formula in enumerate((*FORMULAS[:-1], Key(0))))
+    releases = [by_ward(), every_key(), total(), dataclasses.replace(by_ward(), columns=columns)]
+    before = [json.dumps(release.to_json()) for release in releases]
+    with renamed_classes() as count:
+        assert count
+        assert [json.dumps(release.to_json()) for release in releases] == before
+        assert [Release.from_json(json.loads(text)) for text in before] == releases
+
+
+def test_every_field_has_its_stored_key_and_every_formula_its_tag() -> None:
+    for kind, keys in _json._KEYS.items():
+        assert list(keys.values()) == [field.name for field in dataclasses.fields(kind)], kind
+    written = set(_json._PLAIN.values()) | {"keys", "measures", "columns", "guarantee", "notes", "receipt"}
+    assert written == {field.name for field in dataclasses.fields(Release)}
+    named = {each for each in vars(formulas).values() if isinstance(each, type) and issubclass(each, formulas.Formula)}
+    assert set(_json._TAGS.values()) == named - {formulas.Formula}
 
 
 @given(st.lists(st.integers()), st.fractions(min_value="1/1000", max_value=1000), st.booleans())

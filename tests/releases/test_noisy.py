@@ -12,9 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hubbub.releases import Noisy, Release
+from hubbub.releases import Noisy, Release, _points
 from hubbub.terms import NotANumber, OutOfRange, UnknownName, WrongShape
 
+from ..renaming import renamed_classes
 from ._made import by_ward, receipt, total
 
 
@@ -91,6 +92,13 @@ def test_simulated_columns_agree_on_the_noise_that_they_share() -> None:
     assert abs(np.corrcoef(drawn.T) - np.eye(3)).max() < 0.08
     assert np.isnan(cost.simulate(100)[:, 2]).all()
     assert np.allclose((n * cost).simulate(50)[:, :2], (n.simulate(50) * cost.simulate(50))[:, :2])
+
+
+def test_no_class_name_seeds_a_simulation() -> None:
+    measure = by_ward().measures[0]
+    text = "COUNT(*)|Noise(law='gaussian', scale=Fraction(10, 1))|(1203, 342, -4)|['people', 3]"
+    with renamed_classes():
+        assert _points._told(measure, ("people", 3, None)) == text
 
 
 def test_simulations_of_two_releases_are_independent() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -144,11 +145,20 @@ def opened(source: Any, folder: Path, **said: Any) -> Any:
     return connect(source, **given, budget=Budget(1000, 1e-3), ledger=folder / "ledger.db")
 
 
+def bared(dataset: Dataset) -> Dataset:
+    """The dataset as declared, without the types of its sources."""
+    tables = (
+        replace(table, columns=tuple(replace(each, native="", from_text=False) for each in table.columns))
+        for table in dataset.tables
+    )
+    return replace(dataset, tables=tuple(tables))
+
+
 def planned(text: str, dataset: Dataset) -> str:
     """Everything that is known of a question before it is paid, or the words of its refusal."""
     try:
         price = price_of(Budget(10, 0.1), epsilon=1)
-        bare, told = (priced(plan_text(text, each, gaussian=True), price) for each in (dataset.bare(), dataset))
+        bare, told = (priced(plan_text(text, each, gaussian=True), price) for each in (bared(dataset), dataset))
     except HubbubError as refusal:
         return str(refusal)
     request = told.request(project="p", analyst="a", fresh=False, seconds=1)

@@ -45,6 +45,9 @@ from hubbub.terms import (
     schema,
     to_json,
 )
+from hubbub.terms.json import _KEYS
+
+from ..renaming import renamed_classes
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "terms"
 
@@ -111,6 +114,23 @@ def test_events_are_values(event: Event) -> None:
     assert list(event.steps())
     with pytest.raises(dataclasses.FrozenInstanceError):
         setattr(event, dataclasses.fields(event)[0].name, None)
+
+
+def test_no_class_name_is_in_what_is_stored() -> None:
+    stored = [entry["stored"] for entry in json.loads((FIXTURES / "format-1.json").read_text())]
+    families = [schema(name) for name in ("event", "measure", "guarantee", "budget", "receipt", "unit")]
+    read = [from_json(document) for document in stored]
+    before = [json.dumps(to_json(term)) for term in read]
+    with renamed_classes() as count:
+        assert count
+        assert [json.dumps(to_json(term)) for term in read] == before
+        assert [from_json(json.loads(text)) for text in before] == read
+        assert [schema(family["title"].split()[1].rstrip(",")) for family in families] == families
+
+
+def test_every_field_has_its_stored_key() -> None:
+    for kind, keys in _KEYS.items():
+        assert list(keys.values()) == [field.name for field in dataclasses.fields(kind)], kind
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.json")), ids=lambda p: p.stem)

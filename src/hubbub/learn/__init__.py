@@ -21,6 +21,7 @@ An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charg
 - ``plans``: the noise that a promise asks for; ``recipes``: steps, batch, clipping and rate from public facts
 - ``inputs``, ``charges``: reading X and y; reserving and storing; ``fits``: what every fit does, in order
 - ``counting``: rows="private"; ``measuring``: a private score on held-out rows
+- ``identity``: the words under which models are stored and told apart
 - ``tables``, ``table_models``: tables with named columns, as ``hubbub fit`` reads them
 - ``moments``: sums in exact integers and their noise; ``released``, ``bounded``: estimators that learn from them
 """

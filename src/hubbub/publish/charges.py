@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from hubbub.ledger import Account, Pool, fingerprint
-from hubbub.publish.cells import kind_of
+from hubbub.ledger import Pool, fingerprint
+from hubbub.ledger.accounts import Account
+from hubbub.publish.coding import kind_of
+from hubbub.publish.domains import column_identity
 from hubbub.terms import Event, Receipt, to_json
 
 _SECONDS = 3600.0  # the longest that a run may take
@@ -21,14 +23,16 @@ def charged(
     *,
     size: int,
     delta: Fraction,
+    job: str,
     title: str,
     dataset: str | None,
     parts: Mapping[str, Any],
 ) -> tuple[str, Receipt | None]:
     """What ``run`` gives, charged before and stored after it; or what is stored already, for free.
 
-    Without a ``dataset`` name no two runs are the same: each is charged. ``parts`` says everything else that was asked:
-    two requests that differ in it get different answers, and whatever changes what a stored number means is in it.
+    Without a ``dataset`` name no two runs are the same: each is charged. ``job`` and ``parts`` say as JSON everything
+    else that was asked: two requests that differ in it get different answers, and whatever changes what a stored number
+    means is in it. The ``title`` is for people, and may change.
 
     Guarantee: nothing is read before the charge is durable, and nothing is shown that the book does not hold.
     Because: ``docs/proofs/ledger.md``, with the filters of [WRRW23, Thm. 1] and [RRUV16, Thm. 3.6].
@@ -37,12 +41,12 @@ def charged(
         return run(), None
     who = Account.of(account)
     named = {"dataset": dataset} if dataset is not None else {"once": secrets.token_hex(16)}
-    told = {"event": to_json(event), "title": title, **named, **parts}
+    told = {"event": to_json(event), "job": job, "parts": dict(parts), **named}
     pool = _pool(who)
     stored = who.ask(
         event,
         lambda held: run(),
-        fingerprint=fingerprint(kind="synthetic", **told),
+        fingerprint=fingerprint(kind="publish", **told),
         pool=pool,
         size=size,
         delta=delta if pool is Pool.PLANS else Fraction(0),
@@ -52,10 +56,10 @@ def charged(
     return stored.answer, stored.receipt
 
 
-def columns_told(domain: Mapping[str, object]) -> list[list[str]]:
+def columns_told(domain: Mapping[str, object]) -> list[list[Any]]:
     """Columns for ``parts``: name, declared type and domain of each, in their order. Stored tables know columns by
     their place, and cells by their number, which all three decide."""
-    return [[name, kind_of(column), repr(column)] for name, column in domain.items()]
+    return [[name, kind_of(column), column_identity(column)] for name, column in domain.items()]
 
 
 def _pool(account: Account) -> Pool:

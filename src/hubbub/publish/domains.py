@@ -17,7 +17,17 @@ from dataclasses import field as entry
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange, ReversedBounds, TooLarge, exact, whole
+from hubbub.terms import (
+    EmptyInput,
+    MissingParameter,
+    NotANumber,
+    OutOfRange,
+    ReversedBounds,
+    TooLarge,
+    exact,
+    identity_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,7 +53,7 @@ class Numeric:
     bounds: str | None = None
     bins: int | None = None
     missing: bool = False
-    whole: bool | None = entry(default=None, repr=False)  # stored requests know columns by their kind and their words
+    whole: bool | None = entry(default=None, repr=False)  # told by the column's type
 
     def __post_init__(self) -> None:
         if self.bounds not in (None, PRIVATE) or (self.bounds is None) == (self.lower is None or self.upper is None):
@@ -153,6 +163,23 @@ class Key:
 ColumnDomain: TypeAlias = Numeric | Categorical | Date | Key
 Domain: TypeAlias = Mapping[str, ColumnDomain]
 Found: TypeAlias = list[Any]  # two bounds, or a list of values: as it is stored
+
+
+def column_identity(column: object) -> Any:
+    """What makes two declarations the same, beside the type of the column that follows from them: as JSON."""
+    match column:
+        case Numeric():
+            ends = {"lower": identity_of(column.lower), "upper": identity_of(column.upper), "bounds": column.bounds}
+            return {"column": "numeric", **ends, "bins": column.bins, "missing": bool(column.missing)}
+        case Categorical():
+            values = column.values if isinstance(column.values, str) else list(column.values)
+            return {"column": "categorical", "values": identity_of(values), "other": identity_of(column.other)}
+        case Date():
+            ends = {"lower": identity_of(column.lower), "upper": identity_of(column.upper)}
+            return {"column": "date", **ends, "bins": column.bins, "missing": bool(column.missing)}
+        case Key():
+            return {"column": "key", "prefix": column.prefix}
+    return identity_of(column)
 
 
 def is_private(column: object) -> bool:

@@ -50,6 +50,10 @@ class Whom:
     neighbours: Neighbours
     most: int = 1  # rows of one unit
 
+    def identity(self) -> dict[str, object]:
+        """What makes two such promises the same."""
+        return {"unit": self.unit.path, "neighbours": self.neighbours.value, "most": self.most}
+
     @property
     def l1(self) -> int:
         """How far one unit moves a marginal in L1, and hence its L1 distance to anything."""

@@ -1,4 +1,4 @@
-"""The stored form of a release: plain JSON, read off the dataclasses, exact both ways.
+"""The stored form of a release: plain JSON, exact both ways. Tags and keys are written out here, and never change.
 
 Rationals are strings; integers beyond 2^53 too, since not every reader of JSON keeps them; dates, timestamps and
 floats that JSON cannot hold are ``{"date": ...}`` and the like. Guarantee and receipt are terms and keep their form.
@@ -6,7 +6,6 @@ floats that JSON cannot hold are ``{"date": ...}`` and the like. Guarantee and r
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import types
 import typing
@@ -18,28 +17,45 @@ from typing import Any
 
 from hubbub import terms
 from hubbub.releases import formulas
-from hubbub.releases.noisy_columns import KeyColumn, Measure
+from hubbub.releases.measures import KeyColumn, Measure, Noise
 from hubbub.releases.release import Output, Release
-from hubbub.terms import HubbubError, NewerFormat, Unreadable
+from hubbub.terms import HubbubError, NewerFormat, Unreadable, stored_keys
 
 VERSION = 1
 _LARGEST = 2**53
-_FORMULAS = {
-    kind.__name__.lower(): kind
-    for kind in (
-        formulas.Function,
-        formulas.Given,
-        formulas.Key,
-        formulas.Mean,
-        formulas.Minus,
-        formulas.Negate,
-        formulas.Number,
-        formulas.Over,
-        formulas.Plus,
-        formulas.Ref,
-        formulas.Times,
-        formulas.Variance,
-    )
+_TAGS: dict[str, type[formulas.Formula]] = {
+    "function": formulas.Function,
+    "given": formulas.Given,
+    "key": formulas.Key,
+    "mean": formulas.Mean,
+    "minus": formulas.Minus,
+    "negate": formulas.Negate,
+    "number": formulas.Number,
+    "over": formulas.Over,
+    "plus": formulas.Plus,
+    "ref": formulas.Ref,
+    "times": formulas.Times,
+    "variance": formulas.Variance,
+}
+_TAG_OF = {kind: tag for tag, kind in _TAGS.items()}
+_PLAIN = stored_keys("question repeated parameters budget_left clipped looked_at")  # of a release, as they are
+_KEYS: dict[type[Any], dict[str, str]] = {
+    KeyColumn: stored_keys("name values kind"),
+    Measure: stored_keys("name step noise values"),
+    Noise: stored_keys("law scale"),
+    Output: stored_keys("name formula about mechanism notes"),
+    formulas.Function: stored_keys("name args"),
+    formulas.Given: stored_keys("values levels lows highs"),
+    formulas.Key: stored_keys("index"),
+    formulas.Mean: stored_keys("total count centre lower upper"),
+    formulas.Minus: stored_keys("a b"),
+    formulas.Negate: stored_keys("a"),
+    formulas.Number: stored_keys("value"),
+    formulas.Over: stored_keys("a b"),
+    formulas.Plus: stored_keys("a b"),
+    formulas.Ref: stored_keys("index"),
+    formulas.Times: stored_keys("a b"),
+    formulas.Variance: stored_keys("total squares count centre spread_upper root sample"),
 }
 
 
@@ -82,15 +98,16 @@ def decode(document: Mapping[str, Any]) -> Release:
 
 
 def _release(body: dict[str, Any]) -> Release:
-    made = {
-        "keys": tuple(_in(KeyColumn, item) for item in body.pop("keys")),
-        "measures": tuple(_in(Measure, item) for item in body.pop("measures")),
-        "columns": tuple(_in(Output, item) for item in body.pop("columns")),
-        "guarantee": terms.from_json(body.pop("guarantee")),
-        "notes": tuple(body.pop("notes")),
-    }
     receipt = body.pop("receipt")
-    return Release(**made, receipt=None if receipt is None else terms.from_json(receipt), **body)
+    return Release(
+        keys=tuple(_in(KeyColumn, item) for item in body.pop("keys")),
+        measures=tuple(_in(Measure, item) for item in body.pop("measures")),
+        columns=tuple(_in(Output, item) for item in body.pop("columns")),
+        guarantee=terms.from_json(body.pop("guarantee")),
+        notes=tuple(body.pop("notes")),
+        receipt=None if receipt is None else terms.from_json(receipt),
+        **{_PLAIN[key]: value for key, value in body.items()},
+    )
 
 
 def _unreadable() -> Unreadable:
@@ -107,12 +124,12 @@ def _out(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_out(item) for item in value]
     if isinstance(value, formulas.Formula):
-        return {"formula": type(value).__name__.lower(), **_fields_out(value)}
-    return _fields_out(value) if dataclasses.is_dataclass(value) else _plain_out(value)
+        return {"formula": _TAG_OF[type(value)], **_fields_out(value)}
+    return _fields_out(value) if type(value) in _KEYS else _plain_out(value)
 
 
 def _fields_out(value: Any) -> dict[str, Any]:
-    return {f.name: _out(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    return {key: _out(getattr(value, attribute)) for key, attribute in _KEYS[type(value)].items()}
 
 
 def _plain_out(value: Any) -> Any:
@@ -133,7 +150,7 @@ def _plain_out(value: Any) -> Any:
     )
 
 
-_TAGS: dict[str, typing.Callable[[str], object]] = {
+_PLAIN_TAGS: dict[str, typing.Callable[[str], object]] = {
     "datetime": datetime.fromisoformat,
     "date": date.fromisoformat,
     "float": float,
@@ -144,7 +161,7 @@ _TAGS: dict[str, typing.Callable[[str], object]] = {
 def _plain_in(data: Any) -> Any:
     if isinstance(data, dict):
         [(tag, text)] = data.items()
-        return _TAGS[tag](text)
+        return _PLAIN_TAGS[tag](text)
     return data
 
 
@@ -164,7 +181,7 @@ def _in(wanted: Any, data: Any) -> Any:
         return Fraction(data)
     if isinstance(wanted, type) and issubclass(wanted, formulas.Formula):
         return _formula_in(wanted, dict(data))
-    if dataclasses.is_dataclass(wanted):
+    if wanted in _KEYS:
         return _fields_in(wanted, data)
     return _leaf_in(wanted, _plain_in(data))
 
@@ -177,12 +194,12 @@ def _leaf_in(wanted: Any, value: Any) -> Any:
 
 
 def _formula_in(wanted: type, data: dict[str, Any]) -> Any:
-    kind = _FORMULAS[data.pop("formula")]
+    kind = _TAGS[data.pop("formula")]
     if not issubclass(kind, wanted):
         raise TypeError("another formula was expected")
     return _fields_in(kind, data)
 
 
 def _fields_in(kind: Any, data: Mapping[str, Any]) -> Any:
-    hints = _hints(kind)
-    return kind(**{name: _in(hints[name], value) for name, value in data.items()})
+    hints, attributes = _hints(kind), _KEYS[kind]
+    return kind(**{attributes[key]: _in(hints[attributes[key]], value) for key, value in data.items()})

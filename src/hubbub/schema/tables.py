@@ -7,7 +7,7 @@ types), never from rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
@@ -92,10 +92,6 @@ class Table:
         wanted = name.lower()
         return next((column for column in self.columns if column.name.lower() == wanted), None)
 
-    def bare(self) -> Table:
-        """The table as declared, without the types of its source."""
-        return replace(self, columns=tuple(replace(each, native="", from_text=False) for each in self.columns))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
@@ -117,14 +113,11 @@ class Dataset:
         wanted = name.lower()
         return next((table for table in self.tables if table.name.lower() == wanted), None)
 
-    def bare(self) -> Dataset:
-        """The dataset as declared, without the types of its sources: a double here and an integer there are alike."""
-        return replace(self, tables=tuple(table.bare() for table in self.tables))
-
-    def fingerprint(self) -> dict[str, object]:
+    def fingerprint(self) -> dict[str, str | dict[str, str]]:
         """What makes a question one about these data and no others: declared facts, and where the rows come from.
 
         Nothing is computed from rows or files. Data that changed in their place are others from the next version on.
+        The types of the sources are not in it: a double here and an integer there are alike.
         """
         return {
             "dataset": self.name,

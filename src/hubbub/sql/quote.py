@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.ledger import Request, fingerprint
-from hubbub.relations import DIALECTS, limits
-from hubbub.schema import Dataset
-from hubbub.sql.compiler.allow_nodes import check
-from hubbub.sql.compiler.build_question import resolve
-from hubbub.sql.compiler.parse import parse
-from hubbub.sql.compiler.plan_question import plan
-from hubbub.sql.compiler.print_plan import Statement, print_plan
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.compiler.question import Ordering, Union
-from hubbub.sql.measurement import quantiles_of, size_of
-from hubbub.sql.noise_allocation import Price, Spent, event_of, measure_of, spend
+from hubbub.sql import limits
+from hubbub.sql.check import check
+from hubbub.sql.dialects import DIALECTS
+from hubbub.sql.measure import size_of
+from hubbub.sql.parse import parse
+from hubbub.sql.plan import plan
+from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
+from hubbub.sql.plans import Plan
+from hubbub.sql.print import Statement, print_plan
+from hubbub.sql.queries import Ordering, Union
+from hubbub.sql.resolve import resolve
+from hubbub.sql.schema import Dataset
+from hubbub.sql.spend import Price, Spent, event_of, measure_of, spend
 from hubbub.terms import Event, Guarantee, Unit
 
-_FIXED = "0"  # the hash key in what is fingerprinted: which rows are kept is no part of the question
+_FIXED = "0"  # the hash key in what is only tried or shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,11 @@ class Planned:
     def statements(self, dialect: str, *, secret: str = _FIXED) -> tuple[tuple[Statement, ...], ...]:
         """What the engine is to run, for each plan; with the secret of the ranks only where it is to run on data."""
         return tuple(print_plan(each, self.dataset, DIALECTS[dialect], secret=secret) for each in self.plans)
+
+    def identity(self) -> dict[str, Json]:
+        """What makes it this question and no other, whatever its noise is."""
+        plans = [plan_identity(each) for each in self.plans]
+        return {"kind": "question", **source_identity(self.dataset), "plans": plans}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +63,13 @@ class Priced:
 
     def request(self, *, project: str, analyst: str, fresh: bool, seconds: float) -> Request:
         """What is charged."""
-        dataset = self.planned.dataset
-        bare = replace(self.planned, dataset=dataset.bare())
-        question = {
-            **dataset.fingerprint(),
-            "statements": [[s.sql for s in part] for part in bare.statements("duckdb")],
-            "keys": [[[str(v) for v in key.domain or ()] for key in each.keys] for each in self.planned.plans],
-            "quantiles": [[q.words() for q in quantiles_of(each)] for each in self.planned.plans],
-        }
-        noise = [[str(event) for event in each.events()] for each in self.spent]
+        question = self.planned.identity()
+        noise = [noise_identity(each.events()) for each in self.spent]
         return Request(
             event=self.event,
             fingerprint=fingerprint(**question, noise=noise),
             question=fingerprint(**question),
-            population=dataset.population,
+            population=self.planned.dataset.population,
             project=project,
             analyst=analyst,
             size=sum(size_of(each) for each in self.planned.plans),

@@ -39,7 +39,7 @@ def remeasured(connection: Connection, release: Release, told: Priced) -> Releas
     if plan.weights is None:
         return connection.answer(told, fresh=True)
     old = measure.read(answer, told.plans)
-    paid = replace(request, fingerprint=fingerprint(of=charge, then=request.fingerprint))
+    paid = replace(request, fingerprint=refined_fingerprint(request.fingerprint, charge))
     extra = replace(told, spent=tuple(_spent(told.spent, plan.event)), event=plan.event)
 
     def run(reservation: Reservation) -> str:
@@ -47,6 +47,11 @@ def remeasured(connection: Connection, release: Release, told: Priced) -> Releas
         return measure.stored(tuple(_combined(old, new, plan)), told.plans)
 
     return connection.release(told, connection.ledger.ask(paid, run))
+
+
+def refined_fingerprint(wanted: str, charge: int) -> str:
+    """The fingerprint of a request that pays up what a charge has measured already."""
+    return fingerprint(kind="remeasurement", of=charge, wanted=wanted)
 
 
 def _spent(wanted: Sequence[Spent], event: Event) -> Iterator[Spent]:

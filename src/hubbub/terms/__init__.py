@@ -90,9 +90,10 @@ from hubbub.terms.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
-from hubbub.terms.json_form import from_json, schema, to_json
-from hubbub.terms.names import plain_name, plain_text
-from hubbub.terms.numbers import exact, fraction_of, parse, positive, root_of, round_up, sensitivity_of, shown, whole
+from hubbub.terms.identity import identity_of
+from hubbub.terms.json import from_json, schema, stored_keys, to_json
+from hubbub.terms.names import plain_text
+from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, shown, whole
 from hubbub.terms.units import Neighbours, Unit
 
 __all__ = [
@@ -181,7 +182,7 @@ __all__ = [
     "exact",
     "fraction_of",
     "from_json",
-    "parse",
+    "identity_of",
     "plain_array",
     "plain_name",
     "plain_text",
@@ -192,6 +193,7 @@ __all__ = [
     "schema",
     "sensitivity_of",
     "shown",
+    "stored_keys",
     "to_json",
     "whole",
 ]

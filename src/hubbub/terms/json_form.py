@@ -1,8 +1,8 @@
-"""The JSON form of every term, and its schema, both read off the dataclass itself.
+"""The JSON form of every term, and its schema: keys as they are written out here, types as the dataclass has them.
 
 A document is ``{"hubbub": "<family>/<version>", "kind": ..., fields...}``. Rational numbers are strings
 ("1/3", "0.1"), since JSON's own numbers would round them. Unknown fields are refused: they might have
-changed the meaning.
+changed the meaning. No class and no field gives a stored form its words: each may be renamed, and no byte changes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,29 @@ from typing import Any, TypeAlias
 from hubbub.terms import events, guarantees
 from hubbub.terms.budgets import Budget, Receipt
 from hubbub.terms.errors import HubbubError, NewerFormat, Unreadable
-from hubbub.terms.events import Event
-from hubbub.terms.guarantees import Guarantee, Measure
+from hubbub.terms.events import (
+    ApproximateStep,
+    Compose,
+    ConcentratedStep,
+    Event,
+    ExponentialChoice,
+    GaussianNoise,
+    LaplaceNoise,
+    Parallel,
+    Poisson,
+    PureStep,
+    Repeat,
+    WithoutReplacement,
+)
+from hubbub.terms.guarantees import (
+    ApproximateDP,
+    GaussianDP,
+    Guarantee,
+    Measure,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
 from hubbub.terms.numbers import parse
 from hubbub.terms.units import Neighbours, Unit
 
@@ -36,6 +57,41 @@ _FAMILIES: dict[str, type[Any]] = {
     "budget": Budget,
     "receipt": Receipt,
     "unit": Unit,
+}
+
+
+def stored_keys(keys: str, **attributes: str) -> dict[str, str]:
+    """The keys of a stored form, in their order, each with the attribute that it holds: of the same name, if nothing
+    else is said. A stored key is never renamed; an attribute may be, and is then said here.
+
+    >>> stored_keys("total count centre", centre="center")
+    {'total': 'total', 'count': 'count', 'centre': 'center'}
+    """
+    return {key: attributes.get(key, key) for key in keys.split()}
+
+
+_STEP = "mechanism neighbours unit "
+_KEYS: dict[type[Any], dict[str, str]] = {
+    LaplaceNoise: stored_keys(_STEP + "scale sensitivity grid dimension"),
+    GaussianNoise: stored_keys(_STEP + "sigma sensitivity grid dimension"),
+    ExponentialChoice: stored_keys(_STEP + "epsilon"),
+    PureStep: stored_keys(_STEP + "epsilon"),
+    ApproximateStep: stored_keys(_STEP + "epsilon delta"),
+    ConcentratedStep: stored_keys(_STEP + "rho delta"),
+    Compose: stored_keys("events"),
+    Parallel: stored_keys("events"),
+    Repeat: stored_keys("event times"),
+    Poisson: stored_keys("event rate"),
+    WithoutReplacement: stored_keys("event sample population"),
+    PureDP: stored_keys("epsilon"),
+    ApproximateDP: stored_keys("epsilon delta"),
+    ZeroConcentratedDP: stored_keys("rho delta"),
+    RenyiDP: stored_keys("orders epsilons"),
+    GaussianDP: stored_keys("mu"),
+    Guarantee: stored_keys("holds unit neighbours caveats"),
+    Budget: stored_keys("epsilon delta rho"),
+    Receipt: stored_keys("population sequence head fingerprint event charged at"),
+    Unit: stored_keys("path"),
 }
 
 
@@ -109,14 +165,14 @@ def _kinds(parent: type[Any]) -> dict[str, type[Any]]:
 
 
 @cache
-def _field_types(kind: type) -> dict[str, Any]:
+def _key_types(kind: type) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return {key: hints[attribute] for key, attribute in _KEYS[kind].items()}
 
 
 def _encode_fields(term: Any) -> Json:
     body = {"kind": term.kind} if isinstance(term, Event | Measure) else {}
-    return body | {f.name: _encode(getattr(term, f.name)) for f in dataclasses.fields(term)}
+    return body | {key: _encode(getattr(term, attribute)) for key, attribute in _KEYS[type(term)].items()}
 
 
 def _encode(value: Any) -> Any:
@@ -156,10 +212,10 @@ def _decode_fields(wanted: type, data: Json) -> Any:
     if kinds:
         wanted = kinds[data["kind"]]
         data = {key: value for key, value in data.items() if key != "kind"}
-    fields = _field_types(wanted)
-    if extra := data.keys() - fields.keys():
+    types_of, attributes = _key_types(wanted), _KEYS[wanted]
+    if extra := data.keys() - types_of.keys():
         raise KeyError(*extra)
-    return wanted(**{name: _decode(fields[name], value) for name, value in data.items()})
+    return wanted(**{attributes[key]: _decode(types_of[key], value) for key, value in data.items()})
 
 
 def _instance(value: Any, wanted: Any) -> Any:
@@ -180,7 +236,7 @@ def _schema(wanted: Any, definitions: Json) -> Json:
         return {"enum": [n.value for n in Neighbours]}
     if not dataclasses.is_dataclass(wanted):
         return {"type": {int: "integer", float: "number", str: "string", type(None): "null"}[wanted]}
-    name: str = typing.cast("type", wanted).__name__
+    name = _family(typing.cast("type", wanted)).capitalize()
     if name not in definitions:
         definitions[name] = {}  # reserves the name: events contain events
         definitions[name] = _object_schema(typing.cast("type", wanted), definitions)
@@ -201,14 +257,13 @@ def _kind_schema(kind: str, wanted: type, definitions: Json) -> Json:
 
 
 def _fields_schema(wanted: type, definitions: Json) -> Json:
-    hints = _field_types(wanted)
-    needed = [
+    needed = {
         f.name
         for f in dataclasses.fields(wanted)
         if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-    ]
+    }
     return {
         "type": "object",
-        "properties": {name: _schema(hint, definitions) for name, hint in hints.items()},
-        "required": needed,
+        "properties": {key: _schema(hint, definitions) for key, hint in _key_types(wanted).items()},
+        "required": [key for key, attribute in _KEYS[wanted].items() if attribute in needed],
     }

@@ -12,7 +12,7 @@ import json
 import math
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +33,7 @@ from hubbub.terms import (
     Unit,
     Unreadable,
     plain_text,
+    stored_keys,
 )
 
 VERSION = 1
@@ -316,31 +317,76 @@ def _check_version(document: Any) -> None:
 
 def _written(value: Any) -> Any:
     """JSON without fractions: whole numbers as they are, all others as texts."""
-    if dataclasses.is_dataclass(value):
-        return {field.name: _written(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if type(value) in _KEYS:
+        keys = _KEYS[type(value)]
+        return {key: _written(getattr(value, attribute)) for key, attribute in keys.items()}
     if value is None or isinstance(value, bool | int | str):
         return value
-    return str(value) if isinstance(value, Fraction) else repr(value)
+    return str(value) if isinstance(value, Fraction) else float.__repr__(value)
 
 
 def _read(kind: type[Any], document: Mapping[str, Any]) -> Any:
-    fields = {field.name: field.type for field in dataclasses.fields(kind)}
-    if document.keys() != fields.keys():
+    keys, readers = _KEYS[kind], _READERS[kind]
+    if document.keys() != keys.keys():
         raise ValueError
-    return kind(**{name: _value(str(fields[name]), given) for name, given in document.items()})
+    return kind(**{keys[key]: readers[key](given) for key, given in document.items()})
 
 
-def _value(kind: str, given: Any) -> Any:
-    """The value of a field, by the name of its type."""
-    if kind == "Sensitivity":
-        return _read(Sensitivity, given)
-    readers = {"Fraction": (_FRACTION, Fraction), "float": (_FLOAT, float)}
-    if kind in readers:
-        spelling, reader = readers[kind]
+def _plain(wanted: type[Any]) -> Callable[[Any], Any]:
+    def read(given: Any) -> Any:
+        if type(given) is not wanted:
+            raise TypeError
+        return given
+
+    return read
+
+
+def _spelled(spelling: re.Pattern[str], number: Callable[[str], Any]) -> Callable[[Any], Any]:
+    def read(given: Any) -> Any:
         if not isinstance(given, str) or not spelling.fullmatch(given):
             raise TypeError
-        return reader(given)
-    wanted = {"int": int, "bool": bool}.get(kind, str)
-    if type(given) is not wanted:
-        raise TypeError
-    return given
+        return number(given)
+
+    return read
+
+
+_fraction, _float = _spelled(_FRACTION, Fraction), _spelled(_FLOAT, float)
+_whole, _truth, _word = _plain(int), _plain(bool), _plain(str)
+
+# The hash of an agreement is its run's name, so these keys never change; fields and classes may. ``neighbours`` is what
+# is written for the degree of the graph.
+_READERS: dict[type[Any], dict[str, Callable[[Any], Any]]] = {
+    Quantity: {
+        "name": _word,
+        "coordinates": _whole,
+        "lower": _fraction,
+        "upper": _fraction,
+        "one_hot": _truth,
+        "ball": _truth,
+    },
+    Sensitivity: {"kind": _word, "coordinates": _whole, "share": _fraction},
+    Plan: {
+        "parties": _whole,
+        "steps": _whole,
+        "noise_bits": _whole,
+        "neighbours": _whole,
+        "share_threshold": _fraction,
+        "quorum": _whole,
+        "survivors": _whole,
+        "corrupted": _whole,
+        "epsilon": _fraction,
+        "delta": _fraction,
+        "delta_noise": _float,
+        "delta_graph": _float,
+        "sensitivity": lambda given: _read(Sensitivity, given),
+        "stuck": _float,
+    },
+}
+_KEYS: dict[type[Any], dict[str, str]] = {
+    Quantity: stored_keys("name coordinates lower upper one_hot ball"),
+    Sensitivity: stored_keys("kind coordinates share"),
+    Plan: stored_keys(
+        "parties steps noise_bits neighbours share_threshold quorum survivors corrupted epsilon delta delta_noise "
+        "delta_graph sensitivity stuck"
+    ),
+}

@@ -73,9 +73,9 @@ def pool_of(account: Account) -> Pool:
 
 
 def paid(
-    account: Account | None, made: Made, run: Callable[[], Floats], *, dataset: str | None, title: str
+    account: Account | None, made: Made, run: Callable[[], Floats], *, estimator: str, dataset: str | None, title: str
 ) -> tuple[Floats, Receipt | None]:
-    """What ``run`` gives, under the charge of a fit whose every decision is made."""
+    """What ``run`` gives, under the charge of a fit whose every decision is made; ``estimator`` is its stored name."""
     request = None
     if account is not None:
         request = request_for(
@@ -84,7 +84,8 @@ def paid(
             delta=made.guarantee.holds.delta,  # type: ignore[attr-defined]
             size=made.size,
             dataset=dataset,
-            parts=made.parts,
+            job="fit",
+            parts={"estimator": estimator, "plan": dict(made.parts)},
             title=title,
         )
     return charged(account, request, run)
@@ -97,10 +98,14 @@ def request_for(
     delta: Fraction,
     size: int,
     dataset: str | None,
+    job: str,
     parts: Mapping[str, object],
     title: str,
 ) -> Request:
-    """What a training run asks of the ledger. Without a dataset's name no two runs are the same."""
+    """What a training run asks of the ledger. Without a dataset's name no two runs are the same.
+
+    ``job`` and ``parts`` are JSON that tells it from all others; the title is for people, and may change.
+    """
     pool = pool_of(account)
     if pool is Pool.QUESTIONS and _is_plan(run.event):
         raise MissingParameter(
@@ -111,7 +116,7 @@ def request_for(
     named = {"dataset": dataset} if dataset is not None else {"once": secrets.token_hex(16)}
     return Request(
         event=run,
-        fingerprint=fingerprint(kind="learn", title=title, event=to_json(run), **named, **parts),
+        fingerprint=fingerprint(kind="learn", job=job, event=to_json(run), parts=dict(parts), **named),
         population=account.population,
         project=account.project,
         analyst=account.analyst,

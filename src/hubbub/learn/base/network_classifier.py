@@ -14,6 +14,7 @@ from hubbub.learn.base.network_estimator import NetworkEstimator, Training
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.recipes import Facts, Recipe, linear
 from hubbub.ledger import Account
+from hubbub.terms import identity_of
 
 
 class NetworkClassifier(NetworkEstimator, Classifier):
@@ -21,7 +22,7 @@ class NetworkClassifier(NetworkEstimator, Classifier):
 
     def _outputs(self, y: Any, account: Account | None) -> tuple[int, Any, dict[str, object]]:
         classes = self._labels(y, account)
-        names = [repr(name) for name in classes.tolist()]  # 1 is not "1"
+        names = identity_of(classes.tolist())  # 1 is not "1"
         return 1 if len(classes) == 2 else len(classes), classes, {"classes": names}
 
     def _examples(self, made: Training, X: Any, y: Any) -> Examples:

@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hubbub.learn.base.inputs import ready
-from hubbub.learn.base.parameters import norm_of
-from hubbub.learn.base.private_count import Price, RowCount
-from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, Watcher
-from hubbub.learn.training.calibration import in_units, plan
-from hubbub.learn.training.network import Examples, Floats, Network
-from hubbub.learn.training.noisy_descent import Descent, train
-from hubbub.learn.training.recipes import Facts, Recipe
-from hubbub.learn.training.sampling import FixedBatch, Sampling, sampling_of
+from hubbub.learn.counting import Price, RowCount
+from hubbub.learn.engine import Descent, train
+from hubbub.learn.estimators import norm_of
+from hubbub.learn.fits import PrivateEstimator, Watch, Watcher
+from hubbub.learn.identity import stored_fields
+from hubbub.learn.inputs import ready
+from hubbub.learn.network import Examples, Floats, Network
+from hubbub.learn.plans import in_units, plan
+from hubbub.learn.recipes import Facts, Recipe
+from hubbub.learn.sampling import FixedBatch, Sampling, sampling_of
 from hubbub.ledger import Account
 from hubbub.terms import Event, Guarantee, Neighbours, OutOfRange, Repeat, Unit, positive, whole
 
@@ -46,7 +47,7 @@ class Training:
         return {
             "widths": list(self.network.widths),
             "bias": str(self.network.bias),
-            "recipe": {name: str(value) for name, value in asdict(self.recipe).items()},
+            "recipe": {key: str(value) for key, value in stored_fields(self.recipe).items()},
             "norm": str(Fraction(self.norm)),
             "rows": self.rows.expected,
             **self.facts,

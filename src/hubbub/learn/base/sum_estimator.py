@@ -27,6 +27,7 @@ from hubbub.terms import (
     Unit,
     WrongShape,
     exact,
+    identity_of,
     whole,
 )
 
@@ -69,7 +70,7 @@ class Prepared:
     @property
     def parts(self) -> dict[str, object]:
         """What, beside the event, makes two fits the same."""
-        classes = [] if self.design.classes is None else [repr(name) for name in self.design.classes.tolist()]
+        classes = [] if self.design.classes is None else identity_of(self.design.classes.tolist())
         return {"rows": self.rows.expected, "columns": self.columns, "classes": classes, **self.design.facts}
 
 

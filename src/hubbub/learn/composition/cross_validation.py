@@ -117,7 +117,14 @@ def cross_val_score(
     if paying is not None:
         parts = {"stage": plan.stage.parts, "cv": plan.count}
         request = request_for(
-            paying, plan.run, delta=price[1], size=plan.count, dataset=dataset, parts=parts, title="cross-validate"
+            paying,
+            plan.run,
+            delta=price[1],
+            size=plan.count,
+            dataset=dataset,
+            job="cross-validate",
+            parts=parts,
+            title="cross-validate",
         )
     return charged(paying, request, lambda: plan.scores(X, y))[0]
 

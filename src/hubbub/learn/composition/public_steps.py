@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
-import secrets
 import warnings
 from typing import Any
 
@@ -79,11 +76,3 @@ def _needs_fit(step: Any) -> bool:
     if isinstance(step, FrozenEstimator):
         return False
     return hasattr(step, "fit") and bool(get_tags(step).requires_fit)
-
-
-def identity(step: Any) -> dict[str, object]:
-    """A public step by what it holds, which its ``repr`` need not tell; what cannot be pickled is like no other."""
-    try:
-        return {"public": hashlib.sha256(pickle.dumps(step)).hexdigest()}
-    except Exception:  # whatever its parts raise
-        return {"once": secrets.token_hex(16)}

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,14 +12,15 @@ from typing import Any, Self
 import numpy as np
 
 from hubbub import noise
-from hubbub.accounting import renyi as rdp
-from hubbub.accounting import renyi_epsilon
-from hubbub.learn.base.charges import account_of, charged, request_for
-from hubbub.learn.base.inputs import table_of
-from hubbub.learn.base.parameters import Wrapper, price_of
-from hubbub.learn.base.shapes import check_names, check_target, names_of, shape_of
-from hubbub.learn.composition.stages import Shape, Stage, check_stage, copy_of, delta_left, stage_of
-from hubbub.learn.training.network import Floats
+from hubbub.accounting import rdp
+from hubbub.accounting.conversions import renyi_epsilon
+from hubbub.learn.charges import account_of, charged, request_for
+from hubbub.learn.estimators import Wrapper, price_of
+from hubbub.learn.identity import stored_names, tag_of
+from hubbub.learn.inputs import table_of
+from hubbub.learn.network import Floats
+from hubbub.learn.shapes import check_names, check_target, names_of, shape_of
+from hubbub.learn.stages import Shape, Stage, check_stage, copy_of, delta_left, stage_of
 from hubbub.ledger import Account
 from hubbub.terms import (
     ApproximateDP,
@@ -38,6 +37,7 @@ from hubbub.terms import (
     Unreachable,
     WrongShape,
     exact,
+    identity_of,
 )
 
 _ORDERS = np.array([*np.linspace(1.05, 12, 120), *range(13, 64), *np.geomspace(64, 2e6, 120)])
@@ -162,6 +162,7 @@ class PrivateSearch(Wrapper):
                 size=1 + max(stage.size for stage in stages),
                 dataset=self.dataset,
                 parts={**self._facts(), "stages": [stage.parts for stage in stages], "trials": str(trials.gamma)},
+                job="search",
                 title="search",
             )
         values, receipt = charged(account, request, lambda: self._best(stages, trials, X, y))
@@ -188,11 +189,12 @@ class PrivateSearch(Wrapper):
     def _facts(self) -> dict[str, object]:
         """The candidates in order and the validation rows: a stored answer names a candidate by its place."""
         inputs, answers = self.validation  # type: ignore[misc]
-        rows = hashlib.sha256(repr(shape_of(inputs)).encode())
-        rows.update(np.ascontiguousarray(table_of(inputs)).tobytes())
-        with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # else long arrays are shortened
-            rows.update(repr(np.asarray(answers).tolist()).encode())
-            return {"candidates": [repr(each) for each in self.candidates], "validation": rows.hexdigest()}
+        tag = tag_of(self.estimator)
+        return {
+            "candidates": [identity_of(stored_names(tag, dict(each))) for each in self.candidates],
+            "validation": [list(shape_of(inputs)), identity_of(np.ascontiguousarray(table_of(inputs)))],
+            "answers": identity_of(np.asarray(answers)),
+        }
 
     def _trials(self) -> Trials:
         if self.estimator is None or not len(self.candidates):

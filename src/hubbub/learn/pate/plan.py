@@ -16,8 +16,7 @@ from hubbub.learn.pate.aggregation import CHECKS, Ballot, ballot_for, mu_of_pric
 from hubbub.learn.pate.query_selection import middles
 from hubbub.learn.pate.smooth_sensitivity import Report, report_for
 from hubbub.learn.pate.teachers import Factory
-from hubbub.learn.training.network import Floats, Labels
-from hubbub.terms import Compose, Guarantee, Neighbours, OutOfRange, Repeat, Unit, fraction_of, whole
+from hubbub.terms import Compose, Guarantee, Neighbours, OutOfRange, Repeat, Unit, fraction_of, identity_of, whole
 
 _NOISE = 6  # teachers per standard deviation of noise, where the number of answers is chosen for them
 _LEAST = 2  # answers per class, where they are chosen
@@ -108,7 +107,7 @@ class Plan:
             "teachers": self.teachers,
             "threshold": self.ballot.threshold,
             "questions": hashlib.sha256(self.public[self.places].tobytes()).hexdigest(),
-            "classes": [repr(name) for name in self.classes.tolist()],  # 1 is not "1"
+            "classes": identity_of(self.classes.tolist()),  # 1 is not "1"
             **self.facts,
         }
 

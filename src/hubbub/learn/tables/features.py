@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.base.inputs import numbers_of
-from hubbub.learn.training.network import Floats
-from hubbub.terms import UnknownName
+from hubbub.learn.inputs import numbers_of
+from hubbub.learn.network import Floats
+from hubbub.terms import UnknownName, identity_of
 
 BINS = 16  # of a number, equally wide
 _SHOWN = 4  # values of a list
@@ -55,6 +55,15 @@ class Number:
         assert self.lower is not None and self.upper is not None
         return self.lower, self.upper
 
+    def identity(self) -> dict[str, object]:
+        """What makes two such columns the same."""
+        return {
+            "column": "number",
+            "name": self.name,
+            "lower": identity_of(self.lower),
+            "upper": identity_of(self.upper),
+        }
+
     def words(self) -> str:
         """What is known of it."""
         return f"{self.lower:,.12g} to {self.upper:,.12g}" if self.bounded else "bounds found privately"
@@ -66,6 +75,10 @@ class Category:
 
     name: str
     values: tuple[str, ...]
+
+    def identity(self) -> dict[str, object]:
+        """What makes two such columns the same."""
+        return {"column": "category", "name": self.name, "values": identity_of(list(self.values))}
 
     def words(self) -> str:
         """What is known of it."""

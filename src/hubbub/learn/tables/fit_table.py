@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from hashlib import sha256
 from typing import Any
 
 from hubbub.learn.base.charges import account_of, pool_of
@@ -34,8 +33,9 @@ from hubbub.learn.tables.features import (
     width_of,
     words_in,
 )
-from hubbub.learn.tables.table_model import PrivateColumns, TableModel
-from hubbub.ledger import Account, Pool
+from hubbub.learn.trained import NetworkEstimator
+from hubbub.learn.trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+from hubbub.ledger import Account, Pool, fingerprint
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
 
 HELD_OUT = (
@@ -118,7 +118,8 @@ class Design:
     @property
     def digest(self) -> str:
         """What makes two designs the same."""
-        return sha256(repr((self.columns, self.target, self.kind)).encode()).hexdigest()[:32]
+        columns = [each.identity() for each in self.columns]
+        return fingerprint(columns=columns, target=self.target.identity(), model=self.kind.value)[:32]
 
 
 def design(columns: Sequence[Column], target: Column, model: str | None = None) -> Design:

@@ -9,9 +9,11 @@ from typing import Any
 
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.explain import epsilon as explained
-from hubbub.learn.tables.features import Category
-from hubbub.learn.tables.table_model import TableModel
-from hubbub.render import Json, short
+from hubbub.explain.leaflet import Json
+from hubbub.explain.words import short
+from hubbub.learn.identity import tag_of
+from hubbub.learn.table_models import TableModel
+from hubbub.learn.tables import Category
 from hubbub.terms import ApproximateDP, to_json
 
 
@@ -28,7 +30,7 @@ class ModelCard(Leaflet):
 
     @property
     def _kind(self) -> str:
-        return type(self.model.estimator).__name__
+        return tag_of(self.model.estimator)
 
     def sections(self) -> tuple[Section, ...]:
         """Promise, model, data, quality, limits, receipt."""

@@ -2,15 +2,15 @@
 
 A file is a ZIP archive with ``model.json`` and the arrays that it names, each in numpy's ``.npy`` format without
 pickles. The JSON says of each value what it is, from a closed list: plain values, arrays, terms of Hubbub (events,
-guarantees, receipts), a few value classes, and estimators of this package by name. Nothing else can be in a file, and
-an account never is. A file unpacks to at most 256 MB, of which 16 MB are JSON; more is neither written nor read.
+guarantees, receipts), a few value classes, and estimators of this package, by the names that ``identity`` writes out.
+Nothing else can be in a file, and an account never is. A file unpacks to at most 256 MB, of which 16 MB are JSON; more
+is neither written nor read.
 
     {"hubbub": "model/1", "model": {"estimator": "LogisticRegression", "parameters": {...}, "learned": {...}}}
 """
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import re
@@ -18,13 +18,23 @@ import zipfile
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.estimators import Estimator
+from hubbub.learn.identity import (
+    estimator_from,
+    estimators,
+    learned_name,
+    stored_fields,
+    stored_learned,
+    stored_parameters,
+    stored_tag,
+    value_from,
+    values,
+)
 from hubbub.terms import (
     Budget,
     Event,
@@ -126,7 +136,7 @@ def _model_in(members: _Members, name: str) -> Any:
     if _version(document, name) > VERSION:
         raise _newer(name)
     model = _decode(document["model"], members.array)
-    if not isinstance(model, Estimator | _values()["TableModel"]):
+    if not isinstance(model, Estimator | values()["TableModel"]):
         raise _unreadable(name)
     return model
 
@@ -136,37 +146,6 @@ def _version(document: Any, name: str) -> int:
     if not told.startswith(_HEADER):
         raise _unreadable(name)
     return int(told.removeprefix(_HEADER))
-
-
-# ---------------------------------------------------------------- what may be in a file
-
-
-@cache
-def _estimators() -> dict[str, type[Estimator]]:
-    from hubbub import learn
-    from hubbub.learn.composition.held_out_score import Measured
-    from hubbub.learn.tables.table_model import PrivateColumns
-
-    public = [getattr(learn, name) for name in learn.__all__]
-    kinds = [each for each in public if isinstance(each, type) and issubclass(each, Estimator)]
-    return {kind.__name__: kind for kind in (*kinds, Measured, PrivateColumns)}
-
-
-@cache
-def _values() -> dict[str, type[Any]]:
-    """Frozen dataclasses that do nothing when they are made but check their fields."""
-    from hubbub.learn.composition.held_out_score import Score
-    from hubbub.learn.estimators.linear_svc import Margins
-    from hubbub.learn.estimators.mlp_regressor import Curve
-    from hubbub.learn.tables.features import Category, Number
-    from hubbub.learn.tables.table_model import TableModel
-    from hubbub.learn.training.boosting import Bins
-    from hubbub.learn.training.network import Network
-    from hubbub.learn.training.recipes import Recipe
-
-    return {
-        kind.__name__: kind for kind in (Bins, Category, Curve, Margins, Network, Number, Recipe, Score, TableModel)
-    }
 
 
 # ---------------------------------------------------------------- values <-> JSON
@@ -182,7 +161,7 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, np.ndarray):
         return _encode_array(value, arrays)
     if isinstance(value, list | tuple):
-        return {type(value).__name__: [_encode(each, arrays) for each in value]}
+        return {"list" if isinstance(value, list) else "tuple": [_encode(each, arrays) for each in value]}
     return _encode_object(value, arrays)
 
 
@@ -195,7 +174,7 @@ def _encode_array(value: np.ndarray[Any, Any], arrays: list[np.ndarray[Any, Any]
 
 def _encode_object(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, Fraction | Decimal):
-        return {type(value).__name__.lower(): str(value)}
+        return {"fraction" if isinstance(value, Fraction) else "decimal": str(value)}
     if isinstance(value, _TERMS):
         return {"term": to_json(value)}
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
@@ -204,20 +183,19 @@ def _encode_object(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
 
 
 def _encode_ours(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
-    name = type(value).__name__
-    if _values().get(name) is type(value):
-        told = {field.name: _encode(getattr(value, field.name), arrays) for field in dataclasses.fields(value)}
-        return {"value": name, "fields": told}
-    if _estimators().get(name) is type(value):
-        given = {key: None if key == "account" else each for key, each in value.get_params(deep=False).items()}
-        learned = {key: each for key, each in vars(value).items() if _LEARNED.fullmatch(key)}
+    tag = stored_tag(value)
+    if tag in values():
+        told = {key: _encode(each, arrays) for key, each in stored_fields(value).items()}
+        return {"value": tag, "fields": told}
+    if tag in estimators():
+        learned = {stored_learned(name): each for name, each in vars(value).items() if _LEARNED.fullmatch(name)}
         return {
-            "estimator": name,
-            "parameters": {key: _encode(each, arrays) for key, each in given.items()},
+            "estimator": tag,
+            "parameters": {key: _encode(each, arrays) for key, each in stored_parameters(value).items()},
             "learned": {key: _encode(each, arrays) for key, each in learned.items()},
         }
     raise WrongShape(
-        f"a {name} cannot be saved in a model's file.",
+        f"a {type(value).__name__} cannot be saved in a model's file.",
         why="A file holds estimators of hubbub.learn and plain values, so that reading it runs no code.",
         fix="Save the private step alone, or keep this part with the tools of its own library.",
     )
@@ -227,7 +205,7 @@ def _decode(told: Any, array: Callable[[int], Any]) -> Any:
     if not isinstance(told, dict):
         return told
     if "value" in told:
-        return _values()[told["value"]](**_decoded(told["fields"], array))
+        return value_from(told["value"], _decoded(told["fields"], array))
     if "estimator" in told:
         return _decode_estimator(told, array)
     [(kind, inner)] = told.items()
@@ -241,11 +219,11 @@ def _decoded(told: dict[str, Any], array: Callable[[int], Any]) -> dict[str, Any
 def _decode_estimator(told: dict[str, Any], array: Callable[[int], Any]) -> Estimator:
     if told["parameters"].get("account") is not None:
         raise ValueError("an account")
-    made = _estimators()[told["estimator"]](**_decoded(told["parameters"], array))
-    for name, value in _decoded(told["learned"], array).items():
-        if not _LEARNED.fullmatch(name):
-            raise ValueError(name)
-        setattr(made, name, value)
+    made: Estimator = estimator_from(told["estimator"], _decoded(told["parameters"], array))
+    for key, value in _decoded(told["learned"], array).items():
+        if not _LEARNED.fullmatch(key):
+            raise ValueError(key)
+        setattr(made, learned_name(key), value)
     return made
 
 

@@ -71,7 +71,7 @@ class PrivateColumns(Transformer, SumEstimator):
 
     def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
         count = len(self._unknown())
-        facts = {"columns": list(map(repr, self.columns)), "style": str(self.style)}
+        facts = {"columns": [each.identity() for each in self.columns], "style": str(self.style)}
         return Design(size=count * BUCKETS, square=Fraction(count), largest=1, stored=2 * count, facts=facts)
 
     def _release(self, made: Prepared, X: Any, y: Any) -> Floats:

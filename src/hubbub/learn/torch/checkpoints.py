@@ -71,7 +71,16 @@ class State:
                 why="What it means may have changed.",
                 fix="Go on with the version that wrote it.",
             )
-        return cls(**{**kept, "weights": kept["weights"].numpy(), "mean": kept["mean"].numpy()})
+        return cls(
+            plan=kept["plan"],
+            weights=kept["weights"].numpy(),
+            mean=kept["mean"].numpy(),
+            clip=kept["clip"],
+            step=kept["step"],
+            optimizer=kept["optimizer"],
+            token=kept["token"],
+            attempts=kept["attempts"],
+        )
 
 
 def begin(path: Path | None, fresh: State, *, steps: int) -> State:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from hubbub.terms import OutOfRange, fraction_of, positive
+from hubbub.terms import OutOfRange, fraction_of, identity_of, positive
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,11 @@ class AdaptiveClip:
         positive(self.rate, name="rate")
         positive(self.noise, name="noise")
 
+    def identity(self) -> dict[str, object]:
+        """What makes two such norms the same."""
+        numbers = {"start": self.start, "quantile": self.quantile, "rate": self.rate, "noise": self.noise}
+        return {"clip": "adaptive", **{key: identity_of(value) for key, value in numbers.items()}}
+
     def share(self, multiplier: float, batch: float) -> float:
         """b: how much of an example's length the count has, for this noise per sensitivity and expected batch."""
         return min(0.5, multiplier / (2 * self.noise * batch))
@@ -48,6 +53,10 @@ class FixedClip:
     """The same clipping norm throughout."""
 
     start: float
+
+    def identity(self) -> dict[str, object]:
+        """What makes two such norms the same."""
+        return {"clip": "fixed", "start": identity_of(self.start)}
 
     def share(self, multiplier: float, batch: float) -> float:
         """There is no count."""

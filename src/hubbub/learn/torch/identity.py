@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -16,15 +17,29 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hubbub.learn.training.network import Floats
+from hubbub.learn.network import Floats
+from hubbub.learn.networks.adapters import Bottleneck, Compacted, Kronecker, LowRank
+from hubbub.learn.networks.training import Momentum
+from hubbub.terms import identity_of, stored_keys
+
+_TAGS: dict[Any, str] = {
+    LowRank: "low-rank",
+    Bottleneck: "bottleneck",
+    Kronecker: "kronecker",
+    Compacted: "compacted",
+    Momentum: "momentum",
+}
+_SETTINGS: dict[Any, dict[str, str]] = {LowRank: stored_keys("scale")}  # what else a layer of ours was told
 
 
 def model_parts(model: nn.Module, trained: Iterable[str]) -> dict[str, object]:
-    """A model by its layers and what is frozen in it; the weights that are trained are another matter."""
+    """A model by its layers and what is frozen in it; the weights that are trained are another matter.
+
+    Weights are told by their names in ``state_dict``: files of users hold these, so parts of adapters keep theirs.
+    """
     wanted, state = set(trained), model.state_dict()
     return {
-        "model": f"{_name(type(model))}: {model!r}",
-        "settings": [f"{name}: {_settings(layer)}" for name, layer in model.named_modules()],
+        "layers": _layers(model),
         "trained": {name: list(state[name].shape) for name in sorted(wanted)},
         "frozen": _digest({name: state[name] for name in sorted(set(state) - wanted)}),
     }
@@ -38,35 +53,49 @@ def weights_digest(weights: Floats) -> str:
 def told(thing: Any) -> object:
     """A loss, an optimizer's maker or a value in them, as far as it can be told apart from others."""
     if isinstance(thing, nn.Module):
-        return [_name(type(thing)), repr(thing), _settings(thing), _digest(thing.state_dict())]
+        return ["module", _layers(thing), _digest(thing.state_dict())]
     if isinstance(thing, functools.partial):
         more = {name: told(value) for name, value in sorted(thing.keywords.items())}
         return ["partial", told(thing.func), [told(value) for value in thing.args], more]
     if isinstance(thing, types.FunctionType):
-        inside = [told(cell.cell_contents) for cell in thing.__closure__ or ()]
-        code = thing.__code__
-        what = hashlib.sha256(code.co_code + repr((code.co_names, _plain(code.co_consts))).encode()).hexdigest()
-        return [_name(thing), what, repr(thing.__defaults__), repr(thing.__kwdefaults__), inside]
-    return _name(thing) if isinstance(thing, type) else repr(thing)
+        return ["function", *_function(thing)]
+    return ["class", _name(thing)] if isinstance(thing, type) else ["value", identity_of(thing)]
 
 
-def _plain(constants: tuple[Any, ...]) -> list[str]:
-    """Constants of a function; one inside it by its own code, for its ``repr`` tells where it lies in memory."""
-    return [
-        hashlib.sha256(each.co_code).hexdigest() if isinstance(each, types.CodeType) else repr(each)
-        for each in constants
-    ]
+def _function(thing: types.FunctionType) -> list[object]:
+    """By its name, its code, and what it holds."""
+    inside = [told(cell.cell_contents) for cell in thing.__closure__ or ()]
+    given = [told(value) for value in thing.__defaults__ or ()]
+    named = {name: told(value) for name, value in sorted((thing.__kwdefaults__ or {}).items())}
+    return [_name(thing), _code(thing.__code__), given, named, inside]
+
+
+def _code(code: types.CodeType) -> str:
+    """What code does; a function inside it by its own code, for its ``repr`` tells where it lies in memory."""
+    constants = [_code(each) if isinstance(each, types.CodeType) else identity_of(each) for each in code.co_consts]
+    return hashlib.sha256(code.co_code + json.dumps([list(code.co_names), constants]).encode()).hexdigest()
 
 
 def _name(thing: Any) -> str:
-    return f"{thing.__module__}.{thing.__qualname__}"
+    """Ours by its tag, and what others wrote by where it lies."""
+    return _TAGS.get(thing) or f"{thing.__module__}.{thing.__qualname__}"
 
 
-def _settings(layer: nn.Module) -> str:
-    """What a layer was told when it was made, which its ``repr`` need not show."""
+def _layers(model: nn.Module) -> list[list[object]]:
+    """Every layer: its place in the model, what it is, and what it was told when it was made."""
+    places = model.named_modules(remove_duplicate=False)
+    return [[place, _name(type(layer)), *_settings(layer)] for place, layer in places]
+
+
+def _settings(layer: nn.Module) -> list[object]:
+    """What a layer was told when it was made: plain values that it holds, and what it shows of itself."""
+    if type(layer) in _TAGS:
+        keys = _SETTINGS.get(type(layer), {})
+        return [{key: identity_of(getattr(layer, attribute)) for key, attribute in keys.items()}]
     plain = (bool, int, float, str, tuple, type(None))
-    shown = {name: value for name, value in vars(layer).items() if name[:1] != "_" and isinstance(value, plain)}
-    return repr({name: value for name, value in sorted(shown.items()) if name != "training"})
+    held = {name: value for name, value in vars(layer).items() if name[:1] != "_" and isinstance(value, plain)}
+    shown = layer.extra_repr() if any(True for _ in layer.children()) else repr(layer)
+    return [{name: identity_of(value) for name, value in sorted(held.items()) if name != "training"}, shown]
 
 
 def _digest(state: dict[str, Tensor]) -> str:

@@ -144,6 +144,7 @@ class PrivateTrainer(Settings):
             delta=made.holds.delta,
             size=len(state.weights),
             dataset=self.dataset or "",
+            job="train",
             parts={"network": fingerprint(**made.parts), **self._own(state)},
             title=f"train {type(self.model).__name__}",
         )

@@ -31,6 +31,8 @@ from hubbub.terms import (
     OutOfRange,
     Unit,
     WrongShape,
+    identity_of,
+    positive,
     to_json,
     whole,
 )
@@ -172,9 +174,17 @@ def _parts(settings: Settings, way: Way, course: Course, rows: int) -> dict[str,
         "event": to_json(course.run),
         **model_parts(way.model, way.names),
         "loss": told(settings.loss),
-        "optimizer": told(settings.make_optimizer()),
-        "clip": repr(course.clip),
+        "optimizer": _optimizer(settings),
+        "clip": course.clip.identity(),
         "tail": str(course.tail),
         "classes": course.classes,
         "rows": rows,
     }
+
+
+def _optimizer(settings: Settings) -> object:
+    """The optimizer as it was given, or our own by what it is told."""
+    if settings.optimizer is not None:
+        return told(settings.optimizer)
+    rate, momentum = float(positive(settings.learning_rate, name="learning_rate")), float(settings.momentum)
+    return {"optimizer": "momentum", "rate": identity_of(rate), "momentum": identity_of(momentum)}

@@ -12,11 +12,11 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hubbub.terms import LedgerUnavailable, NewerFormat, Unreadable
+from hubbub.terms import LedgerUnavailable, NewerFormat, Unreadable, stored_keys
 
 FORMAT = "lifetime/1"
 _NAME, _RATIONAL, _NUMBER = "[a-z0-9][a-z0-9-]*", "0*[1-9][0-9]*(/0*[1-9][0-9]*)?", "[0-9a-f]+"
@@ -75,6 +75,14 @@ class Memory:
     seen: dict[str, Seen] = field(default_factory=dict)
 
 
+_KEYS: dict[type, dict[str, str]] = {  # as they stand on people's devices, whatever the fields are called
+    Record: stored_keys(
+        "collection law name attribute price memoised again delta charges told silent part memos epoch report"
+    ),
+    Seen: stored_keys("version digest attribute"),
+}
+
+
 class State:
     """The file of one client."""
 
@@ -110,9 +118,18 @@ class State:
     def write(self, memory: Memory) -> None:
         """Replace the file; when this returns, it is on disk."""
         try:
-            _durably(self.path, json.dumps({"hubbub": FORMAT, **asdict(memory)}, indent=1).encode())
+            _durably(self.path, json.dumps(_document(memory), indent=1).encode())
         except OSError as error:
             raise _unavailable() from error
+
+
+def _document(memory: Memory) -> dict[str, Any]:
+    seen = {key: _written(each) for key, each in memory.seen.items()}
+    return {"hubbub": FORMAT, "records": [_written(record) for record in memory.records], "seen": seen}
+
+
+def _written(value: Record | Seen) -> dict[str, Any]:
+    return {key: getattr(value, attribute) for key, attribute in _KEYS[type(value)].items()}
 
 
 def _memory(text: str) -> Memory:
@@ -144,19 +161,19 @@ def _told(document: dict[str, Any]) -> Memory:
 
 
 def _checked(kind: type, told: dict[str, Any]) -> dict[str, Any]:
-    names = {each.name for each in fields(kind)}
-    if told.keys() != names or not all(_well_formed(name, told[name]) for name in names):
+    keys = _KEYS[kind]
+    if told.keys() != keys.keys() or not all(_well_formed(key, told[key]) for key in keys):
         raise ValueError(told.keys())
-    return told
+    return {keys[key]: value for key, value in told.items()}
 
 
-def _well_formed(name: str, value: Any) -> bool:
-    """Whether a field holds what this client writes there."""
-    if name in _TEXTS:
-        return (value is None and name in _MAYBE_NONE) or _is_text(value, _TEXTS[name])
-    if name in _COUNTS or name == "version":
-        return type(value) is int and value >= (name == "version")
-    if name == "memoised":
+def _well_formed(key: str, value: Any) -> bool:
+    """Whether a key holds what this client writes there."""
+    if key in _TEXTS:
+        return (value is None and key in _MAYBE_NONE) or _is_text(value, _TEXTS[key])
+    if key in _COUNTS or key == "version":
+        return type(value) is int and value >= (key == "version")
+    if key == "memoised":
         return isinstance(value, bool)
     return all(_is_text(kind, "[0-9]+") and _is_text(memo, _NUMBER) for kind, memo in value.items())
 

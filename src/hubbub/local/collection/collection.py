@@ -122,10 +122,19 @@ class Collection:
             raise bad_collection(f'it does not start with "hubbub": "{FORMAT}"')
         if misfitting := misfit("collection", document):
             raise bad_collection(_misfits(misfitting))
-        fields = {name: value for name, value in document.items() if name != "hubbub"}
         try:
-            law, lifetime = read_law(fields.pop("randomizer")), Fraction(fields.pop("lifetime"))
-            collection = cls(randomizer=law, lifetime=lifetime, **fields)
+            collection = cls(
+                id=document["id"],
+                name=document["name"],
+                question=document["question"],
+                attribute=document["attribute"],
+                answers=document["answers"],
+                randomizer=read_law(document["randomizer"]),
+                epochs=document["epochs"],
+                lifetime=Fraction(document["lifetime"]),
+                minimum_batch=document["minimum_batch"],
+                version=document["version"],
+            )
         except BadCollection:
             raise
         except HubbubError as error:

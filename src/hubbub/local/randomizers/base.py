@@ -62,6 +62,7 @@ class Randomizer(ABC):
 
     protocol: ClassVar[str]
     _worked_out: ClassVar[frozenset[str]] = frozenset()  # parameters that follow from others, told for other languages
+    _arguments: ClassVar[Mapping[str, str]] = {}  # the constructor's name of a parameter, where it has another
     epsilon: Fraction
     event: Step
     words: int  # random words per report
@@ -75,7 +76,11 @@ class Randomizer(ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, Json]:
-        """Everything that determines the law of a report; ``from_parameters`` reads it."""
+        """Everything that determines the law of a report; ``from_parameters`` reads it.
+
+        Its keys are signed with a collection, and the key of permanent noise is made of them: with another key a client
+        would draw a second answer, which is a second charge. So none is ever renamed, whatever an attribute is called.
+        """
 
     @abstractmethod
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
@@ -170,7 +175,8 @@ class Randomizer(ABC):
         """The randomizer with these parameters: what is written as text is a rational."""
         known = {"protocol", "thresholds", *cls._worked_out}
         wanted = {name: value for name, value in parameters.items() if name not in known}
-        return cls(**{name: parse(value) if isinstance(value, str) else value for name, value in wanted.items()})
+        given = {cls._arguments.get(name, name): value for name, value in wanted.items()}
+        return cls(**{name: parse(value) if isinstance(value, str) else value for name, value in given.items()})
 
     @abstractmethod
     def _respond(self, codes: NDArray[Any], words: Words) -> Reports:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from hubbub.publish.anonymize.coded_columns import Codes
 from hubbub.render import Json
@@ -36,7 +36,16 @@ class Metrics:
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as JSON."""
-        return {**asdict(self), "suppression": self.suppression}
+        return {
+            "classes": self.classes,
+            "smallest": self.smallest,
+            "average_size": self.average_size,
+            "discernibility": self.discernibility,
+            "gcp": self.gcp,
+            "rows": self.rows,
+            "suppressed": self.suppressed,
+            "suppression": self.suppression,
+        }
 
 
 def losses(sizes: Codes, penalties: Sequence[float], *, k: int, suppressed: int) -> Metrics:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +24,20 @@ class ManifestColumn:
     width: float  # mean width: 0 is the value itself, 1 is ``*``
     level: int | None = None
     height: int | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """The column as JSON."""
+        return {
+            "name": self.name,
+            "how": self.how,
+            "values": self.values,
+            "published": self.published,
+            "unchanged": self.unchanged,
+            "erased": self.erased,
+            "width": self.width,
+            "level": self.level,
+            "height": self.height,
+        }
 
 
 def column(
@@ -62,7 +76,7 @@ class Manifest:
             "models": list(self.models),
             "rows": self.rows,
             "suppressed": self.suppressed,
-            "columns": [asdict(one) for one in self.columns],
+            "columns": [one.to_json() for one in self.columns],
             "untouched": list(self.untouched),
             "missing values": "a category of their own, merged with others only in *",
             "order of the rows": "by what is published, not as they were given",

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.anonymize.anonymized_table import Anonymised
-from hubbub.publish.anonymize.hierarchies import Hierarchy
-from hubbub.publish.cells import Coding, Labels
-from hubbub.publish.marginal_counts import Rows
-from hubbub.publish.metrics import private_metrics as charged
+from hubbub.publish.anonymised import Anonymised
+from hubbub.publish.charges import columns_told
+from hubbub.publish.coding import Coding, Labels
+from hubbub.publish.hierarchies import Hierarchy
+from hubbub.publish.measure import Rows
+from hubbub.publish.metrics import charged
 from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
 from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
 from hubbub.publish.metrics.public_metrics import View, freely
@@ -22,8 +23,9 @@ from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.noisy_counts import bounded, budget_of
 from hubbub.publish.tables.published import Published
-from hubbub.publish.unread_table import unread_of
-from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, whole
+from hubbub.publish.units import people_of
+from hubbub.publish.unread import unread_of
+from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, identity_of, whole
 
 if TYPE_CHECKING:
     import pyarrow
@@ -109,7 +111,12 @@ def compare(
         lambda: _halved(bounded(real.read(), budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
         account=account,
         dataset=dataset,
-        parts={"candidates": list(made), "domain": repr(domain), "bins": bins, "workload": repr(workload)},
+        parts={
+            "candidates": list(made),
+            "domain": None if domain is None else columns_told(domain),
+            "bins": bins,
+            "workload": None if workload is None else [identity_of(dict(rule)) for rule in workload],
+        },
     )
     told = {name: Scores(name, values) for name, values in zip([*every, REAL], scores, strict=True)}
     ordered = [*(told[name] for name in made), told[REAL], told[INDEPENDENT]]

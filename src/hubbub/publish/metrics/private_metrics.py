@@ -112,9 +112,10 @@ class Public:
     @property
     def digest(self) -> str:
         """The same for the same numbers, and for no others."""
-        told = hashlib.blake2b(repr(list(self.answers)).encode(), digest_size=16)
+        told = hashlib.blake2b(json.dumps([int(answer) for answer in self.answers]).encode(), digest_size=16)
         for columns, table in self.tables.items():
-            told.update(repr((columns, table.shape)).encode() + table.astype(np.int64).tobytes())
+            about = json.dumps([[int(column) for column in columns], list(table.shape)])
+            told.update(about.encode() + table.astype("<i8").tobytes())
         return told.hexdigest()
 
 
@@ -195,9 +196,17 @@ def released(
         run,
         size=64 + 24 * (len(publics) + 1) * len(task.metrics),
         delta=budget.price.delta,
+        job="comparison",
         title="utility of tables",
         dataset=dataset,
-        parts={**parts, "public": [public.digest for public in publics]},
+        parts={
+            **parts,
+            "whom": budget.whom.identity(),
+            "rows": task.rows,
+            "sanity": task.sanity,
+            "widths": sorted(task.tables),
+            "public": [public.digest for public in publics],
+        },
     )
     rows = np.array(json.loads(text), dtype=np.int64).reshape(len(publics) + 1, -1)
     margin = int(noise.error(0.95)) + 1

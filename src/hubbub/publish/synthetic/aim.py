@@ -71,6 +71,19 @@ class AimPlan:
             workload=tuple(workload),
         )
 
+    def identity(self) -> dict[str, object]:
+        """What makes two such plans the same."""
+        return {
+            "method": "aim",
+            "single": str(self.single),
+            "rho": str(self.rho),
+            "rounds": self.rounds,
+            "cells": self.cells,
+            "measured": self.measured,
+            "seconds": str(self.seconds),
+            "workload": [[list(columns), weight] for columns, weight in self.workload],
+        }
+
     def events(self, whom: Whom, columns: int) -> list[Event]:
         """The one-way marginals, and all rounds as one step of zCDP.
 

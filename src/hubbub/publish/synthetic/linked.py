@@ -82,6 +82,7 @@ def synthesize_linked(
         lambda: text_of(measured_family({name: each.read() for name, each in private.items()}, family, plans)),
         size=sum(plan.size for plan in plans),
         delta=fraction_of(delta, name="delta"),
+        job="linked synthesis",
         title=f"linked synthetic data ({method})",
         dataset=dataset,
         parts=family_told(family, plans),

@@ -97,7 +97,8 @@ def plans_of(family: Family, epsilon: object, delta: object, method: str, people
 def family_told(family: Family, plans: Sequence[Plan]) -> dict[str, Any]:
     """What makes this request different from all others, besides its event."""
     tables = [told_of(task, plan) for task, plan in zip(family.tasks, plans, strict=True)]
-    return {"parent": family.parent, "key": family.key, "links": repr(family.links), "tables": tables}
+    links = [[link.table, link.column, link.max_rows] for link in family.links]
+    return {"parent": family.parent, "key": family.key, "links": links, "tables": tables}
 
 
 def measured_family(arrows: Mapping[str, pyarrow.Table], family: Family, plans: list[Plan]) -> list[Measured]:

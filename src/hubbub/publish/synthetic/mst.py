@@ -47,6 +47,11 @@ class TreePlan:
             given=given,
         )
 
+    def identity(self) -> dict[str, object]:
+        """What makes two such plans the same."""
+        noise = {"single": str(self.single), "choice": str(self.choice), "pair": str(self.pair)}
+        return {"method": "mst", **noise, "given": self.given}
+
     def links(self, columns: int) -> int:
         """How many pairs are measured."""
         return columns - max(1, self.given)

@@ -44,6 +44,10 @@ class SinglesPlan:
 
     single: Fraction
 
+    def identity(self) -> dict[str, object]:
+        """What makes two such plans the same."""
+        return {"method": "marginals", "single": str(self.single)}
+
     def events(self, whom: Whom, columns: int) -> list[Event]:
         """Everything that will be done; known beforehand."""
         return [Repeat(gaussian(whom, self.single).event, columns)]

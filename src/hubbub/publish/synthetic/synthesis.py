@@ -36,6 +36,7 @@ from hubbub.terms import (
     Receipt,
     Unit,
     fraction_of,
+    identity_of,
     positive,
     whole,
 )
@@ -106,9 +107,10 @@ def synthesize(
         lambda: text_of([measured_table(private.read(), task, plan)]),
         size=plan.size,
         delta=fraction_of(delta, name="delta"),
+        job="synthesis",
         title=f"synthetic data ({method})",
         dataset=dataset,
-        parts={**told_of(task, plan), "impossible": repr(impossible)},
+        parts={**told_of(task, plan), "impossible": [identity_of(dict(rule)) for rule in impossible]},
     )
     (measured,), seed = read_text(text)
     source = source_of(task, measured)
@@ -187,8 +189,8 @@ def told_of(task: Task, plan: Plan) -> dict[str, Any]:
     return {
         "columns": columns_told(task.domain),
         "unit": task.unit,
-        "whom": repr(plan.whom),
-        "method": repr(plan.method),
+        "whom": plan.whom.identity(),
+        "method": plan.method.identity(),
     }
 
 

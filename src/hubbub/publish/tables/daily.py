@@ -32,6 +32,7 @@ from hubbub.terms import (
     Repeat,
     Unit,
     fraction_of,
+    identity_of,
     positive,
     root_of,
     whole,
@@ -164,6 +165,7 @@ class DailySeries:
                 lambda: json.dumps(self._noisy_days(private, left)),
                 size=64 + len(left) * (8 + 24 * len(self.places)),
                 delta=self.price.delta * len(left) / self.days,
+                job="daily",
                 title=title,
                 dataset=self._dataset,
                 parts={**self._told(day), **some},
@@ -195,7 +197,7 @@ class DailySeries:
         return {
             **({} if when is None else {"day": when.isoformat()}),
             "columns": {"unit": unit, "place": place, "day": day},
-            "places": list(map(repr, self.places)),
+            "places": identity_of(list(self.places)),
             "max_places": self.max_places,
             "series": [self.first.isoformat(), self.days],
         }

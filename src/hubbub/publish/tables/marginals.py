@@ -84,6 +84,7 @@ def marginals(
         list(zip(places, sigmas, strict=True)),
         sizes=sizes,
         budget=budget,
+        job="tables",
         title="tables of counts",
         dataset=dataset,
         parts={

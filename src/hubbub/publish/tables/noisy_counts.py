@@ -185,6 +185,7 @@ def measured(
     *,
     sizes: Sequence[int],
     budget: Budget,
+    job: str,
     title: str,
     dataset: str | None,
     parts: Mapping[str, Any],
@@ -203,9 +204,15 @@ def measured(
         run,
         size=size,
         delta=budget.price.delta,
+        job=job,
         title=title,
         dataset=dataset,
-        parts={**parts, "whom": repr(budget.whom), "tables": repr(list(tables)), "sizes": list(sizes)},
+        parts={
+            **parts,
+            "whom": budget.whom.identity(),
+            "tables": [[list(columns), str(sigma)] for columns, sigma in tables],
+            "sizes": list(sizes),
+        },
     )
     (told,), _ = read_text(text)
     return list(told.pairs), receipt

@@ -150,6 +150,7 @@ def top_down(
         list(zip(asked, sigmas, strict=True)),
         sizes=sizes,
         budget=budget,
+        job="top-down",
         title="top-down tables",
         dataset=dataset,
         parts={

@@ -84,8 +84,10 @@ class Simulated(Released):
 
 
 def _told(measure: Measure, origin: tuple[object, ...]) -> str:
-    place = [part for part in origin if isinstance(part, str | int)]
-    return f"{measure.name}|{measure.noise}|{measure.values}|{place}"
+    """What seeds the draws. Intervals follow from it, and those of a stored release stay as they were shown: so this is
+    spelled as it always was, whatever classes and fields are called."""
+    place, noise = [part for part in origin if isinstance(part, str | int)], measure.noise
+    return f"{measure.name}|Noise(law={noise.law!r}, scale={noise.scale!r})|{measure.values}|{place}"
 
 
 def _seed(text: str) -> int:

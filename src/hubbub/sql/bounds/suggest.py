@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +15,18 @@ from hubbub.accounting import mu_for
 from hubbub.ledger import Request, Reservation, fingerprint
 from hubbub.mechanisms import Curve as NoisyCurve
 from hubbub.mechanisms import NoisyCDF
-from hubbub.relations import DIALECTS, Dialect, Expr, column, literal
-from hubbub.schema import Column, Dataset, Kind, Table
-from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
-from hubbub.sql.bounds.suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
-from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter
-from hubbub.sql.compiler.query_plan import Bounding, Curve, Plan, Shape
-from hubbub.sql.compiler.question import Item, Scan
-from hubbub.sql.noise_allocation import Spent, event_of, measure_of, price_of, spend
-from hubbub.sql.running import check_runs, guarded
+from hubbub.mechanisms._curve import Curve as NoisyCurve
+from hubbub.sql._buckets import Buckets, rows_buckets, values_buckets
+from hubbub.sql._running import check_runs, guarded
+from hubbub.sql._suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
+from hubbub.sql.dialects import DIALECTS, Dialect
+from hubbub.sql.expressions import Expr, column, literal
+from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
+from hubbub.sql.plans import Bounding, Curve, Plan, Shape
+from hubbub.sql.queries import Item, Scan
+from hubbub.sql.rows import PERSON, RowsPrinter
+from hubbub.sql.schema import Column, Dataset, Kind, Table
+from hubbub.sql.spend import Spent, event_of, measure_of, price_of, spend
 from hubbub.terms import Budget, Guarantee, NotAllowed, Receipt, Unit, UnknownName, WrongType
 
 if TYPE_CHECKING:
@@ -138,6 +141,19 @@ class PlannedSuggestion:
             notes=(),
         )
 
+    def identity(self) -> dict[str, Json]:
+        """What makes it this suggestion and no other, whatever its noise is."""
+        scales = {"rows": rows_buckets(), "sizes": values_buckets(signed=False)}
+        return {
+            "kind": "suggestion",
+            **source_identity(self.dataset),
+            "table": self.table.name,
+            "columns": [column_identity(each, each.name) for each in self.columns],
+            "histograms": ["rows", "largest", "smallest", "total"],
+            "edges": {name: [ratio_identity(edge) for edge in scale.edges] for name, scale in scales.items()},
+            "totals": {"most": int(_LARGEST), "parts": _THOUSANDTHS},
+        }
+
     def statement(self, dialect: Dialect) -> str:
         """(histogram, bucket, people): one row of the first part for each person, then counts."""
         printer = RowsPrinter(self.dataset, dialect)
@@ -225,18 +241,12 @@ def _chosen(table: Table, name: str) -> Column:
 
 
 def _request(connection: Connection, planned: PlannedSuggestion, spent: Spent, *, fresh: bool) -> Request:
-    dataset = planned.dataset
-    question = {
-        "suggest": planned.table.name,
-        "columns": [each.name for each in planned.columns],
-        **dataset.fingerprint(),
-        "statement": replace(planned, dataset=dataset.bare()).statement(DIALECTS["duckdb"]),
-    }
+    question, noise = planned.identity(), noise_identity(spent.events())
     return Request(
         event=event_of([spent]),
-        fingerprint=fingerprint(**question, noise=[str(event) for event in spent.events()]),
+        fingerprint=fingerprint(**question, noise=noise),
         question=fingerprint(**question),
-        population=dataset.population,
+        population=planned.dataset.population,
         project=connection.project,
         analyst=connection.analyst,
         size=512 + _NUMBER * sum(curve.cells for curve in spent.curves),

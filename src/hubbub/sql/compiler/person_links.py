@@ -139,3 +139,17 @@ def conjuncts(condition: Expr | None) -> list[Expr]:
     if condition.op == "and":
         return [part for arg in condition.args for part in conjuncts(arg)]
     return [condition]
+
+
+def beyond_person(condition: Expr | None, one: str, other: str) -> list[Expr]:
+    """What a condition asks besides that two items are about the same person, which is compared by itself.
+
+    As plain values ids need not be equal: one column may hold a number that another's type rounds.
+    """
+    return [part for part in conjuncts(condition) if not is_same_person(part, one, other)]
+
+
+def is_same_person(part: Expr, one: str, other: str) -> bool:
+    """Whether a part of a condition asks that two items are about the same person, and nothing else."""
+    units = part.op == "eq" and all(arg.op == "column" and arg.facts.unit for arg in part.args)
+    return units and {arg.param[0] for arg in part.args} == {one, other}

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from hubbub.relations import Dialect, Expr, column_named, id_in, is_direct, limits, link_form, person_form
-from hubbub.schema import Column, Dataset, Kind, Table
-from hubbub.sql.compiler.person_links import conjuncts
-from hubbub.sql.compiler.question import Inside, Item, Rows, Scan, Windowed, person
-from hubbub.sql.compiler.text_work import is_cut
+from hubbub.sql import limits
+from hubbub.sql.dialects import Dialect
+from hubbub.sql.expressions import Expr
+from hubbub.sql.identity import column_named, id_in, is_direct, link_form, person_form
+from hubbub.sql.people import beyond_person
+from hubbub.sql.queries import Inside, Item, Rows, Scan, Windowed, person
+from hubbub.sql.schema import Column, Dataset, Kind, Table
+from hubbub.sql.work import is_cut
 
 PERSON = "_hb_u"
 RANK, NUMBER = "_hb_rank", "_hb_rows"  # what `prepare` stores with each row
@@ -65,7 +68,7 @@ class RowsPrinter:
 
     def _exists(self, inside: Inside) -> str:
         whom = person(inside.source)
-        conditions = [self.expr(part) for part in _beyond_person(inside.where, whom, inside.outer)]
+        conditions = [self.expr(part) for part in beyond_person(inside.where, whom, inside.outer)]
         if inside.outer:
             conditions.append(f"{whom}.{PERSON} = {inside.outer}.{PERSON}")
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -151,7 +154,7 @@ class RowsPrinter:
 
     def _on(self, item: Item, items: tuple[Item, ...]) -> str:
         whom = person(items)
-        conditions = [self.expr(part) for part in _beyond_person(item.on, item.alias, whom)]
+        conditions = [self.expr(part) for part in beyond_person(item.on, item.alias, whom)]
         if item.rows.private and whom != item.alias:
             conditions.append(f"{item.alias}.{PERSON} = {whom}.{PERSON}")
         return f"({' AND '.join(conditions) or 'TRUE'})"
@@ -261,17 +264,6 @@ class RowsPrinter:
             text += f" GROUP BY {', '.join(dict.fromkeys(groups))}" if groups else ""
             text += f" HAVING {self.expr(rows.having)}" if rows.having is not None else ""
         return text
-
-
-def _beyond_person(condition: Expr | None, one: str, other: str) -> Iterator[Expr]:
-    """What a condition asks besides that two items are about the same person, which is compared by itself.
-
-    As plain values ids need not be equal: one column may hold a number that another's type rounds.
-    """
-    for part in conjuncts(condition):
-        units = part.op == "eq" and all(arg.op == "column" and arg.facts.unit for arg in part.args)
-        if not units or {arg.param[0] for arg in part.args} != {one, other}:
-            yield part
 
 
 def _columns(values: Iterable[Expr | None]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -16,15 +16,18 @@ from hubbub.ledger import Request, fingerprint
 from hubbub.mechanisms import Workload
 from hubbub.relations import DIALECTS, Expr
 from hubbub.releases import KeyColumn, Output, Release, formulas
-from hubbub.schema import Dataset
-from hubbub.sql.compiler.plan_question import plan
-from hubbub.sql.compiler.print_plan import Statement, print_plan
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.compiler.question import Aggregated, Field, Question
-from hubbub.sql.measurement import LEVELS
-from hubbub.sql.noise_allocation import Price, measure_of
-from hubbub.sql.workload.cells import Attribute, attribute
-from hubbub.sql.workload.counting_queries import Counting, column_of, counting
+from hubbub.sql._cells import Attribute, attribute
+from hubbub.sql._counting import Counting, column_of, counting
+from hubbub.sql.dialects import DIALECTS
+from hubbub.sql.expressions import Expr
+from hubbub.sql.measure import LEVELS
+from hubbub.sql.plan import plan
+from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity, value_identity
+from hubbub.sql.plans import Plan
+from hubbub.sql.print import Statement, print_plan
+from hubbub.sql.queries import Aggregated, Field, Question
+from hubbub.sql.schema import Dataset
+from hubbub.sql.spend import Price, measure_of
 from hubbub.terms import EmptyInput, Guarantee, NotAllowed, OutOfRange, Receipt, Unit, WrongShape
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << 20
 _NUMBER = 26  # bytes of one stored number at most
-_FIXED = "0"  # the hash key in what is fingerprinted: which rows are kept is no part of the question
+_FIXED = "0"  # the hash key in what is only tried
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,16 @@ class PlannedWorkload:
         """What the engine is to run."""
         [statement] = print_plan(self.plan, self.dataset, DIALECTS[dialect], secret=secret)
         return statement
+
+    def identity(self) -> dict[str, Json]:
+        """What makes it this workload and no other, whatever its noise is."""
+        return {
+            "kind": "workload",
+            **source_identity(self.dataset),
+            "plan": plan_identity(self.plan),
+            "cells": [[value_identity(cell.value) for cell in each.cells] for each in self.attributes],
+            "queries": [_plain(parts) for parts in self.parts],
+        }
 
 
 def plan_workload(
@@ -181,15 +194,10 @@ class PaidWorkload:
     def request(self, connection: Connection, *, fresh: bool) -> Request:
         """What is charged."""
         planned, dataset = self.planned, self.planned.dataset
-        question = {
-            "workload": [_plain(parts) for parts in planned.parts],
-            **dataset.fingerprint(),
-            "statement": replace(planned, dataset=dataset.bare()).statement("duckdb").sql,
-            "cells": [[str(cell.value) for cell in each.cells] for each in planned.attributes],
-        }
+        question, noise = planned.identity(), noise_identity([self.mechanism.event])
         return Request(
             event=self.mechanism.event,
-            fingerprint=fingerprint(**question, noise=str(self.mechanism.event), strategy=self.mechanism.strategy),
+            fingerprint=fingerprint(**question, noise=noise, strategy=self.mechanism.strategy),
             question=fingerprint(**question),
             population=dataset.population,
             project=connection.project,

@@ -1,0 +1,247 @@
+"""The words under which models are stored and told apart, written out: no class, field or module gives them.
+
+A class or a parameter may be renamed: files keep their words, and what was paid for is found again. Here a stored key
+then gets the attribute that holds it, ``stored_keys("... batch ...", batch="batch_size")``, and that is all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import secrets
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from hubbub.terms import Budget, Event, Guarantee, Measure, Receipt, Unit, stored_keys, to_json
+
+_TERMS = (Event, Guarantee, Receipt, Measure, Budget, Unit)
+_PAID = " rows neighbours unit account population dataset"
+_TRAINED = " rows neighbours unit sampling batch steps clip learning_rate account population dataset"
+_LEARNED = stored_keys(
+    "answers_ asked_ best_estimator_ best_params_ bins_ bounds_ class_count_ class_prior_ classes_ cluster_centers_ "
+    "coef_ columns_ components_ estimator_ event_ explained_variance_ explained_variance_ratio_ feature_names_in_ "
+    "guarantee_ intercept_ mean_ n_components_ n_features_in_ n_iter_ network_ norm_ receipt_ recipe_ report_ ridge_ "
+    "rows_ scale_ score_ steps_ target_bounds_ term_scores_ theta_ var_ weights_"
+)
+_KEY_OF_LEARNED = {attribute: key for key, attribute in _LEARNED.items()}
+_PARAMETERS = {
+    "AdditiveTreesClassifier": stored_keys("epsilon delta bounds bins classes rounds leaves learning_rate" + _PAID),
+    "AdditiveTreesRegressor": stored_keys(
+        "epsilon delta bounds target_bounds bins rounds leaves learning_rate" + _PAID
+    ),
+    "BipartiteRanker": stored_keys("epsilon delta norm classes" + _TRAINED),
+    "CentreScaler": stored_keys("epsilon delta norm" + _PAID),
+    "GaussianNB": stored_keys("epsilon delta bounds classes" + _PAID),
+    "KMeans": stored_keys("n_clusters epsilon delta bounds steps" + _PAID),
+    "LinearRegression": stored_keys("epsilon delta norm target_bounds fit_intercept" + _PAID),
+    "LinearSVC": stored_keys("epsilon delta norm classes" + _TRAINED),
+    "LogisticRegression": stored_keys("epsilon delta norm classes" + _TRAINED),
+    "MLPClassifier": stored_keys("epsilon delta norm hidden classes" + _TRAINED),
+    "MLPRegressor": stored_keys("epsilon delta norm target_bounds hidden" + _TRAINED),
+    "Measured": stored_keys("estimator share epsilon delta" + _PAID),
+    "MetricLearner": stored_keys("epsilon delta norm classes" + _TRAINED),
+    "PATEClassifier": stored_keys(
+        "public epsilon delta teachers teacher student aggregator threshold queries answers data_dependent classes"
+        + _PAID
+    ),
+    "PCA": stored_keys("n_components epsilon delta norm" + _PAID),
+    "Pipeline": stored_keys("steps epsilon delta shares" + _PAID),
+    "PrivateColumns": stored_keys("columns style epsilon delta" + _PAID),
+    "PrivateSearch": stored_keys("estimator candidates validation trials epsilon delta" + _PAID),
+    "Ridge": stored_keys("alpha epsilon delta norm target_bounds fit_intercept" + _PAID),
+    "StandardScaler": stored_keys("epsilon delta bounds" + _PAID),
+}
+_FIELDS = {
+    "Bins": stored_keys("edges"),
+    "Category": stored_keys("name values"),
+    "Curve": stored_keys("widths bias"),
+    "Margins": stored_keys("widths bias"),
+    "Network": stored_keys("widths bias"),
+    "Number": stored_keys("name lower upper"),
+    "Recipe": stored_keys("steps batch clip rate momentum tail"),
+    "Score": stored_keys("missed rows noise width"),
+    "TableModel": stored_keys("columns target style estimator guarantee event receipt score notes"),
+}
+_PUBLIC = {
+    "FrozenEncoder": stored_keys("encode name cache batch"),
+    "OrientedGradients": stored_keys("shape directions bounds upright"),
+    "LeastSquaresTeacher": stored_keys("l2"),
+}
+
+
+@cache
+def estimators() -> dict[str, type[Any]]:
+    """Every estimator that a file may hold, by its stored name."""
+    from hubbub.learn.bayes import GaussianNB
+    from hubbub.learn.centre import CentreScaler
+    from hubbub.learn.kmeans import KMeans
+    from hubbub.learn.linear import LinearRegression, Ridge
+    from hubbub.learn.logistic import LogisticRegression
+    from hubbub.learn.measuring import Measured
+    from hubbub.learn.mlp import MLPClassifier
+    from hubbub.learn.mlp_regressor import MLPRegressor
+    from hubbub.learn.pairwise import BipartiteRanker, MetricLearner
+    from hubbub.learn.pate import PATEClassifier
+    from hubbub.learn.pca import PCA
+    from hubbub.learn.pipeline import Pipeline
+    from hubbub.learn.scaler import StandardScaler
+    from hubbub.learn.search import PrivateSearch
+    from hubbub.learn.svm import LinearSVC
+    from hubbub.learn.table_models import PrivateColumns
+    from hubbub.learn.trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+
+    return {
+        "AdditiveTreesClassifier": AdditiveTreesClassifier,
+        "AdditiveTreesRegressor": AdditiveTreesRegressor,
+        "BipartiteRanker": BipartiteRanker,
+        "CentreScaler": CentreScaler,
+        "GaussianNB": GaussianNB,
+        "KMeans": KMeans,
+        "LinearRegression": LinearRegression,
+        "LinearSVC": LinearSVC,
+        "LogisticRegression": LogisticRegression,
+        "MLPClassifier": MLPClassifier,
+        "MLPRegressor": MLPRegressor,
+        "Measured": Measured,
+        "MetricLearner": MetricLearner,
+        "PATEClassifier": PATEClassifier,
+        "PCA": PCA,
+        "Pipeline": Pipeline,
+        "PrivateColumns": PrivateColumns,
+        "PrivateSearch": PrivateSearch,
+        "Ridge": Ridge,
+        "StandardScaler": StandardScaler,
+    }
+
+
+@cache
+def values() -> dict[str, type[Any]]:
+    """Frozen dataclasses that do nothing when they are made but check their fields, by their stored names."""
+    from hubbub.learn.boosting import Bins
+    from hubbub.learn.measuring import Score
+    from hubbub.learn.mlp_regressor import Curve
+    from hubbub.learn.network import Network
+    from hubbub.learn.recipes import Recipe
+    from hubbub.learn.svm import Margins
+    from hubbub.learn.table_models import TableModel
+    from hubbub.learn.tables import Category, Number
+
+    return {
+        "Bins": Bins,
+        "Category": Category,
+        "Curve": Curve,
+        "Margins": Margins,
+        "Network": Network,
+        "Number": Number,
+        "Recipe": Recipe,
+        "Score": Score,
+        "TableModel": TableModel,
+    }
+
+
+@cache
+def _others() -> dict[str, type[Any]]:
+    """What no file holds, and may be part of a fit: public steps and teachers."""
+    from hubbub.learn.pate.teachers import LeastSquaresTeacher
+    from hubbub.learn.public import FrozenEncoder, OrientedGradients
+
+    return {
+        "FrozenEncoder": FrozenEncoder,
+        "LeastSquaresTeacher": LeastSquaresTeacher,
+        "OrientedGradients": OrientedGradients,
+    }
+
+
+@cache
+def _tags() -> dict[type[Any], str]:
+    return {kind: tag for tag, kind in {**estimators(), **values(), **_others()}.items()}
+
+
+def stored_tag(thing: Any) -> str | None:
+    """The stored name of an estimator or a value of ours, of exactly this class; None for anything else."""
+    tag = _tags().get(type(thing))
+    return tag if tag in _PARAMETERS or tag in _FIELDS else None
+
+
+def tag_of(estimator: Any) -> str:
+    """What an estimator is called in a fingerprint. A class that somebody derived from ours is another one."""
+    kind = type(estimator)
+    return _tags().get(kind) or f"{kind.__module__}.{kind.__qualname__}"
+
+
+def stored_fields(value: Any) -> dict[str, Any]:
+    """The fields of a value of ours, by their stored keys."""
+    return {key: getattr(value, attribute) for key, attribute in _FIELDS[_tags()[type(value)]].items()}
+
+
+def stored_parameters(estimator: Any) -> dict[str, Any]:
+    """The parameters of an estimator of ours, by their stored keys; an account is never among them."""
+    keys = _PARAMETERS[_tags()[type(estimator)]]
+    return {key: None if key == "account" else getattr(estimator, attribute) for key, attribute in keys.items()}
+
+
+def stored_names(tag: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Parameters that were typed for the estimator of this name, by their stored keys; others as they are."""
+    keys = {attribute: key for key, attribute in _PARAMETERS.get(tag, {}).items()}
+    return {keys.get(name, name): value for name, value in given.items()}
+
+
+def stored_learned(name: str) -> str:
+    """The stored key of what a fit has set under this name."""
+    return _KEY_OF_LEARNED.get(name, name)
+
+
+def value_from(tag: str, fields: dict[str, Any]) -> Any:
+    """The value of this stored name."""
+    keys = _FIELDS[tag]
+    return values()[tag](**{keys[key]: value for key, value in fields.items()})
+
+
+def estimator_from(tag: str, parameters: dict[str, Any]) -> Any:
+    """The estimator of this stored name, unfitted."""
+    keys = _PARAMETERS[tag]
+    return estimators()[tag](**{keys[key]: value for key, value in parameters.items()})
+
+
+def learned_name(key: str) -> str:
+    """The name under which a fit sets what is stored under this key."""
+    return _LEARNED.get(key, key)
+
+
+# ---------------------------------------------------------------- public steps and teachers
+
+
+def identity(step: Any) -> dict[str, object]:
+    """A public step or a teacher by what it holds, which its ``repr`` need not tell; what cannot be pickled is like no
+    other. What is ours in it is told by its stored words, where a pickle would tell where its class lies."""
+    held = io.BytesIO()
+    try:
+        _Pickler(held, protocol=5).dump(step)
+    except Exception:  # whatever its parts raise
+        return {"once": secrets.token_hex(16)}
+    return {"public": hashlib.sha256(held.getvalue()).hexdigest()}
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles what others wrote, and says the stored words of what we wrote."""
+
+    def persistent_id(self, thing: Any) -> Any:
+        if isinstance(thing, type):
+            return ("class", tag) if (tag := _tags().get(thing)) else None
+        if isinstance(thing, _TERMS):
+            return "term", to_json(thing)
+        if isinstance(thing, Enum) and type(thing).__module__.partition(".")[0] == "hubbub":
+            return "word", thing.value
+        tag = _tags().get(type(thing))
+        return None if tag is None else ("held", tag, _held(thing, tag))
+
+
+def _held(thing: Any, tag: str) -> dict[str, Any]:
+    if tag in _FIELDS:
+        return stored_fields(thing)
+    if tag in _PUBLIC:
+        return {key: getattr(thing, attribute) for key, attribute in _PUBLIC[tag].items()}
+    learned = {stored_learned(name): value for name, value in vars(thing).items() if name.endswith("_")}
+    return {"parameters": stored_parameters(thing), "learned": dict(sorted(learned.items()))}

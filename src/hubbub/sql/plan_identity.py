@@ -1,0 +1,355 @@
+"""Plan -> JSON that says which measurement it is: what the fingerprints of questions are made of.
+
+Two requests with the same JSON are one measurement, and the second one is free. So everything is in it that decides
+which integers are read: tables and whose rows they hold, joins, conditions, subqueries, keys, sums with their grids and
+bounds, curves, the bound on one person, and the type that SQL gives an expression. What is done with noisy numbers is
+not: names of the answer's columns, formulas, HAVING, ORDER BY, LIMIT, and the totals of ROLLUP.
+
+Keys and tags are written out here, and stay as they are when classes, fields or the printed SQL change: a tag that
+changes makes everybody pay once more for what they have (``tests/fixtures/sql/fingerprints.json``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+from typing import TypeAlias
+
+from hubbub.sql.casts import Target
+from hubbub.sql.expressions import Expr, Facts
+from hubbub.sql.identity import column_named
+from hubbub.sql.measure import quantiles_of
+from hubbub.sql.numbers import DOUBLE
+from hubbub.sql.people import conjuncts, is_same_person
+from hubbub.sql.plans import Bounding, Counted, Curve, Key, Measured, Plan, Shape
+from hubbub.sql.queries import Aggregated, Inside, Item, Rows, Scan, Windowed, person
+from hubbub.sql.schema import Column, Dataset, Kind, Table, Value
+from hubbub.terms import Event, identity_of, to_json
+
+Json: TypeAlias = bool | int | str | Sequence["Json"] | Mapping[str, "Json"] | None
+
+_KINDS = {
+    Kind.BOOLEAN: "boolean",
+    Kind.INTEGER: "integer",
+    Kind.NUMBER: "number",
+    Kind.TEXT: "text",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp",
+    Kind.OPAQUE: "opaque",
+}
+_SHAPES = {
+    Shape.ROW: "row",
+    Shape.PEOPLE: "people",
+    Shape.ROWS: "rows",
+    Shape.KEYS: "keys",
+    Shape.TOTALS: "totals",
+}
+_COUNTED = {Counted.SUM: "sum", Counted.PEOPLE: "people", Counted.DISTINCT: "distinct"}
+_JOINS = {"from": "from", "inner": "inner", "left": "left"}
+
+
+def _tags(names: str) -> dict[str, str]:
+    """Operations and their tags, which are the same until an operation gets another name."""
+    return {name: name for name in names.split()}
+
+
+OPERATIONS = _tags(
+    "add sub mul div int_div mod neg abs sign floor ceil trunc round sqrt ln log10 exp power "
+    "least greatest coalesce nullif case eq ne lt le gt ge same in and or not isnull not_null present "
+    "like ilike contains starts_with lower upper trim length substring left right concat pipe replace "
+    "extract date_trunc date_diff cast"
+)
+_PER_PERSON = _tags("count sum avg min max")
+_WINDOWS = _tags("row_number rank dense_rank lag lead first_value count sum avg min max")
+
+
+# ---------------------------------------------------------------- whose data, and which noise
+
+
+def source_identity(dataset: Dataset) -> dict[str, Json]:
+    """The data that are asked: name, version and source, and for every table who owns its rows."""
+    return {**dataset.fingerprint(), "tables": {table.name: _table(table, dataset) for table in dataset.tables}}
+
+
+def noise_identity(events: Iterable[Event]) -> Json:
+    """The noise: everything that is charged, in the form in which it is kept for ever."""
+    return [to_json(event) for event in events]
+
+
+def _table(table: Table, dataset: Dataset) -> Json:
+    return {
+        "public": table.public,
+        "key": column_identity(column_named(table, table.key), table.key) if table.public and table.key else None,
+        "link": _link(table, dataset),
+    }
+
+
+def _link(table: Table, dataset: Dataset) -> Json:
+    """How a row leads to its person: a column, and the table and column that it points at."""
+    link = table.link
+    if link is None:
+        return None
+    parent = dataset.table(link.table)
+    to = [link.table, column_identity(column_named(parent, link.key), link.key)] if parent is not None else None
+    return {"column": column_identity(column_named(table, link.column), link.column), "to": to}
+
+
+def column_identity(column: Column, name: str) -> Json:
+    """A declared column under the name that is read: its kind, and nothing of the source's own type."""
+    return [name, _KINDS[column.kind]]
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def plan_identity(plan: Plan) -> dict[str, Json]:
+    """What a plan measures."""
+    return {
+        "rows": _items(plan.source),
+        "where": _maybe(plan.where),
+        "keys": [_key(key) for key in plan.keys],
+        "sums": [_sum(measure) for measure in plan.measures],
+        "curves": [_curve(curve) for curve in plan.curves],
+        "quantiles": [[reading.curve, ratio_identity(reading.quantile)] for reading in quantiles_of(plan)],
+        "bound": _bound(plan.bounding),
+    }
+
+
+def _key(key: Key) -> Json:
+    values = None if key.domain is None else [value_identity(value) for value in key.domain]
+    return {"of": expression_identity(key.value), "values": values}
+
+
+def _sum(measure: Measured) -> Json:
+    return {
+        "adds": _COUNTED[measure.counted],
+        "of": _maybe(measure.value),
+        "if": _maybe(measure.condition),
+        "step": ratio_identity(measure.step),
+        "lower": measure.lower,
+        "upper": measure.upper,
+        "centre": measure.centre,
+        "squared": measure.square,
+        "parts": measure.fine,
+    }
+
+
+def _curve(curve: Curve) -> Json:
+    return {
+        "of": expression_identity(curve.value),
+        "if": _maybe(curve.condition),
+        "lower": ratio_identity(curve.lower),
+        "width": ratio_identity(curve.width),
+        "cells": curve.cells,
+    }
+
+
+def _bound(bound: Bounding) -> Json:
+    return {
+        "shape": _SHAPES[bound.shape],
+        "rows": bound.rows,
+        "keys": bound.keys,
+        "rows_per_key": bound.rows_per_key,
+        "totals": [*bound.totals],
+        "parts": [*bound.fine],
+        "norm": bound.norm if bound.shape is Shape.TOTALS else None,
+    }
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _items(items: tuple[Item, ...]) -> Json:
+    """Tables and subqueries with their joins."""
+    whom = person(items)
+    return [_item(item, whom) for item in items]
+
+
+def _item(item: Item, whom: str) -> Json:
+    return {
+        "as": item.alias,
+        "join": _JOINS[item.how],
+        "of": _ROWS[type(item.rows)](item.rows),
+        "on": _condition(item.on, item.alias, whom),
+        "at_most": item.at_most,
+        "unique_by": item.unique_by or None,
+        "ranked_by": _ranked_by(item),
+    }
+
+
+def _condition(condition: Expr | None, one: str, other: str) -> Json:
+    """What joins two items; columns that only say that both are one person's, whichever stands first."""
+    parts = conjuncts(condition)
+    same = {arg.param for part in parts if is_same_person(part, one, other) for arg in part.args}
+    others = [expression_identity(part) for part in parts if not is_same_person(part, one, other)]
+    return {"person": sorted(same), "others": others}
+
+
+def _ranked_by(item: Item) -> Json:
+    """The columns that decide which rows of a table take part, where not all do."""
+    if not isinstance(item.rows, Scan) or (item.at_most is None and not item.unique_by):
+        return None
+    return [column_identity(each, each.name) for each in item.rows.table.columns]
+
+
+def _scan(scan: Scan) -> Json:
+    return {"table": scan.table.name, "private": scan.private, "prepared": scan.table.prepared}
+
+
+def _subquery(rows: Rows) -> Json:
+    return {
+        "rows": _items(rows.source),
+        "fields": [[field.name, expression_identity(field.value)] for field in rows.fields],
+        "where": _maybe(rows.where),
+        "by": None if rows.keys is None else [expression_identity(key) for key in rows.keys],
+        "having": _maybe(rows.having),
+        "distinct": rows.distinct,
+        "private": rows.private,
+    }
+
+
+_ROWS: dict[type, Callable[..., Json]] = {Scan: _scan, Rows: _subquery}
+
+
+# ---------------------------------------------------------------- expressions
+
+
+def expression_identity(value: Expr) -> Json:
+    """An expression about one row or one person; of any other there is no identity, and it is refused."""
+    node = _NODES.get(value.op, _operation)
+    return node(value)
+
+
+def _maybe(value: Expr | None) -> Json:
+    return None if value is None else expression_identity(value)
+
+
+def _type(facts: Facts) -> Json:
+    """The kind of a value, and the digits of a number that SQL has as a decimal and rounds to them."""
+    kind, number = _KINDS[facts.kind], facts.number
+    return [kind, number.digits] if number.is_decimal else kind
+
+
+def _operation(value: Expr) -> dict[str, Json]:
+    return {
+        "op": OPERATIONS[value.op],
+        "args": [expression_identity(arg) for arg in value.args],
+        "with": _parameter(value.param),
+        "type": _type(value.facts),
+    }
+
+
+def _rounding(value: Expr) -> dict[str, Json]:
+    """ROUND and CAST, which go by the type of what they are given: 1.5 is a decimal, and 1.5e0 is a double."""
+    return {**_operation(value), "from": _type(value.args[0].facts)}
+
+
+def _remainder(value: Expr) -> dict[str, Json]:
+    """x % y, of doubles (no number where y is 0) or counted in the last digit (missing there)."""
+    number = value.facts.number
+    return {**_operation(value), "digits": None if number == DOUBLE else number.digits}
+
+
+def _parameter(param: object) -> Json:
+    if isinstance(param, Target):
+        return {"kind": _KINDS[param.kind], "width": param.width, "digits": param.digits, "name": param.name or None}
+    if isinstance(param, tuple):
+        return [_parameter(part) for part in param]
+    if param is None or type(param) in (int, str):
+        return param  # type: ignore[return-value]
+    raise _unknown(param)
+
+
+def _place(value: Expr) -> dict[str, Json]:
+    alias, name = value.param
+    return {"op": "column", "of": alias, "name": name, "type": _type(value.facts)}
+
+
+def _literal(value: Expr) -> dict[str, Json]:
+    return {"op": "literal", "value": value_identity(value.param), "type": _KINDS[value.kind]}
+
+
+def _exists(value: Expr) -> dict[str, Json]:
+    inside: Inside = value.param
+    return {
+        "op": "exists",
+        "rows": _items(inside.source),
+        "where": _condition(inside.where, person(inside.source), inside.outer),
+        "of": inside.outer or None,
+    }
+
+
+def _window(value: Expr) -> dict[str, Json]:
+    window: Windowed = value.param
+    args = [expression_identity(arg) for arg in value.args]
+    ordered = len(args) - len(window.descending)
+    return {
+        "op": "window",
+        "function": _WINDOWS[window.function],
+        "args": args[: window.arguments],
+        "by": args[window.arguments : ordered],
+        "order": [
+            [arg, "desc" if down else "asc", "first" if first else "last"]
+            for arg, down, first in zip(args[ordered:], window.descending, window.nulls_first, strict=True)
+        ],
+        "of": window.alias,
+        "step": _step(value),
+        "type": _type(value.facts),
+    }
+
+
+def _aggregate(value: Expr) -> dict[str, Json]:
+    """What is worked out exactly about one person, on a grid and within bounds."""
+    aggregate: Aggregated = value.param
+    if aggregate.quantile is not None:
+        raise _unknown(aggregate)
+    return {
+        "op": "aggregate",
+        "function": _PER_PERSON[aggregate.function],
+        "distinct": aggregate.distinct,
+        "filtered": value.op == "aggregate_if",
+        "args": [expression_identity(arg) for arg in value.args],
+        "step": _step(value),
+        "lower": ratio_identity(value.facts.lower),
+        "upper": ratio_identity(value.facts.upper),
+        "type": _type(value.facts),
+    }
+
+
+def _step(value: Expr) -> Json:
+    """The grid on which the values of one person are added up."""
+    return ratio_identity(value.args[0].facts.step) if value.args else None
+
+
+_NODES: dict[str, Callable[[Expr], dict[str, Json]]] = {
+    "column": _place,
+    "literal": _literal,
+    "cast": _rounding,
+    "round": _rounding,
+    "mod": _remainder,
+    "exists": _exists,
+    "window": _window,
+    "aggregate": _aggregate,
+    "aggregate_if": _aggregate,
+}
+
+
+# ---------------------------------------------------------------- values
+
+
+def value_identity(value: Value | Fraction | None) -> Json:
+    """A public value; numbers exactly, and each kind in a form of its own."""
+    if value is None or isinstance(value, bool | int | float | str | Fraction | date):
+        identity: Json = identity_of(value)
+        return identity
+    raise _unknown(value)
+
+
+def ratio_identity(value: Fraction | None) -> str | None:
+    """A number, exactly."""
+    return None if value is None else f"{value.numerator}/{value.denominator}"
+
+
+def _unknown(part: object) -> TypeError:
+    return TypeError(f"what makes a {type(part)} this one and no other was never said")

@@ -1,0 +1,47 @@
+"""The words of a client's memory and of a law are written out: none is the name of a class or a field."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+from hubbub.local import KaryResponse, _state
+from hubbub.local._randomizer import from_parameters
+from hubbub.local._state import Memory, Record, Seen, State
+
+from ..renaming import renamed_classes
+
+MEMORY = Memory(
+    [Record("ab" * 16, "cd" * 32, "bread", "bread", "1/2", True, "1", None, 1, 2, 0, "1f", {"3": "a"}, 4, "00" * 64)],
+    {"ab" * 16: Seen(1, "ef" * 32, "bread")},
+)
+
+
+def test_no_class_name_is_in_a_clients_memory(tmp_path: Path) -> None:
+    before, after = State(tmp_path / "before"), State(tmp_path / "after")
+    before.write(MEMORY)
+    with renamed_classes():
+        after.write(MEMORY)
+        assert after.read() == MEMORY
+    assert after.path.read_bytes() == before.path.read_bytes()
+    written = {"hubbub": "lifetime/1", **dataclasses.asdict(MEMORY)}  # what 0.1 wrote
+    assert before.path.read_text() == json.dumps(written, indent=1)
+
+
+def test_every_field_has_its_stored_key() -> None:
+    for kind, keys in _state._KEYS.items():
+        assert list(keys.values()) == [field.name for field in dataclasses.fields(kind)], kind
+
+
+def test_an_argument_may_be_renamed_and_its_parameter_may_not() -> None:
+    class Renamed(KaryResponse):
+        """What takes size= for domain=."""
+
+        _arguments = {"domain": "size"}
+
+        def __init__(self, *, size: int, **more: object) -> None:
+            super().__init__(domain=size, **more)  # type: ignore[arg-type]
+
+    told = KaryResponse(epsilon=1, domain=10).parameters()
+    assert Renamed._read(told).parameters() == told == from_parameters(told).parameters()
