@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from fractions import Fraction
 
-from hubbub.gopa import agreement
-from hubbub.gopa.agreement import Agreement, Quantity
-from hubbub.gopa.calibrate import plan
-from hubbub.gopa.identities import Identity
+from hubbub.gopa.privacy.calibration import plan
+from hubbub.gopa.protocol import agreement
+from hubbub.gopa.protocol.agreement import Agreement, Quantity
+from hubbub.gopa.protocol.identities import Identity
 
 from ..renaming import renamed_classes
 

@@ -16,15 +16,15 @@ from sklearn.frozen import FrozenEstimator
 
 from hubbub import learn
 from hubbub.learn import identity, load, save
-from hubbub.learn.estimators import Estimator
+from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.composition.held_out_score import Measured
 from hubbub.learn.identity import identity as identity_of_step
-from hubbub.learn.measuring import Measured
-from hubbub.learn.networks import PrivateTrainer, lora
-from hubbub.learn.networks.clipping import AdaptiveClip
 from hubbub.learn.pate.teachers import LeastSquaresTeacher
 from hubbub.learn.public import FrozenEncoder, OrientedGradients
-from hubbub.learn.table_fits import fit_table
 from hubbub.learn.tables import Category, Number
+from hubbub.learn.tables.fit_table import fit_table
+from hubbub.learn.torch import PrivateTrainer, lora
+from hubbub.learn.torch.clipping import AdaptiveClip
 
 from ..asked import catching, fingerprint_of, pinned
 from ..renaming import renamed_classes

@@ -16,11 +16,11 @@ import pytest
 
 from hubbub import learn
 from hubbub.learn import load, save
-from hubbub.learn.estimators import Estimator
+from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.composition.held_out_score import Measured
 from hubbub.learn.identity import estimators as _estimators
-from hubbub.learn.measuring import Measured
-from hubbub.learn.table_fits import fit_table
 from hubbub.learn.tables import Category, Number
+from hubbub.learn.tables.fit_table import fit_table
 from hubbub.ledger import Ledger
 from hubbub.terms import Budget, EmptyInput, NewerFormat, TooLarge, Unreadable, WrongShape
 

@@ -6,9 +6,10 @@ import dataclasses
 import json
 from pathlib import Path
 
-from hubbub.local import KaryResponse, _state
-from hubbub.local._randomizer import from_parameters
-from hubbub.local._state import Memory, Record, Seen, State
+from hubbub.local import KaryResponse
+from hubbub.local.collection import client_state as _state
+from hubbub.local.collection.client_state import Memory, Record, Seen, State
+from hubbub.local.randomizers.base import from_parameters
 
 from ..renaming import renamed_classes
 

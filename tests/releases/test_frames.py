@@ -17,7 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, _json, formulas
+from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, formulas
+from hubbub.releases import json_form as _json
 from hubbub.releases.formulas import Function, Given, Key, Mean, Minus, Negate, Number, Over, Plus, Ref, Times, Variance
 from hubbub.terms import NewerFormat, Unreadable, WrongShape
 

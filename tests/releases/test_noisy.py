@@ -12,7 +12,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hubbub.releases import Noisy, Release, _points
+from hubbub.releases import Noisy, Release
+from hubbub.releases.formulas import points as _points
 from hubbub.terms import NotANumber, OutOfRange, UnknownName, WrongShape
 
 from ..renaming import renamed_classes

@@ -15,11 +15,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from hubbub.ledger import Request
-from hubbub.sql import suggest
-from hubbub.sql._workload import plan_workload
-from hubbub.sql.ask import plan_text, priced
+from hubbub.sql.bounds import suggest
+from hubbub.sql.noise_allocation import Price, spend
+from hubbub.sql.quote import plan_text, priced
 from hubbub.sql.remeasure import refined_fingerprint
-from hubbub.sql.spend import Price, spend
+from hubbub.sql.workload.plan import plan_workload
 from hubbub.terms import Unit
 from tests.sql.passes.datasets import DATASETS
 

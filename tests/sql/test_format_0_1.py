@@ -14,7 +14,7 @@ import pytest
 from hubbub.ledger import Ledger
 from hubbub.releases import Release
 from hubbub.sql import Connection, connect
-from hubbub.sql.prepare import prepare
+from hubbub.sql.prepare_copy import prepare
 from hubbub.terms import Budget, BudgetConflict, RequestChanged, SourceUnavailable, from_json
 
 from ..frozen import FrozenAnswers

@@ -17,20 +17,21 @@ from typing import Any
 
 import pytest
 
-from hubbub.sql import dialects, facts
-from hubbub.sql._workload import plan_workload
-from hubbub.sql.ask import Planned, plan_text, priced
-from hubbub.sql.casts import Target
-from hubbub.sql.expressions import Expr, Facts, literal
-from hubbub.sql.functions import FUNCTIONS
-from hubbub.sql.measure import quantiles_of
-from hubbub.sql.numbers import NumberType
+from hubbub.relations import dialects
+from hubbub.relations import value_facts as facts
+from hubbub.relations.casts import Target
+from hubbub.relations.expressions import Expr, Facts, literal
+from hubbub.relations.number_types import NumberType
+from hubbub.schema.tables import Column, Dataset, Link, Table
+from hubbub.sql.bounds.suggest import plan_suggestion
+from hubbub.sql.compiler.functions import FUNCTIONS
+from hubbub.sql.compiler.query_plan import Bounding, Clamped, Curve, Key, Measured, Moved, Output, Plan, Reading
+from hubbub.sql.compiler.question import Aggregated, Field, Inside, Item, Ordering, Rows, Scan, Windowed
+from hubbub.sql.measurement import quantiles_of
+from hubbub.sql.noise_allocation import Price
 from hubbub.sql.plan_identity import OPERATIONS, expression_identity, plan_identity, value_identity
-from hubbub.sql.plans import Bounding, Clamped, Curve, Key, Measured, Moved, Output, Plan, Reading
-from hubbub.sql.queries import Aggregated, Field, Inside, Item, Ordering, Rows, Scan, Windowed
-from hubbub.sql.schema import Column, Dataset, Link, Table
-from hubbub.sql.spend import Price
-from hubbub.sql.suggest import plan_suggestion
+from hubbub.sql.quote import Planned, plan_text, priced
+from hubbub.sql.workload.plan import plan_workload
 from hubbub.terms import HubbubError
 from tests.sql._fingerprints import Entry, accept, entries, fingerprints
 from tests.sql._meanings import DATASET, question

@@ -45,7 +45,7 @@ from hubbub.terms import (
     schema,
     to_json,
 )
-from hubbub.terms.json import _KEYS
+from hubbub.terms.json_form import _KEYS
 
 from ..renaming import renamed_classes
 

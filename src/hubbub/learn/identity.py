@@ -74,23 +74,23 @@ _PUBLIC = {
 @cache
 def estimators() -> dict[str, type[Any]]:
     """Every estimator that a file may hold, by its stored name."""
-    from hubbub.learn.bayes import GaussianNB
-    from hubbub.learn.centre import CentreScaler
-    from hubbub.learn.kmeans import KMeans
-    from hubbub.learn.linear import LinearRegression, Ridge
-    from hubbub.learn.logistic import LogisticRegression
-    from hubbub.learn.measuring import Measured
-    from hubbub.learn.mlp import MLPClassifier
-    from hubbub.learn.mlp_regressor import MLPRegressor
-    from hubbub.learn.pairwise import BipartiteRanker, MetricLearner
+    from hubbub.learn.composition.held_out_score import Measured
+    from hubbub.learn.composition.pipeline import Pipeline
+    from hubbub.learn.composition.search import PrivateSearch
+    from hubbub.learn.estimators.additive_trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+    from hubbub.learn.estimators.directions import CentreScaler
+    from hubbub.learn.estimators.kmeans import KMeans
+    from hubbub.learn.estimators.linear_regression import LinearRegression, Ridge
+    from hubbub.learn.estimators.linear_svc import LinearSVC
+    from hubbub.learn.estimators.logistic_regression import LogisticRegression
+    from hubbub.learn.estimators.mlp_classifier import MLPClassifier
+    from hubbub.learn.estimators.mlp_regressor import MLPRegressor
+    from hubbub.learn.estimators.naive_bayes import GaussianNB
+    from hubbub.learn.estimators.pairwise import BipartiteRanker, MetricLearner
+    from hubbub.learn.estimators.pca import PCA
+    from hubbub.learn.estimators.scaler import StandardScaler
     from hubbub.learn.pate import PATEClassifier
-    from hubbub.learn.pca import PCA
-    from hubbub.learn.pipeline import Pipeline
-    from hubbub.learn.scaler import StandardScaler
-    from hubbub.learn.search import PrivateSearch
-    from hubbub.learn.svm import LinearSVC
-    from hubbub.learn.table_models import PrivateColumns
-    from hubbub.learn.trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+    from hubbub.learn.tables.table_model import PrivateColumns
 
     return {
         "AdditiveTreesClassifier": AdditiveTreesClassifier,
@@ -119,14 +119,14 @@ def estimators() -> dict[str, type[Any]]:
 @cache
 def values() -> dict[str, type[Any]]:
     """Frozen dataclasses that do nothing when they are made but check their fields, by their stored names."""
-    from hubbub.learn.boosting import Bins
-    from hubbub.learn.measuring import Score
-    from hubbub.learn.mlp_regressor import Curve
-    from hubbub.learn.network import Network
-    from hubbub.learn.recipes import Recipe
-    from hubbub.learn.svm import Margins
-    from hubbub.learn.table_models import TableModel
+    from hubbub.learn.composition.held_out_score import Score
+    from hubbub.learn.estimators.linear_svc import Margins
+    from hubbub.learn.estimators.mlp_regressor import Curve
     from hubbub.learn.tables import Category, Number
+    from hubbub.learn.tables.table_model import TableModel
+    from hubbub.learn.training.boosting import Bins
+    from hubbub.learn.training.network import Network
+    from hubbub.learn.training.recipes import Recipe
 
     return {
         "Bins": Bins,

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from hubbub.ledger import Pool, fingerprint
-from hubbub.ledger.accounts import Account
-from hubbub.publish.coding import kind_of
+from hubbub.ledger import Account, Pool, fingerprint
+from hubbub.publish.cells import kind_of
 from hubbub.publish.domains import column_identity
 from hubbub.terms import Event, Receipt, to_json
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from hubbub import terms
 from hubbub.releases import formulas
-from hubbub.releases.measures import KeyColumn, Measure, Noise
+from hubbub.releases.noisy_columns import KeyColumn, Measure, Noise
 from hubbub.releases.release import Output, Release
 from hubbub.terms import HubbubError, NewerFormat, Unreadable, stored_keys
 

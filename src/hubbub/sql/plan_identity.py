@@ -16,15 +16,12 @@ from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
 
-from hubbub.sql.casts import Target
-from hubbub.sql.expressions import Expr, Facts
-from hubbub.sql.identity import column_named
-from hubbub.sql.measure import quantiles_of
-from hubbub.sql.numbers import DOUBLE
-from hubbub.sql.people import conjuncts, is_same_person
-from hubbub.sql.plans import Bounding, Counted, Curve, Key, Measured, Plan, Shape
-from hubbub.sql.queries import Aggregated, Inside, Item, Rows, Scan, Windowed, person
-from hubbub.sql.schema import Column, Dataset, Kind, Table, Value
+from hubbub.relations import DOUBLE, Expr, Facts, Target, column_named
+from hubbub.schema import Column, Dataset, Kind, Table, Value
+from hubbub.sql.compiler.person_links import conjuncts, is_same_person
+from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Plan, Shape
+from hubbub.sql.compiler.question import Aggregated, Inside, Item, Rows, Scan, Windowed, person
+from hubbub.sql.measurement import quantiles_of
 from hubbub.terms import Event, identity_of, to_json
 
 Json: TypeAlias = bool | int | str | Sequence["Json"] | Mapping[str, "Json"] | None

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.ledger import Request, fingerprint
-from hubbub.sql import limits
-from hubbub.sql.check import check
-from hubbub.sql.dialects import DIALECTS
-from hubbub.sql.measure import size_of
-from hubbub.sql.parse import parse
-from hubbub.sql.plan import plan
+from hubbub.relations import DIALECTS, limits
+from hubbub.schema import Dataset
+from hubbub.sql.compiler.allow_nodes import check
+from hubbub.sql.compiler.build_question import resolve
+from hubbub.sql.compiler.parse import parse
+from hubbub.sql.compiler.plan_question import plan
+from hubbub.sql.compiler.print_plan import Statement, print_plan
+from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.compiler.question import Ordering, Union
+from hubbub.sql.measurement import size_of
+from hubbub.sql.noise_allocation import Price, Spent, event_of, measure_of, spend
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
-from hubbub.sql.plans import Plan
-from hubbub.sql.print import Statement, print_plan
-from hubbub.sql.queries import Ordering, Union
-from hubbub.sql.resolve import resolve
-from hubbub.sql.schema import Dataset
-from hubbub.sql.spend import Price, Spent, event_of, measure_of, spend
 from hubbub.terms import Event, Guarantee, Unit
 
 _FIXED = "0"  # the hash key in what is only tried or shown

@@ -91,9 +91,9 @@ from hubbub.terms.guarantees import (
     ZeroConcentratedDP,
 )
 from hubbub.terms.identity import identity_of
-from hubbub.terms.json import from_json, schema, stored_keys, to_json
-from hubbub.terms.names import plain_text
-from hubbub.terms.numbers import exact, fraction_of, positive, root_of, round_up, sensitivity_of, shown, whole
+from hubbub.terms.json_form import from_json, schema, stored_keys, to_json
+from hubbub.terms.names import plain_name, plain_text
+from hubbub.terms.numbers import exact, fraction_of, parse, positive, root_of, round_up, sensitivity_of, shown, whole
 from hubbub.terms.units import Neighbours, Unit
 
 __all__ = [
@@ -183,6 +183,7 @@ __all__ = [
     "fraction_of",
     "from_json",
     "identity_of",
+    "parse",
     "plain_array",
     "plain_name",
     "plain_text",

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hubbub.learn.counting import Price, RowCount
-from hubbub.learn.engine import Descent, train
-from hubbub.learn.estimators import norm_of
-from hubbub.learn.fits import PrivateEstimator, Watch, Watcher
+from hubbub.learn.base.inputs import ready
+from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.private_count import Price, RowCount
+from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, Watcher
 from hubbub.learn.identity import stored_fields
-from hubbub.learn.inputs import ready
-from hubbub.learn.network import Examples, Floats, Network
-from hubbub.learn.plans import in_units, plan
-from hubbub.learn.recipes import Facts, Recipe
-from hubbub.learn.sampling import FixedBatch, Sampling, sampling_of
+from hubbub.learn.training.calibration import in_units, plan
+from hubbub.learn.training.network import Examples, Floats, Network
+from hubbub.learn.training.noisy_descent import Descent, train
+from hubbub.learn.training.recipes import Facts, Recipe
+from hubbub.learn.training.sampling import FixedBatch, Sampling, sampling_of
 from hubbub.ledger import Account
 from hubbub.terms import Event, Guarantee, Neighbours, OutOfRange, Repeat, Unit, positive, whole
 

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from hubbub.learn.charges import Made, account_of, paid
-from hubbub.learn.counting import Counted, Counting, Price, RowCount, counted
-from hubbub.learn.estimators import Estimator, is_private, price_of
+from hubbub.learn.base.charges import Made, account_of, paid
+from hubbub.learn.base.inputs import private_table, table_of
+from hubbub.learn.base.parameters import Estimator, is_private, price_of
+from hubbub.learn.base.private_count import Counted, Counting, Price, RowCount, counted
+from hubbub.learn.base.shapes import check_target, names_of, need_target, shape_of
 from hubbub.learn.identity import tag_of
-from hubbub.learn.inputs import private_table, table_of
-from hubbub.learn.network import Floats
-from hubbub.learn.shapes import check_target, names_of, need_target, shape_of
+from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account
 from hubbub.terms import AS_GIVEN, ApproximateDP, Event, Guarantee, Neighbours, Receipt, Unit, WrongShape, whole
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.counting import Price, RowCount
-from hubbub.learn.estimators import Estimator, Wrapper
-from hubbub.learn.fits import PrivateEstimator, Watch
+from hubbub.learn.base.inputs import private_table
+from hubbub.learn.base.parameters import Estimator, Wrapper
+from hubbub.learn.base.private_count import Price, RowCount
+from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
+from hubbub.learn.composition.public_steps import public_width, transformed
+from hubbub.learn.composition.stages import Shape, Stage, affordable, check_stage, epsilon_for, is_private, stage_of
 from hubbub.learn.identity import identity
-from hubbub.learn.inputs import private_table
-from hubbub.learn.network import Floats
-from hubbub.learn.stages import Shape, Stage, affordable, check_stage, epsilon_for, is_private, stage_of
-from hubbub.learn.steps import public_width, transformed
+from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account
 from hubbub.terms import (
     ApproximateDP,

@@ -12,15 +12,14 @@ from typing import Any, Self
 import numpy as np
 
 from hubbub import noise
-from hubbub.accounting import rdp
-from hubbub.accounting.conversions import renyi_epsilon
-from hubbub.learn.charges import account_of, charged, request_for
-from hubbub.learn.estimators import Wrapper, price_of
+from hubbub.accounting import rdp, renyi_epsilon
+from hubbub.learn.base.charges import account_of, charged, request_for
+from hubbub.learn.base.inputs import table_of
+from hubbub.learn.base.parameters import Wrapper, price_of
+from hubbub.learn.base.shapes import check_names, check_target, names_of, shape_of
+from hubbub.learn.composition.stages import Shape, Stage, check_stage, copy_of, delta_left, stage_of
 from hubbub.learn.identity import stored_names, tag_of
-from hubbub.learn.inputs import table_of
-from hubbub.learn.network import Floats
-from hubbub.learn.shapes import check_names, check_target, names_of, shape_of
-from hubbub.learn.stages import Shape, Stage, check_stage, copy_of, delta_left, stage_of
+from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account
 from hubbub.terms import (
     ApproximateDP,

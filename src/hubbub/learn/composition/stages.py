@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
-from hubbub.accounting.gaussian import epsilon_of, mu_for
-from hubbub.learn.charges import Made
-from hubbub.learn.estimators import Estimator
-from hubbub.learn.fits import PrivateEstimator, Watch, nobody
+from hubbub.accounting import epsilon_of, mu_for
+from hubbub.learn.base.charges import Made
+from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
 from hubbub.learn.identity import tag_of
-from hubbub.learn.network import Floats
-from hubbub.learn.plans import cost
+from hubbub.learn.training.calibration import cost
+from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account
 from hubbub.terms import Neighbours, NotANumber, OutOfRange, Receipt, Repeat, Unreachable
 

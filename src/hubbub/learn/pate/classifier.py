@@ -10,18 +10,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.counting import Price, RowCount
-from hubbub.learn.fits import Watch, nobody
+from hubbub.learn.base.class_labels import Classifier
+from hubbub.learn.base.inputs import class_numbers, private_table, table_of
+from hubbub.learn.base.private_count import Price, RowCount
+from hubbub.learn.base.private_estimator import Watch, nobody
+from hubbub.learn.base.shapes import check_names, names_of, shape_of
 from hubbub.learn.identity import identity
-from hubbub.learn.inputs import class_numbers, private_table, table_of
-from hubbub.learn.labels import Classifier
-from hubbub.learn.network import Floats, Labels
-from hubbub.learn.pate.plans import Plan, Wishes, on_public, plan_for
-from hubbub.learn.pate.smooth import InstanceCost
+from hubbub.learn.pate.plan import Plan, Wishes, on_public, plan_for
+from hubbub.learn.pate.smooth_sensitivity import InstanceCost
 from hubbub.learn.pate.student import GraphStudent, taught
 from hubbub.learn.pate.teachers import factory_of, try_teacher
 from hubbub.learn.pate.votes import histograms, shards_of
-from hubbub.learn.shapes import check_names, names_of, shape_of
+from hubbub.learn.training.network import Floats, Labels
 from hubbub.ledger import Account
 from hubbub.terms import MissingParameter, WrongShape
 

@@ -16,6 +16,7 @@ from hubbub.learn.pate.aggregation import CHECKS, Ballot, ballot_for, mu_of_pric
 from hubbub.learn.pate.query_selection import middles
 from hubbub.learn.pate.smooth_sensitivity import Report, report_for
 from hubbub.learn.pate.teachers import Factory
+from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import Compose, Guarantee, Neighbours, OutOfRange, Repeat, Unit, fraction_of, identity_of, whole
 
 _NOISE = 6  # teachers per standard deviation of noise, where the number of answers is chosen for them

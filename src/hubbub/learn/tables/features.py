@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.inputs import numbers_of
-from hubbub.learn.network import Floats
+from hubbub.learn.base.inputs import numbers_of
+from hubbub.learn.training.network import Floats
 from hubbub.terms import UnknownName, identity_of
 
 BINS = 16  # of a number, equally wide

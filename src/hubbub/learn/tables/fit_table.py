@@ -33,8 +33,7 @@ from hubbub.learn.tables.features import (
     width_of,
     words_in,
 )
-from hubbub.learn.trained import NetworkEstimator
-from hubbub.learn.trees import AdditiveTreesClassifier, AdditiveTreesRegressor
+from hubbub.learn.tables.table_model import PrivateColumns, TableModel
 from hubbub.ledger import Account, Pool, fingerprint
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
 

@@ -9,11 +9,10 @@ from typing import Any
 
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.explain import epsilon as explained
-from hubbub.explain.leaflet import Json
-from hubbub.explain.words import short
 from hubbub.learn.identity import tag_of
-from hubbub.learn.table_models import TableModel
 from hubbub.learn.tables import Category
+from hubbub.learn.tables.table_model import TableModel
+from hubbub.render import Json, short
 from hubbub.terms import ApproximateDP, to_json
 
 

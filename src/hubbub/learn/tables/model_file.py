@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.estimators import Estimator
+from hubbub.learn.base.parameters import Estimator
 from hubbub.learn.identity import (
     estimator_from,
     estimators,

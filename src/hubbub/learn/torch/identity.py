@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hubbub.learn.network import Floats
-from hubbub.learn.networks.adapters import Bottleneck, Compacted, Kronecker, LowRank
-from hubbub.learn.networks.training import Momentum
+from hubbub.learn.torch.adapters import Bottleneck, Compacted, Kronecker, LowRank
+from hubbub.learn.torch.training import Momentum
+from hubbub.learn.training.network import Floats
 from hubbub.terms import identity_of, stored_keys
 
 _TAGS: dict[Any, str] = {

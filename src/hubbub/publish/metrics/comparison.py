@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.anonymised import Anonymised
+from hubbub.publish.anonymize.anonymized_table import Anonymised
+from hubbub.publish.anonymize.hierarchies import Hierarchy
+from hubbub.publish.cells import Coding, Labels
 from hubbub.publish.charges import columns_told
-from hubbub.publish.coding import Coding, Labels
-from hubbub.publish.hierarchies import Hierarchy
-from hubbub.publish.measure import Rows
-from hubbub.publish.metrics import charged
+from hubbub.publish.marginal_counts import Rows
+from hubbub.publish.metrics import private_metrics as charged
 from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
 from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
 from hubbub.publish.metrics.public_metrics import View, freely
@@ -23,8 +23,7 @@ from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.noisy_counts import bounded, budget_of
 from hubbub.publish.tables.published import Published
-from hubbub.publish.units import people_of
-from hubbub.publish.unread import unread_of
+from hubbub.publish.unread_table import unread_of
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, identity_of, whole
 
 if TYPE_CHECKING:

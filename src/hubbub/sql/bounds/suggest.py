@@ -15,18 +15,16 @@ from hubbub.accounting import mu_for
 from hubbub.ledger import Request, Reservation, fingerprint
 from hubbub.mechanisms import Curve as NoisyCurve
 from hubbub.mechanisms import NoisyCDF
-from hubbub.mechanisms._curve import Curve as NoisyCurve
-from hubbub.sql._buckets import Buckets, rows_buckets, values_buckets
-from hubbub.sql._running import check_runs, guarded
-from hubbub.sql._suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
-from hubbub.sql.dialects import DIALECTS, Dialect
-from hubbub.sql.expressions import Expr, column, literal
+from hubbub.relations import DIALECTS, Dialect, Expr, column, literal
+from hubbub.schema import Column, Dataset, Kind, Table
+from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
+from hubbub.sql.bounds.suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
+from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter
+from hubbub.sql.compiler.query_plan import Bounding, Curve, Plan, Shape
+from hubbub.sql.compiler.question import Item, Scan
+from hubbub.sql.noise_allocation import Spent, event_of, measure_of, price_of, spend
 from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
-from hubbub.sql.plans import Bounding, Curve, Plan, Shape
-from hubbub.sql.queries import Item, Scan
-from hubbub.sql.rows import PERSON, RowsPrinter
-from hubbub.sql.schema import Column, Dataset, Kind, Table
-from hubbub.sql.spend import Spent, event_of, measure_of, price_of, spend
+from hubbub.sql.running import check_runs, guarded
 from hubbub.terms import Budget, Guarantee, NotAllowed, Receipt, Unit, UnknownName, WrongType
 
 if TYPE_CHECKING:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from hubbub.sql import limits
-from hubbub.sql.dialects import Dialect
-from hubbub.sql.expressions import Expr
-from hubbub.sql.identity import column_named, id_in, is_direct, link_form, person_form
-from hubbub.sql.people import beyond_person
-from hubbub.sql.queries import Inside, Item, Rows, Scan, Windowed, person
-from hubbub.sql.schema import Column, Dataset, Kind, Table
-from hubbub.sql.work import is_cut
+from hubbub.relations import Dialect, Expr, column_named, id_in, is_direct, limits, link_form, person_form
+from hubbub.schema import Column, Dataset, Kind, Table
+from hubbub.sql.compiler.person_links import beyond_person
+from hubbub.sql.compiler.question import Inside, Item, Rows, Scan, Windowed, person
+from hubbub.sql.compiler.text_work import is_cut
 
 PERSON = "_hb_u"
 RANK, NUMBER = "_hb_rank", "_hb_rows"  # what `prepare` stores with each row

@@ -16,18 +16,16 @@ from hubbub.ledger import Request, fingerprint
 from hubbub.mechanisms import Workload
 from hubbub.relations import DIALECTS, Expr
 from hubbub.releases import KeyColumn, Output, Release, formulas
-from hubbub.sql._cells import Attribute, attribute
-from hubbub.sql._counting import Counting, column_of, counting
-from hubbub.sql.dialects import DIALECTS
-from hubbub.sql.expressions import Expr
-from hubbub.sql.measure import LEVELS
-from hubbub.sql.plan import plan
+from hubbub.schema import Dataset
+from hubbub.sql.compiler.plan_question import plan
+from hubbub.sql.compiler.print_plan import Statement, print_plan
+from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.compiler.question import Aggregated, Field, Question
+from hubbub.sql.measurement import LEVELS
+from hubbub.sql.noise_allocation import Price, measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity, value_identity
-from hubbub.sql.plans import Plan
-from hubbub.sql.print import Statement, print_plan
-from hubbub.sql.queries import Aggregated, Field, Question
-from hubbub.sql.schema import Dataset
-from hubbub.sql.spend import Price, measure_of
+from hubbub.sql.workload.cells import Attribute, attribute
+from hubbub.sql.workload.counting_queries import Counting, column_of, counting
 from hubbub.terms import EmptyInput, Guarantee, NotAllowed, OutOfRange, Receipt, Unit, WrongShape
 
 if TYPE_CHECKING:
