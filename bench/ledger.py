@@ -14,8 +14,7 @@ from pathlib import Path
 from tests.postgres import Server
 
 from bench.rows import Row
-from hubbub.ledger import Ledger, Request, fingerprint, statements
-from hubbub.ledger import reservations as charging
+from hubbub.ledger import Ledger, Request, fingerprint, reservations, statements
 from hubbub.ledger.chain import digest
 from hubbub.ledger.open_ledger import Turn
 from hubbub.mechanisms import DiscreteGaussian
@@ -177,8 +176,8 @@ def grow(ledger: Ledger, entries: int, *, different: bool = False) -> None:
 
 
 def _one(core: object, turn: Turn, totals: dict[str, tuple[str, str, str, str]], wanted: Request) -> None:
-    bill = charging._bill(core.policy, wanted)
-    held = charging._charge(core, turn, bill, wanted, totals, charging._NOTHING)
+    bill = reservations._bill(core.policy, wanted)
+    held = reservations._charge(core, turn, bill, wanted, totals, reservations._NOTHING)
     spent = held.totals["patients"][0]
     totals["patients///questions"] = ("patients///questions", "", str(spent.loss), str(spent.delta))
     record = ANSWER.ljust(SIZE)

@@ -8,9 +8,7 @@ from contextlib import contextmanager
 
 from bench.rows import Row, side_by_side
 from hubbub.gopa import Context, Shape, verify_many
-from hubbub.gopa.crypto import bit_proof as bits
-from hubbub.gopa.crypto import multi_scalar as multiply
-from hubbub.gopa.crypto import point_equations as equations
+from hubbub.gopa.crypto import bit_proof, multi_scalar, point_equations
 
 SHAPES = {64: Shape(coordinates=1, steps=100, noise_bits=57), 128: Shape(coordinates=1, steps=31, noise_bits=123)}
 PROVE = {64: 30.0, 128: 60.0}  # milliseconds
@@ -29,19 +27,19 @@ def rows(quick: bool) -> list[Row]:
 
 def _costs(size: int, shape: Shape, rounds: int, slower: int, label: str) -> list[Row]:
     coins = [secrets.randbits(1) for _ in range(shape.coins)]
-    bound = bits.bind(shape, [3], secrets.token_bytes(32))
-    proved = bits.prove(bound, coins, HERE)
-    claims = [bits.Claim(shape, bound.point, coins, proved.statement, proved.proof, HERE)] * BATCH
+    bound = bit_proof.bind(shape, [3], secrets.token_bytes(32))
+    proved = bit_proof.prove(bound, coins, HERE)
+    claims = [bit_proof.Claim(shape, bound.point, coins, proved.statement, proved.proof, HERE)] * BATCH
     times = side_by_side(
         {
-            "bind": lambda: bits.bind(shape, [3], secrets.token_bytes(32)),
-            "prove": lambda: bits.prove(bound, coins, HERE),
+            "bind": lambda: bit_proof.bind(shape, [3], secrets.token_bytes(32)),
+            "prove": lambda: bit_proof.prove(bound, coins, HERE),
             "verify": lambda: verify_many(claims[:1]),
             "batch": lambda: verify_many(claims),
         },
         rounds=rounds,
     )
-    note = f"bind {times['bind'] * 1e3:.1f} ms before; {multiply.accelerator() or 'no accelerator'}"
+    note = f"bind {times['bind'] * 1e3:.1f} ms before; {multi_scalar.accelerator() or 'no accelerator'}"
     alone = f"{times['verify'] * 1e3:.1f} ms alone"
     each = times["batch"] / BATCH * 1e3
     found = [
@@ -53,11 +51,11 @@ def _costs(size: int, shape: Shape, rounds: int, slower: int, label: str) -> lis
 
 @contextmanager
 def _libsodium_alone() -> Iterator[None]:
-    kept = multiply.native
-    multiply.native = lambda: None
-    equations.basis.cache_clear()
+    kept = multi_scalar.native
+    multi_scalar.native = lambda: None
+    point_equations.basis.cache_clear()
     try:
         yield
     finally:
-        multiply.native = kept
-        equations.basis.cache_clear()
+        multi_scalar.native = kept
+        point_equations.basis.cache_clear()

@@ -19,7 +19,7 @@ import numpy as np
 
 from bench.rows import Row
 from hubbub.local import Collection, Collector, ProjectiveGeometry, Store, aggregate
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import report_wire
 from hubbub.local.collection.signed_configuration import new_key, public_text, sign
 
 BATCH = 1000  # reports
@@ -78,10 +78,10 @@ def _batches(collection: Collection, count: int, *, seed: int, size: int = BATCH
     people, randomizer = np.random.default_rng(seed), collection.randomizer
     payloads = randomizer.pack(randomizer.randomize(people.integers(0, 100_000, count)))
     reports = [
-        wire.pack(collection, wire.Report(epoch=0, id=people.bytes(16), payload=payload.tobytes()))
+        report_wire.pack(collection, report_wire.Report(epoch=0, id=people.bytes(16), payload=payload.tobytes()))
         for payload in payloads
     ]
-    return [wire.pack_batch(reports[start : start + size]) for start in range(0, count, size)]
+    return [report_wire.pack_batch(reports[start : start + size]) for start in range(0, count, size)]
 
 
 def _rate(address: str, batches: list[bytes], *, many: int = 2) -> float:

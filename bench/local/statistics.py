@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.rows import Row, side_by_side
 from hubbub.local import HeavyHitters, HierarchicalAUC, KaryResponse, Ranges, UStatistic
-from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.amplification import shuffle_bounds
 from hubbub.local.pair_averages import Response, pair_variance
 from hubbub.noise.testing import seeded
 
@@ -73,7 +73,7 @@ def _shuffle() -> list[Row]:
 
     works = {
         "clones": lambda: clones(2.0, honest=10**6, delta=1e-6),
-        "blanket": lambda: shuffle.bounds(KaryResponse(epsilon=2, domain=16), n=10**6, delta=1e-6),
+        "blanket": lambda: shuffle_bounds.bounds(KaryResponse(epsilon=2, domain=16), n=10**6, delta=1e-6),
     }
     taken = side_by_side(works, rounds=5)
     off = abs(clones(2.0, honest=10**5, delta=1e-6) - 0.0450)

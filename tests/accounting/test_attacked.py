@@ -12,8 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hubbub.accounting import delta, epsilon, noise_for
-from hubbub.accounting import renyi as rdp
+from hubbub.accounting import delta, epsilon, noise_for, renyi
 from hubbub.accounting.conversions import pure_divergence
 from hubbub.accounting.filters import (
     AdvancedFilter,
@@ -62,7 +61,7 @@ def test_the_divergence_of_a_pure_step_is_the_closed_form(order: float, cost: fl
 @pytest.mark.parametrize("scale, steps", [(1e8, 1), (1e12, 3), (2.0**40, 2**10), (50, 7), (2.0**40, 2**40)])
 def test_the_divergence_of_laplace_noise_never_falls_below_the_sum(scale: float, steps: int) -> None:
     event = LaplaceNoise(scale=Fraction(scale), sensitivity=Fraction(steps), grid=Fraction(1))
-    curve = rdp.curve(event, Neighbours.ADD_REMOVE, (1.5, 2.0, 64.0))
+    curve = renyi.curve(event, Neighbours.ADD_REMOVE, (1.5, 2.0, 64.0))
     assert curve is not None
     with mpmath.workdps(60):
         for order, told in zip(curve.orders, curve.epsilons, strict=True):
@@ -189,7 +188,7 @@ def test_the_slack_of_coarse_noise_is_paid_in_renyi_divergences() -> None:
     wide = GaussianNoise(sigma=Fraction(100), sensitivity=Fraction(2000), grid=Fraction(1), dimension=10**6)
     narrow = GaussianNoise(sigma=Fraction(100), sensitivity=Fraction(2000), grid=Fraction(1), dimension=1)
     orders = np.array([2.0, 8.0])
-    apart = rdp.divergences(Poisson(wide, Fraction(1, 10)), Neighbours.ADD_REMOVE, orders) - rdp.divergences(
+    apart = renyi.divergences(Poisson(wide, Fraction(1, 10)), Neighbours.ADD_REMOVE, orders) - renyi.divergences(
         Poisson(narrow, Fraction(1, 10)), Neighbours.ADD_REMOVE, orders
     )  # type: ignore[operator]
     assert (apart >= 10**6 * 1e-12 * 0.99).all()

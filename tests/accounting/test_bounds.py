@@ -23,12 +23,8 @@ from hubbub.accounting import (
     costs,
     delta,
     epsilon,
-)
-from hubbub.accounting import (
-    event_classes as classes,
-)
-from hubbub.accounting import (
-    privacy_profiles as profiles,
+    event_classes,
+    privacy_profiles,
 )
 from hubbub.accounting.gaussian_tradeoff import delta_of, epsilon_of
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Geometric, Laplace
@@ -123,7 +119,7 @@ def laplace_pair(scale: float, shift: int, reach: int = 400) -> tuple[dict, dict
 def test_the_discrete_laplace_profile_is_the_sum_over_all_outputs(scale: float, shift: int) -> None:
     p, q = laplace_pair(scale, shift)
     at = np.linspace(-1.2, 1.2, 49) * shift / scale
-    ours = profiles.laplace(Fraction(scale).limit_denominator(10), shift).remove(at)
+    ours = privacy_profiles.laplace(Fraction(scale).limit_denominator(10), shift).remove(at)
     for e, d in zip(at, ours, strict=True):
         assert d == pytest.approx(brute_profile(p, q, e), abs=1e-9)
 
@@ -135,7 +131,7 @@ def test_splitting_the_sensitivity_over_coordinates_never_costs_more(split: tupl
     pairs = [laplace_pair(scale, shift, reach=60 if len(split) < 3 else 40) for shift in split]
     p, q = (_joint([[pair[side][x] for x in pair[0]] for pair in pairs]) for side in (0, 1))
     at = np.linspace(0, sum(split) / scale, 9)
-    dominating = profiles.laplace(Fraction(4), sum(split)).remove(at)
+    dominating = privacy_profiles.laplace(Fraction(4), sum(split)).remove(at)
     for e, d in zip(at, dominating, strict=True):
         assert np.maximum(p - math.exp(e) * q, 0).sum() <= d + 1e-5  # the cut-off tails
 
@@ -156,7 +152,7 @@ def gaussian_pair(sigma: float, shift: int) -> tuple[dict, dict]:
 def test_the_discrete_gaussian_profile_is_the_sum_over_all_outputs(sigma: float, shift: int) -> None:
     p, q = gaussian_pair(sigma, shift)
     at = np.linspace(-2, 2, 21)
-    for e, d in zip(at, profiles.discrete_gaussian(sigma, shift).remove(at), strict=True):
+    for e, d in zip(at, privacy_profiles.discrete_gaussian(sigma, shift).remove(at), strict=True):
         assert d == pytest.approx(brute_profile(p, q, e), abs=1e-12)
 
 
@@ -183,7 +179,7 @@ def test_the_bounded_range_profile_is_the_worst_pair(e: float) -> None:
     for t in np.linspace(0, e, 2001):
         p = -math.expm1(t - e) / -math.expm1(-e)
         worst = np.maximum(worst, p * np.maximum(0, -np.expm1(at - t)) + (1 - p) * np.maximum(0, -np.expm1(at - t + e)))
-    ours = profiles.bounded_range(e).remove(at)
+    ours = privacy_profiles.bounded_range(e).remove(at)
     assert np.all(ours >= worst - 1e-12)
     assert np.allclose(ours, worst, atol=1e-6)
 
@@ -194,7 +190,7 @@ def test_poisson_sampling_mixes_the_pair(rate: float, sigma: float) -> None:
     p, q = gaussian_pair(sigma, 1)
     mixed = {x: (1 - rate) * q.get(x, 0.0) + rate * p.get(x, 0.0) for x in {*p, *q}}
     at = np.linspace(-0.9, 0.9, 19)
-    ours = profiles.poisson(profiles.discrete_gaussian(sigma, 1), rate)
+    ours = privacy_profiles.poisson(privacy_profiles.discrete_gaussian(sigma, 1), rate)
     for e, removed, added in zip(at, ours.remove(at), ours.add(at), strict=True):
         assert removed == pytest.approx(brute_profile(mixed, q, e), abs=1e-12)
         assert added == pytest.approx(brute_profile(q, mixed, e), abs=1e-12)
@@ -296,7 +292,7 @@ def test_many_different_events_are_reported_within_one_percent() -> None:
 )
 def test_a_class_dominates_its_members_by_little(event) -> None:
     """Long reports round events up to classes: never down, and never by more than two classes' worth."""
-    member, above = (costs.profile(e, Neighbours.ADD_REMOVE) for e in (event, classes._class_of(event)))
+    member, above = (costs.profile(e, Neighbours.ADD_REMOVE) for e in (event, event_classes._class_of(event)))
     at = np.linspace(-1.5, 1.5, 61) * member.reach
     for direction in ("remove", "add"):
         low, high = getattr(member, direction)(at), getattr(above, direction)(at)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub import accounting
-from hubbub.accounting import Poisson, Repeat
-from hubbub.accounting import renyi as rdp
+from hubbub.accounting import Poisson, Repeat, renyi
 from hubbub.terms import GaussianNoise, Neighbours
 
 
@@ -19,7 +18,7 @@ def test_little_noise_on_a_sample_makes_no_noise_in_the_log(caplog: pytest.LogCa
         Poisson(GaussianNoise(sigma=Fraction(9, 10), sensitivity=Fraction(1), grid=Fraction(1, 1000)), Fraction(1, 6)),
         600,
     )
-    found = rdp.divergences(steps, Neighbours.ADD_REMOVE, np.array([1.4, 2.0, 8.0]))
+    found = renyi.divergences(steps, Neighbours.ADD_REMOVE, np.array([1.4, 2.0, 8.0]))
     assert found is not None and np.isinf(found[0]) and np.isfinite(found[1:]).all()
     assert not caplog.records
 

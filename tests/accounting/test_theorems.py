@@ -12,19 +12,15 @@ from hypothesis import strategies as st
 
 from hubbub.accounting import (
     Repeat,
+    amplification,
     classic_sigma,
     composition,
     conversions,
     delta,
     epsilon,
+    gaussian_tradeoff,
+    group_privacy,
     noise_for,
-)
-from hubbub.accounting import amplification as amplify
-from hubbub.accounting import (
-    gaussian_tradeoff as gaussian,
-)
-from hubbub.accounting import (
-    group_privacy as groups,
 )
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from hubbub.terms import (
@@ -73,7 +69,7 @@ def test_the_classic_formula_refuses_epsilon_above_one_and_is_wrong_far_above() 
     with pytest.raises(NotProved):
         classic_sigma(sensitivity=1, epsilon=1.01, delta=1e-5)
     claimed = math.sqrt(2 * math.log(1.25e5)) / 10  # what it would have said for epsilon = 10
-    assert gaussian.delta_of(10, 1 / claimed) > 2.2e-5
+    assert gaussian_tradeoff.delta_of(10, 1 / claimed) > 2.2e-5
 
 
 @settings(max_examples=40)
@@ -83,8 +79,8 @@ def test_the_classic_formula_refuses_epsilon_above_one_and_is_wrong_far_above() 
 def test_calibrated_gaussians_meet_their_target_and_not_by_much(e: float, d: float) -> None:
     event = Gaussian(sensitivity=1, epsilon=e, delta=d).event
     assert delta(event, epsilon=e) <= d
-    mu, _ = gaussian.mu_of(event)
-    assert gaussian.delta_of(e, mu * 1.0001) > d * (1 - 1e-6)
+    mu, _ = gaussian_tradeoff.mu_of(event)
+    assert gaussian_tradeoff.delta_of(e, mu * 1.0001) > d * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("dimension", [1, 30])
@@ -93,7 +89,7 @@ def test_calibrated_gaussians_meet_their_target_and_not_by_much(e: float, d: flo
 def test_calibrated_integer_gaussians_meet_their_target(e: float, d: float, sensitivity: int, dimension: int) -> None:
     event = DiscreteGaussian(sensitivity=sensitivity, epsilon=e, delta=d, dimension=dimension).event
     assert delta(event, epsilon=e) <= d * (1 + 1e-6)
-    ideal = sensitivity / gaussian.mu_for(e, d)
+    ideal = sensitivity / gaussian_tradeoff.mu_for(e, d)
     assert float(event.sigma) <= math.sqrt(ideal**2 + 1.5) * 1.01
 
 
@@ -141,7 +137,7 @@ def test_conversions_of_rho_are_inverse(rho: float, d: float) -> None:
 
 @given(st.floats(1e-4, 5), st.floats(1e-10, 1e-3))
 def test_the_gaussian_mechanisms_exact_epsilon_is_below_its_zcdp_epsilon(mu: float, d: float) -> None:
-    assert gaussian.epsilon_of(d, mu) <= conversions.rho_epsilon(mu * mu / 2, d) * (1 + 1e-9)
+    assert gaussian_tradeoff.epsilon_of(d, mu) <= conversions.rho_epsilon(mu * mu / 2, d) * (1 + 1e-9)
 
 
 @given(st.floats(0.001, 5))
@@ -172,22 +168,22 @@ def test_measures_convert_to_each_other() -> None:
 
 
 def test_groups_in_the_central_model() -> None:
-    assert groups.pure(epsilon=0.5, size=4) == PureDP(Fraction(2))
-    together = groups.approximate(epsilon=0.5, delta=1e-6, size=3)
+    assert group_privacy.pure(epsilon=0.5, size=4) == PureDP(Fraction(2))
+    together = group_privacy.approximate(epsilon=0.5, delta=1e-6, size=3)
     assert together.epsilon == Fraction(3, 2)
     assert float(together.delta) == pytest.approx(1e-6 * (1 + math.exp(0.5) + math.exp(1)), rel=1e-9)
     assert together.delta <= 3 * math.exp(2 * 0.5) * 1e-6  # the lectures' form
-    assert groups.concentrated(rho=0.5, size=3) == ZeroConcentratedDP(Fraction(9, 2))
-    assert groups.approximate(epsilon=1, delta=1e-6, size=1) == ApproximateDP(Fraction(1), Fraction(1, 10**6))
-    assert groups.approximate(epsilon=100, delta=1e-6, size=10).delta == 1
+    assert group_privacy.concentrated(rho=0.5, size=3) == ZeroConcentratedDP(Fraction(9, 2))
+    assert group_privacy.approximate(epsilon=1, delta=1e-6, size=1) == ApproximateDP(Fraction(1), Fraction(1, 10**6))
+    assert group_privacy.approximate(epsilon=100, delta=1e-6, size=10).delta == 1
 
 
 def test_groups_in_the_local_model_pay_the_square_root() -> None:
     e, k, d = 0.1, 100, 1e-6
-    together = groups.local(epsilon=e, size=k, delta=d)
+    together = group_privacy.local(epsilon=e, size=k, delta=d)
     assert float(together.epsilon) == pytest.approx(k * e * e / 2 + e * math.sqrt(2 * k * math.log(1 / d)))
-    assert together.epsilon < groups.pure(epsilon=e, size=k).epsilon
-    assert groups.local(epsilon=1, size=1, delta=d).epsilon == 1, "never worse than the central bound"
+    assert together.epsilon < group_privacy.pure(epsilon=e, size=k).epsilon
+    assert group_privacy.local(epsilon=1, size=1, delta=d).epsilon == 1, "never worse than the central bound"
 
 
 def test_grouposition_holds_for_randomized_response() -> None:
@@ -198,7 +194,7 @@ def test_grouposition_holds_for_randomized_response() -> None:
     log_mass = [math.lgamma(k + 1) - math.lgamma(j + 1) - math.lgamma(k - j + 1) for j in lies]
     mass = np.exp(np.array(log_mass) + (k - lies) * math.log(p) + lies * math.log(1 - p))
     loss = (k - 2 * lies) * e
-    bound = float(groups.local(epsilon=e, size=k, delta=d).epsilon)
+    bound = float(group_privacy.local(epsilon=e, size=k, delta=d).epsilon)
     assert np.sum(mass * np.maximum(0, -np.expm1(np.minimum(0, bound - loss)))) <= d
 
 
@@ -207,15 +203,15 @@ def test_grouposition_holds_for_randomized_response() -> None:
 
 @given(st.floats(0.01, 3), st.floats(0.001, 1))
 def test_sampling_amplifies_by_the_known_formula(e: float, q: float) -> None:
-    amplified = amplify.poisson(epsilon=e, delta=1e-6, rate=q)
+    amplified = amplification.poisson(epsilon=e, delta=1e-6, rate=q)
     assert float(amplified.epsilon) == pytest.approx(math.log1p(q * math.expm1(e)), rel=1e-9)
     assert amplified.epsilon <= Fraction(repr(e))
     assert float(amplified.delta) == pytest.approx(q * 1e-6)
 
 
 def test_fixed_size_samples_amplify_by_their_share() -> None:
-    half = amplify.without_replacement(epsilon=1, sample=50, population=100)
+    half = amplification.without_replacement(epsilon=1, sample=50, population=100)
     assert float(half.epsilon) == pytest.approx(math.log1p(0.5 * math.expm1(1)))
     with pytest.raises(OutOfRange):
-        amplify.without_replacement(epsilon=1, sample=101, population=100)
-    assert amplify.poisson(epsilon=1000, rate=0.5).epsilon == 1000
+        amplification.without_replacement(epsilon=1, sample=101, population=100)
+    assert amplification.poisson(epsilon=1000, rate=0.5).epsilon == 1000

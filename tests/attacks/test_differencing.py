@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import hubbub
 from hubbub.attacks import differences, differencing, isolate, newcomer
-from hubbub.attacks.queries import query_log as _log
+from hubbub.attacks.queries import query_log
 from hubbub.attacks.queries.guess_margin import chance_right
 from hubbub.attacks.queries.nested_pairs import implies
 from hubbub.ledger import Ledger
@@ -439,7 +439,7 @@ def test_a_log_cannot_read_files(tmp_path: Path) -> None:
     log = [({"id > 0", f"id IN (SELECT a FROM '{tmp_path}/secret.csv')"}, 1), ({"id > 0"}, 2)]
     assert differences(log, table=patients()).skipped == 1
     with pytest.raises(Unsuitable, match="cannot be evaluated"):
-        _log.masks(patients(), [frozenset([f"id IN (SELECT a FROM '{tmp_path}/secret.csv')"])])
+        query_log.masks(patients(), [frozenset([f"id IN (SELECT a FROM '{tmp_path}/secret.csv')"])])
 
 
 @pytest.mark.parametrize(

@@ -168,11 +168,11 @@ def test_reports_of_several_bits_are_followed() -> None:
 
 
 def test_blocks_of_people_are_followed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hubbub.attacks.queries import tracking as following
+    from hubbub.attacks.queries import tracking
 
     reports = fresh(bread(), 1.0)
     once = follow(reports)
-    monkeypatch.setattr(following, "_BLOCK", 5000)
+    monkeypatch.setattr(tracking, "_BLOCK", 5000)
     parts = follow(reports)
     assert (once.scores == parts.scores).all()
     assert (once.epoch == parts.epoch).all()

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow
 
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
-from hubbub.sql import measurement as measure
+from hubbub.sql import measurement
 from hubbub.sql.noise_allocation import Price
 from hubbub.sql.quote import Priced, plan_text, priced
 from hubbub.terms import Budget, Neighbours
@@ -89,11 +89,11 @@ def _draw(told: Priced) -> Callable[[Any, int], Any]:
 def _outcome(told: Priced, statements: Any, engine: Any) -> Any:
     """Everything that one run would store: keys, noisy integers, quantiles."""
     parts = zip(told.planned.plans, told.spent, statements, strict=True)
-    runs = [measure.run(engine, plan, spent, texts, seconds=60) for plan, spent, texts in parts]
+    runs = [measurement.run(engine, plan, spent, texts, seconds=60) for plan, spent, texts in parts]
     return [_told(run) for run in runs]
 
 
-def _told(run: measure.Measured) -> dict[str, tuple[Any, ...]]:
+def _told(run: measurement.Measured) -> dict[str, tuple[Any, ...]]:
     columns = [*run.measures, *(quantile.values for quantile in run.quantiles)]
     return {repr(key): tuple(column[i] for column in columns) for i, key in enumerate(run.keys)}
 

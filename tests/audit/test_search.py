@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hubbub.audit import neighbour_pairs as pairs
-from hubbub.audit import search
+from hubbub.audit import neighbour_pairs, search
 from hubbub.audit.zoo.sparse import SparseVector
 from hubbub.terms import EmptyInput, Neighbours, OutOfRange, ReversedBounds
 
@@ -21,7 +20,7 @@ def bulk(mechanism: Any, tried: Any, **more: Any) -> Any:
 
 
 def test_the_pair_that_breaks_a_sparse_vector_is_found() -> None:
-    found = bulk(SparseVector(threshold_scale=2.0, answer_scale=2.0, count=None), pairs.answers(10), claim=1)
+    found = bulk(SparseVector(threshold_scale=2.0, answer_scale=2.0, count=None), neighbour_pairs.answers(10), claim=1)
     assert found.refuted
     assert found.pair_name in {"half down, half up", "alternating", "crossed"}
 
@@ -33,7 +32,7 @@ def test_a_person_who_matters_only_in_one_crowd_is_found() -> None:
     def mean(values: list[float], size: int) -> Any:
         return on_grid((np.mean(values) if values else 0.0) + rng.laplace(0, 0.1, size))
 
-    found = bulk(mean, pairs.numbers(10, lower=0, upper=1), claim=1)
+    found = bulk(mean, neighbour_pairs.numbers(10, lower=0, upper=1), claim=1)
     assert found.refuted
     assert "nobody else" in found.pair_name
 
@@ -81,7 +80,7 @@ def test_no_pairs_are_refused() -> None:
 
 
 def test_answers_move_by_at_most_one_step() -> None:
-    for a, b in pairs.answers(7, step=2).values():
+    for a, b in neighbour_pairs.answers(7, step=2).values():
         assert len(a) == len(b) == 7
         assert a != b
         assert max(abs(x - y) for x, y in zip(a, b, strict=True)) == 2
@@ -90,8 +89,8 @@ def test_answers_move_by_at_most_one_step() -> None:
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_lists_and_tables_differ_in_one_person(neighbours: Neighbours) -> None:
     tried = {
-        **pairs.numbers(6, lower=0, upper=1, neighbours=neighbours),
-        **pairs.tables({"ward": ["n", "s"], "cost": (0, 9)}, rows=5, neighbours=neighbours),
+        **neighbour_pairs.numbers(6, lower=0, upper=1, neighbours=neighbours),
+        **neighbour_pairs.tables({"ward": ["n", "s"], "cost": (0, 9)}, rows=5, neighbours=neighbours),
     }
     for a, b in tried.values():
         if neighbours is Neighbours.ADD_REMOVE:
@@ -103,14 +102,14 @@ def test_lists_and_tables_differ_in_one_person(neighbours: Neighbours) -> None:
 
 @pytest.mark.parametrize(("neighbours", "moved"), [("add-remove", 1), ("replace", 2)])
 def test_histograms_differ_in_one_person(neighbours: str, moved: int) -> None:
-    for a, b in pairs.histograms(4, neighbours=neighbours).values():
+    for a, b in neighbour_pairs.histograms(4, neighbours=neighbours).values():
         assert sum(abs(x - y) for x, y in zip(a, b, strict=True)) == moved
 
 
 def test_patterns_that_make_no_sense_are_refused() -> None:
     with pytest.raises(ReversedBounds):
-        pairs.numbers(3, lower=1, upper=1)
+        neighbour_pairs.numbers(3, lower=1, upper=1)
     with pytest.raises(OutOfRange):
-        pairs.answers(0)
+        neighbour_pairs.answers(0)
     with pytest.raises(EmptyInput):
-        pairs.tables({})
+        neighbour_pairs.tables({})

@@ -16,8 +16,7 @@ import pytest
 
 import hubbub
 from hubbub import terms
-from hubbub.cli import exit_codes as exits
-from hubbub.cli import main
+from hubbub.cli import exit_codes, main
 from hubbub.terms import errors
 
 CLI = [sys.executable, "-m", "hubbub.cli"]
@@ -45,7 +44,7 @@ def leave(*arguments: str) -> int:
 def test_help_lists_the_exit_codes() -> None:
     told = run("--help")
     assert told.returncode == 0
-    for code in exits.Exit:
+    for code in exit_codes.Exit:
         assert f"{code.value}  {code.words}" in told.stdout
 
 
@@ -172,11 +171,11 @@ def test_every_error_of_the_tree_has_an_exit_code() -> None:
         terms.SecretState: 1,
     }
     for kind, code in expected.items():
-        assert exits.code_of(kind("what", why="why", fix="fix")) == code
+        assert exit_codes.code_of(kind("what", why="why", fix="fix")) == code
 
 
 def test_no_branch_of_the_error_tree_is_forgotten() -> None:
-    covered = tuple(kind for kind, _ in exits._CODES)
+    covered = tuple(kind for kind, _ in exit_codes._CODES)
     leaves = [kind for kind in vars(errors).values() if isinstance(kind, type) and getattr(kind, "code", "")]
     assert len(leaves) > 20
     assert [kind.__name__ for kind in leaves if not issubclass(kind, covered)] == []
@@ -186,7 +185,7 @@ def test_an_error_of_ours_is_told_whole(capsys: pytest.CaptureFixture[str]) -> N
     def fail() -> None:
         raise terms.BudgetExceeded("it does not fit.", why="Too little is left.", fix="Ask for less.")
 
-    assert exits.guard(fail) == exits.Exit.BUDGET
+    assert exit_codes.guard(fail) == exit_codes.Exit.BUDGET
     assert capsys.readouterr().err.startswith("BudgetExceeded [P401]: it does not fit.\n  Too little is left.")
 
 
@@ -196,13 +195,13 @@ def test_a_bug_tells_its_kind_and_not_its_message(
     def fail() -> None:
         raise KeyError("a secret row")
 
-    monkeypatch.delenv(exits.TRACEBACK, raising=False)
-    assert exits.guard(fail) == exits.Exit.OUR_FAULT
+    monkeypatch.delenv(exit_codes.TRACEBACK, raising=False)
+    assert exit_codes.guard(fail) == exit_codes.Exit.OUR_FAULT
     told = capsys.readouterr().err
     assert "KeyError" in told
     assert "secret" not in told
-    monkeypatch.setenv(exits.TRACEBACK, "1")
-    exits.guard(fail)
+    monkeypatch.setenv(exit_codes.TRACEBACK, "1")
+    exit_codes.guard(fail)
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.cli import exit_codes as exits
+from hubbub.cli import exit_codes
 from hubbub.ledger import Ledger, verify_export
 from hubbub.terms import errors
 from tests.cli._shell import COUNT, Shell, question
@@ -51,7 +51,7 @@ def spoil(file: Path, *statements: str) -> None:
     ],
 )
 def test_every_error_of_a_ledger_has_its_exit_code(kind: type[errors.HubbubError], code: int) -> None:
-    assert exits.code_of(kind("what", why="why", fix="fix")) == code
+    assert exit_codes.code_of(kind("what", why="why", fix="fix")) == code
 
 
 # ---------------------------------------------------------------- log
@@ -363,11 +363,11 @@ def test_erasing_must_say_what_and_why(shell: Shell, line: str, words: str) -> N
 def test_a_clock_that_went_back_stops_the_ledger_until_it_is_accepted(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hubbub.ledger import open_ledger as core
+    from hubbub.ledger import open_ledger
 
     shell.open()
-    now = core.time.time_ns()
-    monkeypatch.setattr(core.time, "time_ns", lambda: now - 3600 * 10**9)
+    now = open_ledger.time.time_ns()
+    monkeypatch.setattr(open_ledger.time, "time_ns", lambda: now - 3600 * 10**9)
     grant = "budget grant patients --epsilon 0.1 --delta 1e-8 --project flu --why x"
     said = shell(grant)
     assert (said.code, "P413" in said.err) == (6, True)

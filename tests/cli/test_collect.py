@@ -18,10 +18,10 @@ import httpx
 import pytest
 import typer
 
-from hubbub.cli import exit_codes as exits
+from hubbub.cli import exit_codes
 from hubbub.cli.options.hidden_input import answer_of, value_of
 from hubbub.local import Client, Collection, Hybrid, KaryResponse
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import report_wire
 from hubbub.local.collection.collector import Collector
 from hubbub.terms import errors
 from tests.cli._shell import Shell
@@ -57,7 +57,7 @@ def running(*arguments: str, log: Path) -> Iterator[str]:
 
 def fill(folder: Path, count: int, *, epoch: int = 0) -> None:
     with Collector(folder / "reports.db") as collector:
-        collector.take(wire.pack_batch(packed(collector.collection, count, epoch=epoch)))
+        collector.take(report_wire.pack_batch(packed(collector.collection, count, epoch=epoch)))
 
 
 # ---------------------------------------------------------------- init
@@ -332,7 +332,7 @@ def test_a_shuffler_stands_between_with_tokens_and_survives_a_stop(shell: Shell)
 
 def test_the_errors_of_a_collection_have_their_exit_codes() -> None:
     for kind in (errors.BadCollection, errors.BadReport):
-        assert exits.code_of(kind("what", why="why", fix="fix")) == exits.Exit.DESCRIPTOR
+        assert exit_codes.code_of(kind("what", why="why", fix="fix")) == exit_codes.Exit.DESCRIPTOR
 
 
 def test_a_server_on_loopback_is_the_default(shell: Shell, fruit: str) -> None:

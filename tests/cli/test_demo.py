@@ -16,8 +16,7 @@ from hubbub.accounting.filters import ConcentratedFilter
 from hubbub.ledger import Reservation
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.render.document import Section
-from hubbub.studies.demo import attacked, budget, gopa, local, model, private, published, sql
-from hubbub.studies.demo import ledger_book as book
+from hubbub.studies.demo import attacked, budget, gopa, ledger_book, local, model, private, published, sql
 from hubbub.studies.demo.hospital import BILL, open_hospital
 from hubbub.studies.demo.leak import QUESTIONS
 from hubbub.terms import BudgetExceeded, MissingExtra
@@ -72,7 +71,7 @@ def test_the_budget_chapter_stops_where_the_filter_stops() -> None:
 
 @pytest.fixture(scope="module")
 def told() -> Section:
-    return book.chapter(open_hospital())
+    return ledger_book.chapter(open_hospital())
 
 
 def test_a_repeat_is_free_and_another_project_pays(told: Section) -> None:
@@ -97,7 +96,7 @@ def test_colluding_analysts_get_what_the_cap_allows_together(told: Section) -> N
     allowed, fit = ConcentratedFilter(epsilon=1, delta=1e-6), 0
     with pytest.raises(BudgetExceeded):
         while True:
-            allowed.append(book.MECHANISM.event)
+            allowed.append(ledger_book.MECHANISM.event)
             fit += 1
     paid_before = 3
     assert f"After {fit - paid_before} more answers" in told.paragraphs[2]
@@ -113,13 +112,13 @@ def test_an_old_copy_does_not_open_and_the_whole_ledger_verifies(told: Section) 
 
 
 def test_the_process_really_dies_after_its_charge_and_before_its_answer(tmp_path: Path) -> None:
-    desk = book.Desk(open_hospital(), tmp_path)
+    desk = ledger_book.Desk(open_hospital(), tmp_path)
     with desk.open() as ledger:
-        ledger.open_population(book.PEOPLE, book.BUDGET, by="board", why="test")
-    assert desk.die("Ben", book.OLD) == -signal.SIGKILL
+        ledger.open_population(ledger_book.PEOPLE, ledger_book.BUDGET, by="board", why="test")
+    assert desk.die("Ben", ledger_book.OLD) == -signal.SIGKILL
     with desk.open() as ledger:
         assert [entry.fields()["kind"] for entry in ledger.log()] == ["ledger", "population", "charge"]
-        held = ledger.reserve(book.request("Ben", book.OLD))
+        held = ledger.reserve(ledger_book.request("Ben", ledger_book.OLD))
         assert isinstance(held, Reservation)
         assert (held.sequence, held.attempt) == (3, 2)
 

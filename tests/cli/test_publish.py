@@ -14,8 +14,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from hubbub.cli.exit_codes import guard
-from hubbub.publish import Categorical, Date, Key, Numeric, check, mondrian, read_domain
-from hubbub.publish import unread_table as unread
+from hubbub.publish import Categorical, Date, Key, Numeric, check, mondrian, read_domain, unread_table
 from hubbub.publish.unread_table import unread_of
 from hubbub.terms import BadDescriptor, OutOfRange
 
@@ -226,13 +225,13 @@ def test_bad_places_are_refused_before_a_charge_and_before_a_row_is_read(
 
 def forbid_reading(monkeypatch: pytest.MonkeyPatch, name: str, *, but: bool = False) -> None:
     """Let nobody read the rows of a file; its first line is public."""
-    really = unread._csv
+    really = unread_table._csv
 
     def guarded(path: str, *more: object) -> pyarrow.Table:
         assert but or Path(path).name != name, "the rows were read"
         return really(path, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(unread, "_csv", guarded)
+    monkeypatch.setattr(unread_table, "_csv", guarded)
 
 
 # ---------------------------------------------------------------- what it costs
@@ -240,13 +239,13 @@ def forbid_reading(monkeypatch: pytest.MonkeyPatch, name: str, *, but: bool = Fa
 
 def test_the_charge_stands_in_the_ledger_when_the_file_is_read(clinic: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     clinic.open(budget="--epsilon 30 --delta 1e-4")
-    really, seen = unread._csv, []
+    really, seen = unread_table._csv, []
 
     def watched(*given: object) -> pyarrow.Table:
         seen.append(charges(clinic))
         return really(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(unread, "_csv", watched)
+    monkeypatch.setattr(unread_table, "_csv", watched)
     assert clinic(f"publish people.csv --method tables {PRICE} --ledger hubbub.db --no-attacks --out out").code == 0
     assert seen == [["tables of counts"]]  # read once, after the charge
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 import pytest
 import typer
 
-from hubbub.cli.options import source_facts as declared
+from hubbub.cli.options import source_facts
 from hubbub.releases import Release
 from hubbub.terms import Budget
 from tests.cli._data import BY_WARD, FACTS, PATIENTS, PEOPLE, write
@@ -232,22 +232,22 @@ def test_explain_private_needs_no_price_and_leaves_no_trace(desk: Shell, prefix:
 
 
 def test_budgets_are_read_exactly() -> None:
-    assert declared.allowance("3,1e-6") == Budget(3, 1e-6)
-    assert declared.allowance("0.1") == Budget(Decimal("0.1"))
-    assert declared.allowance("rho=0.5,1e-6") == Budget(rho=Decimal("0.5"), delta=1e-6)
+    assert source_facts.allowance("3,1e-6") == Budget(3, 1e-6)
+    assert source_facts.allowance("0.1") == Budget(Decimal("0.1"))
+    assert source_facts.allowance("rho=0.5,1e-6") == Budget(rho=Decimal("0.5"), delta=1e-6)
 
 
 def test_bounds_are_numbers_dates_or_times() -> None:
-    assert declared.bound("cost=0:5000:0.01") == ("cost", (Decimal(0), Decimal(5000), Decimal("0.01")))
-    name, (low, high) = declared.bound("at=2025-01-01T08:00..2025-12-31T18:30")
+    assert source_facts.bound("cost=0:5000:0.01") == ("cost", (Decimal(0), Decimal(5000), Decimal("0.01")))
+    name, (low, high) = source_facts.bound("at=2025-01-01T08:00..2025-12-31T18:30")
     assert (name, str(low), str(high)) == ("at", "2025-01-01 08:00:00", "2025-12-31 18:30:00")
-    assert str(declared.bound("day=2025-01-01:2025-12-31")[1][1]) == "2025-12-31"
+    assert str(source_facts.bound("day=2025-01-01:2025-12-31")[1][1]) == "2025-12-31"
 
 
 def test_a_key_with_a_comma_stands_in_quotes() -> None:
-    assert declared.listed('ward="a,b",c') == ("ward", ["a,b", "c"])
+    assert source_facts.listed('ward="a,b",c') == ("ward", ["a,b", "c"])
     with pytest.raises(typer.BadParameter):
-        declared.listed("=a")
+        source_facts.listed("=a")
 
 
 # ---------------------------------------------------------------- stages, and Ctrl-C

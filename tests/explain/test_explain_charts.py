@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hubbub.render import text as _text
+from hubbub.render import text
 from hubbub.render.charts import (
     Axis,
     Bar,
@@ -242,10 +242,10 @@ def test_wrapping_keeps_every_word_and_equations_whole() -> None:
 
 
 def test_text_bars_are_as_long_as_their_values() -> None:
-    lines = _text.bars([("a", 4, "4"), ("bb", 2, "2"), ("c", 0, "0")], width=8).splitlines()
+    lines = text.bars([("a", 4, "4"), ("bb", 2, "2"), ("c", 0, "0")], width=8).splitlines()
     assert [line.count("█") for line in lines] == [8, 4, 0]
 
 
 def test_text_icons_are_counted_out() -> None:
-    drawn = _text.icons([("before", 50), ("after", 73)])
+    drawn = text.icons([("before", 50), ("after", 73)])
     assert (drawn.count("●"), drawn.count("○")) == (123, 77)

@@ -12,7 +12,7 @@ import hubbub as hb
 from hubbub.cli import main
 from hubbub.explain.trust_models import response_error, shuffled_epsilon
 from hubbub.local import BinaryResponse
-from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.amplification import shuffle_bounds
 from hubbub.local.amplification.clones import closed_form
 from hubbub.mechanisms import Gaussian, Laplace
 from hubbub.noise.testing import seeded
@@ -48,7 +48,7 @@ def test_the_shuffled_epsilon_keeps_the_promise() -> None:
         assert told == pytest.approx(0.5, rel=1e-6) or alone == pytest.approx(
             math.log(people / (16 * math.log(4e6))), rel=1e-6
         )
-        assert shuffle.local_epsilon(0.5, n=people, delta=1e-6) > alone  # the numeric bound is better
+        assert shuffle_bounds.local_epsilon(0.5, n=people, delta=1e-6) > alone  # the numeric bound is better
     assert shuffled_epsilon(0.5, 10, 1e-6) == 0.5  # too few: nothing is gained
 
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 import hubbub as hb
-from hubbub.render import wording as words
+from hubbub.render import wording
 from hubbub.render.charts import Series
 from hubbub.terms import InvalidParameter, NotANumber, OutOfRange
 
@@ -162,8 +162,8 @@ def test_extreme_parameters_still_give_text_and_pictures(value: object, delta: f
 
 
 def test_rounding_never_claims_certainty() -> None:
-    assert words.percent(1 - 1e-9) == ">99.9%"
-    assert words.percent(1e-9) == "<0.1%"
-    assert words.hundredths(1 - 1e-9) == 99
-    assert words.hundredths(1e-9) == 1
-    assert words.out_of_100(1e-9) == "fewer than 1 out of 100"
+    assert wording.percent(1 - 1e-9) == ">99.9%"
+    assert wording.percent(1e-9) == "<0.1%"
+    assert wording.hundredths(1 - 1e-9) == 99
+    assert wording.hundredths(1e-9) == 1
+    assert wording.out_of_100(1e-9) == "fewer than 1 out of 100"

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from hubbub.gopa import Sensitivity
 from hubbub.gopa.in_process import Told
-from hubbub.gopa.protocol import board, certificate, party, wire
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import board, certificate, party, public_state, wire
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Post, Reply, Shut
 from hubbub.gopa.protocol.faults import Fault, Refused
@@ -41,9 +40,9 @@ def told() -> Told:
 def vectors(request: pytest.FixtureRequest) -> Iterator[Told]:
     """Runs whose messages have more parts; that their crowd is private enough is not asked here."""
     kind, one_hot = request.param, request.param == "one-hot"
-    enough = public._achieved(small(), 7, 7)
+    enough = public_state._achieved(small(), 7, 7)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(public, "_achieved", lambda *_: enough)
+        patched.setattr(public_state, "_achieved", lambda *_: enough)
         plan = small(steps=1 if one_hot else 6, sensitivity=Sensitivity(kind, 2))
         who = cast(planned=plan, quantity=Quantity(coordinates=2, one_hot=one_hot, ball=not one_hot))
         yield run(who, [[0, 1] if one_hot else [3, 2]] * 7, drops=DROPS)
@@ -95,7 +94,7 @@ def test_the_verifier_folds_any_lines(told: Told, data: st.DataObject, chapter: 
     after = refolded(told, state, lines)
     assert isinstance(after, Public) and after.abort is None
     assert after.inside == told.states[chapter + 1].inside if chapter + 1 < len(told.states) else after.result
-    raw = public.step(state, data.draw(st.lists(st.binary(max_size=60), max_size=3)))
+    raw = public_state.step(state, data.draw(st.lists(st.binary(max_size=60), max_size=3)))
     assert raw.abort is not None and raw.abort.fault is Fault.BAD_LOG
 
 
@@ -104,7 +103,7 @@ def refolded(told: Told, state: Public, lines: list[bytes]) -> Public:
     for line in lines:
         chain = wire.chained(chain, line)
     mark = wire.closed(told.board.agreement, told.board.identity, state.phase, chain)
-    return public.step(state, [*lines, mark])
+    return public_state.step(state, [*lines, mark])
 
 
 @QUICK
@@ -171,7 +170,7 @@ def test_what_is_not_even_a_line_is_refused(told: Told, line: object) -> None:
         wire.parse(told.board.agreement, line)
     state, reply = board.step(board_at(told, 0), Post(line))  # type: ignore[arg-type]
     assert not reply.taken and len(state.posted) == 0
-    assert public.step(told.states[0], [line]).abort is not None  # type: ignore[list-item]
+    assert public_state.step(told.states[0], [line]).abort is not None  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("phase", wire.PHASES)

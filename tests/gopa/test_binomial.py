@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from hubbub.accounting.gaussian_tradeoff import mu_for
 from hubbub.gopa import Sensitivity
-from hubbub.gopa.privacy import binomial_noise as binomial
-from hubbub.gopa.privacy import vector_moments as moments
+from hubbub.gopa.privacy import binomial_noise, vector_moments
 
 from . import exactly
 
@@ -35,14 +34,18 @@ TIGHT = 1 + 1e-9
 )
 def test_one_coordinate_is_the_exact_sum_rounded_up(trials: int, shift: int, epsilon: str) -> None:
     exact = exactly.delta(trials, (shift,), Fraction(epsilon))
-    assert exact <= Fraction(binomial.delta_of_one(trials, shift, float(Fraction(epsilon)))) <= exact * Fraction(TIGHT)
+    assert (
+        exact
+        <= Fraction(binomial_noise.delta_of_one(trials, shift, float(Fraction(epsilon))))
+        <= exact * Fraction(TIGHT)
+    )
 
 
 @settings(max_examples=60)
 @given(st.integers(1, 60), st.integers(1, 8), st.integers(0, 300))
 def test_no_sum_is_ever_below_the_exact_one(trials: int, shift: int, hundredths: int) -> None:
     epsilon = Fraction(hundredths, 100)
-    told = Fraction(binomial.delta_of_one(trials, shift, float(epsilon)))
+    told = Fraction(binomial_noise.delta_of_one(trials, shift, float(epsilon)))
     exact = exactly.delta(trials, (shift,), epsilon)
     assert exact <= told <= exact * Fraction(TIGHT) + Fraction(1, 10**300)
 
@@ -60,7 +63,7 @@ def test_no_sum_is_ever_below_the_exact_one(trials: int, shift: int, hundredths:
 )
 def test_two_coordinates_are_composed_exactly(trials: int, shifts: tuple[int, int], epsilon: str) -> None:
     exact = exactly.delta(trials, shifts, Fraction(epsilon))
-    told = Fraction(binomial.delta_of_two(trials, *shifts, float(Fraction(epsilon))))
+    told = Fraction(binomial_noise.delta_of_two(trials, *shifts, float(Fraction(epsilon))))
     assert exact <= told <= exact * Fraction(TIGHT)
     mirrored = exactly.delta(trials, (shifts[0], -shifts[1]), Fraction(epsilon))  # up and down, as in a histogram
     assert mirrored == exact
@@ -78,22 +81,22 @@ def test_large_numbers_of_trials_agree_with_whole_numbers() -> None:
         max(0, ways[k] * below - top * (ways[k - shift] if k >= shift else 0)) for k in range(trials // 2 + shift)
     )
     exact = Fraction(total, below << trials)
-    assert exact <= Fraction(binomial.delta_of_one(trials, shift, 1.0)) <= exact * Fraction(TIGHT)
+    assert exact <= Fraction(binomial_noise.delta_of_one(trials, shift, 1.0)) <= exact * Fraction(TIGHT)
 
 
 @pytest.mark.parametrize("trials", [2_000, 2_001, 2_002, 5_000, 100_000])
 def test_the_largest_mass_is_not_below_the_exact_one(trials: int) -> None:
     exact = Fraction(math.comb(trials, trials // 2), 1 << trials)
-    assert exact <= Fraction(binomial.middle_mass(trials)) <= exact * Fraction(1 + 1e-10)
+    assert exact <= Fraction(binomial_noise.middle_mass(trials)) <= exact * Fraction(1 + 1e-10)
 
 
 def test_more_trials_never_hurt_whether_odd_or_even() -> None:
-    told = [binomial.delta_of_one(trials, 2, 0.5) for trials in range(1, 300)]
+    told = [binomial_noise.delta_of_one(trials, 2, 0.5) for trials in range(1, 300)]
     assert all(after <= before * TIGHT for before, after in pairwise(told))
 
 
 def test_a_larger_shift_never_hurts_less() -> None:
-    told = [binomial.delta_of_one(500, shift, 0.5) for shift in range(0, 60)]
+    told = [binomial_noise.delta_of_one(500, shift, 0.5) for shift in range(0, 60)]
     assert told[0] == 0
     assert all(before <= after * TIGHT for before, after in pairwise(told))
 
@@ -113,13 +116,15 @@ CASES = [(target, 4**i, coins) for target, row in TABLE.items() for i, coins in 
 def test_the_known_numbers_of_coins_come_out(target: tuple[float, float], shift: int, coins: int) -> None:
     least = Sensitivity().trials(shift, *target)
     assert (
-        binomial.delta_of_one(least, shift, target[0]) <= target[1] < binomial.delta_of_one(least - 1, shift, target[0])
+        binomial_noise.delta_of_one(least, shift, target[0])
+        <= target[1]
+        < binomial_noise.delta_of_one(least - 1, shift, target[0])
     )
     assert least == coins if coins < 1_000 and shift == 1 else coins / 1.001 <= least <= coins  # others: within 0.05%
 
 
 def test_half_of_the_coins_are_noticed() -> None:
-    assert binomial.delta_of_one(40, 1, 1.0) > 10 * 1e-6
+    assert binomial_noise.delta_of_one(40, 1, 1.0) > 10 * 1e-6
 
 
 def test_the_price_of_whole_numbers_vanishes() -> None:
@@ -134,12 +139,12 @@ def test_the_price_of_whole_numbers_vanishes() -> None:
 def test_moments_of_three_coordinates_are_above_the_exact_delta(trials: int, shifts: tuple[int, ...]) -> None:
     moved = {shift: shifts.count(shift) for shift in set(shifts)}
     exact = exactly.delta(trials, shifts, Fraction(1))
-    assert exact < Fraction(moments.delta_of_many(trials, moved, 1.0)) < 4 * exact
+    assert exact < Fraction(vector_moments.delta_of_many(trials, moved, 1.0)) < 4 * exact
 
 
 @pytest.mark.parametrize("shifts", [(1,), (2,), (1, 1), (1, 2), (2, 1)])
 def test_a_norm_covers_every_vector_in_it(shifts: tuple[int, ...]) -> None:
-    bound = moments.delta_of_norm(100, 5, 2, 1.0)
+    bound = vector_moments.delta_of_norm(100, 5, 2, 1.0)
     assert exactly.delta(100, shifts, Fraction(1)) <= Fraction(bound) < 1
 
 
@@ -154,7 +159,7 @@ def test_what_lies_between_shifts_that_are_looked_at_is_covered(bends: list[tupl
         return s**2 / 100 + sum(slope * max(0, s - place) for place, slope in bends)
 
     true = max(curve(s) / s**2 for s in range(1, largest + 1))
-    assert true <= moments.steepest(curve, largest) <= true * 1.125 * TIGHT
+    assert true <= vector_moments.steepest(curve, largest) <= true * 1.125 * TIGHT
 
 
 def test_the_top_between_two_shifts_would_be_missed_without_the_chord() -> None:
@@ -165,7 +170,7 @@ def test_the_top_between_two_shifts_would_be_missed_without_the_chord() -> None:
         looked[s] = max(0.0, s - 28.0)
         return looked[s]
 
-    found, top = moments.steepest(curve, 4096), 28 / 56**2
+    found, top = vector_moments.steepest(curve, 4096), 28 / 56**2
     assert 56 not in looked and len(looked) < 80
     assert max(height / s**2 for s, height in looked.items()) < top <= found < 1.04 * top
 
@@ -173,9 +178,9 @@ def test_the_top_between_two_shifts_would_be_missed_without_the_chord() -> None:
 @pytest.mark.parametrize(("trials", "largest", "order"), [(40_000, 100, 4.0), (2_000, 40, 1.5), (400, 100, 20.0)])
 def test_the_shifts_that_are_looked_at_cost_less_than_half_a_percent(trials: int, largest: int, order: float) -> None:
     """Of the moments, and so about as much of the variance. The curve is convex, as the chords need it."""
-    curve = [moments._moment(trials, shift, order, largest) for shift in range(largest + 1)]
+    curve = [vector_moments._moment(trials, shift, order, largest) for shift in range(largest + 1)]
     true = max(curve[s] / s**2 for s in range(1, largest + 1))
-    assert true <= moments.steepest(curve.__getitem__, largest) <= 1.005 * true
+    assert true <= vector_moments.steepest(curve.__getitem__, largest) <= 1.005 * true
     assert all(a + c >= 2 * b - 1e-9 for a, b, c in zip(curve, curve[1:], curve[2:], strict=False))
 
 
@@ -184,7 +189,7 @@ def test_a_vector_is_not_accounted_coordinate_by_coordinate() -> None:
     alone = Sensitivity().trials(3, 1.0, 1e-6)
     together = Sensitivity("one-hot", coordinates=10).trials(3, 1.0, 1e-6)
     assert 1.9 * alone < together < 2.1 * alone
-    assert binomial.delta_of_two(alone, 3, 3, 1.0) > 100 * 1e-6
+    assert binomial_noise.delta_of_two(alone, 3, 3, 1.0) > 100 * 1e-6
 
 
 @pytest.mark.parametrize("steps", [10, 60])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.gopa.crypto import bit_proof as bits
+from hubbub.gopa.crypto import bit_proof
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, base, encoded, minus, plus, times
 from hubbub.gopa.in_process import Cheat, Told
 from hubbub.gopa.protocol import board, party
@@ -93,17 +93,17 @@ def test_withholding_a_nonce_moves_no_pick_of_anybody_else() -> None:
     secrets = [party.start(who.agreement, one, value) for one, value in zip(who.identities, values(), strict=True)]
     picks = []
     for drops in (set(), {CHEAT}):
-        from hubbub.gopa.protocol import public_state as publics
+        from hubbub.gopa.protocol import public_state
         from hubbub.gopa.protocol.board import Post, Shut
 
-        log, state, crowd = board.opened(who.agreement, who.board), publics.start(who.agreement), list(secrets)
+        log, state, crowd = board.opened(who.agreement, who.board), public_state.start(who.agreement), list(secrets)
         for phase in ("join", "nonce"):
             for place, one in enumerate(crowd):
                 if phase == "join" or place not in drops:
                     crowd[place], lines = party.step(one, state)
                     log, _ = board.step(log, Post(lines[0]))
             log, _ = board.step(log, Shut())
-            state = publics.step(state, log.chapters[-1])
+            state = public_state.step(state, log.chapters[-1])
         picks.append(state.net.picks)
     for place in set(range(7)) - {CHEAT}:
         assert picks[0][place] == picks[1][place]
@@ -146,8 +146,8 @@ def test_noise_changed_after_the_coins(by: int) -> None:
 
 def test_bits_bound_anew_after_the_coins() -> None:
     def change(party: Party, public: Public, body: dict[str, Any]) -> dict[str, Any]:
-        again = bits.bind(public.agreement.shape, party.secrets.values, bytes(32))
-        shown = bits.prove(again, public.coins(party.place), context(public, party.place, "share"))
+        again = bit_proof.bind(public.agreement.shape, party.secrets.values, bytes(32))
+        shown = bit_proof.prove(again, public.coins(party.place), context(public, party.place, "share"))
         return {
             **body,
             "statement": pack(b"".join(shown.statement.points)),
@@ -202,7 +202,7 @@ def test_a_proof_of_another_run_or_phase(where: str) -> None:
         other = replace(mine, run=bytes(32)) if where == "run" else replace(mine, phase="linked")
         bound = party.work.bound if party.work else None
         assert bound is not None
-        shown = bits.prove(bound, public.coins(party.place), other)
+        shown = bit_proof.prove(bound, public.coins(party.place), other)
         return {**body, "statement": pack(b"".join(shown.statement.points)), "proof": pack(shown.proof)} | {
             "vector": pack(plus(*shown.statement.points))
         }
@@ -551,9 +551,9 @@ def test_parameters_changed_in_the_middle_of_a_run() -> None:
     honest_finish(told, {CHEAT})
     assert (Fault.OTHER_RUN, CHEAT) in {(reply.fault, reply.party) for reply in told.refusals}
     one = party.start(who.agreement, who.identities[0], [1])
-    from hubbub.gopa.protocol import public_state as publics
+    from hubbub.gopa.protocol import public_state
 
-    stopped, lines = party.step(one, publics.start(other))
+    stopped, lines = party.step(one, public_state.start(other))
     assert lines == () and stopped.stopped is not None and stopped.stopped.fault is Fault.OTHER_RUN
 
 

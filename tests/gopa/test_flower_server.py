@@ -17,8 +17,7 @@ from hubbub.gopa.in_process import People
 from hubbub.gopa.network import flower_client
 from hubbub.gopa.network.flower_client import _Client, _Limits, _update
 from hubbub.gopa.network.flower_server import Workflow
-from hubbub.gopa.protocol import board as boards
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import board, public_state
 from hubbub.gopa.protocol.board import Post, Shut
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.public_state import Public
@@ -59,7 +58,7 @@ def served(
     who: People, crowd: Sequence[_Client], named: Name = lambda phase: phase, until: str = ""
 ) -> tuple[Public, dict[str, bytes]]:
     """A round as the server would run it, under the names that it gives to stages; and what the first client said."""
-    log, state = boards.opened(who.agreement, who.board), public.start(who.agreement)
+    log, state = board.opened(who.agreement, who.board), public_state.start(who.agreement)
     fresh: Sequence[bytes] = ()
     said: dict[str, bytes] = {}
     while not state.over and state.phase != until:
@@ -70,9 +69,9 @@ def served(
             line = client.answer(asked, lambda: [0.5])["line"]
             if client is crowd[0]:
                 said[state.phase] = line
-            log, _ = boards.step(log, Post(line))
-        log, _ = boards.step(log, Shut())
-        fresh, state = log.chapters[-1], public.step(state, log.chapters[-1])
+            log, _ = board.step(log, Post(line))
+        log, _ = board.step(log, Shut())
+        fresh, state = log.chapters[-1], public_state.step(state, log.chapters[-1])
     return state, said
 
 

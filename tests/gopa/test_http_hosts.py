@@ -22,8 +22,7 @@ from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Before, Diary, earlier_input
 from hubbub.gopa.network.party_runner import Outcome
 from hubbub.gopa.network.reveal_charge import charging
-from hubbub.gopa.protocol import board, certificate
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import board, certificate, public_state
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.faults import Fault
@@ -366,10 +365,10 @@ def test_the_input_of_an_earlier_run_is_found_again_in_diary_and_log(who: People
     assert found == Before(one.secrets.values, input_blinders(one, _after_nonces(who, log)))
 
 
-def _after_nonces(who: People, log: bytes) -> public.Public:
-    state = public.start(who.agreement)
+def _after_nonces(who: People, log: bytes) -> public_state.Public:
+    state = public_state.start(who.agreement)
     for chapter in list(certificate.chapters(log.split(b"\n")[1:]))[:2]:
-        state = public.step(state, chapter)
+        state = public_state.step(state, chapter)
     return state
 
 

@@ -13,11 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.gopa import Context, Shape, verify_many
-from hubbub.gopa.crypto import batch_verification as batches
-from hubbub.gopa.crypto import bit_proof as bits
-from hubbub.gopa.crypto import multi_scalar as multiply
-from hubbub.gopa.crypto import pedersen, quadratic
-from hubbub.gopa.crypto import ristretto as group
+from hubbub.gopa.crypto import batch_verification, bit_proof, multi_scalar, pedersen, quadratic, ristretto
 from hubbub.gopa.crypto.bit_proof import Bound, Claim, Proved, Statement
 from hubbub.gopa.crypto.point_equations import Equation, hold
 from hubbub.gopa.crypto.quadratic import Proof, Vectors
@@ -33,8 +29,8 @@ SEED = bytes(range(32))
 
 @functools.cache
 def honest(seed: bytes = SEED, values: tuple[int, ...] = (5, 2)) -> tuple[Bound, Proved]:
-    bound = bits.bind(SHAPE, values, seed)
-    return bound, bits.prove(bound, COINS, HERE)
+    bound = bit_proof.bind(SHAPE, values, seed)
+    return bound, bit_proof.prove(bound, COINS, HERE)
 
 
 def claim(**changes: object) -> Claim:
@@ -45,7 +41,7 @@ def claim(**changes: object) -> Claim:
 
 def holds(one: Claim) -> bool:
     """Alone and in a batch with honest ones, which must not suffer."""
-    alone = bits.verify(one.shape, one.point, one.coins, one.statement, one.proof, one.context)
+    alone = bit_proof.verify(one.shape, one.point, one.coins, one.statement, one.proof, one.context)
     assert verify_many([claim(), one, claim()]) == [True, alone, True]
     return alone
 
@@ -65,9 +61,9 @@ def runs(draw: st.DrawFn) -> tuple[Shape, list[int], bytes, list[int]]:
 @given(runs())
 def test_an_honest_proof_is_accepted_and_its_openings_open(run: tuple[Shape, list[int], bytes, list[int]]) -> None:
     shape, values, seed, coins = run
-    bound = bits.bind(shape, values, seed)
-    proved = bits.prove(bound, coins, HERE)
-    assert bits.verify(shape, bound.point, coins, proved.statement, proved.proof, HERE)
+    bound = bit_proof.bind(shape, values, seed)
+    proved = bit_proof.prove(bound, coins, HERE)
+    assert bit_proof.verify(shape, bound.point, coins, proved.statement, proved.proof, HERE)
     opened = proved.openings
     assert list(opened.values) == values
     assert all(0 <= noise <= shape.noise_bits for noise in opened.noises)
@@ -90,8 +86,10 @@ def test_weights_reach_every_value_in_range_and_no_other(steps: int, data: st.Da
 def test_the_noise_is_where_bits_and_coins_differ() -> None:
     """Turning a coin over moves the noise by one, whatever the bit was; the bits do not depend on the coins."""
     shape = Shape(1, 1, 4)
-    bound = bits.bind(shape, [1], SEED)
-    noises = {coins: bits.prove(bound, coins, HERE).openings.noises[0] for coins in itertools.product((0, 1), repeat=4)}
+    bound = bit_proof.bind(shape, [1], SEED)
+    noises = {
+        coins: bit_proof.prove(bound, coins, HERE).openings.noises[0] for coins in itertools.product((0, 1), repeat=4)
+    }
     assert sorted(noises.values()) == sorted(bin(i).count("1") for i in range(16))
     for coins, noise in noises.items():
         assert abs(noise - noises[(1 - coins[0], *coins[1:])]) == 1
@@ -101,7 +99,7 @@ def test_the_noise_is_where_bits_and_coins_differ() -> None:
 def test_the_same_seed_says_the_same_for_ever() -> None:
     """What is on the wire: a change of one byte makes old runs unverifiable."""
     bound, proved = honest()
-    assert bits.prove(bits.bind(SHAPE, [5, 2], SEED), COINS, HERE) == proved
+    assert bit_proof.prove(bit_proof.bind(SHAPE, [5, 2], SEED), COINS, HERE) == proved
     said = bound.point + b"".join(proved.statement.points) + proved.proof
     assert hashlib.sha256(said).hexdigest() == "b104936170fb6342c63b6795271cd2e69db9aea120b12e23658c1602a7f4ffa7"
 
@@ -109,7 +107,10 @@ def test_the_same_seed_says_the_same_for_ever() -> None:
 def test_no_nonce_serves_two_challenges() -> None:
     """Other coins or another context under one seed: the masks S, T1, T2 and all blinders are new."""
     bound, proved = honest()
-    others = [bits.prove(bound, (0, *COINS[1:]), HERE), bits.prove(bound, COINS, Context(b"run", b"ann", "cut"))]
+    others = [
+        bit_proof.prove(bound, (0, *COINS[1:]), HERE),
+        bit_proof.prove(bound, COINS, Context(b"run", b"ann", "cut")),
+    ]
     for other in others:
         assert {proved.proof[i : i + 32] for i in (0, 32, 64)}.isdisjoint(other.proof[i : i + 32] for i in (0, 32, 64))
         assert set(proved.openings.noise_blinders).isdisjoint(other.openings.noise_blinders)
@@ -117,9 +118,9 @@ def test_no_nonce_serves_two_challenges() -> None:
 
 
 def test_one_seed_bound_to_two_values_shares_no_blinder() -> None:
-    zero, one = (bits.bind(Shape(1, 1, 0), [value], SEED) for value in (0, 1))
-    generators = group.plus(group.gv(0), group.hv(0))
-    assert group.minus(one.point, zero.point) != generators  # it would be, under one blinder: the value would show
+    zero, one = (bit_proof.bind(Shape(1, 1, 0), [value], SEED) for value in (0, 1))
+    generators = ristretto.plus(ristretto.gv(0), ristretto.hv(0))
+    assert ristretto.minus(one.point, zero.point) != generators  # it would be, under one blinder: the value would show
 
 
 def test_secrets_do_not_show_in_what_is_printed() -> None:
@@ -133,14 +134,14 @@ def test_secrets_do_not_show_in_what_is_printed() -> None:
 def test_values_and_coins_that_do_not_fit_are_refused_before_anything_is_bound() -> None:
     for values in ([6, 0], [-1, 0], [True, 0], [1.0, 0]):
         with pytest.raises(OutOfRange, match="from 0 to 5"):
-            bits.bind(SHAPE, values, SEED)  # type: ignore[arg-type]
+            bit_proof.bind(SHAPE, values, SEED)  # type: ignore[arg-type]
     with pytest.raises(WrongShape):
-        bits.bind(SHAPE, [1], SEED)
+        bit_proof.bind(SHAPE, [1], SEED)
     with pytest.raises(WrongShape):
-        bits.bind(SHAPE, [1, 1], SEED[:16])
+        bit_proof.bind(SHAPE, [1, 1], SEED[:16])
     for coins in (COINS[:5], (*COINS, 0), (2, *COINS[1:]), (0.0, *COINS[1:])):
         with pytest.raises(OutOfRange, match="6 coins"):
-            bits.prove(honest()[0], coins, HERE)  # type: ignore[arg-type]
+            bit_proof.prove(honest()[0], coins, HERE)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("numbers", [(0, 1, 1), (1, 0, 1), (1, 1, -1), (1, 1.5, 1), (1, 1 << 65, 0), (1 << 16, 2, 1)])
@@ -167,8 +168,8 @@ def cheat(
     blinders = stream.scalars(len(values) + len(noises))
     points = tuple(map(pedersen.commit, [*values, *noises], blinders))
     statement = Statement(points[: len(values)], points[len(values) :])
-    transcript = bits._begun(SHAPE, point, COINS, HERE).append("statement", *points)
-    forms = functools.partial(bits._form, SHAPE, COINS)
+    transcript = bit_proof._begun(SHAPE, point, COINS, HERE).append("statement", *points)
+    forms = functools.partial(bit_proof._form, SHAPE, COINS)
     proof = quadratic.prove(transcript, Vectors(left, right, blinder), blinders, forms, stream)
     return Claim(SHAPE, point, COINS, statement, proof, HERE)
 
@@ -196,12 +197,12 @@ CHEATS: dict[str, Callable[[], Claim]] = {
     "values and noises that balance": lambda: cheat(BITS, LESS, [4, 3], NOISES),
     "a noise bit of two": lambda: cheat(put(BITS, 4, 2), put(LESS, 4, 1), VALUES, [3, 2]),
     "a noise bit of one half": lambda: cheat(
-        put(BITS, 4, pow(2, -1, group.ORDER)), put(LESS, 4, pow(2, -1, group.ORDER) - 1), VALUES, NOISES
+        put(BITS, 4, pow(2, -1, ristretto.ORDER)), put(LESS, 4, pow(2, -1, ristretto.ORDER) - 1), VALUES, NOISES
     ),
     "padding that is no bit": lambda: cheat(put(BITS, 15, 9), put(LESS, 15, 8), VALUES, NOISES),
     "bits that do not match their complements": lambda: cheat(BITS, put(LESS, 3, 5), VALUES, NOISES),
     "a zero on both sides": lambda: cheat(put(BITS, 0, 0), put(LESS, 0, 0), [4, 2], NOISES),
-    "the order added to a value": lambda: cheat(put(BITS, 0, 1 + group.ORDER // 2), LESS, VALUES, NOISES),
+    "the order added to a value": lambda: cheat(put(BITS, 0, 1 + ristretto.ORDER // 2), LESS, VALUES, NOISES),
     "noise changed after the coins": lambda: cheat(
         put(BITS, 4, 1), put(LESS, 4, 0), VALUES, [2, 2], bound_to=(BITS, LESS)
     ),
@@ -235,7 +236,7 @@ PROOF = honest()[1].proof
 
 
 def moved(point: bytes) -> bytes:
-    return group.plus(point, group.G)
+    return ristretto.plus(point, ristretto.G)
 
 
 ALTERED: dict[str, Callable[[], Claim]] = {
@@ -249,12 +250,12 @@ ALTERED: dict[str, Callable[[], Claim]] = {
     "no coins": lambda: claim(coins=()),
     "coins that are none": lambda: claim(coins=(2, *COINS[1:])),
     "another bound point": lambda: claim(point=moved(honest()[0].point)),
-    "the identity bound": lambda: claim(point=group.IDENTITY),
+    "the identity bound": lambda: claim(point=ristretto.IDENTITY),
     "values swapped": lambda: claim(statement=Statement(STATED.values[::-1], STATED.noises)),
     "value and noise swapped": lambda: claim(statement=Statement(STATED.noises, STATED.values)),
     "a value moved": lambda: claim(statement=Statement((moved(STATED.values[0]), STATED.values[1]), STATED.noises)),
     "a noise moved": lambda: claim(statement=Statement(STATED.values, (STATED.noises[0], moved(STATED.noises[1])))),
-    "an identity commitment": lambda: claim(statement=Statement((group.IDENTITY, STATED.values[1]), STATED.noises)),
+    "an identity commitment": lambda: claim(statement=Statement((ristretto.IDENTITY, STATED.values[1]), STATED.noises)),
     "a value short": lambda: claim(statement=Statement(STATED.values[:1], STATED.noises)),
     "a noise too many": lambda: claim(statement=Statement(STATED.values[:1], (STATED.values[1], *STATED.noises))),
     "no statement": lambda: claim(statement=Statement((), ())),
@@ -265,7 +266,7 @@ ALTERED: dict[str, Callable[[], Claim]] = {
     "no proof": lambda: claim(proof=b""),
     "half a proof": lambda: claim(proof=PROOF[: len(PROOF) // 2]),
     "a byte more": lambda: claim(proof=PROOF + b"\0"),
-    "a point more": lambda: claim(proof=PROOF + group.G),
+    "a point more": lambda: claim(proof=PROOF + ristretto.G),
     "the points of a round swapped": lambda: claim(proof=PROOF[:192] + PROOF[224:256] + PROOF[192:224] + PROOF[256:]),
     "a text": lambda: claim(proof="x" * len(PROOF)),
 }
@@ -281,13 +282,13 @@ def test_every_part_of_a_proof_counts(place: int) -> None:
     part = PROOF[place : place + 32]
     number = int.from_bytes(part, "little")
     others = [
-        group.encoded(number + 1),
-        moved(part) if group.valid(part) else group.G,
-        group.IDENTITY,
+        ristretto.encoded(number + 1),
+        moved(part) if ristretto.valid(part) else ristretto.G,
+        ristretto.IDENTITY,
         REFUSED[0],
         REFUSED[12],
         part[:31] + bytes([part[31] | 128]),  # the top bit: a second encoding of a point
-        ((number + group.ORDER) % 2**256).to_bytes(32, "little"),  # a second encoding of a scalar
+        ((number + ristretto.ORDER) % 2**256).to_bytes(32, "little"),  # a second encoding of a scalar
     ]
     for other in others:
         assert other != part
@@ -337,8 +338,8 @@ def test_a_batch_names_the_false_ones_and_no_other() -> None:
 def test_batches_mix_shapes() -> None:
     claims = []
     for shape in (Shape(1, 1, 0), Shape(1, 9, 5), Shape(3, 2, 1), SHAPE):
-        bound = bits.bind(shape, [1] * shape.coordinates, SEED)
-        proved = bits.prove(bound, [1] * shape.coins, HERE)
+        bound = bit_proof.bind(shape, [1] * shape.coordinates, SEED)
+        proved = bit_proof.prove(bound, [1] * shape.coins, HERE)
         claims.append(Claim(shape, bound.point, [1] * shape.coins, proved.statement, proved.proof, HERE))
     assert verify_many(claims) == [True] * 4
     claims[1] = dataclasses.replace(
@@ -351,11 +352,11 @@ def test_without_the_accelerator_the_verdicts_are_the_same(monkeypatch: pytest.M
     from hubbub.gopa.crypto import point_equations as equations
 
     false = CHEATS["negative value"]()
-    monkeypatch.setattr(multiply, "native", lambda: None)
+    monkeypatch.setattr(multi_scalar, "native", lambda: None)
     equations.basis.cache_clear()
     try:
         assert verify_many([claim(), false]) == [True, False]
-        assert bits.prove(honest()[0], COINS, HERE) == honest()[1]
+        assert bit_proof.prove(honest()[0], COINS, HERE) == honest()[1]
     finally:
         equations.basis.cache_clear()
 
@@ -371,14 +372,14 @@ def test_however_large_claims_are_few_numbers_are_held_at_once(monkeypatch: pyte
 
         def equation(self) -> Equation:
             made.append(self.place)
-            return Equation(on_g=int(self.place == 13), scalars=[0] * 97, points=[group.G] * 97)
+            return Equation(on_g=int(self.place == 13), scalars=[0] * 97, points=[ristretto.G] * 97)
 
     def counted(equations: Sequence[Equation]) -> bool:
         sums.append((len(made), sum(one.places for one in equations)))
         return hold(equations)
 
-    monkeypatch.setattr(batches, "PLACES", 450)
-    monkeypatch.setattr(batches, "hold", counted)
+    monkeypatch.setattr(batch_verification, "PLACES", 450)
+    monkeypatch.setattr(batch_verification, "hold", counted)
     assert verify_many([Wide(place) for place in range(20)]) == [place != 13 for place in range(20)]
     assert made == list(range(20))
     assert sums[:2] == [(5, 500), (10, 500)] and max(places for _, places in sums) == 500

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.gopa.crypto import pedersen
-from hubbub.gopa.crypto import ristretto as group
+from hubbub.gopa.crypto import pedersen, ristretto
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.sodium import room, sodium
 from hubbub.gopa.crypto.transcript import Context, Transcript
@@ -21,49 +20,49 @@ from hubbub.terms import OutOfRange, WrongShape
 VECTORS = json.loads((Path(__file__).parent / "ristretto255.json").read_text(encoding="utf-8"))
 MULTIPLES = [bytes.fromhex(text) for text in VECTORS["multiples"]]
 REFUSED = [bytes.fromhex(text) for text in VECTORS["refused"]]
-SCALARS = st.integers(0, group.ORDER - 1)
+SCALARS = st.integers(0, ristretto.ORDER - 1)
 
 
 def test_multiples_of_the_generator_are_those_of_the_standard() -> None:
-    assert [group.base(k) for k in range(16)] == MULTIPLES
-    assert [group.times(k, group.G) for k in range(16)] == MULTIPLES
-    assert [group.total([group.G] * k) for k in range(16)] == MULTIPLES
-    assert group.base(group.ORDER) == group.IDENTITY == group.plus(group.base(-1), group.G)
+    assert [ristretto.base(k) for k in range(16)] == MULTIPLES
+    assert [ristretto.times(k, ristretto.G) for k in range(16)] == MULTIPLES
+    assert [ristretto.total([ristretto.G] * k) for k in range(16)] == MULTIPLES
+    assert ristretto.base(ristretto.ORDER) == ristretto.IDENTITY == ristretto.plus(ristretto.base(-1), ristretto.G)
 
 
 @pytest.mark.parametrize("data", [*REFUSED, b"", bytes(31), bytes(33), b"\xff" * 32, "x" * 32, None])
 def test_bytes_that_are_no_point_are_refused(data: object) -> None:
-    assert not group.valid(data)
-    for check in (group.checked, group.usable):
+    assert not ristretto.valid(data)
+    for check in (ristretto.checked, ristretto.usable):
         with pytest.raises(OutOfRange):
             check(data)
 
 
-@pytest.mark.parametrize("data", [*REFUSED, group.G[:31] + bytes([group.G[31] | 128]), bytes(31) + b"\x80"])
+@pytest.mark.parametrize("data", [*REFUSED, ristretto.G[:31] + bytes([ristretto.G[31] | 128]), bytes(31) + b"\x80"])
 def test_sums_and_multiples_of_no_point_are_refused(data: bytes) -> None:
-    for work in (group.plus, group.minus):
+    for work in (ristretto.plus, ristretto.minus):
         with pytest.raises(OutOfRange):
-            work(data, group.G)
+            work(data, ristretto.G)
         with pytest.raises(OutOfRange):
-            work(group.G, data)
+            work(ristretto.G, data)
     with pytest.raises(OutOfRange):
-        group.times(3, data)
+        ristretto.times(3, data)
 
 
 def test_libsodium_alone_would_have_let_points_have_two_encodings() -> None:
     """Version 1.0.18 ignores the top bit; newer ones do not, and then this says nothing."""
     sodium_version = sodium().sodium_version_string  # type: ignore[attr-defined]
     sodium_version.restype = ctypes.c_char_p
-    second = group.IDENTITY[:31] + b"\x80"
-    assert not group.valid(second)
+    second = ristretto.IDENTITY[:31] + b"\x80"
+    assert not ristretto.valid(second)
     if sodium_version() == b"1.0.18":
         assert sodium().crypto_core_ristretto255_is_valid_point(second) == 1
 
 
 def test_libsodium_alone_would_have_given_the_identity_for_such_a_sum() -> None:
     out = room()
-    assert sodium().crypto_core_ristretto255_add(out, REFUSED[0], group.G) == -1
-    assert out.raw == group.IDENTITY
+    assert sodium().crypto_core_ristretto255_add(out, REFUSED[0], ristretto.G) == -1
+    assert out.raw == ristretto.IDENTITY
 
 
 def test_a_point_has_no_second_encoding_and_none_has_small_order() -> None:
@@ -72,12 +71,12 @@ def test_a_point_has_no_second_encoding_and_none_has_small_order() -> None:
     for point in MULTIPLES:
         s = int.from_bytes(point, "little")
         seconds = {(p - s) % 2**256, 2 * p - s, s + p, s + 2**255}
-        assert not any(group.valid(second.to_bytes(32, "little")) for second in seconds if second < 2**256)
+        assert not any(ristretto.valid(second.to_bytes(32, "little")) for second in seconds if second < 2**256)
     small = [1, p - 1, p, p + 1, 1 + 2**255, p - 1 + 2**255, 2**255]
-    assert not any(group.valid(y.to_bytes(32, "little")) for y in small)
-    assert group.valid(group.IDENTITY)
+    assert not any(ristretto.valid(y.to_bytes(32, "little")) for y in small)
+    assert ristretto.valid(ristretto.IDENTITY)
     with pytest.raises(OutOfRange):
-        group.usable(group.IDENTITY)
+        ristretto.usable(ristretto.IDENTITY)
 
 
 @pytest.mark.parametrize("text", VECTORS["hashed"])
@@ -88,24 +87,24 @@ def test_hashing_to_the_group_is_that_of_the_standard(text: str) -> None:
 
 
 def test_generators_are_hashes_of_their_names_and_all_different() -> None:
-    assert group.hash_to_group("blinder") == group.H
-    assert group.hash_to_group("inner product") == group.U
-    assert group.coordinate(0) == group.G
-    vectors = [name(i) for name in (group.gv, group.hv) for i in range(50)]
-    found = [group.H, group.U, *map(group.coordinate, range(50)), *vectors]
+    assert ristretto.hash_to_group("blinder") == ristretto.H
+    assert ristretto.hash_to_group("inner product") == ristretto.U
+    assert ristretto.coordinate(0) == ristretto.G
+    vectors = [name(i) for name in (ristretto.gv, ristretto.hv) for i in range(50)]
+    found = [ristretto.H, ristretto.U, *map(ristretto.coordinate, range(50)), *vectors]
     assert len(set(found)) == len(found)
-    assert group.IDENTITY not in found
+    assert ristretto.IDENTITY not in found
 
 
 def test_a_scalar_has_one_encoding() -> None:
-    assert group.decoded(group.encoded(-1)) == group.ORDER - 1
-    for data in (group.ORDER.to_bytes(32, "little"), b"\xff" * 32, bytes(31), bytes(33)):
-        assert group.decoded(data) is None
+    assert ristretto.decoded(ristretto.encoded(-1)) == ristretto.ORDER - 1
+    for data in (ristretto.ORDER.to_bytes(32, "little"), b"\xff" * 32, bytes(31), bytes(33)):
+        assert ristretto.decoded(data) is None
 
 
 @given(SCALARS, SCALARS, SCALARS, SCALARS)
 def test_commitments_add_up(a: int, r: int, b: int, s: int) -> None:
-    assert group.plus(pedersen.commit(a, r), pedersen.commit(b, s)) == pedersen.commit(a + b, r + s)
+    assert ristretto.plus(pedersen.commit(a, r), pedersen.commit(b, s)) == pedersen.commit(a + b, r + s)
     whole = pedersen.commit_vector([a, b, 0], r)
     assert pedersen.opens_vector(whole, [a, b, 0], r)
     assert not pedersen.opens_vector(whole, [a, b + 1, 0], r)
@@ -131,7 +130,7 @@ def test_a_challenge_depends_on_every_part_and_its_place() -> None:
 
 
 def test_a_challenge_is_never_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    digests = [group.ORDER.to_bytes(64, "little"), bytes(64), (7).to_bytes(64, "little")]
+    digests = [ristretto.ORDER.to_bytes(64, "little"), bytes(64), (7).to_bytes(64, "little")]
     monkeypatch.setattr(Transcript, "digest", lambda _: digests.pop(0))
     assert Transcript(HERE).challenge("e") == 7
 

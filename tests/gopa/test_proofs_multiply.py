@@ -13,23 +13,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.gopa.crypto import accelerator as _accelerator
-from hubbub.gopa.crypto import multi_scalar as multiply
-from hubbub.gopa.crypto import ristretto as group
+from hubbub.gopa.crypto import accelerator, multi_scalar, ristretto
 from hubbub.gopa.crypto.accelerator import Native, native
 from hubbub.terms import OutOfRange
 from tests.gopa.test_proofs_group import MULTIPLES, REFUSED
 
 COMPILER = any(map(shutil.which, ("cc", "gcc", "clang")))
 needs_compiler = pytest.mark.skipif(not COMPILER, reason="no C compiler: there is no accelerator to test")
-EDGES = [0, 1, 2, group.ORDER - 1, group.ORDER - 2, 1 << 252, (1 << 252) - 1, (1 << 128) - 1, 31, 32, 33, 1 << 251]
-SCALARS = st.one_of(st.sampled_from(EDGES), st.integers(0, group.ORDER - 1))
-POINTS = st.sampled_from([*MULTIPLES, group.H, group.U, *map(group.gv, range(20)), group.minus(MULTIPLES[0], group.H)])
+EDGES = [
+    0,
+    1,
+    2,
+    ristretto.ORDER - 1,
+    ristretto.ORDER - 2,
+    1 << 252,
+    (1 << 252) - 1,
+    (1 << 128) - 1,
+    31,
+    32,
+    33,
+    1 << 251,
+]
+SCALARS = st.one_of(st.sampled_from(EDGES), st.integers(0, ristretto.ORDER - 1))
+POINTS = st.sampled_from(
+    [*MULTIPLES, ristretto.H, ristretto.U, *map(ristretto.gv, range(20)), ristretto.minus(MULTIPLES[0], ristretto.H)]
+)
 TERMS = st.lists(st.tuples(SCALARS, POINTS), max_size=12)
 
 
 def plainly(terms: list[tuple[int, bytes]]) -> bytes:
-    return group.total(group.times(scalar, point) for scalar, point in terms)
+    return ristretto.total(ristretto.times(scalar, point) for scalar, point in terms)
 
 
 @pytest.fixture
@@ -43,59 +56,59 @@ def accelerated() -> Native:
 @settings(max_examples=60)
 @given(TERMS, TERMS)
 def test_sums_are_libsodiums(fixed: list[tuple[int, bytes]], free: list[tuple[int, bytes]]) -> None:
-    basis = multiply.Basis([point for _, point in fixed])
+    basis = multi_scalar.Basis([point for _, point in fixed])
     weights, scalars, points = [s for s, _ in fixed], [s for s, _ in free], [p for _, p in free]
     assert basis.combine(weights) == plainly(fixed)  # tables of odd multiples
     assert basis.combine(weights, scalars, points) == plainly(fixed + free)  # buckets
-    assert multiply.combine(scalars, points) == plainly(free)
+    assert multi_scalar.combine(scalars, points) == plainly(free)
 
 
 @needs_compiler
 @pytest.mark.parametrize("count", [1, 3, 20, 90, 400])
 def test_long_sums_are_libsodiums(count: int) -> None:
     """Sums of known multiples of G, for every width of windows that lengths up to 400 choose."""
-    logs = [pow(5, 3 * i + 1, group.ORDER) for i in range(count)]
-    scalars = [pow(7, i + 1, group.ORDER) for i in range(count)]
-    points = [group.base(log) for log in logs]
-    expected = group.base(sum(log * scalar for log, scalar in zip(logs, scalars, strict=True)))
-    assert multiply.combine(scalars, points) == expected
-    assert multiply.Basis(points).combine(scalars) == expected
-    assert multiply.combine(scalars, [points[0]] * count) == group.times(sum(scalars), points[0])
+    logs = [pow(5, 3 * i + 1, ristretto.ORDER) for i in range(count)]
+    scalars = [pow(7, i + 1, ristretto.ORDER) for i in range(count)]
+    points = [ristretto.base(log) for log in logs]
+    expected = ristretto.base(sum(log * scalar for log, scalar in zip(logs, scalars, strict=True)))
+    assert multi_scalar.combine(scalars, points) == expected
+    assert multi_scalar.Basis(points).combine(scalars) == expected
+    assert multi_scalar.combine(scalars, [points[0]] * count) == ristretto.times(sum(scalars), points[0])
 
 
 @pytest.mark.parametrize("speed", ["native", "plain"])
 def test_sums_with_bytes_that_are_no_point_are_refused(speed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if speed == "plain":
-        monkeypatch.setattr(multiply, "native", lambda: None)
-    basis = multiply.Basis([group.G])
-    for data in [*REFUSED, b"", bytes(31), bytes(31) + b"\x80", group.G[:31] + bytes([group.G[31] | 128])]:
+        monkeypatch.setattr(multi_scalar, "native", lambda: None)
+    basis = multi_scalar.Basis([ristretto.G])
+    for data in [*REFUSED, b"", bytes(31), bytes(31) + b"\x80", ristretto.G[:31] + bytes([ristretto.G[31] | 128])]:
         with pytest.raises(OutOfRange):
-            multiply.combine([1, 2], [group.G, data])
+            multi_scalar.combine([1, 2], [ristretto.G, data])
         with pytest.raises(OutOfRange):
             basis.combine([1], [0], [data])  # a factor of zero is no excuse
         with pytest.raises(OutOfRange):
-            multiply.Basis([data])
+            multi_scalar.Basis([data])
     with pytest.raises(ValueError, match="for each point"):
         basis.combine([1, 2])
     with pytest.raises(ValueError, match="for each point"):
-        multiply.combine([1, 2], [group.G])
+        multi_scalar.combine([1, 2], [ristretto.G])
 
 
 @needs_compiler
 def test_every_encoding_comes_out_as_it_went_in(accelerated: Native) -> None:
-    points = [*MULTIPLES, *map(group.gv, range(40)), *map(group.hv, range(40))]
+    points = [*MULTIPLES, *map(ristretto.gv, range(40)), *map(ristretto.hv, range(40))]
     assert [accelerated.combine(None, (), [1], [point]) for point in points] == points
     assert [accelerated.combine(None, (), [-1], [point]) for point in points] == [
-        group.minus(group.IDENTITY, point) for point in points
+        ristretto.minus(ristretto.IDENTITY, point) for point in points
     ]
 
 
 def test_without_the_accelerator_the_sums_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    terms = [(scalar, group.gv(i)) for i, scalar in enumerate(EDGES)]
-    fast = multiply.combine([s for s, _ in terms], [p for _, p in terms])
-    monkeypatch.setattr(multiply, "native", lambda: None)
-    assert multiply.combine([s for s, _ in terms], [p for _, p in terms]) == fast == plainly(terms)
-    assert multiply.accelerator() is None
+    terms = [(scalar, ristretto.gv(i)) for i, scalar in enumerate(EDGES)]
+    fast = multi_scalar.combine([s for s, _ in terms], [p for _, p in terms])
+    monkeypatch.setattr(multi_scalar, "native", lambda: None)
+    assert multi_scalar.combine([s for s, _ in terms], [p for _, p in terms]) == fast == plainly(terms)
+    assert multi_scalar.accelerator() is None
 
 
 # ---------------------------------------------------------------- how it comes to be used
@@ -105,8 +118,8 @@ def test_without_the_accelerator_the_sums_are_the_same(monkeypatch: pytest.Monke
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache of this user's, and nothing loaded."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(_accelerator.SWITCH, raising=False)
-    monkeypatch.setattr(_accelerator, "FLAGS", ("-O1", *_accelerator.FLAGS[1:]))
+    monkeypatch.delenv(accelerator.SWITCH, raising=False)
+    monkeypatch.setattr(accelerator, "FLAGS", ("-O1", *accelerator.FLAGS[1:]))
     native.cache_clear()
     yield tmp_path / "hubbub" / "gopa"
     native.cache_clear()
@@ -126,7 +139,7 @@ def test_it_is_built_once_into_a_folder_of_the_users_own(fresh: Path, monkeypatc
 def test_without_a_compiler_there_is_none(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert native() is None
-    assert multiply.combine([2], [group.G]) == MULTIPLES[2]
+    assert multi_scalar.combine([2], [ristretto.G]) == MULTIPLES[2]
 
 
 @needs_compiler
@@ -172,24 +185,24 @@ def test_a_library_behind_a_link_is_not_used(fresh: Path, tmp_path: Path) -> Non
 def test_code_that_gives_other_sums_is_not_used(
     fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str
 ) -> None:
-    source = _accelerator.SOURCE.read_text(encoding="utf-8")
+    source = accelerator.SOURCE.read_text(encoding="utf-8")
     assert source.count(right) == 1
     altered = tmp_path / "altered.c"
     altered.write_text(source.replace(right, wrong), encoding="utf-8")
-    monkeypatch.setattr(_accelerator, "SOURCE", altered)
+    monkeypatch.setattr(accelerator, "SOURCE", altered)
     assert native() is None
 
 
 @needs_compiler
 def test_a_file_that_is_no_library_is_not_used(fresh: Path) -> None:
     fresh.mkdir(parents=True, mode=0o700)
-    (fresh / f"ristretto255-{_accelerator._version()}.so").write_bytes(b"half a file")
+    (fresh / f"ristretto255-{accelerator._version()}.so").write_bytes(b"half a file")
     assert native() is None
 
 
 def test_it_can_be_switched_off() -> None:
     code = "from hubbub.gopa import multiply; print(multiply.accelerator())"
-    environment = {**os.environ, _accelerator.SWITCH: "off"}
+    environment = {**os.environ, accelerator.SWITCH: "off"}
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert told.stdout == "None\n"
 
@@ -199,14 +212,14 @@ def test_a_fault_in_the_tables_alone_is_noticed_and_libsodium_does_the_work(
     fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fault that only loaded generators meet: without the table path in the self-test it was used."""
-    source = _accelerator.SOURCE.read_text(encoding="utf-8")
+    source = accelerator.SOURCE.read_text(encoding="utf-8")
     altered = tmp_path / "altered.c"
     altered.write_text(source.replace("abs(d) / 2], d < 0)", "abs(d) / 2], 0)"), encoding="utf-8")
-    monkeypatch.setattr(_accelerator, "SOURCE", altered)
+    monkeypatch.setattr(accelerator, "SOURCE", altered)
     with monkeypatch.context() as planted:
-        planted.setattr(_accelerator, "_agrees", lambda _: True)
-        wrong = multiply.Basis([group.G]).combine([group.ORDER - 1])
+        planted.setattr(accelerator, "_agrees", lambda _: True)
+        wrong = multi_scalar.Basis([ristretto.G]).combine([ristretto.ORDER - 1])
     native.cache_clear()
     assert native() is None
-    right = multiply.Basis([group.G]).combine([group.ORDER - 1])
-    assert right == group.minus(group.IDENTITY, group.G) != wrong
+    right = multi_scalar.Basis([ristretto.G]).combine([ristretto.ORDER - 1])
+    assert right == ristretto.minus(ristretto.IDENTITY, ristretto.G) != wrong

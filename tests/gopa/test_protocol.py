@@ -15,8 +15,7 @@ from hubbub.gopa.network.board_link import HttpLink
 from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Host
-from hubbub.gopa.protocol import board, certificate, party
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import board, certificate, party, public_state
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.identities import Identity
@@ -32,9 +31,9 @@ PHASES_TO_DROP = [*PHASES, "repair-1"]
 @pytest.fixture
 def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any crowd is private enough: for graphs that are sparse for so few people, and for vectors."""
-    enough = public._achieved(small(), 7, 7)
+    enough = public_state._achieved(small(), 7, 7)
     assert enough.enough
-    monkeypatch.setattr(public, "_achieved", lambda *_: enough)
+    monkeypatch.setattr(public_state, "_achieved", lambda *_: enough)
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +198,7 @@ def starts(agreed: Agreement, told: Told, folder: Path) -> list[Callable[[Inputs
             Host(diary, (), HttpLink("http://127.0.0.1:9"), earlier=earlier)
 
     return [
-        lambda earlier: public.start(agreed, earlier=earlier),
+        lambda earlier: public_state.start(agreed, earlier=earlier),
         lambda earlier: certificate.verify([agreed.text().encode()], earlier=earlier),
         lambda earlier: Keeper(agreed, told.board.identity, folder / "log", earlier=earlier),
         host,
@@ -218,7 +217,7 @@ def test_inputs_count_for_the_run_they_came_from_and_for_no_other(plain: Told, t
     assert not (tmp_path / "log").exists()
     with pytest.raises(OutOfRange, match="rests on those of none"):
         starts(plain.public.agreement, plain, tmp_path)[way](right)
-    assert public.start(agreed, earlier=right).earlier is right
+    assert public_state.start(agreed, earlier=right).earlier is right
 
 
 def replace_people(told: Told, **changes: object) -> People:

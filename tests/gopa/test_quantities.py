@@ -16,7 +16,7 @@ from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.certificate import verify
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.quantities import bounded_vectors as gradients
+from hubbub.gopa.quantities import bounded_vectors
 from hubbub.gopa.quantities.base import Measure, Reading
 from hubbub.gopa.quantities.bounded_vectors import Gradient, clip
 from hubbub.gopa.quantities.grid import rounded
@@ -198,13 +198,13 @@ def test_clipping_is_exact(vector: list[Any]) -> None:
 @pytest.mark.parametrize("coordinates", [1, 3, 30])
 def test_rounding_into_the_ball_seldom_needs_many_tries(coordinates: int, monkeypatch: pytest.MonkeyPatch) -> None:
     of, tries = Gradient(coordinates), itertools.count()
-    known = gradients.flipped
+    known = bounded_vectors.flipped
 
     def counted(place: Fraction) -> int:
         next(tries)
         return known(place)
 
-    monkeypatch.setattr(gradients, "flipped", counted)
+    monkeypatch.setattr(bounded_vectors, "flipped", counted)
     rim = [1 / math.sqrt(coordinates)] * coordinates
     for _ in range(100):
         of.numbers(rim)
@@ -289,11 +289,11 @@ def test_one_cannot_hide_alone_and_names_are_one_for_each() -> None:
 
 
 def test_the_log_of_an_average_says_the_same() -> None:
-    from hubbub.gopa import in_process as together
+    from hubbub.gopa import in_process
 
     of = Number(0, 10)
     who = among(of.plan(5, epsilon=9, delta=1e-2, honest=0.8, dropouts=0), of)
-    ran = together.run(who, [of.encode(v, who.agreement) for v in (1, 2, 3, 4, 5)])
+    ran = in_process.run(who, [of.encode(v, who.agreement) for v in (1, 2, 3, 4, 5)])
     checked = verify(ran.log)
     assert checked.means == ran.certificate.means and checked.agreement.quantity == of.quantity
 

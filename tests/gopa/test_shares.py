@@ -12,13 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.gopa import verify_many
-from hubbub.gopa.crypto import shamir as shares
+from hubbub.gopa.crypto import shamir
 from hubbub.gopa.crypto.point_equations import Equation, hold
 from hubbub.gopa.crypto.ristretto import ORDER, G, base, minus, plus, random_scalar
 from hubbub.gopa.crypto.secret_streams import Stream
-from hubbub.gopa.protocol import masks
-from hubbub.gopa.protocol import phases as chapters
-from hubbub.gopa.protocol import topology as net
+from hubbub.gopa.protocol import masks, phases, topology
 from hubbub.gopa.protocol.masks import LogarithmClaim, Opening, OpeningClaim, Share, View
 from tests.gopa.cast import cast, run, values
 
@@ -32,16 +30,16 @@ def stream() -> Stream:
 @given(secret=st.integers(0, ORDER - 1), count=st.integers(1, 9), data=st.data())
 def test_any_threshold_of_shares_gives_the_secret_back(secret: int, count: int, data: st.DataObject) -> None:
     threshold = data.draw(st.integers(1, count))
-    dealt = dict(enumerate(shares.deal(secret, count, threshold, stream()), start=1))
+    dealt = dict(enumerate(shamir.deal(secret, count, threshold, stream()), start=1))
     some = data.draw(st.permutations(sorted(dealt)))[: data.draw(st.integers(threshold, count))]
-    assert shares.recover({place: dealt[place] for place in some}) == secret
+    assert shamir.recover({place: dealt[place] for place in some}) == secret
 
 
 def test_one_share_less_fits_every_secret() -> None:
     """Through t - 1 shares and any secret there is a polynomial: the same shares could come from another secret."""
-    dealt = shares.deal(7, 5, 3, stream())
+    dealt = shamir.deal(7, 5, 3, stream())
     few = {1: dealt[0], 2: dealt[1]}
-    guesses = {shares.recover({**few, 3: third}) for third in range(50)}
+    guesses = {shamir.recover({**few, 3: third}) for third in range(50)}
     assert len(guesses) == 50
 
 
@@ -57,23 +55,23 @@ class Place(int):
 
 def test_numbers_stay_below_the_order_while_a_polynomial_is_evaluated() -> None:
     Place.seen.clear()
-    shares._at([ORDER - 1] * 40, Place(999))
+    shamir._at([ORDER - 1] * 40, Place(999))
     assert len(Place.seen) == 40 and max(Place.seen) < ORDER
 
 
 # ---------------------------------------------------------------- the test of their degree
 
 
-def claims(threshold: int, *words: tuple[bytes, ...]) -> list[shares.DegreeClaim]:
+def claims(threshold: int, *words: tuple[bytes, ...]) -> list[shamir.DegreeClaim]:
     """That these words of points are of a degree below the threshold, all by one dual word."""
-    drawn = shares.dual_word(len(words[0]) - 1, threshold)
-    return [shares.DegreeClaim(points, drawn) for points in words]
+    drawn = shamir.dual_word(len(words[0]) - 1, threshold)
+    return [shamir.DegreeClaim(points, drawn) for points in words]
 
 
 @pytest.mark.parametrize("threshold", [1, 3, 6])
 def test_points_of_shares_pass_and_any_other_word_fails(threshold: int) -> None:
     secret = random_scalar()
-    points = (base(secret), *map(base, shares.deal(secret, 6, threshold, stream())))
+    points = (base(secret), *map(base, shamir.deal(secret, 6, threshold, stream())))
     wrong = [(*points[:place], plus(points[place], G), *points[place + 1 :]) for place in range(7)]
     assert verify_many(claims(threshold, points, *wrong)) == [True] + [False] * 7
     if threshold > 1:
@@ -81,10 +79,10 @@ def test_points_of_shares_pass_and_any_other_word_fails(threshold: int) -> None:
 
 
 def test_a_dual_word_is_orthogonal_to_all_low_powers_and_to_no_higher_one() -> None:
-    word = shares.dual_word(9, 4)
+    word = shamir.dual_word(9, 4)
     sums = [sum(one * place**power for place, one in enumerate(word)) % ORDER for power in range(10)]
     assert sums[:4] == [0] * 4 and all(sums[4:])
-    assert word != shares.dual_word(9, 4)
+    assert word != shamir.dual_word(9, 4)
 
 
 def test_two_dealers_whose_errors_make_up_for_each_other_are_both_found() -> None:
@@ -102,9 +100,9 @@ def test_all_dealers_of_a_phase_are_tested_by_one_word(monkeypatch: pytest.Monke
 
     def counted(count: int, threshold: int) -> tuple[int, ...]:
         drawn.append((count, threshold))
-        return shares.dual_word(count, threshold)
+        return shamir.dual_word(count, threshold)
 
-    monkeypatch.setattr(chapters, "dual_word", counted)
+    monkeypatch.setattr(phases, "dual_word", counted)
     told = run(cast(), values())
     assert told.certificate.complete and drawn == [(told.public.holders, told.public.threshold)]
 
@@ -112,8 +110,8 @@ def test_all_dealers_of_a_phase_are_tested_by_one_word(monkeypatch: pytest.Monke
 def test_a_threshold_that_makes_no_sense_is_no_claim() -> None:
     points = tuple(base(number) for number in range(1, 5))
     assert verify_many([claim for bad in (0, 4, 9) for claim in claims(bad, points)]) == [False] * 3
-    other = shares.dual_word(4, 2)
-    assert verify_many([shares.DegreeClaim(points, other)]) == [False]
+    other = shamir.dual_word(4, 2)
+    assert verify_many([shamir.DegreeClaim(points, other)]) == [False]
 
 
 # ---------------------------------------------------------------- picks
@@ -122,19 +120,21 @@ def test_a_threshold_that_makes_no_sense_is_no_claim() -> None:
 def test_every_subset_is_picked_equally_often() -> None:
     """20 subsets of three out of six: chi-squared is below its 1 - 1e-6 quantile, with 19 degrees of freedom."""
     draws = 4000
-    seen = Counter(frozenset(net.picks(draw.to_bytes(4, "big"), 2, (0, 1, 2, 5, 6, 7, 9), 3)) for draw in range(draws))
+    seen = Counter(
+        frozenset(topology.picks(draw.to_bytes(4, "big"), 2, (0, 1, 2, 5, 6, 7, 9), 3)) for draw in range(draws)
+    )
     expected = draws / 20
     assert len(seen) == 20 and not any(2 in chosen for chosen in seen)
     assert sum((count - expected) ** 2 / expected for count in seen.values()) < 63.7
 
 
 def test_who_picks_as_many_as_there_are_gets_everybody() -> None:
-    assert net.picks(b"seed", 4, (1, 4, 6), 2) == net.picks(b"other", 4, (1, 4, 6), 9) == (1, 6)
+    assert topology.picks(b"seed", 4, (1, 4, 6), 2) == topology.picks(b"other", 4, (1, 4, 6), 9) == (1, 6)
 
 
 def test_every_edge_is_posted_by_exactly_one_of_its_ends() -> None:
     joined = tuple(range(20))
-    made = net.Net(joined, {one: net.picks(bytes([one]), one, joined, 5) for one in joined if one != 7})
+    made = topology.Net(joined, {one: topology.picks(bytes([one]), one, joined, 5) for one in joined if one != 7})
     edges = {(one, other) for one, near in made.around.items() for other in near}
     assert edges == {(other, one) for one, other in edges} and not any(7 in edge for edge in edges)
     for one, other in edges:

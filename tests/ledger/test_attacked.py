@@ -534,13 +534,13 @@ def test_a_stored_answer_is_free_of_the_rules_for_charges(ledger: Ledger) -> Non
 
 
 def test_a_population_opened_by_an_earlier_version_is_found_again(place: Place) -> None:
-    from hubbub.ledger import owner_entries as owners
+    from hubbub.ledger import owner_entries
 
     said: dict[str, Any] = {}
     with open_ledger(place) as ledger:
         core = ledger._core
-        written = owners._write_rules
-        owners._write_rules = lambda budget, rules: {  # type: ignore[assignment]
+        written = owner_entries._write_rules
+        owner_entries._write_rules = lambda budget, rules: {  # type: ignore[assignment]
             name: value
             for name, value in written(budget, rules).items()
             if name not in ("least_share", "most_failures")
@@ -548,7 +548,7 @@ def test_a_population_opened_by_an_earlier_version_is_found_again(place: Place) 
         try:
             ledger.open_population("people", Budget(1), **WHO)
         finally:
-            owners._write_rules = written
+            owner_entries._write_rules = written
         said = core.policy.populations["people"].opened
         assert "least_share" not in said
         ledger.open_population("people", Budget(1), **WHO)

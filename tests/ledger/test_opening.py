@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.ledger import Ledger
-from hubbub.ledger import sql_schema as schema
+from hubbub.ledger import Ledger, sql_schema
 from hubbub.terms import (
     BehindAnchor,
     Budget,
@@ -82,12 +81,12 @@ def test_the_book_is_forced_to_disk_at_every_commit(path: Path) -> None:
 def test_a_ledger_written_by_a_newer_version_is_refused_and_not_touched(url: str, tmp_path: Path) -> None:
     with Ledger(url, state=tmp_path / "state") as ledger:
         with ledger._core.book.transaction() as transaction:
-            transaction.write((schema.ABOUT.update().values(format=99), {"format": 99}))
+            transaction.write((sql_schema.ABOUT.update().values(format=99), {"format": 99}))
         before = kinds(ledger)
     with pytest.raises(NewerFormat):
         Ledger(url, state=tmp_path / "state")
     with ledger._core.book.transaction() as transaction:
-        transaction.write((schema.ABOUT.update(), {"format": schema.FORMAT}))
+        transaction.write((sql_schema.ABOUT.update(), {"format": sql_schema.FORMAT}))
     with Ledger(url, state=tmp_path / "state") as again:
         assert kinds(again) == before
     ledger.close()
@@ -170,10 +169,14 @@ def test_an_altered_last_entry_is_noticed_at_once(path: Path) -> None:
 def test_entries_cannot_be_changed_by_accident(url: str, tmp_path: Path) -> None:
     with Ledger(url, state=tmp_path / "state") as ledger:
         ledger.open_population("patients", Budget(1), **OWNER)
-        for statement in (schema.ENTRIES.delete(), schema.EVENTS.delete(), schema.ENTRIES.update().values(body="x")):
+        for statement in (
+            sql_schema.ENTRIES.delete(),
+            sql_schema.EVENTS.delete(),
+            sql_schema.ENTRIES.update().values(body="x"),
+        ):
             parameters = {"body": "x"} if "body" in str(statement) else {}
             with pytest.raises(Exception, match="append-only"), ledger._core.book.transaction() as transaction:
-                charge_row = (schema.EVENTS.insert(), {"digest": "d", "body": "b"})
+                charge_row = (sql_schema.EVENTS.insert(), {"digest": "d", "body": "b"})
                 transaction.write(charge_row, (statement, parameters))
         assert kinds(ledger) == ["ledger", "population"]
 
@@ -258,7 +261,7 @@ def test_migrations_bring_an_old_format_up_to_date(path: Path, monkeypatch: pyte
     def second(connection) -> None:  # type: ignore[no-untyped-def]
         connection.exec_driver_sql("CREATE TABLE extra (x INTEGER)")
 
-    monkeypatch.setattr("hubbub.ledger.database.MIGRATIONS", (*schema.MIGRATIONS, second))
+    monkeypatch.setattr("hubbub.ledger.database.MIGRATIONS", (*sql_schema.MIGRATIONS, second))
     monkeypatch.setattr("hubbub.ledger.database.FORMAT", 2)
     for _ in range(2):
         with reopen(path) as ledger:
@@ -276,7 +279,7 @@ def test_a_migration_that_fails_leaves_the_old_format(path: Path, monkeypatch: p
         raise OutOfRange("no", why="no", fix="no")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hubbub.ledger.database.MIGRATIONS", (*schema.MIGRATIONS, second))
+        patch.setattr("hubbub.ledger.database.MIGRATIONS", (*sql_schema.MIGRATIONS, second))
         patch.setattr("hubbub.ledger.database.FORMAT", 2)
         with pytest.raises(HubbubError):
             reopen(path)

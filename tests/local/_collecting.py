@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import report_wire
 from hubbub.local.collection.collection import Collection
 from hubbub.local.collection.collector import Collector, Rules
 from hubbub.local.collection.report_store import Store
@@ -63,10 +63,11 @@ def packed(of: Collection, count: int, *, epoch: int = 0, seed: int = 1, value: 
     values = np.full(count, value) if value is not None else np.minimum(people.geometric(0.5, count) - 1, 3)
     payloads = of.randomizer.pack(of.randomizer.randomize(values, rng=seeded(seed)))
     return [
-        wire.pack(of, wire.Report(epoch=epoch, id=people.bytes(16), payload=payload.tobytes())) for payload in payloads
+        report_wire.pack(of, report_wire.Report(epoch=epoch, id=people.bytes(16), payload=payload.tobytes()))
+        for payload in payloads
     ]
 
 
 def frame(reports: Sequence[bytes]) -> bytes:
     """A batch."""
-    return wire.pack_batch(reports)
+    return report_wire.pack_batch(reports)

@@ -16,7 +16,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub import local
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import report_wire
 from hubbub.local.collection.randomizer_config import law_of
 from hubbub.local.randomizers.base import Randomizer
 
@@ -156,7 +156,7 @@ def _client(name: str, kind: str, life: list[Any], more: dict[str, Any], caps: l
         "life": life,
         "random": stretch(name, 1 << 16).hex()[: 2 * tape._place],
         "reports": [report.hex() for report in reports],
-        "twins": [wire.to_json(asked, wire.parse(asked, report)) for report in reports],
-        "batch": wire.pack_batch(reports).hex(),
+        "twins": [report_wire.to_json(asked, report_wire.parse(asked, report)) for report in reports],
+        "batch": report_wire.pack_batch(reports).hex(),
         "lifetime": {key: lifetime[key] for key in ("constant", "values", "worst_case")},
     }

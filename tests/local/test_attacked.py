@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from hubbub import local
-from hubbub.local.amplification import shuffle_bounds as shuffle
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.amplification import shuffle_bounds
+from hubbub.local.collection import report_wire
 from hubbub.local.collection.randomizer_config import law_of
 from hubbub.local.randomizers.common.exact_words import exp_low
 from hubbub.noise.testing import seeded
@@ -127,8 +127,8 @@ def test_whatever_a_person_holds_a_report_of_one_length_leaves(randomizer: local
     survey = local.Collection(name="odd", question="?", randomizer=randomizer)
     for place, value in enumerate(ODD):
         report = local.Client(survey, state=tmp_path / str(place)).report(value)
-        assert len(report) == wire.HEADER + randomizer.payload_bytes
-        assert wire.parse(survey, report).epoch == 0
+        assert len(report) == report_wire.HEADER + randomizer.payload_bytes
+        assert report_wire.parse(survey, report).epoch == 0
 
 
 def _report(signed: str, key: str, state: str) -> bytes:
@@ -205,5 +205,5 @@ def test_no_bound_on_shuffling_claims_more_than_two_answers_allow(people: int) -
     for epsilon in (0.01, 2.0, 8.0):
         for delta in (1e-10, 1e-3):
             for what in (epsilon, local.BinaryResponse(epsilon=epsilon)):
-                found: Any = shuffle.amplify(what, n=people, delta=delta)
+                found: Any = shuffle_bounds.amplify(what, n=people, delta=delta)
                 assert _two_valued(epsilon, people, float(found.epsilon)) <= delta * (1 + 1e-9)

@@ -18,8 +18,7 @@ import pytest
 
 from hubbub import local
 from hubbub.local import Caps, Client, Collection
-from hubbub.local.collection import client_state as _state
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import client_state, report_wire
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadCollection, LedgerUnavailable, MissingParameter, NewerFormat, OutOfRange, Unreadable
 
@@ -56,7 +55,7 @@ def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def payload(collection: Collection, data: bytes) -> bytes:
-    return wire.parse(collection, data).payload
+    return report_wire.parse(collection, data).payload
 
 
 def test_the_same_epoch_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -93,7 +92,7 @@ def test_whether_a_client_reports_does_not_depend_on_its_value(tmp_path: Path, r
     collection = asked(randomizer)
     data = Client(collection, state=tmp_path / "memory").report(value)
     assert len(data) == 64 + randomizer.payload_bytes
-    wire.parse(collection, data)
+    report_wire.parse(collection, data)
 
 
 def test_answers_can_be_given_in_words(tmp_path: Path) -> None:
@@ -227,7 +226,9 @@ def test_an_older_configuration_is_not_followed_again(tmp_path: Path) -> None:
                 follow(old, tmp_path / "memory", epoch)
     follow(strong, tmp_path / "memory", 1)
     follow(replace(weak, version=3), tmp_path / "memory", 2)
-    assert len(wire.parse(weak, follow(weak, tmp_path / "another", 1)).payload) == 1  # where nothing newer is known
+    assert (
+        len(report_wire.parse(weak, follow(weak, tmp_path / "another", 1)).payload) == 1
+    )  # where nothing newer is known
 
 
 def test_a_client_made_before_a_newer_version_came_goes_on_no_more(tmp_path: Path) -> None:
@@ -376,4 +377,4 @@ def test_processes_of_one_client_make_one_report(tmp_path: Path) -> None:
     job = (local.sign(asked(), key), local.public_text(key), str(tmp_path / "memory"))
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert len(set(pool.map(_report, [job] * 6))) == 1
-    assert _state.State(tmp_path / "memory").read().records[0].charges == 1
+    assert client_state.State(tmp_path / "memory").read().records[0].charges == 1

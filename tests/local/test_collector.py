@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 
 from hubbub.ledger import Account, Ledger
 from hubbub.local import DBitFlip, LocalGaussian
-from hubbub.local.collection import collection_cost as cost
-from hubbub.local.collection import report_wire as wire
-from hubbub.local.collection import tokens
+from hubbub.local.collection import collection_cost, report_wire, tokens
 from hubbub.local.collection.collector import REASONS, Collector, Rules, Sent, Taken
 from hubbub.local.collection.collector_page import _REASONS
 from hubbub.local.collection.report_store import Store
@@ -72,17 +70,19 @@ def test_a_report_twice_in_one_batch_is_counted_once(desk: Desk) -> None:
 
 
 def test_an_id_with_another_content_is_a_replay_and_the_first_one_stays(desk: Desk) -> None:
-    report = wire.Report(epoch=0, id=bytes(16), payload=b"\x00")
-    other = wire.Report(epoch=0, id=bytes(16), payload=b"\x03")
+    report = report_wire.Report(epoch=0, id=bytes(16), payload=b"\x00")
+    other = report_wire.Report(epoch=0, id=bytes(16), payload=b"\x03")
     with desk.collector() as collector:
-        collector.take(frame([wire.pack(desk.collection, report)]))
-        assert collector.take(frame([wire.pack(desk.collection, other)])) == Taken(0, 0, {"replay": 1})
+        collector.take(frame([report_wire.pack(desk.collection, report)]))
+        assert collector.take(frame([report_wire.pack(desk.collection, other)])) == Taken(0, 0, {"replay": 1})
         assert collector.tally().state.tolist() == [1, 0, 0, 0]
         assert collector.store.refusals() == {"replay": 1}
 
 
 def test_the_same_id_in_another_epoch_is_another_report(desk: Desk) -> None:
-    reports = [wire.pack(desk.collection, wire.Report(epoch=e, id=bytes(16), payload=b"\x01")) for e in range(3)]
+    reports = [
+        report_wire.pack(desk.collection, report_wire.Report(epoch=e, id=bytes(16), payload=b"\x01")) for e in range(3)
+    ]
     with desk.collector() as collector:
         assert collector.take(frame(reports)).accepted == 3
         assert collector.store.epochs() == {0: 1, 1: 1, 2: 1}
@@ -110,7 +110,7 @@ def spoiled(desk: Desk) -> dict[str, bytes]:
 
 def test_each_fault_has_its_reason_and_the_rest_of_the_batch_is_kept(desk: Desk) -> None:
     bad = spoiled(desk)
-    assert {*bad, "replay"} == set(wire.REASONS)
+    assert {*bad, "replay"} == set(report_wire.REASONS)
     for reason, report in bad.items():
         good = packed(desk.collection, 10, seed=len(reason))
         with Desk(desk.collection, desk.folder / reason).collector() as collector:
@@ -123,7 +123,7 @@ def test_each_fault_has_its_reason_and_the_rest_of_the_batch_is_kept(desk: Desk)
 
 def test_the_json_twin_is_taken_as_the_binary_form_is(desk: Desk) -> None:
     good = packed(desk.collection, 20)
-    twins = [wire.to_json(desk.collection, wire.parse(desk.collection, report)) for report in good]
+    twins = [report_wire.to_json(desk.collection, report_wire.parse(desk.collection, report)) for report in good]
     twins[3]["epsilon"] += 1
     document = json.dumps([*twins, {"hubbub": "report/1"}, "nonsense", None])
     with desk.collector() as collector:
@@ -353,13 +353,13 @@ def test_gaussian_reports_are_charged_with_their_delta(tmp_path: Path) -> None:
     of = collection(LocalGaussian(epsilon=1, delta=1e-6, lower=0, upper=1), epochs=3)
     with Desk(of, tmp_path).collector() as collector:
         assert collector.guarantee.holds.words() == "epsilon = 3, delta = 3e-06"
-    assert cost.event_of(of) == Repeat(of.randomizer.event, 3)
+    assert collection_cost.event_of(of) == Repeat(of.randomizer.event, 3)
 
 
 def test_a_collection_that_shows_changes_as_they_happen_cannot_be_charged() -> None:
     with pytest.raises(NoBound):
-        cost.event_of(collection(DBitFlip(epsilon=1, domain=8, flips=2), epochs=3))
-    assert isinstance(cost.event_of(collection(DBitFlip(epsilon=1, domain=8, flips=2))), PureStep)
+        collection_cost.event_of(collection(DBitFlip(epsilon=1, domain=8, flips=2), epochs=3))
+    assert isinstance(collection_cost.event_of(collection(DBitFlip(epsilon=1, domain=8, flips=2))), PureStep)
 
 
 # ---------------------------------------------------------------- groups of batches

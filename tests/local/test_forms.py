@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from hubbub import local
-from hubbub.local.collection import configuration_forms as _forms
+from hubbub.local.collection import configuration_forms
 from hubbub.local.collection.collection import canonical_text
 from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.terms import BadCollection, HubbubError
@@ -330,14 +330,14 @@ def test_what_two_changes_make_is_judged_alike(node: Node, tmp_path: Path, soak:
 
 
 def test_javascript_has_the_very_text_of_the_forms() -> None:
-    assert f"const FORMS = {_forms.TABLE.read_text().rstrip()};" in MODULE.read_text()
+    assert f"const FORMS = {configuration_forms.TABLE.read_text().rstrip()};" in MODULE.read_text()
 
 
 def test_every_protocol_on_the_wire_has_a_form_and_every_form_is_used() -> None:
-    assert set(_forms.table()["laws"]) == set(PROTOCOLS)
+    assert set(configuration_forms.table()["laws"]) == set(PROTOCOLS)
     for document in COLLECTIONS.values():
         law = document["randomizer"]
-        assert {"protocol", *_forms.table()["laws"][law["protocol"]]} == set(law)
+        assert {"protocol", *configuration_forms.table()["laws"][law["protocol"]]} == set(law)
     assert {each["randomizer"]["protocol"] for each in COLLECTIONS.values()} == set(PROTOCOLS) - WITHOUT
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hubbub.local import LocalHashing
-from hubbub.local.randomizers.common import kernels as _kernels
+from hubbub.local.randomizers.common import kernels
 from hubbub.local.randomizers.common.hash_family import bucket, bucket_many, mix, mix_many
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadReport
@@ -79,11 +79,11 @@ def test_candidates_are_estimated_without_the_rest() -> None:
 def test_hits_are_counted_alike_compiled_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(2)
     seeds, answers, codes = generator.integers(0, 2**32, 400), generator.integers(0, 4, 400), np.arange(60)
-    plain = _kernels.count_hits(seeds, answers, codes, 4)
-    monkeypatch.setattr(_kernels, "_MUCH", 0)
-    if _kernels._compiled() is None:
+    plain = kernels.count_hits(seeds, answers, codes, 4)
+    monkeypatch.setattr(kernels, "_MUCH", 0)
+    if kernels._compiled() is None:
         pytest.skip("numba is not installed")
-    assert np.array_equal(_kernels.count_hits(seeds, answers, codes, 4), plain)
+    assert np.array_equal(kernels.count_hits(seeds, answers, codes, 4), plain)
 
 
 def test_fakes_that_choose_their_seed_move_many_values_at_once() -> None:

@@ -20,12 +20,10 @@ from typing import Any
 import httpx
 import pytest
 
-from hubbub.local.collection import collector_client as sending
-from hubbub.local.collection import report_wire as wire
-from hubbub.local.collection import tokens
+from hubbub.local.collection import collector_client, report_wire, tokens
 from hubbub.local.collection.collector import Collector, Rules
 from hubbub.local.collection.collector_http import LARGEST, TOKEN, app, owner_app, serve
-from hubbub.local.shuffling import shuffler_http as relay
+from hubbub.local.shuffling import shuffler_http
 from hubbub.local.shuffling.shuffler import Shuffler
 from hubbub.terms import BadReport, MissingExtra, OutOfRange, SourceUnavailable
 from tests.ledger._processes import Child, Report
@@ -100,8 +98,8 @@ def test_a_batch_is_answered_with_counts(shared: tuple[Desk, httpx.Client]) -> N
 
 def test_the_json_twin_is_answered_alike(shared: tuple[Desk, httpx.Client]) -> None:
     desk, client = shared
-    reports = [wire.parse(desk.collection, report) for report in packed(desk.collection, 5, seed=12)]
-    twins = [wire.to_json(desk.collection, report) for report in reports]
+    reports = [report_wire.parse(desk.collection, report) for report in packed(desk.collection, 5, seed=12)]
+    twins = [report_wire.to_json(desk.collection, report) for report in reports]
     twins[0]["digest"] = "00" * 16
     told = client.post("/v1/reports", json=[*twins, {}])
     assert told.json() == {"accepted": 4, "duplicates": 0, "rejected": {"digest": 1, "malformed": 1}}
@@ -129,7 +127,7 @@ def test_only_an_unreadable_batch_is_refused_as_a_whole(
         assert told.json() == {"accepted": 0, "duplicates": 0, "rejected": {"malformed": 1}}
         return
     assert told.status_code == 400
-    assert told.json()["error"] in wire.REASONS
+    assert told.json()["error"] in report_wire.REASONS
 
 
 def test_a_batch_that_is_too_large_is_refused_with_or_without_a_length(shared: tuple[Desk, httpx.Client]) -> None:
@@ -229,7 +227,7 @@ def test_the_configuration_is_served_as_it_was_signed_and_may_be_cached(shared: 
     assert "max-age" in told.headers["cache-control"]
     again = client.get("/v1/collection", headers={"if-none-match": told.headers["etag"]})
     assert (again.status_code, again.text) == (304, "")
-    assert sending.fetch(str(client.base_url)) == desk.signed
+    assert collector_client.fetch(str(client.base_url)) == desk.signed
 
 
 def test_pages_of_other_sites_may_send_and_nothing_may_run_in_ours(shared: tuple[Desk, httpx.Client]) -> None:
@@ -306,7 +304,7 @@ def test_reports_are_kept_in_the_order_of_their_ids_and_not_of_arrival(desk: Des
         for report in reports:
             collector.take(frame([report]))
         kept = [name for part in collector.store.reports(0) for name, _ in part]
-    arrived = [wire.parse(desk.collection, report).id for report in reports]
+    arrived = [report_wire.parse(desk.collection, report).id for report in reports]
     assert kept == sorted(arrived) != arrived
 
 
@@ -354,7 +352,7 @@ def test_killed_and_restarted_under_load_nothing_is_lost_or_counted_twice(desk: 
 
 def _send_all(address: str, batches: list[bytes], acknowledged: list[dict[str, Any]]) -> None:
     for batch in batches:
-        acknowledged.append(sending.send(address, batch, attempts=12))
+        acknowledged.append(collector_client.send(address, batch, attempts=12))
         time.sleep(0.01)
 
 
@@ -370,8 +368,12 @@ def test_tokens_travel_in_a_header(desk: Desk) -> None:
     rules = Rules(per_token=2)
     with served(desk.folder / "reports.db", rules=rules) as (address, _):
         batch, token = frame(packed(desk.collection, 3)), tokens.issue(desk.collection, desk.key)
-        assert sending.send(address, batch)["rejected"] == {"token": 3}
-        assert sending.send(address, batch, token=token) == {"accepted": 2, "duplicates": 0, "rejected": {"limit": 1}}
+        assert collector_client.send(address, batch)["rejected"] == {"token": 3}
+        assert collector_client.send(address, batch, token=token) == {
+            "accepted": 2,
+            "duplicates": 0,
+            "rejected": {"limit": 1},
+        }
 
 
 def test_on_a_full_disk_the_answer_is_503_and_the_same_bytes_are_taken_later(desk: Desk) -> None:
@@ -394,21 +396,21 @@ def test_on_a_full_disk_the_answer_is_503_and_the_same_bytes_are_taken_later(des
         assert "full" in refused.json()["message"]
     child.kill()
     with served(store) as (address, _):
-        assert sending.send(address, frame(first)) == {"accepted": 0, "duplicates": 10, "rejected": {}}
-        assert sending.send(address, frame(second))["accepted"] == 9000
+        assert collector_client.send(address, frame(first)) == {"accepted": 0, "duplicates": 10, "rejected": {}}
+        assert collector_client.send(address, frame(second))["accepted"] == 9000
 
 
 def test_what_cannot_be_reached_or_read_is_said_in_our_words(shared: tuple[Desk, httpx.Client]) -> None:
     address = str(shared[1].base_url)
     with pytest.raises(SourceUnavailable):
-        sending.fetch(f"http://127.0.0.1:{_free_port()}")
+        collector_client.fetch(f"http://127.0.0.1:{_free_port()}")
     with pytest.raises(SourceUnavailable, match="404"):
-        sending.fetch(f"{address}nowhere")
+        collector_client.fetch(f"{address}nowhere")
     with pytest.raises(BadReport, match="400"):
-        sending.send(address, b"garbage")
+        collector_client.send(address, b"garbage")
     for url in ("file:///etc/passwd", "ftp://x", "nonsense"):
         with pytest.raises(OutOfRange):
-            sending.fetch(url)
+            collector_client.fetch(url)
 
 
 @pytest.mark.parametrize(
@@ -428,7 +430,7 @@ def test_an_answer_that_was_cut_off_is_asked_for_again(first: bytes) -> None:
 
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
-        assert sending.send(f"http://127.0.0.1:{listening.getsockname()[1]}", b"") == {}
+        assert collector_client.send(f"http://127.0.0.1:{listening.getsockname()[1]}", b"") == {}
         thread.join()
 
 
@@ -456,8 +458,8 @@ def test_without_the_extra_the_way_to_install_it_is_told(
 
 
 def _shuffle(upstream: str, desk: Desk, report: Report) -> None:
-    through = relay.Relay(Shuffler(desk.collection), lambda batch: sending.send(upstream, batch))
-    application = relay.app(through, desk.signed, every=0.05)
+    through = shuffler_http.Relay(Shuffler(desk.collection), lambda batch: collector_client.send(upstream, batch))
+    application = shuffler_http.app(through, desk.signed, every=0.05)
     serve(application, port=0, ready=lambda address: report(address=address))
 
 
@@ -467,23 +469,23 @@ def test_a_shuffler_passes_on_full_batches_and_nothing_smaller(desk: Desk) -> No
         shuffler = Child(lambda report: _shuffle(collector, desk, report))
         address = shuffler.next()["address"]
         try:
-            assert sending.fetch(address) == desk.signed
-            assert sending.send(address, frame(reports[:99])) == {"taken": 99}
+            assert collector_client.fetch(address) == desk.signed
+            assert collector_client.send(address, frame(reports[:99])) == {"taken": 99}
             time.sleep(0.3)
             assert _kept(desk) == 0
-            assert sending.send(address, frame(reports[99:])) == {"taken": 151}
+            assert collector_client.send(address, frame(reports[99:])) == {"taken": 151}
             for _ in range(200):
                 if _kept(desk):
                     break
                 time.sleep(0.05)
             assert _kept(desk) == 250
             with pytest.raises(BadReport):
-                sending.send(address, b"garbage")
+                collector_client.send(address, b"garbage")
         finally:
             shuffler.kill()
     with Collector(desk.folder / "reports.db") as kept:
         ids = {name for part in kept.store.reports(0) for name, _ in part}
-        assert ids.isdisjoint(wire.parse(desk.collection, report).id for report in reports)
+        assert ids.isdisjoint(report_wire.parse(desk.collection, report).id for report in reports)
 
 
 def test_a_batch_that_was_not_acknowledged_is_sent_again(desk: Desk) -> None:
@@ -495,7 +497,7 @@ def test_a_batch_that_was_not_acknowledged_is_sent_again(desk: Desk) -> None:
             raise SourceUnavailable("away", why="", fix="")
         return {"accepted": 120}
 
-    through = relay.Relay(Shuffler(desk.collection), fail_once)
+    through = shuffler_http.Relay(Shuffler(desk.collection), fail_once)
     through.take(frame(packed(desk.collection, 120)))
     with pytest.raises(SourceUnavailable):
         through.pass_on()

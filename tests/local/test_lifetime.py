@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hubbub import local
 from hubbub.local import Caps, Client, Collection, Lifetime, Loloha, Spent
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import report_wire
 from hubbub.local.randomizers.common.exact_words import WORD
 from hubbub.terms import OutOfRange
 
@@ -64,13 +64,13 @@ def test_the_likelihoods_are_those_of_the_client(tmp_path: Path) -> None:
         answers = []
         for epoch, kind in enumerate(life):
             if part is None:
-                seed = wire.parse(collection, client.report(0, epoch=0)).payload
+                seed = report_wire.parse(collection, client.report(0, epoch=0)).payload
                 part = int.from_bytes(seed[:4], "little")
                 answers.append((seed[4], BREAD.kind(part, 0)))
                 continue
             same = BREAD.kind(part, 0) == BREAD.kind(part, 1)
             value = 1 if kind and not same else 0
-            data = wire.parse(collection, client.report(value, epoch=epoch)).payload
+            data = report_wire.parse(collection, client.report(value, epoch=epoch)).payload
             answers.append((data[4], BREAD.kind(part, value)))
         first = answers[0][1]
         hits += [a for a, _ in answers] == [first] * 3 and answers[2][1] != first
@@ -122,7 +122,7 @@ def test_alice_followed_for_twenty_years(tmp_path: Path) -> None:
     assert told.worst_case == WEEKS * BREAD.again > 1000
     assert told.spent[0].told == WEEKS
     assert {len(report) for report in reports} == {64 + BREAD.payload_bytes}
-    assert wire.parse_batch(collection, wire.pack_batch(reports)).counts() == {}
+    assert report_wire.parse_batch(collection, report_wire.pack_batch(reports)).counts() == {}
 
 
 def test_without_memory_twenty_years_cost_twenty_years(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_estimates_stay_right_over_the_epochs(tmp_path: Path) -> None:
         rows = []
         for number in range(people):
             client = Client(collection, state=tmp_path / f"{number}", caps=Caps(attribute=50, total=50))
-            rows.append(list(wire.parse(collection, client.report(3 * epoch, epoch=epoch)).payload))
+            rows.append(list(report_wire.parse(collection, client.report(3 * epoch, epoch=epoch)).payload))
         found = survey.estimate(survey.unpack(np.array(rows, dtype=np.uint8)))
         assert abs(found.values[3 * epoch] - 1) < 5 * (found.variances[3 * epoch] + 1e-9) ** 0.5
 

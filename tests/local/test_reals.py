@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hubbub.local import Duchi, Hybrid, LocalLaplace, OneBitMean, Piecewise, SignResponse
-from hubbub.local.randomizers import bounded_means as reals
+from hubbub.local.randomizers import bounded_means
 from hubbub.local.randomizers.common.exact_words import WORD, fewest, most
 from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.noise.testing import seeded
@@ -34,7 +34,7 @@ class Grid(MeanContract):
     @pytest.fixture(autouse=True)
     def few_places(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
         if "literature" not in request.node.name:
-            monkeypatch.setattr(reals, "CELLS", 64)
+            monkeypatch.setattr(bounded_means, "CELLS", 64)
 
 
 class TestPiecewise(Grid):
@@ -87,12 +87,12 @@ def test_scores_have_the_value_as_their_mean(kind: type, epsilon: float) -> None
 
 
 def law(survey: Duchi | Piecewise | Hybrid, code: int) -> np.ndarray:
-    bit = reals.on_the_line(survey._top, code, survey.steps) / WORD if hasattr(survey, "_top") else 0.0
+    bit = bounded_means.on_the_line(survey._top, code, survey.steps) / WORD if hasattr(survey, "_top") else 0.0
     bits = np.array([1 - bit, bit])
     if isinstance(survey, Duchi):
         return bits
     window = survey._window
-    places = np.full(reals.CELLS, (1 - window.stay / WORD) / window.steps)
+    places = np.full(bounded_means.CELLS, (1 - window.stay / WORD) / window.steps)
     places[code : code + window.size] = window.stay / WORD / window.size
     if isinstance(survey, Piecewise):
         return places
@@ -105,8 +105,8 @@ def test_thresholds_lie_on_a_line_also_in_bulk() -> None:
     for steps in (1, 7, 64, 40_793, 1 << 20, (1 << 31) - 1):
         top = (1 << 63) + int(generator.integers(1 << 62))
         codes = np.unique(np.append(generator.integers(0, steps + 1, 50), [0, steps]))
-        line = [reals.on_the_line(top, int(code), steps) for code in codes]
-        assert reals.on_the_line_many(top, codes, steps).tolist() == line
+        line = [bounded_means.on_the_line(top, int(code), steps) for code in codes]
+        assert bounded_means.on_the_line_many(top, codes, steps).tolist() == line
         assert (line[0], line[-1]) == (WORD - top, top)
 
 

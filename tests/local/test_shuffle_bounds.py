@@ -24,7 +24,7 @@ from hubbub.local import (
     SubsetSelection,
     exact_law,
 )
-from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.amplification import shuffle_bounds
 from hubbub.local.amplification.clones import Clones, clones, closed_form
 from hubbub.local.amplification.privacy_blanket import blanket, pairs_of, profile, two_levels
 from hubbub.terms import ApproximateDP, Neighbours, NotProved, OutOfRange
@@ -63,7 +63,7 @@ def test_known_values(
     assert found is None or near(found, formula or 0)
     assert near(clones(epsilon, honest=n, delta=DELTA), numeric)
     assert near(clones(epsilon, honest=n, delta=DELTA, chance=2 / (math.exp(epsilon) + 1)), stronger)
-    assert near(shuffle.lower_bound(epsilon, n=n, delta=DELTA), least)
+    assert near(shuffle_bounds.lower_bound(epsilon, n=n, delta=DELTA), least)
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(10**4, 1), (10**4, 4), (10**5, 6)])
@@ -100,16 +100,16 @@ def trap(epsilon: float, n: int) -> float:
 @pytest.mark.parametrize("epsilon", [1, 2, 6, 8])
 def test_no_generic_bound_falls_below_what_two_valued_response_leaks(epsilon: int) -> None:
     for n in (10**4, 10**5):
-        least = shuffle.lower_bound(epsilon, n=n, delta=DELTA)
-        generic = [bound.epsilon for bound in shuffle.bounds(epsilon, n=n, delta=DELTA)]
+        least = shuffle_bounds.lower_bound(epsilon, n=n, delta=DELTA)
+        generic = [bound.epsilon for bound in shuffle_bounds.bounds(epsilon, n=n, delta=DELTA)]
         assert min(generic) >= least
-        own = [bound.epsilon for bound in shuffle.bounds(BinaryResponse(epsilon=epsilon), n=n, delta=DELTA)]
+        own = [bound.epsilon for bound in shuffle_bounds.bounds(BinaryResponse(epsilon=epsilon), n=n, delta=DELTA)]
         assert min(own) >= least
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(10**4, 6), (10**5, 8)])
 def test_the_trap_would_be_noticed(n: int, epsilon: int) -> None:
-    assert trap(epsilon, n) < shuffle.lower_bound(epsilon, n=n, delta=DELTA)
+    assert trap(epsilon, n) < shuffle_bounds.lower_bound(epsilon, n=n, delta=DELTA)
 
 
 def shuffled_profile(matrix: np.ndarray, n: int, loss: float) -> float:
@@ -176,11 +176,15 @@ def test_overlapping_supports_hide_more() -> None:
     ids=lambda made: made.protocol,
 )
 def test_a_known_law_amplifies_more_than_any_law(randomizer: Randomizer) -> None:
-    generic = shuffle.amplify(1, n=5000, delta=DELTA)
-    own = shuffle.amplify(randomizer, n=5000, delta=DELTA)
+    generic = shuffle_bounds.amplify(1, n=5000, delta=DELTA)
+    own = shuffle_bounds.amplify(randomizer, n=5000, delta=DELTA)
     assert isinstance(own, ApproximateDP)
     assert own.epsilon < generic.epsilon
-    assert {bound.name for bound in shuffle.bounds(randomizer, n=5000, delta=DELTA)} >= {"blanket", "clones", "alone"}
+    assert {bound.name for bound in shuffle_bounds.bounds(randomizer, n=5000, delta=DELTA)} >= {
+        "blanket",
+        "clones",
+        "alone",
+    }
 
 
 @pytest.mark.parametrize(
@@ -194,7 +198,7 @@ def test_a_known_law_amplifies_more_than_any_law(randomizer: Randomizer) -> None
     ids=lambda made: getattr(made, "protocol", ""),
 )
 def test_the_designs_are_those_of_the_exact_laws(randomizer: Randomizer, support: float, overlap: float) -> None:
-    design = shuffle._design(randomizer)
+    design = shuffle_bounds._design(randomizer)
     assert design is not None
     assert (design.support, design.overlap) == pytest.approx((support, overlap))
     ideal = two_levels(1.0, support=support, overlap=overlap)
@@ -206,21 +210,24 @@ def test_the_designs_are_those_of_the_exact_laws(randomizer: Randomizer, support
 def test_a_matrix_has_its_own_blanket() -> None:
     kary = KaryResponse(epsilon=1, domain=4)
     twin = FiniteRandomizer.of(kary, range(4))
-    told = [shuffle.amplify(made, n=2000, delta=DELTA).epsilon for made in (kary, twin)]
+    told = [shuffle_bounds.amplify(made, n=2000, delta=DELTA).epsilon for made in (kary, twin)]
     assert float(told[0]) == pytest.approx(float(told[1]), rel=1e-3)
 
 
 def test_a_law_without_a_known_shape_gets_the_generic_bound() -> None:
     hybrid = Hybrid(epsilon=1, lower=0, upper=1)
-    assert shuffle.amplify(hybrid, n=5000, delta=DELTA).epsilon == shuffle.amplify(1, n=5000, delta=DELTA).epsilon
+    assert (
+        shuffle_bounds.amplify(hybrid, n=5000, delta=DELTA).epsilon
+        == shuffle_bounds.amplify(1, n=5000, delta=DELTA).epsilon
+    )
 
 
 def test_only_honest_people_hide_anybody() -> None:
-    half = shuffle.amplify(1, n=10_000, n_honest=5000, delta=DELTA)
-    assert half.epsilon == shuffle.amplify(1, n=5000, delta=DELTA).epsilon
-    assert shuffle.amplify(1, n=10_000, n_honest=1, delta=DELTA).epsilon == 1
+    half = shuffle_bounds.amplify(1, n=10_000, n_honest=5000, delta=DELTA)
+    assert half.epsilon == shuffle_bounds.amplify(1, n=5000, delta=DELTA).epsilon
+    assert shuffle_bounds.amplify(1, n=10_000, n_honest=1, delta=DELTA).epsilon == 1
     with pytest.raises(OutOfRange):
-        shuffle.amplify(1, n=100, n_honest=101, delta=DELTA)
+        shuffle_bounds.amplify(1, n=100, n_honest=101, delta=DELTA)
 
 
 def test_bounds_are_rounded_against_us() -> None:
@@ -241,36 +248,36 @@ def test_counting_clones_in_blocks_only_raises_the_bound(monkeypatch: pytest.Mon
 
 def test_a_tiny_delta_leaves_the_law_of_words_out() -> None:
     many = ProjectiveGeometry(epsilon=1, domain=100_000)
-    assert "blanket" not in {bound.name for bound in shuffle.bounds(many, n=10**4, delta=1e-12)}
+    assert "blanket" not in {bound.name for bound in shuffle_bounds.bounds(many, n=10**4, delta=1e-12)}
 
 
 def test_more_people_and_larger_delta_never_cost_more() -> None:
-    by_people = [shuffle.amplify(2, n=n, delta=DELTA).epsilon for n in (1, 2, 10, 100, 1000, 10_000)]
+    by_people = [shuffle_bounds.amplify(2, n=n, delta=DELTA).epsilon for n in (1, 2, 10, 100, 1000, 10_000)]
     assert by_people == sorted(by_people, reverse=True)
-    by_delta = [shuffle.amplify(2, n=1000, delta=delta).epsilon for delta in (1e-12, 1e-9, 1e-6, 1e-3)]
+    by_delta = [shuffle_bounds.amplify(2, n=1000, delta=delta).epsilon for delta in (1e-12, 1e-9, 1e-6, 1e-3)]
     assert by_delta == sorted(by_delta, reverse=True)
 
 
 def test_the_local_epsilon_is_the_inverse() -> None:
-    alone = shuffle.local_epsilon(0.3, n=20_000, delta=DELTA)
+    alone = shuffle_bounds.local_epsilon(0.3, n=20_000, delta=DELTA)
     assert clones(alone, honest=20_000, delta=DELTA) <= 0.3 * (1 + 1e-6)
     assert clones(alone * 1.001, honest=20_000, delta=DELTA) > 0.3
-    assert shuffle.local_epsilon(0.3, n=1, delta=DELTA) == 0.3
+    assert shuffle_bounds.local_epsilon(0.3, n=1, delta=DELTA) == 0.3
 
 
 def test_a_report_that_needs_a_delta_is_refused() -> None:
     with pytest.raises(NotProved):
-        shuffle.amplify(LocalGaussian(epsilon=1, delta=1e-6, lower=0, upper=1), n=1000, delta=DELTA)
+        shuffle_bounds.amplify(LocalGaussian(epsilon=1, delta=1e-6, lower=0, upper=1), n=1000, delta=DELTA)
 
 
 def test_the_event_says_what_holds() -> None:
-    event = shuffle.event(KaryResponse(epsilon=1, domain=4), n=1000, delta=DELTA)
+    event = shuffle_bounds.event(KaryResponse(epsilon=1, domain=4), n=1000, delta=DELTA)
     assert (event.mechanism, event.neighbours) == ("shuffled-kary", Neighbours.REPLACE)
     assert 0 < event.epsilon < 1
 
 
 def test_the_comparison_reads_and_draws() -> None:
-    told = shuffle.compare(KaryResponse(epsilon=1, domain=4), n=1000, delta=DELTA, n_honest=900)
+    told = shuffle_bounds.compare(KaryResponse(epsilon=1, domain=4), n=1000, delta=DELTA, n_honest=900)
     assert "899 other honest people" in " ".join(told.text().split())
     assert "<svg" in told.html()
     assert told.to_json()["n_honest"] == 900

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 from hubbub import local
 from hubbub.local import Collection, Collector, Hop, Report, Rules, Shuffler, permute, seal
-from hubbub.local.collection import report_wire as wire
-from hubbub.local.collection import tokens
+from hubbub.local.collection import report_wire, tokens
 from hubbub.local.shuffling.mixnet import SIZE
 from hubbub.local.shuffling.shuffler_http import Relay
 from hubbub.noise.testing import seeded
@@ -45,7 +44,9 @@ BREAD = Collection(
 
 def report(number: int, *, epoch: int = 0, value: int | None = None) -> bytes:
     mark = number.to_bytes(16, "big")
-    return wire.pack(BREAD, Report(epoch=epoch, id=mark, payload=bytes([number % 3 if value is None else value])))
+    return report_wire.pack(
+        BREAD, Report(epoch=epoch, id=mark, payload=bytes([number % 3 if value is None else value]))
+    )
 
 
 class Same:
@@ -90,7 +91,7 @@ def test_a_batch_waits_until_there_is_a_crowd() -> None:
         shuffler.flush(0)
     shuffler.add(report(3))
     assert shuffler.ready() == [0]
-    batch = wire.parse_batch(BREAD, shuffler.flush(0))
+    batch = report_wire.parse_batch(BREAD, shuffler.flush(0))
     assert Counter(batch.payloads[:, 0].tolist()) == Counter(n % 3 for n in range(4))
     assert shuffler.ready() == []
 
@@ -101,7 +102,7 @@ def test_epochs_do_not_mix() -> None:
     for number in range(6):
         shuffler.add(report(number, epoch=0 if number < 5 else 1))
     assert shuffler.ready() == [0]
-    assert set(wire.parse_batch(BREAD, shuffler.flush(0)).epochs.tolist()) == {0}
+    assert set(report_wire.parse_batch(BREAD, shuffler.flush(0)).epochs.tolist()) == {0}
 
 
 def test_a_smaller_minimum_than_the_signed_one_is_not_possible() -> None:
@@ -114,7 +115,7 @@ def test_what_is_passed_on_has_new_ids_and_another_order() -> None:
     sent = [report(number) for number in range(200)]
     for data in sent:
         shuffler.add(data)
-    batch = wire.parse_batch(BREAD, shuffler.flush(0))
+    batch = report_wire.parse_batch(BREAD, shuffler.flush(0))
     assert not {data[48:64] for data in sent} & {mark.tobytes() for mark in batch.ids}
     assert batch.payloads[:, 0].tolist() != [number % 3 for number in range(200)]
 
@@ -128,7 +129,7 @@ def test_copies_do_not_count_towards_a_batch() -> None:
     assert add_all(shuffler, [1, 2, 3, 3, 3, 1]) == {"taken": 3, "duplicates": 3}
     assert shuffler.ready() == []
     assert add_all(shuffler, [4]) == {"taken": 1}
-    assert len(wire.parse_batch(BREAD, shuffler.flush(0))) == 4
+    assert len(report_wire.parse_batch(BREAD, shuffler.flush(0))) == 4
 
 
 def test_what_was_passed_on_does_not_count_again() -> None:
@@ -159,7 +160,7 @@ def test_what_waits_survives_a_stop_and_is_counted_once(tmp_path: Path) -> None:
     fourth = Shuffler(BREAD, queue=tmp_path / "queue.db")
     assert fourth.batches() == []
     assert add_all(fourth, range(4)) == {"duplicates": 4}
-    assert len(wire.parse_batch(BREAD, frame)) == 4
+    assert len(report_wire.parse_batch(BREAD, frame)) == 4
 
 
 def test_a_killed_shuffler_has_lost_nothing_that_it_took(tmp_path: Path) -> None:
@@ -179,7 +180,7 @@ def test_a_killed_shuffler_has_lost_nothing_that_it_took(tmp_path: Path) -> None
     frames = {frame.hex() for _, frame in shuffler.batches()}
     assert set(told[-1]["batches"]) <= frames
     assert add_all(shuffler, range(30)) == {"duplicates": 30}
-    ids = [name.tobytes() for frame in frames for name in wire.parse_batch(BREAD, bytes.fromhex(frame)).ids]
+    ids = [name.tobytes() for frame in frames for name in report_wire.parse_batch(BREAD, bytes.fromhex(frame)).ids]
     assert len(ids) == len(set(ids)) >= 28
 
 
@@ -194,7 +195,7 @@ def test_the_file_of_a_queue_is_private_and_does_not_tell_the_order(tmp_path: Pa
         rows = file.execute("SELECT id, report FROM waiting").fetchall()
     assert rows == sorted(rows)
     assert [row[1][-1] for row in rows] != [number % 3 for number in range(50)]
-    sent = wire.pack(BREAD, Report(epoch=1, id=b"an id of its own", payload=b"\1"))
+    sent = report_wire.pack(BREAD, Report(epoch=1, id=b"an id of its own", payload=b"\1"))
     assert shuffler.add(sent) == "taken"
     assert b"an id of its own" not in path.read_bytes()
 
@@ -213,7 +214,7 @@ def test_a_long_queue_is_passed_on_in_batches_that_a_collector_takes(monkeypatch
     monkeypatch.setattr("hubbub.local.shuffling.shuffler._LARGEST", 10 * 65)
     shuffler = Shuffler(BREAD)
     add_all(shuffler, range(43))
-    sizes = [len(wire.parse_batch(BREAD, frame)) for _, frame in shuffler.batches()]
+    sizes = [len(report_wire.parse_batch(BREAD, frame)) for _, frame in shuffler.batches()]
     assert sorted(sizes) == [8, 8, 9, 9, 9]
 
 
@@ -232,7 +233,7 @@ def test_a_token_may_send_so_many_new_reports(tmp_path: Path) -> None:
     shuffler.close()
     again = Shuffler(BREAD, **rules)
     assert add_all(again, [6, 1], token=one) == {"limit": 1, "duplicates": 1}  # also after a restart
-    assert len(wire.parse_batch(BREAD, again.flush(0))) == 4
+    assert len(report_wire.parse_batch(BREAD, again.flush(0))) == 4
     with pytest.raises(MissingParameter):
         Shuffler(BREAD, per_token=1)
 
@@ -244,10 +245,10 @@ def test_a_collector_with_tokens_takes_a_shufflers_batches(tmp_path: Path) -> No
     with desk.collector(rules=Rules(per_token=1, shuffled=4)) as collector:
         shuffler = Shuffler(BREAD, per_token=9, public_key=desk.public_key)
         relayed = Relay(shuffler, lambda batch: collector.take(batch, token=mixer).to_json())
-        relayed.take(wire.pack_batch([report(number) for number in range(6)]), token=client)
+        relayed.take(report_wire.pack_batch([report(number) for number in range(6)]), token=client)
         assert relayed.pass_on() == 1
         assert collector.tally().reports == 6
-        more = wire.pack_batch([report(number) for number in range(10, 20)])
+        more = report_wire.pack_batch([report(number) for number in range(10, 20)])
         for token in (client, None, tokens.issue_shuffler(BREAD, local.new_key())):
             assert collector.take(more, token=token).rejected == {"token": 10}
 
@@ -256,8 +257,8 @@ def test_a_batch_that_the_collector_refuses_is_kept_and_told_once(tmp_path: Path
     desk, complaints = Desk(BREAD, tmp_path), list[str]()
     with desk.collector(rules=Rules(open_epochs=frozenset({1}))) as collector:
         relayed = Relay(Shuffler(BREAD), lambda batch: collector.take(batch).to_json(), complain=complaints.append)
-        relayed.take(wire.pack_batch([report(number) for number in range(5)]))
-        relayed.take(wire.pack_batch([report(number, epoch=1) for number in range(5)]))
+        relayed.take(report_wire.pack_batch([report(number) for number in range(5)]))
+        relayed.take(report_wire.pack_batch([report(number, epoch=1) for number in range(5)]))
         assert [relayed.pass_on(), relayed.pass_on()] == [1, 0]
         assert len(complaints) == 1
         assert "closed" in complaints[0]
@@ -272,17 +273,17 @@ def test_junk_and_copies_do_not_make_a_crowd_at_the_collector(tmp_path: Path) ->
     desk = Desk(BREAD, tmp_path)
     with desk.collector(rules=Rules(shuffled=4)) as collector:
         five = [report(number) for number in range(5)]
-        assert collector.take(wire.pack_batch(five)).accepted == 5
+        assert collector.take(report_wire.pack_batch(five)).accepted == 5
         junk = [report(number, value=9) for number in range(10, 14)]
-        alone = collector.take(wire.pack_batch([*five, *junk, report(99), report(99)]))
+        alone = collector.take(report_wire.pack_batch([*five, *junk, report(99), report(99)]))
         assert (alone.accepted, alone.duplicates) == (0, 6)
         assert alone.rejected == {"domain": 4, "batch": 1}
         epochs = [report(number, epoch=1 + number % 2) for number in range(20, 26)]
-        assert collector.take(wire.pack_batch(epochs)).rejected == {"batch": 6}  # three of each epoch
-        assert collector.take(wire.pack_batch(five)).duplicates == 5  # sent again: not refused
+        assert collector.take(report_wire.pack_batch(epochs)).rejected == {"batch": 6}  # three of each epoch
+        assert collector.take(report_wire.pack_batch(five)).duplicates == 5  # sent again: not refused
         assert collector.tally().reports == 5
         assert collector.recount().reports == 5
-        assert collector.take(wire.pack_batch([report(99), *(report(n) for n in range(30, 33))])).accepted == 4
+        assert collector.take(report_wire.pack_batch([report(99), *(report(n) for n in range(30, 33))])).accepted == 4
 
 
 def test_another_content_under_the_same_id_is_a_replay() -> None:
@@ -295,7 +296,7 @@ def test_what_is_broken_is_counted_and_the_rest_is_kept() -> None:
     shuffler = Shuffler(BREAD)
     good, cut, outside = report(1), report(2)[:-1], report(3, value=7)
     assert [shuffler.add(data) for data in (good, cut, outside)] == ["taken", "malformed", "domain"]
-    told = shuffler.add_batch(wire.pack_batch([report(4), outside, report(1, value=0)]))
+    told = shuffler.add_batch(report_wire.pack_batch([report(4), outside, report(1, value=0)]))
     assert told == {"taken": 1, "domain": 1, "replay": 1}
     with pytest.raises(BadReport):
         shuffler.add_batch(b"nonsense")
@@ -320,7 +321,7 @@ def test_reports_come_out_of_two_hops_as_they_went_in() -> None:
     out = last.flush()
     assert sorted(out) == sorted(sent)
     assert out != sent
-    assert len(wire.parse_batch(BREAD, wire.pack_batch(out))) == 50
+    assert len(report_wire.parse_batch(BREAD, report_wire.pack_batch(out))) == 50
 
 
 def test_the_first_hop_never_sees_a_report() -> None:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from hubbub.local import KaryResponse
-from hubbub.local.collection import client_state as _state
+from hubbub.local.collection import client_state
 from hubbub.local.collection.client_state import Memory, Record, Seen, State
 from hubbub.local.randomizers.base import from_parameters
 
@@ -31,7 +31,7 @@ def test_no_class_name_is_in_a_clients_memory(tmp_path: Path) -> None:
 
 
 def test_every_field_has_its_stored_key() -> None:
-    for kind, keys in _state._KEYS.items():
+    for kind, keys in client_state._KEYS.items():
         assert list(keys.values()) == [field.name for field in dataclasses.fields(kind)], kind
 
 

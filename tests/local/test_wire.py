@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hubbub import local
 from hubbub.local import Collection, Report
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import report_wire
 from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.local.randomizers.base import _PROTOCOLS
 from hubbub.terms import BadCollection, BadReport
@@ -23,13 +23,13 @@ BREAD = Collection(
     name="bread", question="?", randomizer=local.KaryResponse(epsilon=0.5, domain=3), epochs=300, id=MARK
 )
 ID = bytes(range(16))
-SENT = wire.pack(BREAD, Report(epoch=258, id=ID, payload=b"\x02"))
+SENT = report_wire.pack(BREAD, Report(epoch=258, id=ID, payload=b"\x02"))
 
 
 def reason(data: bytes, collection: Collection = BREAD) -> str:
     with pytest.raises(BadReport) as caught:
-        wire.parse(collection, data)
-    assert caught.value.reason in wire.REASONS
+        report_wire.parse(collection, data)
+    assert caught.value.reason in report_wire.REASONS
     return caught.value.reason
 
 
@@ -47,7 +47,7 @@ def test_every_byte_of_a_report_has_its_place() -> None:
         + ID
         + b"\x02"
     ) == SENT
-    assert wire.parse(BREAD, SENT) == Report(epoch=258, id=ID, payload=b"\x02")
+    assert report_wire.parse(BREAD, SENT) == Report(epoch=258, id=ID, payload=b"\x02")
 
 
 def test_codes_of_protocols_are_different_and_all_have_one() -> None:
@@ -95,7 +95,7 @@ def test_a_report_of_other_parameters_is_refused_even_if_its_bytes_would_fit() -
 
 def test_the_rest_of_a_batch_is_kept() -> None:
     broken = [data for data, _ in REFUSED.values() if len(data) == len(SENT)]
-    batch = wire.parse_batch(BREAD, wire.pack_batch([SENT, *broken, SENT, SENT]))
+    batch = report_wire.parse_batch(BREAD, report_wire.pack_batch([SENT, *broken, SENT, SENT]))
     assert len(batch) == 3
     assert batch.places.tolist() == [0, len(broken) + 1, len(broken) + 2]
     assert batch.counts() == {
@@ -108,15 +108,15 @@ def test_the_rest_of_a_batch_is_kept() -> None:
 def test_a_frame_of_reports_of_another_length_is_refused_as_a_whole() -> None:
     """However many it says there are: nobody looks at them one by one."""
     wide = Collection(name="wide", question="?", randomizer=local.KaryResponse(epsilon=1, domain=1000))
-    data = wire.pack(wide, Report(epoch=0, id=ID, payload=b"\1\0"))
+    data = report_wire.pack(wide, Report(epoch=0, id=ID, payload=b"\1\0"))
     newer = data[:3] + b"\2" + data[4:]
     for frame, reason in (
-        (wire.pack_batch([data, data]), "malformed"),
-        (wire.pack_batch([newer, data]), "version"),
+        (report_wire.pack_batch([data, data]), "malformed"),
+        (report_wire.pack_batch([newer, data]), "version"),
         (struct.pack("<3sBII", b"HBB", 1, 1_000_000, 1) + bytes(1_000_000), "malformed"),
     ):
         with pytest.raises(BadReport) as caught:
-            wire.parse_batch(BREAD, frame)
+            report_wire.parse_batch(BREAD, frame)
         assert caught.value.reason == reason
 
 
@@ -126,31 +126,31 @@ def test_a_frame_of_reports_of_another_length_is_refused_as_a_whole() -> None:
         b"",
         b"HBB\1",
         b"HBR\1" + bytes(8),
-        wire.pack_batch([SENT])[:-1],
-        wire.pack_batch([SENT]) + b"\0",
+        report_wire.pack_batch([SENT])[:-1],
+        report_wire.pack_batch([SENT]) + b"\0",
         struct.pack("<3sBII", b"HBB", 1, 1 << 31, 0),
         struct.pack("<3sBII", b"HBB", 1, 5, 0),
     ],
 )
 def test_a_frame_that_is_not_as_long_as_it_says_is_refused_as_a_whole(frame: bytes) -> None:
     with pytest.raises(BadReport) as caught:
-        wire.parse_batch(BREAD, frame)
+        report_wire.parse_batch(BREAD, frame)
     assert caught.value.reason == "malformed"
 
 
 def test_a_frame_of_a_newer_format_is_refused() -> None:
     with pytest.raises(BadReport) as caught:
-        wire.parse_batch(BREAD, b"HBB\2" + bytes(8))
+        report_wire.parse_batch(BREAD, b"HBB\2" + bytes(8))
     assert caught.value.reason == "version"
 
 
 def test_an_empty_frame_is_empty() -> None:
-    assert len(wire.parse_batch(BREAD, wire.pack_batch([]))) == 0
+    assert len(report_wire.parse_batch(BREAD, report_wire.pack_batch([]))) == 0
 
 
 def test_reports_of_different_length_do_not_go_into_one_frame() -> None:
     with pytest.raises(BadReport):
-        wire.pack_batch([SENT, SENT + b"\0"])
+        report_wire.pack_batch([SENT, SENT + b"\0"])
 
 
 def test_a_large_batch_is_what_its_reports_are_one_by_one() -> None:
@@ -160,19 +160,19 @@ def test_a_large_batch_is_what_its_reports_are_one_by_one() -> None:
     rows[:, 64] = rng.integers(0, 5, size=2000)
     damaged = rng.random(2000) < 0.3
     rows[damaged, rng.integers(0, 48, size=2000)[damaged]] ^= 1
-    batch = wire.parse_batch(BREAD, wire.pack_batch([row.tobytes() for row in rows]))
+    batch = report_wire.parse_batch(BREAD, report_wire.pack_batch([row.tobytes() for row in rows]))
     for place, row in enumerate(rows):
         if place in batch.rejected:
             assert reason(row.tobytes()) == batch.rejected[place]
         else:
             at = int(np.flatnonzero(batch.places == place)[0])
-            found = wire.parse(BREAD, row.tobytes())
+            found = report_wire.parse(BREAD, row.tobytes())
             assert found == Report(int(batch.epochs[at]), batch.ids[at].tobytes(), batch.payloads[at].tobytes())
     assert 400 < len(batch) < 1600
 
 
 def test_the_twin_says_the_same() -> None:
-    twin = wire.to_json(BREAD, wire.parse(BREAD, SENT))
+    twin = report_wire.to_json(BREAD, report_wire.parse(BREAD, SENT))
     assert twin == {
         "hubbub": "report/1",
         "protocol": "kary",
@@ -183,10 +183,10 @@ def test_the_twin_says_the_same() -> None:
         "id": ID.hex(),
         "payload": "Ag==",
     }
-    assert wire.from_json(BREAD, json.loads(json.dumps(twin))) == wire.parse(BREAD, SENT)
+    assert report_wire.from_json(BREAD, json.loads(json.dumps(twin))) == report_wire.parse(BREAD, SENT)
 
 
-TWIN = wire.to_json(BREAD, wire.parse(BREAD, SENT))
+TWIN = report_wire.to_json(BREAD, report_wire.parse(BREAD, SENT))
 
 
 @pytest.mark.parametrize(
@@ -217,23 +217,23 @@ TWIN = wire.to_json(BREAD, wire.parse(BREAD, SENT))
 )
 def test_a_twin_is_refused_for_the_same_reasons(change: dict[str, Any], expected: str) -> None:
     with pytest.raises(BadReport) as caught:
-        wire.from_json(BREAD, TWIN | change)
+        report_wire.from_json(BREAD, TWIN | change)
     assert caught.value.reason == expected
-    batch = wire.parse_json_batch(BREAD, [TWIN, TWIN | change, TWIN])
+    batch = report_wire.parse_json_batch(BREAD, [TWIN, TWIN | change, TWIN])
     assert (len(batch), batch.rejected, batch.places.tolist()) == (2, {1: expected}, [0, 2])
 
 
 def test_a_batch_of_twins_is_a_list() -> None:
     with pytest.raises(BadReport):
-        wire.parse_json_batch(BREAD, {"reports": []})
-    assert len(wire.parse_json_batch(BREAD, [])) == 0
+        report_wire.parse_json_batch(BREAD, {"reports": []})
+    assert len(report_wire.parse_json_batch(BREAD, [])) == 0
 
 
 def test_the_collection_can_be_looked_up_before_a_report_is_read() -> None:
-    assert wire.collection_of(SENT) == MARK
-    assert wire.collection_of(wire.pack_batch([SENT])) == MARK
-    assert wire.collection_of(b"HBR") is None
-    assert wire.collection_of(b"") is None
+    assert report_wire.collection_of(SENT) == MARK
+    assert report_wire.collection_of(report_wire.pack_batch([SENT])) == MARK
+    assert report_wire.collection_of(b"HBR") is None
+    assert report_wire.collection_of(b"") is None
 
 
 def test_a_randomizer_without_a_form_on_the_wire_makes_no_collection() -> None:
@@ -244,10 +244,10 @@ def test_a_randomizer_without_a_form_on_the_wire_makes_no_collection() -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_in_our_words(data: bytes) -> None:
     with pytest.raises(BadReport):
-        wire.parse(BREAD, data)
+        report_wire.parse(BREAD, data)
     with pytest.raises(BadReport):
-        wire.parse_batch(BREAD, data)
-    wire.collection_of(data)
+        report_wire.parse_batch(BREAD, data)
+    report_wire.collection_of(data)
 
 
 @given(st.lists(st.tuples(st.integers(0, len(SENT) - 1), st.integers(0, 255)), max_size=4), st.integers(0, 3))
@@ -257,18 +257,18 @@ def test_a_damaged_report_is_a_report_or_a_refusal(damage: list[tuple[int, int]]
         data[place] = byte
     sent = bytes(data[: len(data) - cut])
     try:
-        found = wire.parse(BREAD, sent)
+        found = report_wire.parse(BREAD, sent)
     except BadReport as error:
-        assert error.reason in wire.REASONS
+        assert error.reason in report_wire.REASONS
     else:
-        assert wire.pack(BREAD, found) == sent
+        assert report_wire.pack(BREAD, found) == sent
 
 
 @given(st.binary(max_size=300), st.integers(0, 3), st.integers(0, 80))
 def test_a_damaged_frame_is_a_batch_or_a_refusal(tail: bytes, count: int, size: int) -> None:
     frame = struct.pack("<3sBII", b"HBB", 1, count, size) + tail
     try:
-        batch = wire.parse_batch(BREAD, frame)
+        batch = report_wire.parse_batch(BREAD, frame)
     except BadReport as error:
         assert error.reason == "malformed"
     else:
@@ -286,8 +286,8 @@ anything = st.recursive(
 def test_any_json_is_a_report_or_a_refusal(change: Any) -> None:
     document = TWIN | change if isinstance(change, dict) else change
     try:
-        found = wire.from_json(BREAD, document)
+        found = report_wire.from_json(BREAD, document)
     except BadReport as error:
-        assert error.reason in wire.REASONS
+        assert error.reason in report_wire.REASONS
     else:
-        assert wire.to_json(BREAD, found) == document
+        assert report_wire.to_json(BREAD, found) == document

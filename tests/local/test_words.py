@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.local.randomizers.common import exact_words as _words
+from hubbub.local.randomizers.common import exact_words
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
     below,
@@ -63,11 +63,19 @@ def test_the_exponential_is_enclosed(epsilon: Fraction) -> None:
 @given(st.lists(st.integers(0, (1 << 40) - 1), min_size=1, max_size=10))
 def test_numbers_become_bytes_and_come_back(numbers: list[int]) -> None:
     codes = np.array(numbers, dtype=np.int64)
-    rows = _words.to_bytes(codes, 5)
+    rows = exact_words.to_bytes(codes, 5)
     assert rows.shape == (len(numbers), 5)
-    assert _words.from_bytes(rows).tolist() == numbers
+    assert exact_words.from_bytes(rows).tolist() == numbers
     assert bytes(rows[0]) == numbers[0].to_bytes(5, "little")
 
 
 def test_the_bytes_that_integers_need() -> None:
-    assert [_words.bytes_for(n) for n in (2, 256, 257, 65_536, 65_537, 1 << 24, (1 << 24) + 1)] == [1, 1, 2, 2, 3, 3, 4]
+    assert [exact_words.bytes_for(n) for n in (2, 256, 257, 65_536, 65_537, 1 << 24, (1 << 24) + 1)] == [
+        1,
+        1,
+        2,
+        2,
+        3,
+        3,
+        4,
+    ]

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hubbub.noise import _distributions as _laws
+from hubbub.noise import _distributions
 from hubbub.noise._binomial import _invert, binomial_table
 from hubbub.noise._drawing import draw_many, draw_one
 from hubbub.noise._inversion_table import Table
@@ -34,9 +34,9 @@ class CountingSource(SeededSource):
 @pytest.mark.parametrize("name", ["laplace", "gaussian", "geometric"])
 def test_short_words_give_the_exact_law(name: str, scale: Fraction, word_bits: int, soak: int) -> None:
     law, mass = {
-        "laplace": (_laws.laplace(scale, word_bits=word_bits), laplace_mass(scale)),
-        "gaussian": (_laws.gaussian(scale, word_bits=word_bits), gaussian_mass(scale)),
-        "geometric": (_laws.laplace(scale, signed=False, word_bits=word_bits), geometric_mass(scale)),
+        "laplace": (_distributions.laplace(scale, word_bits=word_bits), laplace_mass(scale)),
+        "gaussian": (_distributions.gaussian(scale, word_bits=word_bits), gaussian_mass(scale)),
+        "geometric": (_distributions.laplace(scale, signed=False, word_bits=word_bits), geometric_mass(scale)),
     }[name]
     source = CountingSource(1)
     draws = draw_many(law, 20_000 * soak, source)
@@ -48,7 +48,7 @@ def test_short_words_give_the_exact_law(name: str, scale: Fraction, word_bits: i
 
 def test_redrawing_undecided_words_would_be_noticed() -> None:
     """The twin that must fail: the shortcut of drawing again when undecided bends the law."""
-    law = _laws.laplace(Fraction(10), word_bits=8)
+    law = _distributions.laplace(Fraction(10), word_bits=8)
     source, draws = seeded(2), []
     while len(draws) < 20_000:
         word = source.bits(8)
@@ -59,20 +59,24 @@ def test_redrawing_undecided_words_would_be_noticed() -> None:
 
 
 def test_single_draws_refine_too() -> None:
-    law, source = _laws.gaussian(Fraction(50), word_bits=8), CountingSource(3)
+    law, source = _distributions.gaussian(Fraction(50), word_bits=8), CountingSource(3)
     draws = np.array([draw_one(law, source) for _ in range(20_000)])
     assert fit(draws, gaussian_mass(Fraction(50)), range(-150, 151)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("word_bits", [8, 12, 64])
-@pytest.mark.parametrize("law", [_laws.laplace, _laws.gaussian])
+@pytest.mark.parametrize("law", [_distributions.laplace, _distributions.gaussian])
 def test_thresholds_bracket_the_exact_cumulative_mass(law, word_bits: int) -> None:
     """No statistics: each threshold is the floor of the exact value, computed independently at 60 digits."""
     scale = Fraction(37, 3)
     table = law(scale, word_bits=word_bits).table
     with mpmath.workdps(60):
         t = mpmath.mpf(scale.numerator) / scale.denominator
-        power = (lambda m: mpmath.exp(-m / t)) if law is _laws.laplace else (lambda m: mpmath.exp(-m * m / (2 * t * t)))
+        power = (
+            (lambda m: mpmath.exp(-m / t))
+            if law is _distributions.laplace
+            else (lambda m: mpmath.exp(-m * m / (2 * t * t)))
+        )
         masses = [power(mpmath.mpf(m)) for m in range(700)]
         total = mpmath.fsum(masses)
         for cell, threshold in enumerate(table.thresholds[:-1]):
@@ -82,7 +86,7 @@ def test_thresholds_bracket_the_exact_cumulative_mass(law, word_bits: int) -> No
 
 def test_the_tail_is_not_cut_off() -> None:
     """The largest word of 8 bits reaches cells beyond the table, each with its own probability."""
-    law = _laws.laplace(Fraction(10), signed=False, word_bits=8)
+    law = _distributions.laplace(Fraction(10), signed=False, word_bits=8)
     source = seeded(4)
     cells = np.array([law.table.refine(255, source) for _ in range(20_000)])
     start = next(c for c in range(200) if np.exp(-(c + 1) / 10) < 1 / 256)  # where 255/256 falls

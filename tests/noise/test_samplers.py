@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 from hubbub import noise
-from hubbub.noise import _distributions as _laws
-from hubbub.noise import _kernels
+from hubbub.noise import _distributions, _kernels
 from hubbub.noise._drawing import _fill, draw_one
 from hubbub.noise.testing import seeded
 from hubbub.terms import Underflow
@@ -69,7 +68,7 @@ def test_low_bits_on_a_fine_grid_are_uniform() -> None:
 
 
 @pytest.mark.parametrize("scale", [3, 1000, 1 << 40])
-@pytest.mark.parametrize("law", [_laws.laplace, _laws.gaussian])
+@pytest.mark.parametrize("law", [_distributions.laplace, _distributions.gaussian])
 def test_the_compiled_kernel_decides_like_the_numpy_kernel(law, scale: int) -> None:
     compiled = _kernels._compiled()
     assert compiled is not None, "numba is part of the development environment"
@@ -92,7 +91,7 @@ def test_the_compiled_kernel_is_used_once_it_pays(monkeypatch: pytest.MonkeyPatc
 def test_both_kernels_draw_the_exact_law(kernel: str, soak: int) -> None:
     chosen = _kernels.numpy_kernel if kernel == "numpy" else _kernels._compiled()
     out = np.empty(300_000 * soak, dtype=np.int64)
-    _fill(out, _laws.gaussian(Fraction(50)), seeded(18), chosen)
+    _fill(out, _distributions.gaussian(Fraction(50)), seeded(18), chosen)
     assert fit(out, gaussian_mass(Fraction(50)), range(-160, 161)) > FALSE_ALARM
 
 
@@ -190,9 +189,9 @@ def test_shapes_and_types_are_as_asked() -> None:
 
 def test_rejected_places_are_filled_by_later_rounds() -> None:
     out = np.full(5_000, 99_999, dtype=np.int64)
-    _fill(out, _laws.laplace(Fraction(1, 2)), seeded(16), _kernels.numpy_kernel)
+    _fill(out, _distributions.laplace(Fraction(1, 2)), seeded(16), _kernels.numpy_kernel)
     assert np.abs(out).max() < 50
-    assert all(abs(draw_one(_laws.laplace(Fraction(1, 2)), seeded(i))) < 50 for i in range(200))
+    assert all(abs(draw_one(_distributions.laplace(Fraction(1, 2)), seeded(i))) < 50 for i in range(200))
 
 
 @pytest.mark.parametrize("sigma", ["0.001", "0.0099", "1e-300", "1e-4000"])

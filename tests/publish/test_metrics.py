@@ -23,7 +23,7 @@ from hubbub.publish import (
 )
 from hubbub.publish.cells import coding_of
 from hubbub.publish.marginal_counts import Rows
-from hubbub.publish.metrics import model_scores as models
+from hubbub.publish.metrics import model_scores
 from hubbub.publish.metrics.candidates import CountTables, RowTable
 from hubbub.publish.metrics.comparison_cells import Cells
 from hubbub.publish.metrics.generalized_values import shares, spread
@@ -99,7 +99,7 @@ def test_ranking_is_the_auc_of_scikit_learn() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     chance = np.random.default_rng(4)
     scores, yes = chance.integers(0, 20, 300) / 20, chance.random(300) < 0.3
-    assert models._ranked(scores, yes) == pytest.approx(metrics.roc_auc_score(yes, scores))
+    assert model_scores._ranked(scores, yes) == pytest.approx(metrics.roc_auc_score(yes, scores))
 
 
 def test_a_target_of_several_values_and_one_that_the_table_lacks() -> None:

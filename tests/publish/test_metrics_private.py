@@ -17,7 +17,7 @@ from hubbub.ledger import Ledger
 from hubbub.publish import Categorical, compare
 from hubbub.publish.cells import coding_of
 from hubbub.publish.marginal_counts import Rows, Whom
-from hubbub.publish.metrics import private_metrics as charged
+from hubbub.publish.metrics import private_metrics
 from hubbub.publish.metrics.candidates import Independent, RowTable
 from hubbub.publish.metrics.comparison_cells import Cells
 from hubbub.publish.metrics.private_metrics import Public, Task, against_half, against_public, noise_of, reach
@@ -99,11 +99,11 @@ def steepest(told: int, sanity: int) -> Fraction:
 @pytest.mark.parametrize("sanity", [1, 2, 7, 20])
 def test_a_relative_error_is_no_steeper_than_its_slope(sanity: int) -> None:
     for told in range(60):
-        assert steepest(told, sanity) <= charged._slope(told, sanity) <= Fraction(2, sanity)
+        assert steepest(told, sanity) <= private_metrics._slope(told, sanity) <= Fraction(2, sanity)
 
 
 def test_a_slope_that_is_half_as_large_would_be_noticed() -> None:
-    assert any(steepest(told, 7) > charged._slope(told, 7) / 2 for told in range(60))
+    assert any(steepest(told, 7) > private_metrics._slope(told, 7) / 2 for told in range(60))
 
 
 @settings(max_examples=15)

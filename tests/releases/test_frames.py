@@ -17,8 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, formulas
-from hubbub.releases import json_form as _json
+from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, formulas, json_form
 from hubbub.releases.formulas import Function, Given, Key, Mean, Minus, Negate, Number, Over, Plus, Ref, Times, Variance
 from hubbub.terms import NewerFormat, Unreadable, WrongShape
 
@@ -88,10 +87,10 @@ def test_csv_reads_back() -> None:
 def test_a_missing_package_is_told_with_the_line_that_installs_it(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hubbub.releases import frames as _frames
+    from hubbub.releases import frames
     from hubbub.terms import MissingExtra
 
-    monkeypatch.setattr(_frames, "find_spec", lambda name: None)
+    monkeypatch.setattr(frames, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=f"pip install {package}"):
         getattr(by_ward(), f"to_{package}")()
 
@@ -142,12 +141,12 @@ def test_no_class_name_is_in_what_is_stored() -> None:
 
 
 def test_every_field_has_its_stored_key_and_every_formula_its_tag() -> None:
-    for kind, keys in _json._KEYS.items():
+    for kind, keys in json_form._KEYS.items():
         assert list(keys.values()) == [field.name for field in dataclasses.fields(kind)], kind
-    written = set(_json._PLAIN.values()) | {"keys", "measures", "columns", "guarantee", "notes", "receipt"}
+    written = set(json_form._PLAIN.values()) | {"keys", "measures", "columns", "guarantee", "notes", "receipt"}
     assert written == {field.name for field in dataclasses.fields(Release)}
     named = {each for each in vars(formulas).values() if isinstance(each, type) and issubclass(each, formulas.Formula)}
-    assert set(_json._TAGS.values()) == named - {formulas.Formula}
+    assert set(json_form._TAGS.values()) == named - {formulas.Formula}
 
 
 @given(st.lists(st.integers()), st.fractions(min_value="1/1000", max_value=1000), st.booleans())

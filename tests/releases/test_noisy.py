@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from hubbub.releases import Noisy, Release
-from hubbub.releases.formulas import points as _points
+from hubbub.releases.formulas import points
 from hubbub.terms import NotANumber, OutOfRange, UnknownName, WrongShape
 
 from ..renaming import renamed_classes
@@ -99,7 +99,7 @@ def test_no_class_name_seeds_a_simulation() -> None:
     measure = by_ward().measures[0]
     text = "COUNT(*)|Noise(law='gaussian', scale=Fraction(10, 1))|(1203, 342, -4)|['people', 3]"
     with renamed_classes():
-        assert _points._told(measure, ("people", 3, None)) == text
+        assert points._told(measure, ("people", 3, None)) == text
 
 
 def test_simulations_of_two_releases_are_independent() -> None:

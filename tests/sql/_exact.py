@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hubbub.engines import DuckDB
-from hubbub.sql import measurement as measure
+from hubbub.sql import measurement
 from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.quote import Planned
 
@@ -57,7 +57,7 @@ def read_plan(engine: DuckDB, plan: Plan, statements: Any) -> Read:
     """The plan's integers by the real way of measuring, without noise and with every key."""
     curves = [_ExactCurve(plan.size or 1) for _ in plan.curves]
     spent = SimpleNamespace(measures=[_Exact()] * len(plan.measures), curves=curves, chooser=_Exact())
-    told = measure.run(engine, plan, spent, statements, seconds=60)  # type: ignore[arg-type]  # it has the same parts
+    told = measurement.run(engine, plan, spent, statements, seconds=60)  # type: ignore[arg-type]  # it has the same parts
     columns = tuple(dict(zip(map(repr, told.keys), column, strict=True)) for column in told.measures)
     return Read(columns, tuple(curve.leaves for curve in curves))
 

@@ -19,8 +19,7 @@ from sqlglot import exp
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
-from hubbub.sql.compiler import bound_contribution as bound
-from hubbub.sql.compiler import plan_question as plan
+from hubbub.sql.compiler import bound_contribution, plan_question
 from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget, OutOfRange
 from tests.sql._exact import engine_over, read_exactly
@@ -124,8 +123,8 @@ def test_a_product_in_64_bits_is_noticed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_squares_of_the_largest_totals_are_huge_integers() -> None:
-    assert bound.LARGEST_TOTAL**2 * plan.MOST_ROWS < 2**127
-    assert bound.LARGEST_TOTAL * _ROWS < 2**127  # over all people
+    assert bound_contribution.LARGEST_TOTAL**2 * plan_question.MOST_ROWS < 2**127
+    assert bound_contribution.LARGEST_TOTAL * _ROWS < 2**127  # over all people
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -134,7 +133,7 @@ def test_every_measure_of_a_question_with_totals_has_a_ceiling(gaussian: bool) -
     with pytest.raises(OutOfRange, match="total of SUM"):
         plan_text(text, _dataset(), gaussian=gaussian, totals={"n": Fraction(10)})
     told = plan_text(text, _dataset(max_rows_per_unit=60), gaussian=gaussian, totals={"n": Fraction(10)})
-    assert max(told.plans[0].bounding.totals) <= bound.LARGEST_TOTAL
+    assert max(told.plans[0].bounding.totals) <= bound_contribution.LARGEST_TOTAL
 
 
 @pytest.mark.parametrize("gaussian", [False, True])
@@ -143,8 +142,8 @@ def test_a_person_far_beyond_the_largest_totals_is_scaled_down(gaussian: bool) -
     rows = [(1, place % 4, 100) for place in range(4000)]
     engine = engine_over({"t": (types, rows)})
     text = f"SELECT g, COUNT(*) AS n, SUM(x + {2**44}) AS s FROM t GROUP BY g"
-    totals = {"n": Fraction(10), "s": Fraction(bound.LARGEST_TOTAL)}
+    totals = {"n": Fraction(10), "s": Fraction(bound_contribution.LARGEST_TOTAL)}
     told = read_exactly(engine, plan_text(text, _dataset(), gaussian=gaussian, totals=totals))[0].measures[1]
     engine.close()
     size = sum(value**2 for value in told.values()) if gaussian else sum(told.values()) ** 2
-    assert 0 < size <= bound.LARGEST_TOTAL**2
+    assert 0 < size <= bound_contribution.LARGEST_TOTAL**2

@@ -20,8 +20,7 @@ from hubbub.engines import DuckDB
 from hubbub.noise.testing import seeded
 from hubbub.releases import Release
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
-from hubbub.sql import answer
-from hubbub.sql import measurement as measure
+from hubbub.sql import answer, measurement
 from hubbub.sql.noise_allocation import Price
 from hubbub.sql.quote import Priced, plan_text, priced
 from hubbub.terms import Budget
@@ -95,10 +94,10 @@ def released(engine: Remembering, told: Priced) -> Release:
     """One release, by the real way but for the ledger."""
     statements = told.planned.statements("duckdb", secret="s")
     parts = [
-        measure.run(engine, plan, spent, texts, seconds=60)
+        measurement.run(engine, plan, spent, texts, seconds=60)
         for plan, spent, texts in zip(told.planned.plans, told.spent, statements, strict=True)
     ]
-    kept = measure.read(measure.stored(parts, told.planned.plans), told.planned.plans)
+    kept = measurement.read(measurement.stored(parts, told.planned.plans), told.planned.plans)
     columns = [answer.part_of(*each) for each in zip(told.planned.plans, told.spent, kept, strict=True)]
     return answer.release(
         columns,

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.schema import descriptor
-from hubbub.schema import toml_positions as positions
+from hubbub.schema import descriptor, toml_positions
 from hubbub.schema.descriptor import Inside, complete, parse, read
 from hubbub.schema.tables import Column, Dataset, Kind, Link
 from hubbub.terms import BadDescriptor, Budget, Neighbours
@@ -527,14 +526,14 @@ w = 4
 '''
 
 
-def leaves(value: object, path: positions.Path = ()) -> list[tuple[positions.Path, object]]:
+def leaves(value: object, path: toml_positions.Path = ()) -> list[tuple[toml_positions.Path, object]]:
     """Every path of a document, and what stands there."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [(path, value)] * bool(path) + [pair for key, below in inside for pair in leaves(below, (*path, key))]
 
 
 def check_places(text: str) -> None:
-    found = positions.scan(text)
+    found = toml_positions.scan(text)
     paths = leaves(tomllib.loads(text))
     assert {path for path, _ in paths} == set(found)
     for path, value in paths:
@@ -556,7 +555,7 @@ def test_places_are_found_in_a_tangled_document() -> None:
 
 
 def test_a_value_is_found_behind_headers_dots_and_quotes() -> None:
-    found = positions.scan(TANGLED)
+    found = toml_positions.scan(TANGLED)
     spans = {
         ("top", "a.b", "c d"): '"""one',
         ("a",): "'''it''s'''",

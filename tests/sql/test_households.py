@@ -22,7 +22,7 @@ from hubbub.engines.frames import readable_table
 from hubbub.engines.sources import arrow_of
 from hubbub.relations import person as identity
 from hubbub.schema.tables import Dataset
-from hubbub.sql import quote as ask
+from hubbub.sql import quote
 from hubbub.sql.compiler.print_plan import Statement
 from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.quote import Planned, plan_text
@@ -229,12 +229,12 @@ def test_tables_that_would_never_meet_are_refused_in_the_same_words(tmp_path: Pa
 
 def faulty_plan(change: Callable[[str], str], widen: Callable[[Plan], Plan], patch: pytest.MonkeyPatch) -> None:
     """Every plan and printed text with a fault in it."""
-    real = ask.print_plan
+    real = quote.print_plan
 
     def print_faulty(plan: Plan, *given: Any, **named: Any) -> tuple[Statement, ...]:
         return tuple(replace(each, sql=change(each.sql)) for each in real(widen(plan), *given, **named))
 
-    patch.setattr(ask, "print_plan", print_faulty)
+    patch.setattr(quote, "print_plan", print_faulty)
 
 
 def one_row_more(text: str) -> str:

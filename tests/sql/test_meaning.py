@@ -16,8 +16,7 @@ import pytest
 
 from hubbub.engines import DuckDB
 from hubbub.releases import Release
-from hubbub.sql import answer
-from hubbub.sql import measurement as measure
+from hubbub.sql import answer, measurement
 from hubbub.sql.noise_allocation import Price
 from hubbub.sql.quote import plan_text, priced
 from hubbub.terms import HubbubError
@@ -51,7 +50,7 @@ def told(engine: DuckDB, text: str) -> Release:
             curves=[_ExactCurve(plan.size or 1) for _ in plan.curves],
             chooser=_Exact(),
         )
-        measured = measure.run(engine, plan, exact, texts, seconds=60)  # type: ignore[arg-type]  # it has the same parts
+        measured = measurement.run(engine, plan, exact, texts, seconds=60)  # type: ignore[arg-type]  # it has the same parts
         parts.append(answer.part_of(plan, spent, measured))
     return answer.release(
         parts,

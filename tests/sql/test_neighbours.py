@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hubbub.engines import DuckDB, InDatabase
 from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
-from hubbub.sql import quote as ask
+from hubbub.sql import quote
 from hubbub.sql.compiler.print_plan import Statement
 from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.quote import Planned, plan_text
@@ -198,12 +198,12 @@ PLANTED = {
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change, widen, text = PLANTED[fault]
-    real = ask.print_plan
+    real = quote.print_plan
 
     def faulty(plan: Plan, *given: Any, **named: Any) -> tuple[Statement, ...]:
         return tuple(map(change, real(widen(plan), *given, **named)))
 
-    monkeypatch.setattr(ask, "print_plan", faulty)
+    monkeypatch.setattr(quote, "print_plan", faulty)
 
     @settings(max_examples=300, derandomize=True, **QUIET)
     @given(pairs(shared=True))

@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.relations import dialects
-from hubbub.relations import value_facts as facts
+from hubbub.relations import dialects, value_facts
 from hubbub.relations.casts import Target
 from hubbub.relations.expressions import Expr, Facts, literal
 from hubbub.relations.number_types import NumberType
@@ -271,7 +270,7 @@ def test_every_operation_that_can_be_planned_has_a_tag() -> None:
     made_of_others = {"clip", "if", "date_part"}
     planned = {function.op.partition(":")[0] for function in FUNCTIONS.values()} - made_of_others
     assert planned <= {*OPERATIONS}
-    assert {*facts._RULES} - {"exists"} <= {*OPERATIONS}
+    assert {*value_facts._RULES} - {"exists"} <= {*OPERATIONS}
 
 
 @pytest.mark.parametrize(

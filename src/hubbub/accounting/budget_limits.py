@@ -15,8 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
-from hubbub.accounting import costs
-from hubbub.accounting import epsilon_bounds as bounds
+from hubbub.accounting import costs, epsilon_bounds
 from hubbub.accounting.conversions import rho_epsilon, rho_for
 from hubbub.terms import (
     ApproximateDP,
@@ -132,7 +131,7 @@ class Limit:
 def cost_in(currency: Currency, event: Event, neighbours: Neighbours, delta: Fraction = Fraction(0)) -> Amount:
     """What the event costs; ``delta`` is where a plan's epsilon is worked out (BASIC only)."""
     if currency is Currency.BASIC:
-        return Amount.of(Fraction(bounds.epsilon(event, delta=delta, neighbours=neighbours)) * _MARGIN, delta)
+        return Amount.of(Fraction(epsilon_bounds.epsilon(event, delta=delta, neighbours=neighbours)) * _MARGIN, delta)
     if currency is Currency.PURE:
         return Amount.of(needed(costs.pure(event, neighbours), "pure"))
     rho = needed(costs.concentrated(event, neighbours), "zCDP")
@@ -155,7 +154,7 @@ def price_fits(budget: Budget, event: Event, neighbours: Neighbours) -> bool:
     assert budget.epsilon is not None
     if budget.delta == 0:
         return needed(costs.pure(event, neighbours), "pure") <= budget.epsilon
-    alone = bounds.epsilon(event, delta=budget.delta, neighbours=neighbours)
+    alone = epsilon_bounds.epsilon(event, delta=budget.delta, neighbours=neighbours)
     return alone <= float(budget.epsilon) * (1 + 1e-9)  # a price calibrated to the very same epsilon must pass
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from hubbub.accounting import gaussian_tradeoff as gaussian
+from hubbub.accounting import gaussian_tradeoff
 from hubbub.terms import (
     ApproximateDP,
     GaussianDP,
@@ -102,7 +102,7 @@ def _convert(measure: Measure, delta: float) -> float:
     if isinstance(measure, ZeroConcentratedDP):
         return rho_epsilon(float(measure.rho), delta)
     if isinstance(measure, GaussianDP):
-        return gaussian.epsilon_of(delta, float(measure.mu))
+        return gaussian_tradeoff.epsilon_of(delta, float(measure.mu))
     assert isinstance(measure, RenyiDP)
     return curve_epsilon(measure, delta)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TypeVar
 
-from hubbub.accounting import privacy_profiles as profiles
+from hubbub.accounting import privacy_profiles
 from hubbub.accounting.gaussian_tradeoff import is_summed, mu_of
 from hubbub.accounting.privacy_profiles import Profile
 from hubbub.terms import (
@@ -226,38 +226,40 @@ def profile(event: Event, neighbours: Neighbours) -> Profile | None:
 def _(event: GaussianNoise, neighbours: Neighbours) -> Profile | None:
     apart = distance(event, neighbours)
     if is_summed(event) and apart == 1:  # two steps apart, two coordinates may change
-        return profiles.discrete_gaussian(float(event.sigma / event.grid), math.floor(event.sensitivity / event.grid))
+        return privacy_profiles.discrete_gaussian(
+            float(event.sigma / event.grid), math.floor(event.sensitivity / event.grid)
+        )
     found = mu_of(event)
-    return None if found is None else profiles.gaussian(found[0] * apart, slack=found[1] * apart)
+    return None if found is None else privacy_profiles.gaussian(found[0] * apart, slack=found[1] * apart)
 
 
 @profile.register
 def _(event: LaplaceNoise, neighbours: Neighbours) -> Profile:
     steps = math.floor(event.sensitivity * distance(event, neighbours) / event.grid)
-    return profiles.laplace(event.scale / event.grid, max(1, steps))
+    return privacy_profiles.laplace(event.scale / event.grid, max(1, steps))
 
 
 @profile.register
 def _(event: PureStep, neighbours: Neighbours) -> Profile:
-    return profiles.pure(float(event.epsilon) * distance(event, neighbours))
+    return privacy_profiles.pure(float(event.epsilon) * distance(event, neighbours))
 
 
 @profile.register
 def _(event: ExponentialChoice, neighbours: Neighbours) -> Profile:
-    return profiles.bounded_range(float(event.epsilon) * distance(event, neighbours))
+    return privacy_profiles.bounded_range(float(event.epsilon) * distance(event, neighbours))
 
 
 @profile.register
 def _(event: ApproximateStep, neighbours: Neighbours) -> Profile | None:
     cost = approximate(event, neighbours)
-    return None if cost is None else profiles.approximate(float(cost[0]), min(1.0, float(cost[1])))
+    return None if cost is None else privacy_profiles.approximate(float(cost[0]), min(1.0, float(cost[1])))
 
 
 @profile.register(Compose | Repeat)
 def _(event: Compose | Repeat, neighbours: Neighbours) -> Profile | None:
     """Only Gaussians compose in closed form."""
     found = gaussian_mu(event, neighbours)
-    return None if found is None else profiles.gaussian(found[0], slack=found[1])
+    return None if found is None else privacy_profiles.gaussian(found[0], slack=found[1])
 
 
 @profile.register
@@ -265,7 +267,7 @@ def _(event: Parallel, neighbours: Neighbours) -> Profile | None:
     if neighbours is Neighbours.REPLACE:
         return None  # two parts change at once: left to the currencies that add up
     inner = _known([profile(part, neighbours) for part in event.events])
-    return None if inner is None else profiles.largest(inner)
+    return None if inner is None else privacy_profiles.largest(inner)
 
 
 @profile.register
@@ -273,7 +275,7 @@ def _(event: Poisson, neighbours: Neighbours) -> Profile | None:
     if neighbours is Neighbours.REPLACE:
         return None  # see pld.replaced_sample
     inner = profile(event.event, neighbours)
-    return None if inner is None else profiles.poisson(inner, float(event.rate))
+    return None if inner is None else privacy_profiles.poisson(inner, float(event.rate))
 
 
 @profile.register
@@ -281,7 +283,7 @@ def _(event: WithoutReplacement, neighbours: Neighbours) -> Profile | None:
     if neighbours is not Neighbours.REPLACE:
         return None
     inner = profile(event.event, neighbours)
-    return None if inner is None else profiles.fixed_size(inner, event.sample / event.population)
+    return None if inner is None else privacy_profiles.fixed_size(inner, event.sample / event.population)
 
 
 def gaussian_mu(event: Event, neighbours: Neighbours) -> tuple[float, float] | None:

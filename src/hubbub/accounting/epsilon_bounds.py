@@ -10,12 +10,16 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from hubbub.accounting import composition, conversions, costs
-from hubbub.accounting import event_classes as classes
-from hubbub.accounting import gaussian_tradeoff as gaussian
+from hubbub.accounting import (
+    composition,
+    conversions,
+    costs,
+    event_classes,
+    gaussian_tradeoff,
+    privacy_loss_distribution,
+    renyi,
+)
 from hubbub.accounting import lower_bounds as lower
-from hubbub.accounting import privacy_loss_distribution as pld
-from hubbub.accounting import renyi as rdp
 from hubbub.terms import (
     Compose,
     Event,
@@ -101,7 +105,7 @@ def rough_epsilon(events: Events, *, delta: Fraction, neighbours: Neighbours) ->
     whole = together(events)
     bounds = composition.bounds(whole, delta, neighbours) | _closed_forms(whole, delta, neighbours)
     if delta:
-        bounds |= _renyi(classes.simplified(whole), float(delta), neighbours)
+        bounds |= _renyi(event_classes.simplified(whole), float(delta), neighbours)
     return min(bounds.values(), default=math.inf)
 
 
@@ -186,18 +190,18 @@ def _epsilon_bounds(whole: Event, delta: Fraction, relation: Neighbours) -> dict
         return bounds
     bounds |= composition.bounds(whole, delta, relation)
     bounds |= _closed_forms(whole, delta, relation)
-    summed = any(isinstance(step, GaussianNoise) and gaussian.is_summed(step) for step in whole.steps())
+    summed = any(isinstance(step, GaussianNoise) and gaussian_tradeoff.is_summed(step) for step in whole.steps())
     if "gaussian" in bounds and not summed:
         return bounds  # exact: nothing can be better
-    simpler = classes.simplified(whole)
+    simpler = event_classes.simplified(whole)
     bounds |= _renyi(simpler, target, relation)
-    if (losses := pld.compose(simpler, relation)) is not None:
+    if (losses := privacy_loss_distribution.compose(simpler, relation)) is not None:
         bounds["loss distribution"] = losses.epsilon(target)
     return bounds
 
 
 def _renyi(whole: Event, delta: float, relation: Neighbours) -> dict[str, float]:
-    curve = rdp.curve(whole, relation)
+    curve = renyi.curve(whole, relation)
     return {} if curve is None else {"renyi": conversions.curve_epsilon(curve, delta)}
 
 
@@ -209,7 +213,7 @@ def _closed_forms(whole: Event, delta: Fraction, relation: Neighbours) -> dict[s
         bounds["zcdp"] = conversions.rho_epsilon(_float_up(rho[0]), float(delta - rho[1]) * (1 - 1e-12))
     if (found := costs.gaussian_mu(whole, relation)) is not None:
         mu, slack = found
-        bounds["gaussian"] = gaussian.epsilon_of(float(delta) * (1 - slack), mu) + slack
+        bounds["gaussian"] = gaussian_tradeoff.epsilon_of(float(delta) * (1 - slack), mu) + slack
     return bounds
 
 
@@ -221,8 +225,8 @@ def _delta_bounds(whole: Event, target: float, relation: Neighbours) -> dict[str
         bounds["zcdp"] = min(1.0, conversions.rho_delta(_float_up(rho[0]), target) + _float_up(rho[1]))
     if (found := costs.gaussian_mu(whole, relation)) is not None:
         mu, slack = found
-        bounds["gaussian"] = min(1.0, gaussian.delta_of(max(0.0, target - slack), mu) * (1 + slack))
-    if (losses := pld.compose(classes.simplified(whole), relation)) is not None:
+        bounds["gaussian"] = min(1.0, gaussian_tradeoff.delta_of(max(0.0, target - slack), mu) * (1 + slack))
+    if (losses := privacy_loss_distribution.compose(event_classes.simplified(whole), relation)) is not None:
         bounds["loss distribution"] = losses.delta(target)
     return bounds
 

@@ -21,8 +21,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hubbub.accounting import costs
-from hubbub.accounting import renyi as rdp
+from hubbub.accounting import costs, renyi
 from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in, needed
 from hubbub.accounting.epsilon_bounds import mixed_units, together
 from hubbub.terms import (
@@ -257,7 +256,7 @@ class RenyiFilter(_OneUnit):
 
 @lru_cache(maxsize=4096)
 def _divergence(event: Event, neighbours: Neighbours, order: float) -> float | None:
-    found = rdp.divergences(event, neighbours, np.array([order]))
+    found = renyi.divergences(event, neighbours, np.array([order]))
     return None if found is None else float(found[0])
 
 

@@ -17,7 +17,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from hubbub.accounting import gaussian_tradeoff as gaussian
+from hubbub.accounting import gaussian_tradeoff
 from hubbub.accounting.costs import Count, distance, flatten
 from hubbub.terms import Event, GaussianNoise, LaplaceNoise, Neighbours, Poisson
 
@@ -37,7 +37,10 @@ def epsilon(event: Event, delta: float, neighbours: Neighbours) -> float:
         return 0.0
     if all(isinstance(part, GaussianNoise) and _is_wide(part) for part, _ in known):
         slack = 1e-12 * sum(times for _, times in known)
-        return max(0.0, gaussian.epsilon_of(min(1.0, delta * (1 + slack)), _mu(known, neighbours)) - slack) * _SURE
+        return (
+            max(0.0, gaussian_tradeoff.epsilon_of(min(1.0, delta * (1 + slack)), _mu(known, neighbours)) - slack)
+            * _SURE
+        )
     return _composed(known, neighbours, delta) * _SURE
 
 

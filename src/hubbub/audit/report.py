@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hubbub.explain import Figure, Leaflet, Section, Table
-from hubbub.explain import attacker_bounds as bounds
+from hubbub.explain import Figure, Leaflet, Section, Table, attacker_bounds
 from hubbub.render import Json, out_of_100, short
 from hubbub.render.charts import Axis, Panel, Rule, Series, Tick, line_chart, percentage, plain
 from hubbub.terms import Neighbours
@@ -177,9 +176,9 @@ class Audit(Leaflet):
         assert self.counted is not None
         assert self.bound is not None
         epsilon = self.claim if self.claim is not None else self.bound
-        turn, _ = bounds.corner(epsilon=epsilon, delta=self.delta)
+        turn, _ = attacker_bounds.corner(epsilon=epsilon, delta=self.delta)
         bent = sorted({0.0, turn, max(0.0, 1 - self.delta), 1.0})
-        allowed = tuple((f, bounds.true_positives(f, epsilon=epsilon, delta=self.delta)) for f in bent)
+        allowed = tuple((f, attacker_bounds.true_positives(f, epsilon=epsilon, delta=self.delta)) for f in bent)
         name = "allowed by the claim" if self.claim is not None else f"allowed by epsilon = {epsilon:.2f}"
         reached = Series("reached by the audit", self.counted.roc)
         return line_chart(

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 
-from hubbub.explain import exponential_stories as choosing
+from hubbub.explain import exponential_stories
 from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
 from hubbub.render.charts import Axis, Bar, Panel, Series, bar_chart, percentage, stacked_chart
 from hubbub.terms import EmptyInput, OutOfRange, TooLarge, exact, positive
@@ -121,7 +121,9 @@ class Auction(Leaflet):
     def drawn(self) -> Pricing:
         """The price drawn by the exponential mechanism."""
         top = self.prices[-1]
-        drawn = choosing.chances(self.revenues, epsilon=self.epsilon, sensitivity=top, monotone=self.monotone)
+        drawn = exponential_stories.chances(
+            self.revenues, epsilon=self.epsilon, sensitivity=top, monotone=self.monotone
+        )
         return self._pricing("drawn by revenue", drawn)
 
     @cached_property
@@ -217,8 +219,9 @@ class Auction(Leaflet):
     def _draw(self) -> str:
         return (
             "The exponential mechanism looks at what a price earns, not at where it lies: it draws each price with "
-            f"weight {choosing.rule(monotone=self.monotone)}, the score being the revenue and the sensitivity the "
-            f"highest price on offer, {short(self.prices[-1])}. {_MONOTONE if self.monotone else _GENERAL}"
+            f"weight {exponential_stories.rule(monotone=self.monotone)}, the score being the revenue and the "
+            f"sensitivity the highest price on offer, {short(self.prices[-1])}. "
+            f"{_MONOTONE if self.monotone else _GENERAL}"
         )
 
     def _pricing(self, name: str, chances: Sequence[float]) -> Pricing:

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.explain import attacker_bounds as bounds
-from hubbub.explain import exponential_stories as choosing
-from hubbub.render import Figure, Json, Leaflet, Section, as_float, percent, short
-from hubbub.render import text as _text
+from hubbub.explain import attacker_bounds, exponential_stories
+from hubbub.render import Figure, Json, Leaflet, Section, as_float, percent, short, text
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.terms import EmptyInput, WrongShape, positive, whole
 
@@ -63,7 +61,9 @@ class Election(Leaflet):
     def chances(self) -> dict[str, float]:
         """The chance of each candidate, in the order given."""
         scores = [Fraction(count) for _, count in self.votes]
-        drawn = choosing.chances(scores, epsilon=self.epsilon, sensitivity=Fraction(1), monotone=self.monotone)
+        drawn = exponential_stories.chances(
+            scores, epsilon=self.epsilon, sensitivity=Fraction(1), monotone=self.monotone
+        )
         return {name: chance for (name, _), chance in zip(self.votes, drawn, strict=True)}
 
     @property
@@ -86,11 +86,11 @@ class Election(Leaflet):
         """The explanation, part by part."""
         how = (
             "Naming the candidate with most votes would let one vote decide, and so tell of that vote. Instead the "
-            f"winner is drawn, with weights {choosing.rule(monotone=self.monotone)}: the more votes, the better the "
-            "chance; and one voter more or less changes no chance by more than a factor of "
-            f"e^epsilon = {short(bounds.factor(as_float(self.epsilon)))}."
+            f"winner is drawn, with weights {exponential_stories.rule(monotone=self.monotone)}: the more votes, the "
+            "better the chance; and one voter more or less changes no chance by more than a factor of "
+            f"e^epsilon = {short(attacker_bounds.factor(as_float(self.epsilon)))}."
         )
-        plain = _text.bars([(bar.label, bar.value, bar.shown) for bar in self._bars()])
+        plain = text.bars([(bar.label, bar.value, bar.shown) for bar in self._bars()])
         figure = Figure("election", self.svg(), "Each candidate's chance to be drawn.", plain)
         return (
             Section("The draw", (how,), figure=figure),

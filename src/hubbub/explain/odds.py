@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.explain import attacker_bounds as bounds
+from hubbub.explain import attacker_bounds
 from hubbub.render import (
     Figure,
     Json,
@@ -23,8 +23,8 @@ from hubbub.render import (
     out_of_100,
     percent,
     short,
+    text,
 )
-from hubbub.render import text as _text
 from hubbub.render.charts import Axis, Icons, Mark, Panel, Series, icon_array, line_chart, percentage
 from hubbub.terms import fraction_of, positive
 
@@ -71,17 +71,17 @@ class Explanation(Leaflet):
     @property
     def odds_factor(self) -> float:
         """The most by which an answer can multiply the odds of anything about one person (delta aside)."""
-        return bounds.factor(as_float(self.epsilon))
+        return attacker_bounds.factor(as_float(self.epsilon))
 
     def belief(self, prior: float) -> float:
         """The most that someone who held ``prior`` likely can come to believe; see ``bounds.belief``."""
         known = as_float(fraction_of(prior, name="prior", zero=True, one=True))
-        return bounds.belief(known, epsilon=as_float(self.epsilon), delta=as_float(self.delta))
+        return attacker_bounds.belief(known, epsilon=as_float(self.epsilon), delta=as_float(self.delta))
 
     def true_positives(self, false_positives: float) -> float:
         """The best true-positive rate of a test at that false-positive rate; see ``bounds.true_positives``."""
         rate = as_float(fraction_of(false_positives, name="false_positives", zero=True, one=True))
-        return bounds.true_positives(rate, epsilon=as_float(self.epsilon), delta=as_float(self.delta))
+        return attacker_bounds.true_positives(rate, epsilon=as_float(self.epsilon), delta=as_float(self.delta))
 
     def icons_svg(self) -> str:
         """Right guesses out of 100, without and with the answer, as an icon array."""
@@ -112,7 +112,7 @@ class Explanation(Leaflet):
 
     def roc_svg(self, also: Sequence[Series] = ()) -> str:
         """The best any test can do; ``also`` draws further curves, such as one mechanism's own."""
-        turn, _ = bounds.corner(epsilon=as_float(self.epsilon), delta=as_float(self.delta))
+        turn, _ = attacker_bounds.corner(epsilon=as_float(self.epsilon), delta=as_float(self.delta))
         bent = sorted({0.0, turn, max(0.0, 1 - as_float(self.delta)), 1.0})
         best = Series("no test does better", tuple((f, self.true_positives(f)) for f in bent))
         blind = Series("guessing blindly", ((0.0, 0.0), (1.0, 1.0)))
@@ -155,7 +155,7 @@ class Explanation(Leaflet):
             "icons",
             self.icons_svg(),
             "Filled figures are right guesses, hollow ones wrong guesses.",
-            _text.icons((("50 without", 50), (f"{after} with the answer", after))),
+            text.icons((("50 without", 50), (f"{after} with the answer", after))),
         )
         spared = f"But for cases of total probability {short(self.delta)}, no" if self.delta else "No"
         words = f"{spared} answer multiplies the odds of anything about you by more than {short(self.odds_factor)}."

@@ -10,7 +10,7 @@ from typing import Any
 
 from hubbub import noise
 from hubbub.explain import Leaflet, Section, Table
-from hubbub.gopa import in_process as together
+from hubbub.gopa import in_process
 from hubbub.gopa.crypto.proof_shape import listlike
 from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved
 from hubbub.gopa.protocol.agreement import Agreement
@@ -109,7 +109,7 @@ def average(
     title: str = "",
     proofs: bool = True,
     drops: Mapping[int, str] | None = None,
-    cheats: Mapping[int, together.Cheat] | None = None,
+    cheats: Mapping[int, in_process.Cheat] | None = None,
 ) -> Average:
     """Average what parties have by a run of GOPA in this process.
 
@@ -139,18 +139,18 @@ def average(
 
 
 def published(
-    who: together.People,
+    who: in_process.People,
     steps: Sequence[Sequence[int]],
     of: Measure,
     *,
     proofs: bool = True,
     drops: Mapping[int, str] | None = None,
-    cheats: Mapping[int, together.Cheat] | None = None,
+    cheats: Mapping[int, in_process.Cheat] | None = None,
 ) -> Average:
     """What a run among these people publishes of their steps."""
     if not proofs:
         return _summed(steps, of, who.agreement)
-    ran = together.run(who, steps, drops=drops, cheats=cheats)
+    ran = in_process.run(who, steps, drops=drops, cheats=cheats)
     told = ran.certificate
     if told.state.result is None:
         raise Unreachable(
@@ -162,14 +162,14 @@ def published(
     return Average(reading, who.agreement.plan, told.achieved, told.parties, told, tuple(ran.log))
 
 
-def among(made: Plan, of: Measure, *, names: Sequence[str] | None = None, title: str = "") -> together.People:
+def among(made: Plan, of: Measure, *, names: Sequence[str] | None = None, title: str = "") -> in_process.People:
     """Identities with fresh keys and an agreement between them, for a plan of this measure."""
     told = tuple(names) if names is not None else tuple(f"p{place}" for place in range(made.parties))
     if len(told) != made.parties:
         raise WrongShape("there are more or fewer names than values.", why="Each party has one.", fix="Name each.")
     identities, board = tuple(Identity.new(name) for name in told), Identity.new("board")
     agreed = Agreement(tuple(one.member for one in identities), board.member.key, made, of.quantity, title)
-    return together.People(agreed, identities, board)
+    return in_process.People(agreed, identities, board)
 
 
 def _summed(steps: Sequence[Sequence[int]], of: Measure, agreed: Agreement) -> Average:

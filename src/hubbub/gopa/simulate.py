@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
 from hubbub.explain import Leaflet, Section, Table
-from hubbub.gopa.lectures import gaussian_gopa as classic
+from hubbub.gopa.lectures import gaussian_gopa
 from hubbub.gopa.lectures.random_graphs import pairs, picks
 from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
 from hubbub.render import Json, short
@@ -52,7 +52,7 @@ class Simulation(Leaflet):
     variance: float
     achieved: Achieved
     profile: Profile
-    parameters: Plan | classic.Setting
+    parameters: Plan | gaussian_gopa.Setting
     bounds: tuple[float, float]
     included: Integers
     edges: int
@@ -226,7 +226,7 @@ def _classic(
             why="An honest party hides among other honest ones.",
             fix="Allow fewer dropouts, or simulate more parties.",
         )
-    ran = classic.run(shares, epsilon=cost, delta=slack, honest=inside, lost=lost, k=k, repair=repair)
+    ran = gaussian_gopa.run(shares, epsilon=cost, delta=slack, honest=inside, lost=lost, k=k, repair=repair)
     setting = ran.setting
     return Simulation(
         mean=ran.mean,

@@ -12,9 +12,7 @@ from typing import Any, Self
 
 from hubbub.accounting import Amount, Currency, Remeasurement, remeasure
 from hubbub.ledger import backup as transfer
-from hubbub.ledger import owner_entries as owners
-from hubbub.ledger import reservations as charging
-from hubbub.ledger import statements
+from hubbub.ledger import owner_entries, reservations, statements
 from hubbub.ledger.budget_view import BudgetView, Line, glance, look
 from hubbub.ledger.chain import Entry, event_of
 from hubbub.ledger.database import Transaction
@@ -94,27 +92,27 @@ class Ledger:
 
     def reserve(self, request: Request) -> Reservation | Stored:
         """Charge a request durably before any data is read, or give the answer it has already."""
-        return charging.reserve(self._core, request)
+        return reservations.reserve(self._core, request)
 
     def store(self, reservation: Reservation, answer: str) -> Stored:
         """Store an answer durably and anchor it; only what this returns may be shown."""
-        return charging.store(self._core, reservation, answer)
+        return reservations.store(self._core, reservation, answer)
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Settle a charge without an answer, for a public reason such as a timeout."""
-        charging.fail(self._core, reservation, reason)
+        reservations.fail(self._core, reservation, reason)
 
     def ask(self, request: Request, run: Callable[[Reservation], str]) -> Stored:
         """Reserve, run, store, show."""
-        return charging.ask(self._core, request, run)
+        return reservations.ask(self._core, request, run)
 
     def preview(self, request: Request) -> Mapping[str, Amount]:
         """What each population would be charged; free, and nothing is written."""
-        return charging.preview(self._core, request)
+        return reservations.preview(self._core, request)
 
     def answered(self, request: Request) -> bool:
         """Whether the very same request has an answer already, which asking again would give for free."""
-        return charging.answered(self._core, request)
+        return reservations.answered(self._core, request)
 
     def remeasure(self, request: Request, *, of: int) -> tuple[Request, Remeasurement]:
         """Ask a question again with more accuracy: the request to reserve, and how to combine old and new answers.
@@ -167,7 +165,7 @@ class Ledger:
             "least_share": least_share,
             "most_failures": most_failures,
         }
-        owners.open_population(
+        owner_entries.open_population(
             self._core,
             name,
             budget=budget,
@@ -204,7 +202,7 @@ class Ledger:
             "most_failures": most_failures,
         }
         rules = {name: value for name, value in given.items() if value is not _KEEP}
-        owners.change_rules(self._core, population, rules, by=by, why=why)
+        owner_entries.change_rules(self._core, population, rules, by=by, why=why)
 
     def grant(
         self,
@@ -220,7 +218,7 @@ class Ledger:
         why: str,
     ) -> None:
         """Add to the population's budget, or (project, analyst) to a share of it; ``plea`` names what it answers."""
-        owners.grant(
+        owner_entries.grant(
             self._core,
             population,
             budget,
@@ -246,7 +244,7 @@ class Ledger:
     ) -> None:
         """Take a budget or a share back, in part or (no budget given) wholly."""
         place = {"project": project, "analyst": analyst}
-        owners.revoke(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
+        owner_entries.revoke(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
 
     def plead(
         self,
@@ -261,24 +259,24 @@ class Ledger:
     ) -> int:
         """Ask the owner for more budget; returns the number of the request."""
         place = {"project": project, "analyst": analyst}
-        return owners.plead(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
+        return owner_entries.plead(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
 
     def refuse(self, plea: int, *, by: str, why: str) -> None:
         """Turn down a request for more."""
-        owners.refuse(self._core, plea, by=by, why=why)
+        owner_entries.refuse(self._core, plea, by=by, why=why)
 
     def look(self, population: str, *, analyst: str, by: str, why: str) -> None:
         """An owner has looked at an analyst's questions that had no answer: they count from zero again."""
-        owners.look(self._core, population, analyst, by=by, why=why)
+        owner_entries.look(self._core, population, analyst, by=by, why=why)
 
     def declare_disjoint(self, *populations: str, by: str, why: str) -> None:
         """State that no person is in two of these populations."""
-        owners.declare_disjoint(self._core, populations, by=by, why=why)
+        owner_entries.declare_disjoint(self._core, populations, by=by, why=why)
 
     def declare_dataset(self, name: str, *, version: str, population: str | Sequence[str], by: str, why: str) -> None:
         """State whom a version of a dataset is about."""
         people = (population,) if isinstance(population, str) else tuple(population)
-        owners.declare_dataset(self._core, name, version=version, populations=people, by=by, why=why)
+        owner_entries.declare_dataset(self._core, name, version=version, populations=people, by=by, why=why)
 
     def erase(self, charges: Sequence[int] | None = None, *, before: int | None = None, by: str, why: str) -> int:
         """Delete stored answers: of these charges, or all stored before a time (microseconds); returns how many."""
@@ -289,12 +287,12 @@ class Ledger:
                 fix="Give charges=[...] or before=...",
             )
         chosen = list(charges) if charges is not None else self._answered_before(int(before or 0))
-        owners.erase(self._core, chosen, by=by, why=why)
+        owner_entries.erase(self._core, chosen, by=by, why=why)
         return len(chosen)
 
     def accept_clock(self, *, by: str, why: str) -> None:
         """Go on from the clock's present time although the last entry is dated later."""
-        owners.accept_clock(self._core, by=by, why=why)
+        owner_entries.accept_clock(self._core, by=by, why=why)
 
     # ------------------------------------------------------------ reading
 

@@ -20,7 +20,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.noise import _distributions as _laws
+from hubbub.noise import _distributions
 from hubbub.noise._binomial import binomial_many
 from hubbub.noise._drawing import draw_many, draw_one
 from hubbub.noise._inversion_table import floor_of
@@ -160,7 +160,7 @@ def choose_exp(
 # typed: 1, 1.0 and True are different arguments.
 
 
-def _law(build: Callable[[object, bool], _laws.Law], value: object, single: bool) -> _laws.Law:
+def _law(build: Callable[[object, bool], _distributions.Law], value: object, single: bool) -> _distributions.Law:
     try:
         return build(value, single)
     except TypeError:  # not hashable, hence no number
@@ -169,21 +169,21 @@ def _law(build: Callable[[object, bool], _laws.Law], value: object, single: bool
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _laplace(scale: object, single: bool) -> _laws.Law:
-    return _laws.laplace(_fits(check_scale(scale), single, "scale"))
+def _laplace(scale: object, single: bool) -> _distributions.Law:
+    return _distributions.laplace(_fits(check_scale(scale), single, "scale"))
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _gaussian(sigma: object, single: bool) -> _laws.Law:
-    return _laws.gaussian(_fits(check_sigma(sigma), single, "sigma"))
+def _gaussian(sigma: object, single: bool) -> _distributions.Law:
+    return _distributions.gaussian(_fits(check_sigma(sigma), single, "sigma"))
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _geometric(scale: object, single: bool) -> _laws.Law:
-    return _laws.laplace(_fits(check_scale(scale), single, "scale"), signed=False)
+def _geometric(scale: object, single: bool) -> _distributions.Law:
+    return _distributions.laplace(_fits(check_scale(scale), single, "scale"), signed=False)
 
 
-def _draw(law: _laws.Law, size: Size | None, rng: Source | None) -> int | Integers:
+def _draw(law: _distributions.Law, size: Size | None, rng: Source | None) -> int | Integers:
     source = rng or SECURE
     if size is None:
         return draw_one(law, source)

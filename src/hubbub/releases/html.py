@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hubbub.releases import text as _text
+from hubbub.releases import text
 from hubbub.render.charts import Bar, bar_chart, colours, escape, number, tag
 from hubbub.terms import EmptyInput
 
@@ -112,13 +112,13 @@ def _column(release: Release, place: int, confidence: float) -> list[str]:
     if not release.is_noisy(place):
         kind = "th" if place == 0 else "td"
         extra = {"scope": "row"} if place == 0 else {}
-        return [tag(kind, escape(_text.number(value)), **extra) for value, _, _ in rows]
+        return [tag(kind, escape(text.number(value)), **extra) for value, _, _ in rows]
     axis = _scale(rows, zero=release.columns[place].formula.line() is not None)
     return [_cell(row, axis) for row in rows]
 
 
 def _cell(row: tuple[object, object, object], axis: tuple[float, float] | None) -> str:
-    value, error = _text.cell(*row)
+    value, error = text.cell(*row)
     return (
         tag("td", escape(value), class_="hb-number")
         + tag("td", escape(error), class_="hb-error")
@@ -190,7 +190,7 @@ def chart(release: Release, name: str | None, *, confidence: float) -> str:
 
 def _bar(label: str, row: Sequence[object]) -> Bar:
     value, low, high = _numbers(row)
-    return Bar(label, value, low, high, shown=" ".join(_text.cell(*row)).strip())
+    return Bar(label, value, low, high, shown=" ".join(text.cell(*row)).strip())
 
 
 def _labels(release: Release) -> list[str]:
@@ -198,4 +198,4 @@ def _labels(release: Release) -> list[str]:
     if not release.keys:
         return [release.columns_names[0] if len(release) == 1 else str(i + 1) for i in range(len(release))]
     rows = zip(*(key.values for key in release.keys), strict=True)
-    return [", ".join(_text.number(value) for value in row) for row in rows]
+    return [", ".join(text.number(value) for value in row) for row in rows]

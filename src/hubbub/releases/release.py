@@ -221,9 +221,9 @@ class Release:
         return (*self.notes, *own, *told, *((NEGATIVE,) if below else ()), *chosen, NOISE_ONLY + covered)
 
     def __str__(self) -> str:
-        from hubbub.releases import text as _text
+        from hubbub.releases import text
 
-        return _text.told(self)
+        return text.told(self)
 
     __repr__ = __str__
 
@@ -260,27 +260,27 @@ class Release:
 
     def to_arrow(self, *, intervals: bool = True, confidence: float = 0.95) -> pyarrow.Table:
         """An Arrow table; a noisy column n comes with n_low and n_high."""
-        from hubbub.releases import frames as _frames
+        from hubbub.releases import frames
 
-        return _frames.arrow(self, intervals=intervals, confidence=confidence)
+        return frames.arrow(self, intervals=intervals, confidence=confidence)
 
     def to_pandas(self, *, intervals: bool = True, confidence: float = 0.95) -> pandas.DataFrame:
         """A pandas frame of the same columns."""
-        from hubbub.releases import frames as _frames
+        from hubbub.releases import frames
 
-        return _frames.pandas_frame(self, intervals=intervals, confidence=confidence)
+        return frames.pandas_frame(self, intervals=intervals, confidence=confidence)
 
     def to_polars(self, *, intervals: bool = True, confidence: float = 0.95) -> polars.DataFrame:
         """A polars frame of the same columns."""
-        from hubbub.releases import frames as _frames
+        from hubbub.releases import frames
 
-        return _frames.polars_frame(self, intervals=intervals, confidence=confidence)
+        return frames.polars_frame(self, intervals=intervals, confidence=confidence)
 
     def to_csv(self, *, intervals: bool = True, confidence: float = 0.95) -> str:
         """The same columns as CSV, missing values empty."""
-        from hubbub.releases import frames as _frames
+        from hubbub.releases import frames
 
-        return _frames.csv_text(self, intervals=intervals, confidence=confidence)
+        return frames.csv_text(self, intervals=intervals, confidence=confidence)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The answer for any library that reads Arrow streams, intervals included."""
@@ -288,13 +288,13 @@ class Release:
 
     def to_json(self) -> dict[str, Any]:
         """The stored form: plain JSON from which ``from_json`` makes the same release again, exactly."""
-        from hubbub.releases import json_form as _json
+        from hubbub.releases import json_form
 
-        return _json.encode(self)
+        return json_form.encode(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Release:
         """The release that a stored form says."""
-        from hubbub.releases import json_form as _json
+        from hubbub.releases import json_form
 
-        return _json.decode(document)
+        return json_form.decode(document)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hubbub.explain import Table
-from hubbub.releases import text as _text
+from hubbub.releases import text
 from hubbub.render import table as lined_up
 from hubbub.render.charts import escape, tag
 
@@ -49,11 +49,11 @@ def _rounded(value: object, low: object, high: object, *, floor: bool) -> str:
     """A value with two digits of its error: "12,300" if the error is 2,000, "0" for a count below 0."""
     known = isinstance(value, int | float) and isinstance(low, int | float) and isinstance(high, int | float)
     if not known or isinstance(value, bool) or low == high:
-        return _text.number(value)
+        return text.number(value)
     assert isinstance(value, int | float) and isinstance(low, int | float) and isinstance(high, int | float)
     shown = max(0, value) if floor else value
     half = (high - low) / 2
     if not math.isfinite(half):
-        return _text.number(value)
+        return text.number(value)
     digits = 1 - math.floor(math.log10(half))
-    return _text.number(round(shown, digits) if digits > 0 else round(round(shown), digits), places=max(0, digits))
+    return text.number(round(shown, digits) if digits > 0 else round(round(shown), digits), places=max(0, digits))

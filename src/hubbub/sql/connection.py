@@ -12,8 +12,7 @@ from hubbub.ledger import Account, BudgetView, Ledger, Line, Request, Reservatio
 from hubbub.relations import limits
 from hubbub.releases import Release
 from hubbub.schema import Dataset, Description, describe
-from hubbub.sql import answer
-from hubbub.sql import measurement as measure
+from hubbub.sql import answer, measurement
 from hubbub.sql.compiler.parse import explained
 from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.quote import Planned, Priced, plan_text, priced
@@ -286,7 +285,7 @@ class Connection:
         self._check_open()  # before the charge: the engine is gone, and no answer could come
         request = self.request(told, fresh=fresh)
         self.watch("planned")
-        held = self.ledger.ask(request, lambda reservation: measure.stored(self.run(told, reservation), told.plans))
+        held = self.ledger.ask(request, lambda reservation: measurement.stored(self.run(told, reservation), told.plans))
         self.watch("stored")
         return self.release(told, held)
 
@@ -300,7 +299,7 @@ class Connection:
         parts = [
             answer.part_of(each, spent, measured)
             for each, spent, measured in zip(
-                planned.plans, told.spent, measure.read(held.answer, planned.plans), strict=True
+                planned.plans, told.spent, measurement.read(held.answer, planned.plans), strict=True
             )
         ]
         return answer.release(
@@ -316,16 +315,16 @@ class Connection:
             offset=planned.offset,
         )
 
-    def run(self, told: Priced, reservation: Reservation) -> tuple[measure.Measured, ...]:
+    def run(self, told: Priced, reservation: Reservation) -> tuple[measurement.Measured, ...]:
         """Read the integers of a charged question, with noise; a run that does not end is settled as no answer."""
         planned = told.planned
         self.watch("charged")
         statements = planned.statements(self.engine.dialect, secret=self._secret)
 
-        def read() -> tuple[measure.Measured, ...]:
+        def read() -> tuple[measurement.Measured, ...]:
             self.watch("reading")
             return tuple(
-                measure.run(self.engine, each, spent, texts, seconds=self.seconds)
+                measurement.run(self.engine, each, spent, texts, seconds=self.seconds)
                 for each, spent, texts in zip(planned.plans, told.spent, statements, strict=True)
             )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hubbub.ledger import Remeasurement, Reservation, fingerprint
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.releases import Release
-from hubbub.sql import measurement as measure
+from hubbub.sql import measurement
 from hubbub.sql.measurement import Measured
 from hubbub.sql.noise_allocation import Spent
 from hubbub.sql.quote import Priced
@@ -38,13 +38,13 @@ def remeasured(connection: Connection, release: Release, told: Priced) -> Releas
     request, plan = connection.ledger.remeasure(connection.request(told), of=charge)
     if plan.weights is None:
         return connection.answer(told, fresh=True)
-    old = measure.read(answer, told.plans)
+    old = measurement.read(answer, told.plans)
     paid = replace(request, fingerprint=refined_fingerprint(request.fingerprint, charge))
     extra = replace(told, spent=tuple(_spent(told.spent, plan.event)), event=plan.event)
 
     def run(reservation: Reservation) -> str:
         new = connection.run(extra, reservation)
-        return measure.stored(tuple(_combined(old, new, plan)), told.plans)
+        return measurement.stored(tuple(_combined(old, new, plan)), told.plans)
 
     return connection.release(told, connection.ledger.ask(paid, run))
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.attacks import plain_tables as _tables
-from hubbub.attacks.linkage import generalized_values as _generalised
+from hubbub.attacks import plain_tables
+from hubbub.attacks.linkage import generalized_values
 from hubbub.attacks.linkage.equivalence_classes import Classes, classes_of
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
@@ -177,12 +177,12 @@ def _known_values(classes: Classes, excluded: Sequence[object], sensitive: str) 
 
 def _class_of(classes: Classes, quasi_identifiers: Sequence[str], known: Mapping[str, object]) -> NDArray[np.int64]:
     """The counts of the rows that may be the victim's."""
-    _tables.need(classes.table.select(list(quasi_identifiers)), list(known), called="the quasi-identifiers")
+    plain_tables.need(classes.table.select(list(quasi_identifiers)), list(known), called="the quasi-identifiers")
     fits = np.ones(classes.table.num_rows, bool)
     for name, value in known.items():
         shown = classes.table.column(name)
-        one = _tables.read({name: [str(value)]}, called="known").column(name)
-        fits &= _generalised.fitting(shown, one)[:, 0][_tables.encoded(shown)]
+        one = plain_tables.read({name: [str(value)]}, called="known").column(name)
+        fits &= generalized_values.fitting(shown, one)[:, 0][plain_tables.encoded(shown)]
     if not fits.any():
         raise Unsuitable(
             "no row fits what is known of the victim.",

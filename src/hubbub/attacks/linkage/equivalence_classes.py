@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks import plain_tables
 from hubbub.attacks.plain_tables import Codes
 from hubbub.terms import Unsuitable
 
@@ -61,18 +61,18 @@ class Classes:
 
 def classes_of(table: object, *, quasi_identifiers: Sequence[str], sensitive: str) -> Classes:
     """The classes of a table; refuses columns that are missing, and a sensitive one that cannot be secret."""
-    rows = _tables.read(table, called="the table")
-    columns = _tables.need(rows, quasi_identifiers, called="the table")
-    _tables.need(rows, [*columns, sensitive], called="the table")
-    _tables.no_identifiers(rows, columns, called="the table")
-    groups, secrets = _tables.codes(rows, columns), _tables.encoded(rows.column(sensitive))
-    labels = tuple(dict.fromkeys(_tables.words(rows.column(sensitive))))
+    rows = plain_tables.read(table, called="the table")
+    columns = plain_tables.need(rows, quasi_identifiers, called="the table")
+    plain_tables.need(rows, [*columns, sensitive], called="the table")
+    plain_tables.no_identifiers(rows, columns, called="the table")
+    groups, secrets = plain_tables.codes(rows, columns), plain_tables.encoded(rows.column(sensitive))
+    labels = tuple(dict.fromkeys(plain_tables.words(rows.column(sensitive))))
     if len(labels) < 2:
         raise Unsuitable(
             f"column {sensitive!r} has one value only.",
             why="Everybody knows it without any attack.",
             fix="Name the column that should stay secret.",
         )
-    size = _tables.distinct(groups) * len(labels)
+    size = plain_tables.distinct(groups) * len(labels)
     counts = np.bincount(groups * len(labels) + secrets, minlength=size).reshape(-1, len(labels))
     return Classes(counts, labels, groups, rows)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks import plain_tables
 from hubbub.attacks.plain_tables import Codes
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def candidates(
     released: pyarrow.Table, known: pyarrow.Table, on: Sequence[tuple[str, str]], identity: str | None
 ) -> tuple[Codes, Codes]:
     """How many people of ``known`` fit each released row, and a row of one who does (-1 if none)."""
-    theirs = [_tables.encoded(known.column(other)) for _, other in on]
-    rows = _tables.people(known, _tables.combined(theirs), identity)
-    groups, place, sizes = np.unique(_tables.combined(theirs)[rows], return_index=True, return_counts=True)
+    theirs = [plain_tables.encoded(known.column(other)) for _, other in on]
+    rows = plain_tables.people(known, plain_tables.combined(theirs), identity)
+    groups, place, sizes = np.unique(plain_tables.combined(theirs)[rows], return_index=True, return_counts=True)
     first = rows[place]
-    ours = [_tables.encoded(released.column(one)) for one, _ in on]
-    _, shown, back = np.unique(_tables.combined(ours), return_index=True, return_inverse=True)
+    ours = [plain_tables.encoded(released.column(one)) for one, _ in on]
+    _, shown, back = np.unique(plain_tables.combined(ours), return_index=True, return_inverse=True)
     fits = [fitting(released.column(one), known.column(other)) for one, other in on]
     counts, example = np.zeros(len(shown), np.int64), np.full(len(shown), -1, np.int64)
     for row, place in enumerate(shown):
@@ -60,8 +60,8 @@ def candidates(
 
 def fitting(shown: pyarrow.ChunkedArray, values: pyarrow.ChunkedArray) -> NDArray[np.bool_]:
     """For each different cell that is shown (in order of appearance), which different values it may stand for."""
-    cells, different = _tables.words(_tables.different(shown)), _tables.different(values)
-    forms = [_tables.words(different), _written(different)]
+    cells, different = plain_tables.words(plain_tables.different(shown)), plain_tables.different(values)
+    forms = [plain_tables.words(different), _written(different)]
     numbers = np.array([_place(text) for text in forms[0]])
     return np.array([np.any([_fits(cell, texts, numbers) for texts in forms], axis=0) for cell in cells])
 
@@ -71,9 +71,9 @@ def _written(values: pyarrow.ChunkedArray) -> list[str]:
     import pyarrow
 
     try:
-        return _tables.words(values.cast(pyarrow.string()))
+        return plain_tables.words(values.cast(pyarrow.string()))
     except pyarrow.ArrowException:
-        return _tables.words(values)
+        return plain_tables.words(values)
 
 
 def _fits(cell: str, texts: Sequence[str], numbers: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.attacks import plain_tables as _tables
-from hubbub.attacks import populations
-from hubbub.attacks.linkage import generalized_values as _generalised
+from hubbub.attacks import plain_tables, populations
+from hubbub.attacks.linkage import generalized_values
 from hubbub.attacks.populations import Population
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
@@ -146,7 +145,7 @@ class Governor(Attack):
 def _fits(table: pyarrow.Table, known: pyarrow.Table, fact: str) -> NDArray[np.bool_]:
     """Which rows agree with the known person in one fact."""
     shown = table.column(fact)
-    return _generalised.fitting(shown, known.column(fact))[:, 0][_tables.encoded(shown)]
+    return generalized_values.fitting(shown, known.column(fact))[:, 0][plain_tables.encoded(shown)]
 
 
 def _narrowing(table: pyarrow.Table, known: pyarrow.Table) -> list[NDArray[np.bool_]]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from hubbub.attacks import plain_tables as _tables
-from hubbub.attacks.linkage import generalized_values as _generalised
+from hubbub.attacks import plain_tables
+from hubbub.attacks.linkage import generalized_values
 from hubbub.attacks.plain_tables import Codes
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
@@ -50,20 +50,20 @@ def link(
     >>> found.matched, found.matches.to_pylist()
     (1, [{'released_row': 1, 'known_row': 0, 'identity': 'Weld'}])
     """
-    ours, theirs = _tables.read(released, called="released"), _tables.read(known, called="known")
-    columns = _tables.pairs(on)
-    _tables.need(ours, [one for one, _ in columns], called="released")
-    _tables.need(theirs, [other for _, other in columns], called="known")
+    ours, theirs = plain_tables.read(released, called="released"), plain_tables.read(known, called="known")
+    columns = plain_tables.pairs(on)
+    plain_tables.need(ours, [one for one, _ in columns], called="released")
+    plain_tables.need(theirs, [other for _, other in columns], called="known")
     if identity is not None:
-        _tables.need(theirs, [identity], called="known")
+        plain_tables.need(theirs, [identity], called="known")
     if generalised:
-        counts, rows = _generalised.candidates(ours, theirs, columns, identity)
+        counts, rows = generalized_values.candidates(ours, theirs, columns, identity)
     else:
-        _tables.no_identifiers(ours, [one for one, _ in columns], called="released")
+        plain_tables.no_identifiers(ours, [one for one, _ in columns], called="released")
         counts, rows = _agreeing(ours, theirs, columns, identity)
     _some_overlap(counts, columns)
     matches = _matches(theirs, counts, rows, identity)
-    right = None if truth is None else _right(matches, _tables.beside(ours, truth, called="truth"))
+    right = None if truth is None else _right(matches, plain_tables.beside(ours, truth, called="truth"))
     return Linkage(tuple(one for one, _ in columns), theirs.num_rows, counts, matches, right)
 
 
@@ -191,11 +191,11 @@ def _agreeing(
     ours: pyarrow.Table, theirs: pyarrow.Table, columns: Sequence[tuple[str, str]], identity: str | None
 ) -> tuple[Codes, Codes]:
     """How many known people agree with each released row, and the first row of one of them (-1 if none)."""
-    mine, yours, valid, known = _tables.common_codes(ours, theirs, columns)
+    mine, yours, valid, known = plain_tables.common_codes(ours, theirs, columns)
     rows = np.flatnonzero(known)
     if identity is not None:  # a person who is listed twice is still one person
-        people = _tables.encoded(theirs.column(identity))[rows]
-        _, first = np.unique(_tables.combined([yours[rows], people]), return_index=True)
+        people = plain_tables.encoded(theirs.column(identity))[rows]
+        _, first = np.unique(plain_tables.combined([yours[rows], people]), return_index=True)
         rows = rows[first]
     size = 1 + max(mine.max(), yours.max())
     counts, example = np.bincount(yours[rows], minlength=size), np.full(size, -1, np.int64)
@@ -225,6 +225,6 @@ def _right(matches: pyarrow.Table, real: pyarrow.ChunkedArray) -> int:
     """How many matches name the person who is ``real`` for that released row."""
     if not matches.num_rows:
         return 0
-    truth = _tables.read({"identity": real.take(matches.column("released_row"))}, called="truth")
-    ours, theirs, valid, known = _tables.common_codes(matches, truth, [("identity", "identity")])
+    truth = plain_tables.read({"identity": real.take(matches.column("released_row"))}, called="truth")
+    ours, theirs, valid, known = plain_tables.common_codes(matches, truth, [("identity", "identity")])
     return int(np.count_nonzero((ours == theirs) & valid & known))

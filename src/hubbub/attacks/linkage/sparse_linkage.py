@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks import plain_tables
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
 from hubbub.render import Json
@@ -51,14 +51,14 @@ def link_sparse(
     >>> found.right > 15, found.wrong < 5
     (True, True)
     """
-    ours, theirs = _tables.read(released, called="released"), _tables.read(public, called="public")
+    ours, theirs = plain_tables.read(released, called="released"), plain_tables.read(public, called="public")
     scales = {name: float(positive(size, name=f"the tolerance of {name}")) for name, size in (tolerances or {}).items()}
-    _tables.need(ours, [record, item, *scales], called="released")
-    _tables.need(theirs, [person, item, *scales], called="public")
+    plain_tables.need(ours, [record, item, *scales], called="released")
+    plain_tables.need(theirs, [person, item, *scales], called="public")
     board = _Scoreboard.of(ours, theirs, record=record, item=item, scales=scales)
     least = float(exact(eccentricity, name="eccentricity"))
-    names, who = theirs.column(person).to_pylist(), _tables.encoded(theirs.column(person))
-    rows = [np.flatnonzero(who == i) for i in range(_tables.distinct(who))]
+    names, who = theirs.column(person).to_pylist(), plain_tables.encoded(theirs.column(person))
+    rows = [np.flatnonzero(who == i) for i in range(plain_tables.distinct(who))]
     found = [board.best(names[mine[0]], mine) for mine in rows]
     return SparseLinkage(tuple(found), board.records, least, None if truth is None else dict(truth))
 
@@ -193,14 +193,14 @@ class _Scoreboard:
     def of(
         cls, ours: pyarrow.Table, theirs: pyarrow.Table, *, record: str, item: str, scales: Mapping[str, float]
     ) -> _Scoreboard:
-        mine, yours, _, _ = _tables.common_codes(ours, theirs, [(item, item)])
+        mine, yours, _, _ = plain_tables.common_codes(ours, theirs, [(item, item)])
         if not np.isin(yours, mine).any():
             raise Unsuitable(
                 f"the two tables have no {item} in common.",
                 why="Records are compared by the items that both tables have.",
                 fix="Check that both write the items alike.",
             )
-        owners = _tables.encoded(ours.column(record))
+        owners = plain_tables.encoded(ours.column(record))
         order = np.argsort(mine, kind="stable")
         size = 1 + max(int(mine.max()), int(yours.max()))
         support = np.bincount(mine, minlength=size)
@@ -239,5 +239,5 @@ def _lead(scores: Floats) -> float:
 
 def _scaled(table: pyarrow.Table, scales: Mapping[str, float]) -> Floats:
     """The compared columns as numbers (dates as days) in units of their tolerances."""
-    columns = [_tables.measured(table.column(name), called=name) / scale for name, scale in scales.items()]
+    columns = [plain_tables.measured(table.column(name), called=name) / scale for name, scale in scales.items()]
     return np.array(columns) if columns else np.zeros((0, table.num_rows))

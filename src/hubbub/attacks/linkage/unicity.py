@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks import plain_tables
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
 from hubbub.render import Json, out_of_100
@@ -32,10 +32,10 @@ def unicity(
     >>> found.share > 0.9
     True
     """
-    rows = _tables.read(trajectories, called="trajectories")
-    _tables.need(rows, [person, *at], called="trajectories")
+    rows = plain_tables.read(trajectories, called="trajectories")
+    plain_tables.need(rows, [person, *at], called="trajectories")
     most, wanted = whole(points, name="points"), whole(people, name="people")
-    traces, owners = _index(_tables.codes(rows, [person]), _tables.codes(rows, at))
+    traces, owners = _index(plain_tables.codes(rows, [person]), plain_tables.codes(rows, at))
     rng = np.random.default_rng(seed)
     able = [i for i, trace in enumerate(traces) if len(trace) >= most]
     if not able or len(traces) < 2:

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hubbub.attacks import plain_tables as _tables
+from hubbub.attacks import plain_tables
 from hubbub.attacks.plain_tables import Codes
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
@@ -32,11 +32,11 @@ def uniqueness(table: object, on: Sequence[str]) -> Uniqueness:
     >>> found.share, found.smallest
     (0.5, 1)
     """
-    rows = _tables.read(table, called="the table")
-    columns = _tables.need(rows, on, called="the table")
-    _tables.no_identifiers(rows, columns, called="the table")
-    parts = {name: _tables.codes(rows, [name]) for name in columns}
-    sizes = class_sizes(_tables.combined(list(parts.values())))
+    rows = plain_tables.read(table, called="the table")
+    columns = plain_tables.need(rows, on, called="the table")
+    plain_tables.no_identifiers(rows, columns, called="the table")
+    parts = {name: plain_tables.codes(rows, [name]) for name in columns}
+    sizes = class_sizes(plain_tables.combined(list(parts.values())))
     return Uniqueness(columns, sizes, tuple(_subsets(parts)))
 
 
@@ -172,5 +172,5 @@ def _subsets(parts: dict[str, Codes]) -> Iterator[tuple[tuple[str, ...], float]]
 
 
 def _share(parts: dict[str, Codes], columns: Sequence[str]) -> float:
-    codes = _tables.combined([parts[name] for name in columns])
+    codes = plain_tables.combined([parts[name] for name in columns])
     return float(np.count_nonzero(np.bincount(codes) == 1) / len(codes))

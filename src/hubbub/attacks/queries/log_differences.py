@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, ClassVar
 
-from hubbub.attacks import plain_tables as _tables
-from hubbub.attacks.queries import query_log as _log
+from hubbub.attacks import plain_tables
+from hubbub.attacks.queries import query_log
 from hubbub.attacks.queries.guess_margin import SURE, chance_right
 from hubbub.attacks.queries.isolation import isolate
 from hubbub.attacks.queries.nested_pairs import Pair, pairs
@@ -50,7 +50,7 @@ def differences(
     >>> [(found.told(), found.answer) for found in differences(log).found]
     [("age = 26 AND diag LIKE 'flu' AND gender = 'm' AND zip = 12345", 1.0)]
     """
-    queries, skipped = _log.read(log)
+    queries, skipped = query_log.read(log)
     if not queries:
         raise Unsuitable(
             "the log has no count, sum or average to compare.",
@@ -58,8 +58,8 @@ def differences(
             fix="Give at least two of them.",
         )
     most, spread = whole(few, name="few"), abs(float(exact(noise, name="noise")))
-    nested = list(pairs([*queries, *_log.derived(queries)]))
-    rows = None if table is None else _tables.read(table, called="the table")
+    nested = list(pairs([*queries, *query_log.derived(queries)]))
+    rows = None if table is None else plain_tables.read(table, called="the table")
     hidden = {secret.lower()} if isinstance(secret, str) else {name.lower() for name in secret}
     sized = _from_log(nested, queries, spread) if rows is None else _from_table(nested, rows)
     found = tuple(pair for pair in sized if pair.people is not None and 1 <= pair.people <= most)
@@ -219,7 +219,7 @@ def _from_table(nested: Sequence[Pair], rows: pyarrow.Table) -> list[Difference]
     if not nested:
         return []
     wanted = [part for pair in nested for part in (pair.large.conditions, pair.small.conditions, pair.left_out)]
-    masks = _log.masks(rows, wanted).reshape(len(nested), 3, -1)
+    masks = query_log.masks(rows, wanted).reshape(len(nested), 3, -1)
     between = (masks[:, 0] & ~masks[:, 1]).sum(axis=1)  # also those for whom a missing value decides
     left_out = masks[:, 2].sum(axis=1)
     return [
@@ -237,7 +237,7 @@ def _isolated(queries: Sequence[Query], rows: pyarrow.Table, hidden: set[str], n
     """Everybody whose secret follows from the answers about one secret, for each secret that was asked about."""
     asked: dict[tuple[str, frozenset[str]], list[Query]] = {}
     for query in queries:
-        secret = frozenset(part for part in query.conditions if _log.columns(part) & hidden)
+        secret = frozenset(part for part in query.conditions if query_log.columns(part) & hidden)
         if query.aggregate != "AVG" and (secret or query.of in hidden):
             asked.setdefault((f"{query.aggregate}({query.of})", secret), []).append(query)
     solved = [_solved(what, secret, group, rows, noise) for (what, secret), group in asked.items()]
@@ -249,8 +249,8 @@ def _solved(
 ) -> list[Isolated]:
     """The people isolated by questions that all ask about the same secret."""
     answers = [query.answer for query in group]
-    found = isolate(_log.masks(rows, [query.conditions - secret for query in group]), answers, noise=noise)
-    told = f"{what} where {_log.conjunction(secret)}"
+    found = isolate(query_log.masks(rows, [query.conditions - secret for query in group]), answers, noise=noise)
+    told = f"{what} where {query_log.conjunction(secret)}"
     return [
         Isolated(person, told, value, float(spread))
         for (person, value), spread in zip(found.values.items(), found.std_devs, strict=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.accounting import gaussian_tradeoff as exact
+from hubbub.accounting import gaussian_tradeoff
 from hubbub.audit.zoo._exhibit import Bulk, Exhibit
 from hubbub.audit.zoo._noise import gaussian, laplace
 
@@ -41,7 +41,7 @@ def _classic(epsilon: float, delta: float) -> float:
 
 
 def _true(sigma: float, delta: float) -> float:
-    return exact.epsilon_of(delta, 1 / sigma)
+    return gaussian_tradeoff.epsilon_of(delta, 1 / sigma)
 
 
 def exhibits() -> tuple[Exhibit, ...]:
@@ -98,7 +98,7 @@ def exhibits() -> tuple[Exhibit, ...]:
             "visible in a million runs.)",
             source="BW18",
             broken=_gaussian_count(_classic(10, 0.2)),
-            fixed=_gaussian_count(1 / exact.mu_for(10.0, 0.2)),
+            fixed=_gaussian_count(1 / gaussian_tradeoff.mu_for(10.0, 0.2)),
             a=0,
             b=1,
             claim=10.0,

@@ -151,16 +151,14 @@ def report(
 ) -> None:
     """Send one answer as a client: randomized here, counted against this client's lifetime."""
     from hubbub.local import Caps
-    from hubbub.local.collection import Client
-    from hubbub.local.collection import collector_client as sending
-    from hubbub.local.collection import report_wire as wire
+    from hubbub.local.collection import Client, collector_client, report_wire
 
     answer = answer_of(value, value_file)
     right = token_of(token, token_file, stdin=answer.stdin)
     limits = Caps(attribute=number(cap, "--cap"), total=number(total_cap, "--total-cap"))  # type: ignore[arg-type]
-    client = Client(sending.fetch(url), key, state=memory_file(memory), caps=limits)
+    client = Client(collector_client.fetch(url), key, state=memory_file(memory), caps=limits)
     packed = client.report(answer.value(client.collection), epoch=epoch)
-    outcome = sending.send(url, wire.pack_batch([packed]), token=right)
+    outcome = collector_client.send(url, report_wire.pack_batch([packed]), token=right)
     lifetime = client.lifetime()
     if as_json:
         output.document({"kind": "report", "collector": outcome, "lifetime": lifetime.to_json()})
@@ -255,19 +253,20 @@ def shuffle(
     every: Annotated[float, typer.Option(help="Look so often for a full batch.", metavar="SECONDS", min=0.05)] = 1.0,
 ) -> None:
     """Stand between clients and the collector at URL: pass reports on without senders, mixed, in batches."""
-    from hubbub.local.collection import collector_client as sending
+    from hubbub.local.collection import collector_client
     from hubbub.local.collection import serve as run
-    from hubbub.local.shuffling import Shuffler
-    from hubbub.local.shuffling import shuffler_http as relay
+    from hubbub.local.shuffling import Shuffler, shuffler_http
 
     token = token_of(None, token_file)
-    configuration = sending.fetch(url)
+    configuration = collector_client.fetch(url)
     collection = opened(configuration, key)
     shuffler = Shuffler(
         collection, minimum=minimum, queue=queue_file(queue, collection), per_token=per_token, public_key=key
     )
-    through = relay.Relay(shuffler, lambda batch: sending.send(url, batch, token=token), complain=output.talk)
-    run(relay.app(through, configuration, every=every), host=host, port=port, ready=_listening)
+    through = shuffler_http.Relay(
+        shuffler, lambda batch: collector_client.send(url, batch, token=token), complain=output.talk
+    )
+    run(shuffler_http.app(through, configuration, every=every), host=host, port=port, ready=_listening)
 
 
 def _listening(address: str) -> None:

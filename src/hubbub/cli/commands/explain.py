@@ -115,7 +115,7 @@ def models(
 ) -> None:
     """One question at four degrees of trust: curator, GOPA, shuffled reports, nobody."""
     from hubbub import explain
-    from hubbub.local.amplification import shuffle_bounds as shuffle
+    from hubbub.local.amplification import shuffle_bounds
 
     cost, slack = number(epsilon, "epsilon"), number(delta, "delta")
     told = explain.models(
@@ -123,7 +123,7 @@ def models(
         delta=slack,
         people=number(people, "people"),
         honest=number(honest, "honest"),
-        shuffled=lambda count: shuffle.local_epsilon(cost, n=count, delta=slack),
+        shuffled=lambda count: shuffle_bounds.local_epsilon(cost, n=count, delta=slack),
     )
     output.leaflet(told, as_json=as_json, svg=svg, html=html)
 

@@ -146,7 +146,7 @@ def publish(
     differentially private are charged, each by itself, before a row is read for them. Prints the report.
     """
     from hubbub.cli.options.publication_account import account_for, check_affordable
-    from hubbub.cli.output import publication_files as files
+    from hubbub.cli.output import publication_files
     from hubbub.publish import read_hierarchies
     from hubbub.studies.publication import Method, Order, Yardstick, checked, private_rows, public_rows, read_places
 
@@ -156,7 +156,7 @@ def publish(
         raise typer.BadParameter("say where the table goes.", param_hint="--out")
     if holdout is not None and measure is not None:
         raise typer.BadParameter("compare with public rows (--holdout) or with private ones (--measure), not both.")
-    files.check_places(source, out, report, several=several)
+    publication_files.check_places(source, out, report, several=several)
     order = Order(
         methods=sorted(chosen, key=lambda each: each.is_private),  # what costs nothing may still refuse
         epsilon=_number(epsilon, "--epsilon"),
@@ -247,7 +247,7 @@ def _published(
     attack: bool,
 ) -> Publication:
     """Publish in each way and write at once what was paid for; then compare and attack."""
-    from hubbub.cli.output import publication_files as files
+    from hubbub.cli.output import publication_files
     from hubbub.cli.output.fit_progress import shown
     from hubbub.learn.base import Watcher
     from hubbub.studies.publication import Publication, all_attempts, make
@@ -260,7 +260,9 @@ def _published(
             watch(done)
             made.append(make(method, private, order, account))
             if out is not None:
-                files.write(made[-1], out / made[-1].name if len(order.methods) > 1 else out, format=form.value)
+                publication_files.write(
+                    made[-1], out / made[-1].name if len(order.methods) > 1 else out, format=form.value
+                )
         watch(len(made))
         compared = yardstick.compared(made, private, order, account)
         watch(len(made) + 1)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hubbub import terms
 from hubbub.cli.output import streams as output
 from hubbub.cli.output.ledger_entries import plain
-from hubbub.releases import frames as _frames
-from hubbub.releases import text as _text
+from hubbub.releases import frames, text
 from hubbub.render import Table, table
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def rows(release: Release, *, intervals: bool, confidence: float) -> str:
     columns = []
     for place in range(len(release.columns)):
         values, ends = release.told(place, confidence)
-        columns.append(_text.cells(values, ends if intervals else (values, values)))
+        columns.append(text.cells(values, ends if intervals else (values, values)))
     cells = tuple(tuple(plain(cell) for cell in row) for row in zip(*columns, strict=True))
     return table(Table(tuple(map(plain, release.columns_names)), cells))
 
@@ -64,7 +63,7 @@ def _price(release: Release) -> list[str]:
 
 def document(release: Release, *, intervals: bool = True, confidence: float = 0.95) -> Json:
     """The answer as one JSON document; the exact stored form is in it too, for ``Release.from_json``."""
-    columns = list(_frames.columns(release, intervals=intervals, confidence=confidence))
+    columns = list(frames.columns(release, intervals=intervals, confidence=confidence))
     names = [name for name, _, _ in columns]
     return {
         "kind": "answer",

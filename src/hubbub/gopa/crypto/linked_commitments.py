@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from hubbub.gopa.crypto import inner_product as inner
+from hubbub.gopa.crypto import inner_product
 from hubbub.gopa.crypto.inner_product import Argument, dot, powers
 from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.gopa.crypto.pedersen import commit, commit_vector
@@ -67,7 +67,7 @@ def prove(
         dot(ladder, shown),
     )
     transcript.scalars("numbers", *numbers)
-    argument = inner.prove(transcript, shown + [0] * (size - count), ladder, 1, _generators(size))
+    argument = inner_product.prove(transcript, shown + [0] * (size - count), ladder, 1, _generators(size))
     return b"".join([*firsts, *map(encoded, numbers), argument])
 
 
@@ -83,7 +83,11 @@ class Claim:
     def equation(self) -> Equation | None:
         """What must be the identity, or None for what is no claim at all."""
         size = _size(len(self.commitments))
-        if not isinstance(self.proof, bytes) or len(self.proof) != 160 + inner.length(size) or not self.commitments:
+        if (
+            not isinstance(self.proof, bytes)
+            or len(self.proof) != 160 + inner_product.length(size)
+            or not self.commitments
+        ):
             return None
         firsts, argument = (self.proof[:32], self.proof[32:64]), Argument.parsed(self.proof[160:])
         vector_blinder, sum_blinder, product = (decoded(self.proof[i : i + 32]) for i in (64, 96, 128))

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hubbub.gopa.crypto import ristretto as group
+from hubbub.gopa.crypto import ristretto
 from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.terms import OutOfRange
 
@@ -48,8 +48,8 @@ def weight() -> int:
 def basis(size: int, coordinates: int = 0) -> Basis:
     """The generators of vectors of a length: ``gv(0..), hv(0..), G, H, U, coordinate(0..)``."""
     places, extra = range(size), range(coordinates)
-    vectors = [*map(group.gv, places), *map(group.hv, places)]
-    return Basis([*vectors, group.G, group.H, group.U, *map(group.coordinate, extra)])
+    vectors = [*map(ristretto.gv, places), *map(ristretto.hv, places)]
+    return Basis([*vectors, ristretto.G, ristretto.H, ristretto.U, *map(ristretto.coordinate, extra)])
 
 
 def added(equations: Iterable[Equation]) -> Equation:
@@ -87,4 +87,4 @@ def hold(equations: Iterable[Equation]) -> bool:
         result = basis(size, len(one.coordinates)).combine(weights, one.scalars, one.points)
     except OutOfRange:
         return False
-    return result == group.IDENTITY
+    return result == ristretto.IDENTITY

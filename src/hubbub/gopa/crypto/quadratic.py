@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from hubbub.gopa.crypto import inner_product as inner
+from hubbub.gopa.crypto import inner_product
 from hubbub.gopa.crypto.inner_product import Argument, dot, powers
 from hubbub.gopa.crypto.pedersen import commit
 from hubbub.gopa.crypto.point_equations import Equation, added, basis, weight
@@ -56,7 +56,7 @@ class Vectors:
 
 def length(size: int) -> int:
     """Bytes of a proof for vectors of this length (a power of two)."""
-    return 6 * 32 + inner.length(size)
+    return 6 * 32 + inner_product.length(size)
 
 
 def prove(transcript: Transcript, vectors: Vectors, blinders: Sequence[int], forms: Forms, stream: Stream) -> bytes:
@@ -79,7 +79,9 @@ def prove(transcript: Transcript, vectors: Vectors, blinders: Sequence[int], for
         dot(a, b),
     )
     transcript.scalars("numbers", *numbers)
-    return b"".join([mask_point, *tops, *map(encoded, numbers), inner.prove(transcript, a, b, form.y, basis(size))])
+    return b"".join(
+        [mask_point, *tops, *map(encoded, numbers), inner_product.prove(transcript, a, b, form.y, basis(size))]
+    )
 
 
 Line = tuple[list[int], list[int]]

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from hubbub.gopa.crypto import bit_proof as bits
-from hubbub.gopa.crypto import quadratic
+from hubbub.gopa.crypto import bit_proof, quadratic
 from hubbub.gopa.crypto.bit_proof import Statement
 from hubbub.gopa.crypto.inner_product import dot, powers
 from hubbub.gopa.crypto.point_equations import Equation, added, hold
@@ -74,8 +73,8 @@ def prove(
             fix="Clip the vector before it is committed to.",
         )
     named = Transcript(context).append("squares", bound.to_bytes(16, "little"), *commitments).digest()
-    ranged = bits.bind(_shape(bound), [square], Stream(seed, "square", named).take(32))
-    range_proof = bits.prove(ranged, (), _inside(context))
+    ranged = bit_proof.bind(_shape(bound), [square], Stream(seed, "square", named).take(32))
+    range_proof = bit_proof.prove(ranged, (), _inside(context))
     size, stream = _size(len(values)), Stream(seed, "squares", named)
     padded = [*values, *[0] * (size - len(values))]
     vectors = Vectors(padded, padded, stream.scalar())
@@ -105,7 +104,7 @@ class Claim:
         square, bound_point, range_proof = self.proof[:32], self.proof[32:64], self.proof[64:middle]
         point, proof = self.proof[middle : middle + 32], Proof.parsed(self.proof[middle + 32 :], size)
         inside = _inside(self.context)
-        ranged = bits.Claim(shape, bound_point, (), Statement((square,), ()), range_proof, inside).equation()
+        ranged = bit_proof.Claim(shape, bound_point, (), Statement((square,), ()), range_proof, inside).equation()
         if ranged is None or proof is None or not plausible((square, point)):
             return None
         transcript = _begun(self.commitments, self.bound, square, point, self.context)

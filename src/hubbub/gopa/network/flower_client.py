@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from hubbub.gopa.network.attempts import Attempts
 from hubbub.gopa.network.reveal_charge import charging
 from hubbub.gopa.protocol import party as parties
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import public_state
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import chapters
 from hubbub.gopa.protocol.consent import Consent
@@ -261,9 +261,9 @@ def _resumed(agreed: Agreement, identity: Identity, records: Sequence[bytes]) ->
 
 def _folded(agreed: Agreement, log: Sequence[bytes]) -> Public:
     """The public state after these lines; clients of one process fold a log once."""
-    state, seen = public.start(agreed), [agreed.run]
+    state, seen = public_state.start(agreed), [agreed.run]
     for chapter in chapters(log):
         seen += chapter
         key = _digest(seen)
-        state = _STATES.get(key) or _STATES.put(key, public.step(state, chapter))
+        state = _STATES.get(key) or _STATES.put(key, public_state.step(state, chapter))
     return state

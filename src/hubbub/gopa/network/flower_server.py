@@ -21,8 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.gopa.network.flower_client import RECORD, installed, mod
-from hubbub.gopa.protocol import board as boards
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import board, public_state
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.board import Post, Shut
 from hubbub.gopa.protocol.certificate import Certificate
@@ -107,7 +106,7 @@ class Workflow:
 
     def _run(self, post: _Post, agreed: Agreement, fits: Mapping[int, Any]) -> Certificate:
         """The phases of a run, with the clients behind the grid."""
-        log, state = boards.opened(agreed, self.identity), public.start(agreed)
+        log, state = board.opened(agreed, self.identity), public_state.start(agreed)
         fresh: Sequence[bytes] = ()
         records: Mapping[int, Any] = fits
         while not state.over:
@@ -116,9 +115,9 @@ class Workflow:
                 asked["agreement"] = agreed.text()
             for answer in post.ask(records, asked).values():
                 if answer["line"]:
-                    log, _ = boards.step(log, Post(bytes(answer["line"])))
-            log, _ = boards.step(log, Shut())
-            fresh, state = log.chapters[-1], public.step(state, log.chapters[-1])
+                    log, _ = board.step(log, Post(bytes(answer["line"])))
+            log, _ = board.step(log, Shut())
+            fresh, state = log.chapters[-1], public_state.step(state, log.chapters[-1])
             records = {node: post.app.RecordDict() for node in fits}
         return Certificate(state, ("agreement",))
 

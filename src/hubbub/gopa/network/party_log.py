@@ -14,7 +14,7 @@ from typing import Self
 
 from hubbub.durable import Journal
 from hubbub.gopa.protocol import party as parties
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import public_state
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import chapters
 from hubbub.gopa.protocol.consent import Consent
@@ -144,11 +144,13 @@ def earlier_input(path: Path | str, log: bytes, identity: Identity) -> Before:
     """A party's input in an earlier run, from its diary of that run and the log."""
     lines = log.split(b"\n")
     agreement = Agreement.read(lines[0].decode("utf-8", "replace"))
-    state = public.Public(agreement, None, origin(agreement))  # what it rests on itself is not looked at before `share`
+    state = public_state.Public(
+        agreement, None, origin(agreement)
+    )  # what it rests on itself is not looked at before `share`
     for chapter in chapters(lines[1:]):
         if state.phase == "share":
             break
-        state = public.step(state, chapter)
+        state = public_state.step(state, chapter)
     if state.phase != "share":
         raise EmptyInput(
             "the earlier log ends before its parties had shared anything.",

@@ -10,8 +10,7 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from hubbub.accounting import mu_for
-from hubbub.gopa.privacy import binomial_noise as binomial
-from hubbub.gopa.privacy import vector_moments as moments
+from hubbub.gopa.privacy import binomial_noise, vector_moments
 from hubbub.terms import OutOfRange, fraction_of, whole
 
 Kind = Literal["range", "one-hot", "norm"]
@@ -78,12 +77,12 @@ class Sensitivity:
         """
         moved = self.shifts(steps)
         if len(moved) == 1:
-            return binomial.delta_of_one(trials, moved[0], epsilon)
+            return binomial_noise.delta_of_one(trials, moved[0], epsilon)
         if len(moved) == 2:
-            return binomial.delta_of_two(trials, moved[0], moved[1], epsilon)
+            return binomial_noise.delta_of_two(trials, moved[0], moved[1], epsilon)
         if moved:
-            return moments.delta_of_many(trials, Counter(moved), epsilon)
-        return moments.delta_of_norm(trials, self.squared(steps), self.coordinates, epsilon)
+            return vector_moments.delta_of_many(trials, Counter(moved), epsilon)
+        return vector_moments.delta_of_norm(trials, self.squared(steps), self.coordinates, epsilon)
 
     def trials(self, steps: int, epsilon: float, delta: float, *, each: int = 1) -> int:
         """The least number of honest coins per coordinate, a multiple of ``each``, that is (epsilon, delta)-DP."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.gopa.privacy.calibration import Achieved
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import public_state
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Roster, members
 from hubbub.gopa.protocol.faults import Abort, Named
@@ -122,9 +122,9 @@ def verify(
         raise EmptyInput("the log is empty.", why="Its first line is the agreement.", fix="Give the whole file.")
     agreed = Agreement.read(lines[0].decode("utf-8", "replace"))
     pins = _pins(agreed, agreement, run, roster)
-    state = public.start(agreed, earlier=earlier)
+    state = public_state.start(agreed, earlier=earlier)
     for chapter in chapters(lines[1:]):
-        state = public.step(state, chapter)
+        state = public_state.step(state, chapter)
     return Certificate(state, pins)
 
 

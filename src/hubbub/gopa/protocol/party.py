@@ -16,8 +16,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hubbub.gopa.protocol import party_checks as checking
-from hubbub.gopa.protocol import party_messages as saying
+from hubbub.gopa.protocol import party_checks, party_messages
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.faults import Abort, Fault, Refused
@@ -142,7 +141,7 @@ def _damaged() -> LedgerDamaged:
 
 def input_blinders(party: Party, public: Public) -> tuple[int, ...]:
     """The secret blinders of this run's inputs, which a later run on the same inputs needs; known after the nonces."""
-    return saying.proved(party.secrets, public, party.work).openings.value_blinders
+    return party_messages.proved(party.secrets, public, party.work).openings.value_blinders
 
 
 # ---------------------------------------------------------------- one step
@@ -182,7 +181,7 @@ def _looked(party: Party, public: Public) -> Party:
 
 def _say(party: Party, public: Public) -> tuple[Party, tuple[bytes, ...]]:
     try:
-        body, work = _SAYING.get(public.phase, checking.repair)(party.secrets, public, party.work)
+        body, work = _SAYING.get(public.phase, party_checks.repair)(party.secrets, public, party.work)
     except Stop as stop:
         return _stop(party, stop.fault, public), ()
     now = replace(party, work=work)
@@ -210,11 +209,11 @@ def _same_past(party: Party, public: Public) -> bool:
 
 _Say = Callable[[Secrets, Public, Work | None], tuple[Mapping[str, object] | None, Work | None]]
 _SAYING: Mapping[str, _Say] = {
-    "join": saying.join,
-    "nonce": saying.nonce,
-    "share": saying.share,
-    "complain": checking.complain,
-    "cut": checking.cut,
-    "reveal": checking.reveal,
-    "confirm": checking.confirm,
+    "join": party_messages.join,
+    "nonce": party_messages.nonce,
+    "share": party_messages.share,
+    "complain": party_checks.complain,
+    "cut": party_checks.cut,
+    "reveal": party_checks.reveal,
+    "confirm": party_checks.confirm,
 }

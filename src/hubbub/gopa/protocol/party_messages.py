@@ -9,7 +9,7 @@ from typing import Any
 
 from hubbub.gopa.crypto import bit_proof as bits
 from hubbub.gopa.crypto import linked_commitments as linked
-from hubbub.gopa.crypto import sum_of_squares as squares
+from hubbub.gopa.crypto import sum_of_squares
 from hubbub.gopa.crypto.pedersen import commit_vector
 from hubbub.gopa.crypto.ristretto import ORDER, H, base, plus, times_known
 from hubbub.gopa.crypto.schnorr import prove_same, prove_zero
@@ -227,7 +227,7 @@ def _ball(mine: Secrets, public: Public, shown: bits.Proved) -> bytes:
         return b""
     steps = public.agreement.plan.steps
     claim = ball_claim(public, mine.place, shown.statement.values, b"")
-    return squares.prove(
+    return sum_of_squares.prove(
         claim.commitments,
         bound=claim.bound,
         values=[2 * value - steps for value in mine.values],

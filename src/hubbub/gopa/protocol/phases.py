@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from hubbub.gopa.crypto import linked_commitments as linked
-from hubbub.gopa.crypto import sum_of_squares as squares
+from hubbub.gopa.crypto import linked_commitments, sum_of_squares
 from hubbub.gopa.crypto.batch_verification import Provable, verify_many
 from hubbub.gopa.crypto.bit_proof import Claim, Statement
 from hubbub.gopa.crypto.ristretto import IDENTITY, G, H, base, framed, minus, plus, total, valid
@@ -16,7 +15,7 @@ from hubbub.gopa.crypto.schnorr import SameClaim, ZeroClaim
 from hubbub.gopa.crypto.shamir import DegreeClaim, dual_word
 from hubbub.gopa.crypto.transcript import Context
 from hubbub.gopa.protocol import complaints as blame
-from hubbub.gopa.protocol import dropout_recovery as mending
+from hubbub.gopa.protocol import dropout_recovery
 from hubbub.gopa.protocol.faults import Fault, Named, Refused
 from hubbub.gopa.protocol.masks import Opening
 from hubbub.gopa.protocol.message_bodies import (
@@ -175,7 +174,7 @@ def _proofs(state: Public, party: int, shared: Shared) -> list[Provable]:
     claims: list[Provable] = [Claim(shape, bound, state.coins(party), shared.statement, shared.proof, where)]
     if state.width > 1:
         sums = _sums(shared.statement)
-        claims.append(linked.Claim(sums, shared.vector, shared.linked, context(state, party, "linked")))
+        claims.append(linked_commitments.Claim(sums, shared.vector, shared.linked, context(state, party, "linked")))
     if state.agreement.quantity.ball:
         claims.append(ball_claim(state, party, shared.statement.values, shared.ball))
     zeros = zero_points(state, party, shared.statement.values)
@@ -188,12 +187,12 @@ def _sums(statement: Statement) -> list[bytes]:
     return [plus(value, noise) if valid(value) and valid(noise) else IDENTITY for value, noise in pairs]
 
 
-def ball_claim(state: Public, party: int, values: Sequence[bytes], proof: bytes) -> squares.Claim:
+def ball_claim(state: Public, party: int, values: Sequence[bytes], proof: bytes) -> sum_of_squares.Claim:
     """That the values, less the middle and doubled, have squares that sum to at most steps squared."""
     steps = state.agreement.plan.steps
     middle = base(steps)
     doubled = [minus(plus(point, point), middle) if valid(point) else IDENTITY for point in values]
-    return squares.Claim(doubled, steps * steps, proof, context(state, party, "ball"))
+    return sum_of_squares.Claim(doubled, steps * steps, proof, context(state, party, "ball"))
 
 
 def zero_points(state: Public, party: int, values: tuple[bytes, ...]) -> list[tuple[str, bytes]]:
@@ -259,7 +258,7 @@ def _quorum(state: Public, messages: Messages, members: tuple[int, ...]) -> Publ
 
 def fold_repair(state: Public, messages: Messages) -> Public:
     """Self masks and shares, until the sum is known or nobody can help any more."""
-    return mending.fold(state, messages)
+    return dropout_recovery.fold(state, messages)
 
 
 FOLDS: Mapping[str, Callable[[Public, Messages], Public]] = {

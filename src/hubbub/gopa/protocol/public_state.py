@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from hubbub.gopa.crypto.ristretto import framed
-from hubbub.gopa.privacy import calibration as calibrate
+from hubbub.gopa.privacy import calibration
 from hubbub.gopa.privacy.calibration import Achieved, Plan
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Abort, Fault, Named, Refused
@@ -201,7 +201,7 @@ class Public:
 
 @lru_cache(maxsize=256)
 def _achieved(plan: Plan, survivors: int, joined: int) -> Achieved:
-    return calibrate.achieved(plan, survivors, joined=joined)
+    return calibration.achieved(plan, survivors, joined=joined)
 
 
 def start(agreement: Agreement, *, earlier: Inputs | None = None) -> Public:

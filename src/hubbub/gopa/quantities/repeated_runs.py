@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-from hubbub.gopa.privacy import vector_moments as moments
+from hubbub.gopa.privacy import vector_moments
 from hubbub.gopa.privacy.calibration import Plan
 from hubbub.gopa.quantities.base import Measure
 from hubbub.terms import fraction_of, positive, whole
@@ -30,10 +30,10 @@ def delta_over(agreed: Plan, runs: object, epsilon: object) -> float:
     trials, moved = agreed.noise_bits * agreed.honest, agreed.sensitivity.shifts(agreed.steps)
     if moved:
         together = {shift: count * many for shift, many in Counter(moved).items()}
-        noise = moments.delta_of_many(trials, together, cost)
+        noise = vector_moments.delta_of_many(trials, together, cost)
     else:
         squared = count * agreed.sensitivity.squared(agreed.steps)
-        noise = moments.delta_of_norm(trials, squared, count * agreed.sensitivity.coordinates, cost)
+        noise = vector_moments.delta_of_norm(trials, squared, count * agreed.sensitivity.coordinates, cost)
     return min(1.0, noise + count * agreed.delta_graph)
 
 

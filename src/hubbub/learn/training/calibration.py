@@ -9,8 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hubbub.accounting import epsilon as cost_of
-from hubbub.accounting import mu_for, quick_epsilon
-from hubbub.accounting import privacy_loss_distribution as pld
+from hubbub.accounting import mu_for, privacy_loss_distribution, quick_epsilon
 from hubbub.learn.training.sampling import FixedBatch, FullBatch, PoissonBatch, Sampling, step_of
 from hubbub.terms import GaussianNoise, Neighbours, Repeat, TooLarge, Unit, root_of, round_up
 
@@ -153,7 +152,7 @@ def _quick_cost(run: Repeat, delta: float, neighbours: Neighbours) -> float:
     """The epsilon of a run by the one bound that is tight for it: closed form, or loss distributions."""
     if isinstance(run.event, GaussianNoise):
         return quick_epsilon(run, delta=Fraction(delta), neighbours=neighbours)
-    losses = pld.compose(run, neighbours)
+    losses = privacy_loss_distribution.compose(run, neighbours)
     return math.inf if losses is None else losses.epsilon(delta)
 
 

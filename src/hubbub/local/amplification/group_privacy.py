@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.accounting import group_privacy as central
+from hubbub.accounting import group_privacy
 from hubbub.local.amplification.clones import least
 from hubbub.local.amplification.pure_epsilon import pure_epsilon
 from hubbub.local.longitudinal.memoized import Memoised
@@ -35,7 +35,7 @@ def group(what: Randomizer | object, *, size: int, delta: object, independent: b
     _check_independent(what, independent)
     epsilon = pure_epsilon(what)
     people, slack = whole(size, name="size"), fraction_of(delta, name="delta")
-    theorem = central.local(epsilon=epsilon, size=people, delta=slack)
+    theorem = group_privacy.local(epsilon=epsilon, size=people, delta=slack)
     exact = round_up(exact_epsilon(float(epsilon), people, float(slack)), steps=4)
     return ApproximateDP(min(theorem.epsilon, exact, people * epsilon), slack)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import report_wire
 from hubbub.local.collection.client_state import Memory, Record, Seen, State
 from hubbub.local.collection.collection import Collection, bad_collection, canonical_text, one_form
 from hubbub.local.collection.randomizer_config import law_of
@@ -122,7 +122,7 @@ class _Maker:
         else:
             report = self._fresh(randomizer, shown, told=room >= Fraction(record.price))
         payload = randomizer.pack([report])[0].tobytes()
-        data = wire.pack(self._collection, wire.Report(epoch=epoch, id=mark, payload=payload))
+        data = report_wire.pack(self._collection, report_wire.Report(epoch=epoch, id=mark, payload=payload))
         record.epoch, record.report = epoch, data.hex()
         return data
 

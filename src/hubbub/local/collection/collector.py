@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.collection import collection_cost as cost
-from hubbub.local.collection import report_wire as wire
-from hubbub.local.collection import tokens
+from hubbub.local.collection import collection_cost, report_wire, tokens
 from hubbub.local.collection.configuration_forms import without_doubles
 from hubbub.local.collection.report_layout import bad_report
 from hubbub.local.collection.report_store import Fate, Store, Turn
@@ -42,7 +40,7 @@ if TYPE_CHECKING:
 
     from hubbub.local.estimates import Estimate
 
-REASONS = (*wire.REASONS, "closed", "token", "limit", "batch")
+REASONS = (*report_wire.REASONS, "closed", "token", "limit", "batch")
 _SHUFFLER = b"shuffler"  # what batches of a shuffler with a token count under
 _WAY = "way"  # the note in the store of how its reports came
 _AT_ONCE = 20_000  # reports of another store taken over in one transaction
@@ -81,7 +79,7 @@ class Sent:
 class _Read:
     """A batch taken apart: which of its reports may be kept, why others may not, and what its token counts under."""
 
-    batch: wire.Batch
+    batch: report_wire.Batch
     keep: NDArray[np.bool_]
     refused: Counter[str]
     mark: bytes | None
@@ -145,7 +143,7 @@ class Collector:
         self.collection = open_signed(self.configuration, self.store.public_key)
         self.rules = rules or Rules()
         if account is not None:
-            self.store.keep_receipt(cost.charge(self.collection, account))
+            self.store.keep_receipt(collection_cost.charge(self.collection, account))
         self.receipt = self.store.receipt
         if self.rules.open_epochs is not None:
             with self.store.turn() as turn:
@@ -164,7 +162,7 @@ class Collector:
     @property
     def guarantee(self) -> Guarantee:
         """What holds for each person who reports to the end, about what their values were."""
-        holds = cost.promise(self.collection)
+        holds = collection_cost.promise(self.collection)
         kept = "It holds for clients that keep to the collection's configuration, whatever the collector does."
         charged = () if self.receipt is not None else ("Charged to no ledger.",)
         return Guarantee(holds, Unit(), Neighbours.REPLACE, (kept, *charged))
@@ -198,13 +196,13 @@ class Collector:
             keep &= ~bad
         return _Read(batch, keep, refused, mark)
 
-    def _parsed(self, sent: Sent) -> wire.Batch:
+    def _parsed(self, sent: Sent) -> report_wire.Batch:
         if sent.twins:
-            return wire.parse_json_batch(self.collection, _document(sent.data))
+            return report_wire.parse_json_batch(self.collection, _document(sent.data))
         assert isinstance(sent.data, bytes)
-        return wire.parse_batch(self.collection, sent.data)
+        return report_wire.parse_batch(self.collection, sent.data)
 
-    def _breaches(self, batch: wire.Batch, mark: bytes | None) -> Iterator[tuple[str, Any]]:
+    def _breaches(self, batch: report_wire.Batch, mark: bytes | None) -> Iterator[tuple[str, Any]]:
         """Which reports break which of this collector's rules."""
         rules = self.rules
         if rules.open_epochs is not None:

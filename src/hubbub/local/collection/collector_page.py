@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub import explain
-from hubbub.local.collection import collection_cost as cost
+from hubbub.local.collection import collection_cost
 from hubbub.local.estimates import Estimate, Frequencies, MeanEstimate
 from hubbub.local.longitudinal.lifetime import Caps
 from hubbub.local.longitudinal.memories import memory_of
@@ -105,13 +105,13 @@ class Page(Leaflet):
         """The page, part by part."""
         if self.estimate is None:
             return self._waiting(), self._cost(), self._came()
-        silent = cost.silent_from(self.collection)
+        silent = collection_cost.silent_from(self.collection)
         past = (_past(self.collection, self.epoch),) if silent is not None and self.epoch >= silent else ()
         return self._answer(self.estimate), *past, _trust(self.estimate), self._cost(), self._came()
 
     def to_json(self) -> dict[str, Json]:
         """The same as data."""
-        spent = cost.whole_life(self.collection)
+        spent = collection_cost.whole_life(self.collection)
         return {
             "kind": "collection-estimate",
             "collection": self.collection.id,
@@ -128,7 +128,7 @@ class Page(Leaflet):
                 "worst_case": None if spent.worst_case is None else float(spent.worst_case),
                 "shuffled": self._shuffled_json(),
             },
-            "silent_from": cost.silent_from(self.collection),
+            "silent_from": collection_cost.silent_from(self.collection),
             "epochs": {str(epoch): count for epoch, count in self.epochs.items()},
             "refused": dict(self.refused),
             "receipt": None if self.receipt is None else self.receipt.sequence,
@@ -221,9 +221,9 @@ class Page(Leaflet):
     # ------------------------------------------------------------ what it costs, and what came
 
     def _cost(self) -> Section:
-        once, spent = self.collection.randomizer.epsilon, cost.whole_life(self.collection)
+        once, spent = self.collection.randomizer.epsilon, collection_cost.whole_life(self.collection)
         rows = (("one report", short(once)), *self._through(), *_life(spent))
-        told = cost.promise(self.collection).words()
+        told = collection_cost.promise(self.collection).words()
         ledger = "Charged to no ledger."
         if self.receipt is not None:
             ledger = f"Charged to the budget of {self.receipt.population}: receipt #{self.receipt.sequence}."
@@ -317,7 +317,7 @@ def _amplified(randomizer: Randomizer, batch: int, crowd: int) -> float:
 
 def _past(collection: Collection, epoch: int) -> Section:
     """Reports past a cap say nothing, and nobody can tell which those are."""
-    paid, usual, memory = cost.silent_from(collection), Caps(), memory_of(collection.randomizer)
+    paid, usual, memory = collection_cost.silent_from(collection), Caps(), memory_of(collection.randomizer)
     what = f"{paid:,} reports" if memory is None else f"{paid:,} of {memory.kinds:,} remembered answers"
     words = (
         f"This collection takes an epsilon of {short(collection.cap)} from a person at most, and clients keep to "

@@ -15,8 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from hubbub import noise
-from hubbub.local.collection import report_wire as wire
-from hubbub.local.collection import tokens
+from hubbub.local.collection import report_wire, tokens
 from hubbub.local.collection.collection import Collection
 from hubbub.local.shuffling.report_queue import NEW, SAME, Queue
 from hubbub.noise import SECURE
@@ -67,7 +66,7 @@ class Shuffler:
     def add(self, data: bytes, *, token: str | None = None) -> str:
         """Take a packed report: "taken", "duplicates" if it came before, or the reason why not."""
         try:
-            report = wire.parse(self.collection, data)
+            report = report_wire.parse(self.collection, data)
         except BadReport as error:
             return error.reason
         mark = self._mark(token)
@@ -76,11 +75,13 @@ class Shuffler:
 
     def add_batch(self, data: bytes, *, token: str | None = None) -> dict[str, int]:
         """Take a frame of reports, all of them or none: how many were taken, and how many were not for which reason."""
-        batch = wire.parse_batch(self.collection, data)
+        batch = report_wire.parse_batch(self.collection, data)
         counts, mark = Counter(batch.counts()), self._mark(token)
         with self._queue.turn():
             for epoch, name, payload in zip(batch.epochs.tolist(), batch.ids, batch.payloads, strict=True):
-                counts[self._take(wire.Report(epoch=epoch, id=name.tobytes(), payload=payload.tobytes()), mark)] += 1
+                counts[
+                    self._take(report_wire.Report(epoch=epoch, id=name.tobytes(), payload=payload.tobytes()), mark)
+                ] += 1
         return dict(counts)
 
     def ready(self) -> list[int]:
@@ -92,14 +93,14 @@ class Shuffler:
         with self._queue.turn():
             if epoch not in self.ready():
                 raise too_few(self.minimum)
-            return wire.pack_batch(permute(self._queue.take(epoch)))
+            return report_wire.pack_batch(permute(self._queue.take(epoch)))
 
     def batches(self) -> list[tuple[bytes, bytes]]:
         """Batches to send, with a number each: those that wait for an acknowledgement, and all that are ready now."""
         for epoch in self.ready():
             with self._queue.turn():
                 for part in self._parts(permute(self._queue.take(epoch))):
-                    self._queue.post(wire.pack_batch(part))
+                    self._queue.post(report_wire.pack_batch(part))
         return self._queue.batches()
 
     def arrived(self, number: bytes) -> None:
@@ -116,11 +117,13 @@ class Shuffler:
     def _mark(self, token: str | None) -> bytes | None:
         return None if self.per_token is None else tokens.mark(self.collection, self._public_key, token)
 
-    def _take(self, report: wire.Report, token: bytes | None) -> str:
+    def _take(self, report: report_wire.Report, token: bytes | None) -> str:
         if self.per_token is not None and token is None:
             return "token"
         name = self._queue.hashed(report.epoch.to_bytes(4, "little"), report.id)
-        data = wire.pack(self.collection, wire.Report(epoch=report.epoch, id=name, payload=report.payload))
+        data = report_wire.pack(
+            self.collection, report_wire.Report(epoch=report.epoch, id=name, payload=report.payload)
+        )
         fate = self._queue.add(report.epoch, name, data)
         if fate != NEW:
             return KNOWN if fate == SAME else "replay"

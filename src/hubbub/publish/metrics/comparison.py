@@ -12,7 +12,7 @@ from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.cells import Coding, Labels
 from hubbub.publish.charges import columns_told
 from hubbub.publish.marginal_counts import Rows
-from hubbub.publish.metrics import private_metrics as charged
+from hubbub.publish.metrics import private_metrics
 from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
 from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
 from hubbub.publish.metrics.public_metrics import View, freely
@@ -97,14 +97,16 @@ def compare(
     }
     if private is None:
         public = _enough(real.read())
-        found = freely(made, public, view, float(charged.sanity_share(sanity)), place)
+        found = freely(made, public, view, float(private_metrics.sanity_share(sanity)), place)
         return Comparison(_named(found, given), target, public.num_rows)
     budget = budget_of(real.schema, epsilon, delta, unit, max_rows_per_unit, neighbours)
     rows = about_rows or max(round(max(each.total for each in made.values())), 1)
-    task = charged.Task(view.marginals, view.questions, rows, charged.sanity_rows(sanity, rows), budget.whom)
+    task = private_metrics.Task(
+        view.marginals, view.questions, rows, private_metrics.sanity_rows(sanity, rows), budget.whom
+    )
     every = {**made, INDEPENDENT: Independent(made[_plainest(given)])}
-    scores, event, receipt = charged.released(
-        [charged.Public.of(each, task) for each in every.values()],
+    scores, event, receipt = private_metrics.released(
+        [private_metrics.Public.of(each, task) for each in every.values()],
         task,
         budget,
         lambda: _halved(bounded(real.read(), budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
@@ -215,7 +217,7 @@ def _named(scores: Sequence[Scores], given: Mapping[Any, Any]) -> tuple[Scores, 
 # ---------------------------------------------------------------- private rows
 
 
-def _halved(rows: pyarrow.Table, cells: Cells, unit: str | None) -> tuple[RowTable, charged.Halves]:
+def _halved(rows: pyarrow.Table, cells: Cells, unit: str | None) -> tuple[RowTable, private_metrics.Halves]:
     """The private rows, and two halves of them: a coin for each person, whoever else there is."""
     codes = cells.encode(rows)
     people = people_of(rows[unit]) if unit else np.arange(len(codes))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.marginal_counts import Columns, Rows
-from hubbub.publish.metrics import model_scores as models
+from hubbub.publish.metrics import model_scores
 from hubbub.publish.metrics.candidates import Candidate, Independent, RowTable
 from hubbub.publish.metrics.comparison_cells import Cells, tables_of
 from hubbub.publish.metrics.range_queries import Question
@@ -95,16 +95,18 @@ def _rows_of(candidate: Candidate, yard: _Yardstick) -> Any:
 
 def _told_apart(candidate: Candidate, yard: _Yardstick) -> float | None:
     codes = _rows_of(candidate, yard)
-    count = min(models.MOST_ROWS, len(yard.real.rows.codes), len(yard.other.rows.codes))
+    count = min(model_scores.MOST_ROWS, len(yard.real.rows.codes), len(yard.other.rows.codes))
     if codes is None or len(codes) < count // 2:
         return None
-    made, real = models.sampled(codes, count, seed=1), models.sampled(yard.real.rows.codes, count, seed=2)
-    return models.pmse(made, real, yard.sizes)
+    made, real = model_scores.sampled(codes, count, seed=1), model_scores.sampled(yard.real.rows.codes, count, seed=2)
+    return model_scores.pmse(made, real, yard.sizes)
 
 
 def _learned(candidate: Candidate, yard: _Yardstick) -> float | None:
     codes = _rows_of(candidate, yard)
     if yard.target is None or codes is None or len(yard.sizes) == 1:
         return None
-    made = models.sampled(codes, models.MOST_ROWS, seed=3)
-    return models.auc(made, models.sampled(yard.real.rows.codes, models.MOST_ROWS, seed=4), yard.sizes, yard.target)
+    made = model_scores.sampled(codes, model_scores.MOST_ROWS, seed=3)
+    return model_scores.auc(
+        made, model_scores.sampled(yard.real.rows.codes, model_scores.MOST_ROWS, seed=4), yard.sizes, yard.target
+    )

@@ -17,7 +17,7 @@ from hubbub.publish.graphical.totals import to_total, total_of
 from hubbub.publish.marginal_counts import Measurement, Meter, Rows, Whom
 from hubbub.publish.measured_marginals import Measured, read_text, text_of
 from hubbub.publish.privacy_units import chosen_rows, people_of
-from hubbub.publish.synthetic import structural_zeros as structural
+from hubbub.publish.synthetic import structural_zeros
 from hubbub.publish.synthetic.aim import AimPlan
 from hubbub.publish.synthetic.compress import groups_for
 from hubbub.publish.synthetic.discover import coding_with
@@ -165,9 +165,9 @@ def _task(
     _check_engine(engine)
     declared = _with_unit(schema, domain, unit)
     task = Task(declared, whom_of(unit, most, neighbours), tuple(impossible), engine, unit)
-    structural.check(task.impossible, task.columns)
+    structural_zeros.check(task.impossible, task.columns)
     if not any(is_private(column) for column in task.columns.values()):
-        structural.check_possible(structural.fine_zeros(task.impossible, codings_of(task, {})))
+        structural_zeros.check_possible(structural_zeros.fine_zeros(task.impossible, codings_of(task, {})))
     return task
 
 
@@ -232,7 +232,7 @@ def measure_all(rows: Rows, plan: Plan, task: Task, found: dict[str, Found]) -> 
     coarse = Meter(rows.merged(groups), plan.whom)
     merged = [single.merged(groups) for single in singles]
     if isinstance(plan.method, AimPlan):
-        masks = structural.coarse_zeros(structural.fine_zeros(task.impossible, codings), groups)
+        masks = structural_zeros.coarse_zeros(structural_zeros.fine_zeros(task.impossible, codings), groups)
         pairs = plan.method.measure(coarse, merged, masks)
     else:
         pairs = plan.method.measure(coarse, merged)
@@ -251,14 +251,14 @@ def _groups(singles: Sequence[Measurement], codings: Sequence[Coding], sigma: fl
 def source_of(task: Task, measured: Measured) -> Source:
     """The model, fitted to what was stored."""
     codings = codings_of(task, measured.found)
-    zeros: list[Zeros] = structural.fine_zeros(task.impossible, codings)
+    zeros: list[Zeros] = structural_zeros.fine_zeros(task.impossible, codings)
     groups = list(measured.groups)
     singles = [single.merged(groups) for single in measured.singles]
     sizes = tuple(int(group.max()) + 1 for group in groups)
     model = task.fit(
         sizes,
         [*singles, *measured.pairs],
-        zeros=structural.coarse_zeros(zeros, groups),
+        zeros=structural_zeros.coarse_zeros(zeros, groups),
         iterations=_ITERATIONS,
     )
     keys = {name: column for name, column in task.domain.items() if isinstance(column, Key)}

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hubbub.releases.formulas import ratios as _ratios
+from hubbub.releases.formulas import ratios
 from hubbub.releases.formulas.base import Ends, Formula, Values, floats
 from hubbub.releases.formulas.linear import Line
 from hubbub.releases.formulas.points import Released
@@ -165,8 +165,8 @@ class Over(_Pair):
         lines = self._lines()
         if lines is None:
             return self._apart_from_zero(table, confidence)
-        known = _ratios.spread(*lines, table, confidence)
-        return _ratios.fieller(lines[0].floats(table), lines[1].floats(table), known)
+        known = ratios.spread(*lines, table, confidence)
+        return ratios.fieller(lines[0].floats(table), lines[1].floats(table), known)
 
     def _apart_from_zero(self, table: Table, confidence: float) -> tuple[Floats, Floats]:
         """As of any formula, but unbounded where b may be 0."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hubbub.releases.formulas import ratios as _ratios
+from hubbub.releases.formulas import ratios
 from hubbub.releases.formulas.arithmetic import Ref
 from hubbub.releases.formulas.base import Ends, Formula, Values, floats
 from hubbub.releases.formulas.linear import quantile
@@ -54,8 +54,8 @@ class Mean(Formula):
 
     def ends(self, table: Table, confidence: float) -> tuple[Floats, Floats]:
         top, bottom = self.total.line(), self.count.line()
-        known = _ratios.spread(top, bottom, table, confidence)
-        lows, highs = _ratios.fieller(top.floats(table), bottom.floats(table), known)
+        known = ratios.spread(top, bottom, table, confidence)
+        lows, highs = ratios.fieller(top.floats(table), bottom.floats(table), known)
         centre = float(self.centre)
         return self._within(centre + lows), self._within(centre + highs)
 

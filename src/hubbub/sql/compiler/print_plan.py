@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from hubbub.relations import Dialect, Expr
 from hubbub.schema import Dataset, Kind, Value
-from hubbub.sql.compiler import print_contribution as contribution
+from hubbub.sql.compiler import print_contribution
 from hubbub.sql.compiler.print_contribution import Scope, select
 from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK, RowsPrinter
 from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Plan, Shape
@@ -204,14 +204,14 @@ class _Printer:
     def _bounded(self, wanted: _Wanted, *, additive: bool) -> str:
         bounding, dialect, secret = self.plan.bounding, self.dialect, self.secret
         if bounding.shape is Shape.PEOPLE:
-            return contribution.people(self._scope(wanted), bounding.keys, dialect, secret)
+            return print_contribution.people(self._scope(wanted), bounding.keys, dialect, secret)
         if bounding.shape is Shape.TOTALS:
-            return contribution.clipped(self._scope(wanted), bounding, dialect)
+            return print_contribution.clipped(self._scope(wanted), bounding, dialect)
         if bounding.shape is Shape.KEYS or (bounding.shape is Shape.ROWS and bounding.keys is not None):
-            return contribution.by_keys(self._scope(wanted), bounding, dialect, secret)
+            return print_contribution.by_keys(self._scope(wanted), bounding, dialect, secret)
         ranked = self.prepared and self.plan.where is None
         if bounding.shape is Shape.ROWS and not additive and not ranked:
-            return contribution.kept(self._scope(wanted), bounding.rows or 1, dialect, secret)
+            return print_contribution.kept(self._scope(wanted), bounding.rows or 1, dialect, secret)
         return self._rows(wanted, bounding)
 
     def _rows(self, wanted: _Wanted, bounding: Bounding) -> str:
@@ -222,15 +222,15 @@ class _Printer:
 
     def _summed(self, wanted: _Wanted, bounding: Bounding) -> str:
         if bounding.shape is Shape.ROW:
-            return contribution.plain(self._scope(wanted, later=self.late))
+            return print_contribution.plain(self._scope(wanted, later=self.late))
         rows = bounding.rows or 1
         if self.prepared and self.plan.where is None:
             ranks = f"{person(self.plan.source)}.{RANK} <= {rows}"
-            return contribution.plain(self._scope(wanted.also(ranks), (RANK,), later=self.late))
+            return print_contribution.plain(self._scope(wanted.also(ranks), (RANK,), later=self.late))
         scope = self._scope(wanted, (NUMBER,) if self.prepared else (), later=self.late)
         stored = f"{NUMBER} > {rows}" if self.prepared else ""
         cheap = len(self.plan.source) == 1
-        return contribution.difference(scope, rows, self.dialect, self.secret, cheap=cheap, stored=stored)
+        return print_contribution.difference(scope, rows, self.dialect, self.secret, cheap=cheap, stored=stored)
 
 
 @dataclass(frozen=True, slots=True)

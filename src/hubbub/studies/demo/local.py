@@ -23,8 +23,7 @@ from hubbub.local import (
     public_text,
     sign,
 )
-from hubbub.local.collection import look
-from hubbub.local.collection import report_wire as wire
+from hubbub.local.collection import look, report_wire
 from hubbub.render import Figure, Section, Table, out_of_100, short
 from hubbub.studies.demo.hospital import Hospital
 
@@ -77,11 +76,13 @@ def run(folder: Path) -> Survey:
     survey = Collection(name="medicine", randomizer=KaryResponse(epsilon=1, domain=2), **SURVEY)  # type: ignore[arg-type]
     answers = made_up()
     payloads = survey.randomizer.pack(survey.randomizer.randomize(answers))
-    reports = [wire.pack(survey, Report(epoch=0, id=secrets.token_bytes(16), payload=bytes(each))) for each in payloads]
+    reports = [
+        report_wire.pack(survey, Report(epoch=0, id=secrets.token_bytes(16), payload=bytes(each))) for each in payloads
+    ]
     key = new_key()
     store = Store.create(folder / "reports.db", configuration=sign(survey, key), public_key=public_text(key))
     with Collector(store) as collector:
-        batches = [wire.pack_batch(reports[start : start + 5000]) for start in range(0, PEOPLE, 5000)]
+        batches = [report_wire.pack_batch(reports[start : start + 5000]) for start in range(0, PEOPLE, 5000)]
         again = sum(collector.take(batch).duplicates for batch in [*batches, batches[0]])
         tally, page = collector.tally(), look(collector)
     estimate = page.estimate

@@ -10,8 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hubbub.releases import Release
-from hubbub.releases import text as _text
+from hubbub.releases import Release, text
 from hubbub.render import Section, Table
 from hubbub.sql import Connection, connect
 from hubbub.studies.demo.hospital import Hospital
@@ -108,7 +107,7 @@ def _same(first: Release, again: Release) -> str:
 
 
 def _table(truth: dict[str, tuple[int, float]], release: Release) -> Table:
-    wards, visits, costs = (_text.cells(*release.told(place)) for place in range(3))
+    wards, visits, costs = (text.cells(*release.told(place)) for place in range(3))
     rows = tuple(
         (ward, f"{truth[ward][0]:,}", visits[i], f"{truth[ward][1]:.0f}", costs[i]) for i, ward in enumerate(wards)
     )

@@ -6,8 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hubbub.render import Json, Leaflet, Section
-from hubbub.studies.demo import attacked, budget, choice, gopa, leak, local, meaning, model, private, published, sql
-from hubbub.studies.demo import ledger_book as book
+from hubbub.studies.demo import (
+    attacked,
+    budget,
+    choice,
+    gopa,
+    leak,
+    ledger_book,
+    local,
+    meaning,
+    model,
+    private,
+    published,
+    sql,
+)
 from hubbub.studies.demo.hospital import Hospital, open_hospital
 
 Chapter = Callable[[Hospital], Section]
@@ -41,7 +53,7 @@ def tell() -> Demo:
         private.chapter,
         choice.chapter,
         budget.chapter,
-        book.chapter,
+        ledger_book.chapter,
         sql.chapter,
         meaning.chapter,
         local.chapter,
