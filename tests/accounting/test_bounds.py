@@ -164,9 +164,9 @@ def test_a_continuous_gaussian_dominates_the_discrete_one_in_several_coordinates
     p = {(x, y): p1[x] * p1[y] for x in keys for y in keys}
     q = {(x, y): q1.get(x, 0.0) * q1.get(y, 0.0) for x in keys for y in keys}
     event = GaussianNoise(
-        sigma=Fraction(sigma), sensitivity=accounting.gaussian.root_of(2), grid=Fraction(1), dimension=2
+        sigma=Fraction(sigma), sensitivity=accounting.gaussian_tradeoff.root_of(2), grid=Fraction(1), dimension=2
     )
-    mu, slack = accounting.gaussian.mu_of(event)
+    mu, slack = accounting.gaussian_tradeoff.mu_of(event)
     for e in (0.0, 0.2, 0.5, 1.0):
         assert brute_profile(p, q, e) <= delta_of(e - slack, mu) * (1 + slack) + 1e-13
         assert brute_profile(p, q, e) >= delta_of(e, mu) * 0.3, "the domination is loose"

@@ -201,7 +201,7 @@ def test_a_file_that_is_no_library_is_not_used(fresh: Path) -> None:
 
 
 def test_it_can_be_switched_off() -> None:
-    code = "from hubbub.gopa import multiply; print(multiply.accelerator())"
+    code = "from hubbub.gopa import multi_scalar; print(multi_scalar.accelerator())"
     environment = {**os.environ, accelerator.SWITCH: "off"}
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert told.stdout == "None\n"

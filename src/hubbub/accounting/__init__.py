@@ -2,18 +2,24 @@
 
 - ``epsilon(events, delta=...)``, ``delta(events, epsilon=...)``: the least of all valid bounds
 - ``noise_for``: how much noise a target asks for
-- ``filters``: budgets while steps are chosen adaptively; odometers; ``limits``: the arithmetic under them
-- ``composition``, ``amplification``, ``groups``, ``conversions``: the theorems of the lectures, one by one
-- ``rdp`` (the moments accountant), ``pld`` (privacy-loss distributions), ``gaussian``: single currencies
+- ``filters``: budgets while steps are chosen adaptively; odometers; ``budget_limits``: the arithmetic under them
+- ``composition``, ``amplification``, ``group_privacy``, ``conversions``: the theorems of the lectures, one by one
+- ``renyi`` (the moments accountant), ``privacy_loss_distribution`` (privacy-loss distributions), ``gaussian_tradeoff``: single currencies
 - ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
 """
 
-from hubbub.accounting import amplification, composition, conversions, filters
-from hubbub.accounting import budget_limits as limits
-from hubbub.accounting import gaussian_tradeoff as gaussian
-from hubbub.accounting import group_privacy as groups
-from hubbub.accounting import privacy_loss_distribution as pld
-from hubbub.accounting import renyi as rdp
+from hubbub.accounting import (
+    amplification,
+    budget_limits,
+    composition,
+    conversions,
+    costs,
+    filters,
+    gaussian_tradeoff,
+    group_privacy,
+    privacy_loss_distribution,
+    renyi,
+)
 from hubbub.accounting.budget_limits import (
     DELTA_UNIT,
     LOSS_UNIT,
@@ -51,27 +57,28 @@ __all__ = [
     "Repeat",
     "WithoutReplacement",
     "amplification",
+    "budget_limits",
     "classic_sigma",
     "composition",
     "concentrated",
     "conversions",
     "cost_in",
+    "costs",
     "covers",
     "delta",
     "delta_of",
     "epsilon",
     "epsilon_of",
     "filters",
-    "gaussian",
-    "groups",
-    "limits",
+    "gaussian_tradeoff",
+    "group_privacy",
     "mu_for",
     "noise_for",
-    "pld",
     "price_fits",
+    "privacy_loss_distribution",
     "quick_epsilon",
-    "rdp",
     "remeasure",
+    "renyi",
     "renyi_epsilon",
     "rho_epsilon",
     "rho_for",

@@ -3,7 +3,7 @@
 - ``lower_bound(mechanism, a, b)``   an epsilon that the mechanism exceeds on two neighbouring inputs
 - ``examine(mechanism, a, b)``       the same with a report: the event in words, counts, pictures, JSON
 - ``search(mechanism, pairs)``       the worst of many pairs, then one audit of it
-- ``pairs``                          neighbouring inputs that are known to be bad
+- ``neighbour_pairs``                          neighbouring inputs that are known to be bad
 - ``one_run(train, canaries)``       an audit of a training that can run only once; ``one_run_bound`` from counts
 - ``zoo``                            broken mechanisms with their repaired twins, to try auditors on
 
@@ -11,8 +11,7 @@ Events are chosen on some runs and counted on others, so a bound is wrong with t
 whatever was tried to find it (docs/proofs/audit.md).
 """
 
-from hubbub.audit import neighbour_pairs as pairs
-from hubbub.audit import zoo
+from hubbub.audit import neighbour_pairs, zoo
 from hubbub.audit._subprocess import CannotLoad, literal, run_apart
 from hubbub.audit.black_box import examine, lower_bound
 from hubbub.audit.canaries import Guessed, OneRun, one_run, one_run_bound, one_run_p_value
@@ -29,10 +28,10 @@ __all__ = [
     "examine",
     "literal",
     "lower_bound",
+    "neighbour_pairs",
     "one_run",
     "one_run_bound",
     "one_run_p_value",
-    "pairs",
     "run_apart",
     "search",
     "zoo",

@@ -10,6 +10,7 @@ Nothing here reads data or spends budget. There is no default epsilon: each func
 - ``charts``                       every chart of the project
 """
 
+from hubbub.explain import attacker_bounds
 from hubbub.explain.attacker_bounds import belief, true_positives
 from hubbub.explain.auctions import EXAMPLE_BIDS, Auction, Pricing, auction
 from hubbub.explain.crowd import Charlie, charlie
@@ -32,6 +33,7 @@ __all__ = [
     "Pricing",
     "Section",
     "Table",
+    "attacker_bounds",
     "auction",
     "belief",
     "charlie",

@@ -19,10 +19,10 @@ Parameters and privacy:
 
 The proofs (the extra ``[gopa]``: libsodium's ristretto255, and a C compiler's help if there is one):
 
-- ``group``, ``pedersen``, ``transcript``: points and scalars, commitments, challenges bound to a ``Context``
-- ``bits``: the coin-signed bit proof for a ``Shape``: ``bind`` before the coins, ``prove`` after them, ``verify``
+- ``ristretto``, ``pedersen``, ``transcript``: points and scalars, commitments, challenges bound to a ``Context``
+- ``bit_proof``: the coin-signed bit proof for a ``Shape``: ``bind`` before the coins, ``prove`` after them, ``verify``
 - ``schnorr``: a commitment to zero, one key under two points
-- ``linked``, ``squares``: numbers and a vector commitment that hold the same; a vector in a ball
+- ``linked_commitments``, ``sum_of_squares``: numbers and a vector commitment that hold the same; a vector in a ball
 - ``verify_many``: any claims at once, the false ones named
 
 The protocol (state machines without input and output: one code for simulator, tests and network):
@@ -44,17 +44,12 @@ Inside the protocol: ``wire`` and ``bodies`` (messages), ``net`` (picks), ``mask
 ``chapters``, ``openings`` and ``mending`` (what each phase changes), ``saying`` and ``checking`` (what a party says).
 
 Inside the proofs: ``shapes``, ``streams`` (secret numbers from a seed), ``quadratic`` and ``inner`` (Bulletproofs),
-``equations`` (what a verifier adds up), ``multiply`` (sums of public points, by C code if there is a compiler).
+``equations`` (what a verifier adds up), ``multi_scalar`` (sums of public points, by C code if there is a compiler).
 """
 
-from hubbub.gopa import in_process as together
+from hubbub.gopa import in_process
 from hubbub.gopa.average import Average, average
-from hubbub.gopa.crypto import bit_proof as bits
-from hubbub.gopa.crypto import linked_commitments as linked
-from hubbub.gopa.crypto import multi_scalar as multiply
-from hubbub.gopa.crypto import pedersen, schnorr
-from hubbub.gopa.crypto import ristretto as group
-from hubbub.gopa.crypto import sum_of_squares as squares
+from hubbub.gopa.crypto import bit_proof, linked_commitments, multi_scalar, pedersen, ristretto, schnorr, sum_of_squares
 from hubbub.gopa.crypto.batch_verification import verify_many
 from hubbub.gopa.crypto.proof_shape import Shape
 from hubbub.gopa.crypto.transcript import Context, Transcript
@@ -71,8 +66,7 @@ from hubbub.gopa.network.party_runner import Host
 from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.privacy.trust_comparison import Comparison, compare
-from hubbub.gopa.protocol import board, party
-from hubbub.gopa.protocol import public_state as public
+from hubbub.gopa.protocol import board, party, public_state
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.certificate import Certificate, verify
 from hubbub.gopa.protocol.consent import Consent
@@ -130,26 +124,26 @@ __all__ = [
     "Weighted",
     "achieved",
     "average",
-    "bits",
+    "bit_proof",
     "board",
     "compare",
     "delta_over",
     "graph",
-    "group",
+    "in_process",
     "learn_together",
-    "linked",
-    "multiply",
+    "linked_commitments",
+    "multi_scalar",
     "party",
     "pedersen",
     "plan",
     "plan_over",
-    "public",
+    "public_state",
+    "ristretto",
     "schnorr",
     "serve",
     "simulate",
-    "squares",
+    "sum_of_squares",
     "theorems",
-    "together",
     "verify",
     "verify_many",
 ]

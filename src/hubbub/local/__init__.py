@@ -15,13 +15,13 @@
 - strings and tables          ``HeavyHitters`` ``FrequentStrings`` ``JointTable``
 - more than one round         ``TwoRounds``
 - after the estimate          ``simplex`` ``iterative_bayes`` ``confidence_set``
-- shuffling and groups        ``shuffle`` ``group`` ``Shuffler`` ``Hop``
+- shuffling and groups        ``shuffle_bounds`` ``group`` ``Shuffler`` ``Hop``
 - collecting                  ``Collection`` ``sign`` ``Collector`` ``Store`` ``Tally`` ``aggregate``
 
 Every randomizer has ``randomize``, ``estimate``, ``event``, ``variance``, ``influence``, and states that add up.
 """
 
-from hubbub.local.amplification import shuffle_bounds as shuffle
+from hubbub.local.amplification import shuffle_bounds
 from hubbub.local.amplification.group_privacy import group
 from hubbub.local.collection.aggregate import aggregate, export
 from hubbub.local.collection.client import Client
@@ -149,7 +149,7 @@ __all__ = [
     "public_text",
     "read_key",
     "seal",
-    "shuffle",
+    "shuffle_bounds",
     "sign",
     "simplex",
 ]

@@ -4,6 +4,7 @@
 prints. Nothing here runs a statement. Start with ``expressions``.
 """
 
+from hubbub.relations import limits
 from hubbub.relations.casts import TARGETS, Target, can_cast
 from hubbub.relations.column_images import half_away
 from hubbub.relations.dialects import DIALECTS, Dialect
@@ -56,6 +57,7 @@ __all__ = [
     "is_kind",
     "kind_of",
     "kind_of_type",
+    "limits",
     "link_form",
     "literal",
     "parquet_form",

@@ -8,7 +8,7 @@
 Nothing here reads data or spends budget: all of it is post-processing. Intervals cover the noise, and nothing else.
 """
 
-from hubbub.releases import formulas
+from hubbub.releases import formulas, frames, text
 from hubbub.releases.formulas.base import rebuilt
 from hubbub.releases.noisy_columns import KeyColumn, Measure, Noise, Table, simultaneous
 from hubbub.releases.noisy_values import Noisy
@@ -27,6 +27,8 @@ __all__ = [
     "Sheet",
     "Table",
     "formulas",
+    "frames",
     "rebuilt",
     "simultaneous",
+    "text",
 ]

@@ -4,6 +4,7 @@
 draws. Nothing here knows of privacy. Start with ``document``.
 """
 
+from hubbub.render import text
 from hubbub.render.document import Figure, Json, Leaflet, Section, Table
 from hubbub.render.text import bars, icons, table
 from hubbub.render.wording import LARGEST, as_float, hundredths, one_in, out_of_100, percent, short
@@ -24,4 +25,5 @@ __all__ = [
     "percent",
     "short",
     "table",
+    "text",
 ]

@@ -4,6 +4,7 @@
 it; ``source_files`` says where rows lie. Nothing here opens data. Start with ``tables``.
 """
 
+from hubbub.schema import descriptor
 from hubbub.schema.declared import kind_declared, kind_undeclared
 from hubbub.schema.description import Description, describe
 from hubbub.schema.descriptor import json_schema
@@ -36,6 +37,7 @@ __all__ = [
     "Value",
     "budget_toml",
     "describe",
+    "descriptor",
     "draft",
     "files_of",
     "format_of",

@@ -5,15 +5,15 @@
 3. ``prove``: commitments X to the values and E to the noises, and a proof that they are what A and the coins say.
 
     >>> import secrets
-    >>> from hubbub.gopa import Context, Shape, bits
+    >>> from hubbub.gopa import Context, Shape, bit_proof
     >>> shape = Shape(coordinates=1, steps=10, noise_bits=4)
     >>> context = Context(run=b"run", party=b"ann", phase="share")
-    >>> bound = bits.bind(shape, [7], secrets.token_bytes(32))
+    >>> bound = bit_proof.bind(shape, [7], secrets.token_bytes(32))
     >>> coins = [1, 0, 0, 1]
-    >>> proved = bits.prove(bound, coins, context)
-    >>> bits.verify(shape, bound.point, coins, proved.statement, proved.proof, context)
+    >>> proved = bit_proof.prove(bound, coins, context)
+    >>> bit_proof.verify(shape, bound.point, coins, proved.statement, proved.proof, context)
     True
-    >>> bits.verify(shape, bound.point, [0, 0, 0, 1], proved.statement, proved.proof, context)
+    >>> bit_proof.verify(shape, bound.point, [0, 0, 0, 1], proved.statement, proved.proof, context)
     False
 """
 

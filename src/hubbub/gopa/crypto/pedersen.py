@@ -1,8 +1,8 @@
 """Pedersen commitments [Ped91]: perfectly hiding, binding as long as logarithms are hard.
 
->>> from hubbub.gopa import group, pedersen
+>>> from hubbub.gopa import pedersen, ristretto
 >>> three = pedersen.commit(3, 17)
->>> group.plus(three, pedersen.commit(4, 5)) == pedersen.commit(7, 22)
+>>> ristretto.plus(three, pedersen.commit(4, 5)) == pedersen.commit(7, 22)
 True
 >>> pedersen.opens(three, 4, 17)
 False

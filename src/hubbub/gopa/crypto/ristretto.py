@@ -6,8 +6,8 @@ Whatever comes from outside passes ``checked`` or ``usable``; inside the room a 
 Generators are hashes of their names, so nobody knows a relation between them: ``G`` and ``H`` for commitments to one
 number, ``coordinate(c)`` for vectors (``coordinate(0)`` is ``G``), ``gv(i)``, ``hv(i)`` and ``U`` for vectors of bits.
 
-    >>> from hubbub.gopa import group
-    >>> group.plus(group.base(2), group.base(3)) == group.base(5)
+    >>> from hubbub.gopa import ristretto
+    >>> ristretto.plus(ristretto.base(2), ristretto.base(3)) == ristretto.base(5)
     True
 """
 

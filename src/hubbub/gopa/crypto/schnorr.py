@@ -4,9 +4,9 @@
 the coordinates of a one-hot vector sum to one (their sum less G). ``prove_same`` shows that a Diffie-Hellman point
 belongs to a key, without giving the key away.
 
-    >>> from hubbub.gopa import Context, group, pedersen, schnorr
+    >>> from hubbub.gopa import Context, pedersen, ristretto, schnorr
     >>> context = Context(run=b"run", party=b"ann", phase="share")
-    >>> difference = group.minus(pedersen.commit(3, 40), pedersen.commit(3, 5))
+    >>> difference = ristretto.minus(pedersen.commit(3, 40), pedersen.commit(3, 5))
     >>> schnorr.verify_zero(difference, schnorr.prove_zero(difference, 35, context), context)
     True
 """

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from hubbub import noise
-from hubbub.accounting import rdp, renyi_epsilon
+from hubbub.accounting import renyi, renyi_epsilon
 from hubbub.learn.base.charges import account_of, charged, request_for
 from hubbub.learn.base.inputs import table_of
 from hubbub.learn.base.parameters import Wrapper, price_of
@@ -78,7 +78,7 @@ class Trials:
         Guarantee: an upper bound on the cost of releasing the best run, and no other.
         Because: [PS22, Thm. 2] with eta = 0, for the largest Renyi divergence of any of the events.
         """
-        found = [rdp.divergences(event, neighbours, _ORDERS) for event in events]
+        found = [renyi.divergences(event, neighbours, _ORDERS) for event in events]
         if any(curve is None for curve in found):
             return math.inf
         base = np.max([curve for curve in found if curve is not None], axis=0)
@@ -93,7 +93,7 @@ def _mean(gamma: float) -> float:
 
 def _refuse_unknown(stages: Sequence[Stage], relation: Neighbours) -> None:
     """Refuse fits of which only epsilon and delta are known."""
-    if any(rdp.divergences(stage.run, relation, _ORDERS[:1]) is None for stage in stages):
+    if any(renyi.divergences(stage.run, relation, _ORDERS[:1]) is None for stage in stages):
         raise Unreachable(
             "the best of several such fits has no known cost.",
             why="It follows from Renyi divergences, and there are none for a sampling rate that a noisy count decides.",

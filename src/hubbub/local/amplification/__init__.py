@@ -2,3 +2,7 @@
 
 From outside use ``hubbub.local``. Start with ``shuffle_bounds``.
 """
+
+from hubbub.local.amplification import shuffle_bounds
+
+__all__ = ["shuffle_bounds"]

@@ -4,6 +4,7 @@
 takes them in, ``aggregate`` estimates. Start with ``collection``.
 """
 
+from hubbub.local.collection import collector_client, report_wire
 from hubbub.local.collection.aggregate import aggregate, export
 from hubbub.local.collection.client import Client
 from hubbub.local.collection.collection import Collection
@@ -25,6 +26,7 @@ __all__ = [
     "aggregate",
     "app",
     "charge",
+    "collector_client",
     "export",
     "issue",
     "issue_shuffler",
@@ -36,6 +38,7 @@ __all__ = [
     "owner_app",
     "public_text",
     "read_key",
+    "report_wire",
     "serve",
     "sign",
 ]

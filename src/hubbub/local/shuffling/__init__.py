@@ -3,6 +3,7 @@
 From outside use ``hubbub.local``. Start with ``shuffler``.
 """
 
+from hubbub.local.shuffling import shuffler_http
 from hubbub.local.shuffling.shuffler import Shuffler
 
-__all__ = ["Shuffler"]
+__all__ = ["Shuffler", "shuffler_http"]

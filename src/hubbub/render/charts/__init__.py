@@ -11,6 +11,7 @@ Every chart has a title and a description for screen readers, tells series apart
 colour, is light or dark as the reader prefers, and never cuts off data: axes grow to hold what they are given.
 """
 
+from hubbub.render.charts import svg
 from hubbub.render.charts.axes import Axis, Tick, percentage, plain
 from hubbub.render.charts.bars import Bar, Icons, bar_chart, icon_array
 from hubbub.render.charts.curves import (
@@ -45,5 +46,6 @@ __all__ = [
     "plain",
     "stacked_chart",
     "step_chart",
+    "svg",
     "tag",
 ]

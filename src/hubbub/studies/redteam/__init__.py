@@ -7,6 +7,7 @@
 - ``example``   a made-up clinic, for those who bring no dataset
 """
 
+from hubbub.studies.redteam import attempts, example, faces, target
 from hubbub.studies.redteam.report import RedTeam
 
-__all__ = ["RedTeam"]
+__all__ = ["RedTeam", "attempts", "example", "faces", "target"]

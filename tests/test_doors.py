@@ -1,0 +1,102 @@
+"""The house's borders: rooms are entered by their doors, underscores keep things at home, wings stay small."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "hubbub"
+FILES = [path for path in sorted(SRC.rglob("*.py")) if path.parent != SRC]
+MOST_SIDE_BY_SIDE = 21  # modules in one folder
+
+
+def module_of(path: Path) -> str:
+    return ".".join(("hubbub", *path.relative_to(SRC).with_suffix("").parts)).removesuffix(".__init__")
+
+
+PACKAGES = {module_of(path) for path in FILES if path.name == "__init__.py"} | {"hubbub"}
+MODULES = {module_of(path) for path in FILES}
+
+
+def from_imports(source: str) -> Iterator[tuple[str, str]]:
+    """(module, name) of every ``from hubbub... import name``."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "hubbub":
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def exports(door: str) -> set[str]:
+    """The names that a door lists: functions, classes, and modules that are meant to be used as such."""
+    tree = ast.parse((SRC.joinpath(*door.split(".")[1:]) / "__init__.py").read_text(encoding="utf-8"))
+    lists = [node.value for node in tree.body if isinstance(node, ast.Assign) and _name(node) == "__all__"]
+    return {name for each in lists for name in ast.literal_eval(each)}
+
+
+def _name(node: ast.Assign) -> str:
+    return getattr(node.targets[0], "id", "")
+
+
+def past_doors(source: str, module: str) -> list[str]:
+    """Imports of another room's inside: a door is the ``__init__`` of a room or of a wing."""
+    room = module.split(".")[1]
+    return [
+        f"{module} imports {origin}.{name}"
+        for origin, name in from_imports(source)
+        if origin != "hubbub" and origin.split(".")[1] != room
+        if origin not in PACKAGES or (f"{origin}.{name}" in MODULES - PACKAGES and name not in exports(origin))
+    ]
+
+
+def underscores(source: str, module: str, *, package: bool = False) -> list[str]:
+    """A name with an underscore stays in its module, and a module with one in its folder."""
+    folder = module if package else module.rpartition(".")[0]
+    found = []
+    for origin, name in from_imports(source):
+        full = f"{origin}.{name}"
+        path = full if full in MODULES else origin
+        hidden = [part for part in path.split(".") if part.startswith("_")]
+        if hidden and path.rpartition(".")[0] != folder:
+            found.append(f"{module} imports {path}")
+        if name.startswith("_") and not name.startswith("__") and full not in MODULES:
+            found.append(f"{module} imports {full}")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_rooms_are_entered_by_their_doors(path: Path) -> None:
+    assert past_doors(path.read_text(encoding="utf-8"), module_of(path)) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_underscores_stay_at_home(path: Path) -> None:
+    package = path.name == "__init__.py"
+    assert underscores(path.read_text(encoding="utf-8"), module_of(path), package=package) == []
+
+
+def test_wings_stay_small() -> None:
+    side_by_side = Counter(path.parent for path in FILES if path.name != "__init__.py")
+    assert {str(folder): n for folder, n in side_by_side.items() if n > MOST_SIDE_BY_SIDE} == {}
+
+
+@pytest.mark.parametrize("door", sorted(PACKAGES - {"hubbub"}))
+def test_a_door_says_what_is_behind_it(door: str) -> None:
+    file = SRC.joinpath(*door.split(".")[1:]) / "__init__.py"
+    words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+    assert words
+    assert len(words.splitlines()[0]) > 20, "the first line says what the folder holds"
+
+
+def test_what_is_forbidden_is_noticed() -> None:
+    assert past_doors("from hubbub.render.document import Section", "hubbub.sql.preview")
+    assert past_doors("from hubbub.render import document", "hubbub.sql.preview")
+    assert past_doors("def f():\n    from hubbub.ledger.requests import Pool", "hubbub.cli.commands.fit")
+    assert not past_doors(
+        "from hubbub.render import charts\nfrom hubbub.render.charts import Bar", "hubbub.sql.preview"
+    )
+    assert underscores("from hubbub.noise._source import SECURE", "hubbub.mechanisms.laplace")
+    assert underscores("from hubbub.noise.samplers import _draw", "hubbub.noise.fixed_point")
+    assert not underscores("from hubbub.noise import _source", "hubbub.noise.samplers")
