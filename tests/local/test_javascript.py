@@ -26,7 +26,7 @@ from .test_client import DAMAGE, DAMAGE_TO_ALL
 if os.environ.get("ACCEPT"):
     _vectors.write()
 
-SOURCE = resources.files(local) / "js" / "hubbub.js"
+SOURCE = resources.files(local) / "collection" / "js" / "hubbub.js"
 MODULE = Path(str(SOURCE))
 CHECK = _vectors.PATH.with_name("check.js")
 KEY = local.public_text(_vectors.KEY)

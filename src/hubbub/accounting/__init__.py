@@ -4,7 +4,7 @@
 - ``noise_for``: how much noise a target asks for
 - ``filters``: budgets while steps are chosen adaptively; odometers; ``budget_limits``: the arithmetic under them
 - ``composition``, ``amplification``, ``group_privacy``, ``conversions``: the theorems of the lectures, one by one
-- ``renyi`` (the moments accountant), ``privacy_loss_distribution`` (privacy-loss distributions), ``gaussian_tradeoff``: single currencies
+- ``renyi`` (the moments accountant), ``privacy_loss_distribution``, ``gaussian_tradeoff``: single currencies
 - ``Compose``, ``Repeat``, ``Parallel``, ``Poisson``, ``WithoutReplacement``: how events are put together
 """
 

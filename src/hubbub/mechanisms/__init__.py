@@ -11,9 +11,6 @@ a ledger; the rooms that read data do both.
 """
 
 from hubbub.mechanisms.binary_tree import TreeCounter
-from hubbub.mechanisms.common.error_quantiles import gaussian_error, laplace_error
-from hubbub.mechanisms.common.grid_values import integer_array
-from hubbub.mechanisms.common.noisy_curve import Curve, rank_widths
 from hubbub.mechanisms.exponential import Exponential
 from hubbub.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from hubbub.mechanisms.histogram import Histogram
@@ -30,7 +27,6 @@ from hubbub.mechanisms.workload.mechanism import Workload
 
 __all__ = [
     "AboveThreshold",
-    "Curve",
     "DiscreteGaussian",
     "Exponential",
     "FindRange",
@@ -48,8 +44,4 @@ __all__ = [
     "ThresholdKeys",
     "TreeCounter",
     "Workload",
-    "gaussian_error",
-    "integer_array",
-    "laplace_error",
-    "rank_widths",
 ]

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.mechanisms import gaussian_error, laplace_error
+from hubbub.mechanisms.common import gaussian_error, laplace_error
 from hubbub.terms import OutOfRange, WrongShape, fraction_of, positive
 
 Floats = NDArray[np.float64]

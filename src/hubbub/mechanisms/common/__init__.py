@@ -1,4 +1,10 @@
 """What mechanisms share: grids, calibration, errors, additive noise on integers.
 
-For ``mechanisms`` alone; what others may use is exported there. Start with ``mechanism`` and ``additive``.
+What releases and SQL need of it is listed below. Start with ``mechanism`` and ``additive``.
 """
+
+from hubbub.mechanisms.common.error_quantiles import gaussian_error, laplace_error
+from hubbub.mechanisms.common.grid_values import integer_array
+from hubbub.mechanisms.common.noisy_curve import Curve, rank_widths
+
+__all__ = ["Curve", "gaussian_error", "integer_array", "laplace_error", "rank_widths"]

@@ -13,8 +13,8 @@ import numpy as np
 
 from hubbub.accounting import mu_for
 from hubbub.ledger import Request, Reservation, fingerprint
-from hubbub.mechanisms import Curve as NoisyCurve
 from hubbub.mechanisms import NoisyCDF
+from hubbub.mechanisms.common import Curve as NoisyCurve
 from hubbub.relations import DIALECTS, Dialect, Expr, column, literal
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.mechanisms import Curve, rank_widths
+from hubbub.mechanisms.common import Curve, rank_widths
 from hubbub.render import Json, Leaflet, Section, Table, percent, short
 from hubbub.sql.bounds.buckets import Buckets
 from hubbub.terms import Guarantee, Receipt

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.mechanisms import integer_array
+from hubbub.mechanisms.common import integer_array
 from hubbub.terms import (
     BadReport,
     NotANumber,
