@@ -30,7 +30,6 @@ def catching(folder: Path) -> Iterator[Ledger]:
     with pytest.MonkeyPatch.context() as patch, Ledger(folder / "ledger.db", state=folder / "state") as ledger:
         ledger.open_population("people", Budget(50, 1e-3), plans=Budget(40, 5e-4), by="board", why="a test")
         patch.setattr(Ledger, "reserve", refuse)
-        patch.setattr(Ledger, "ask", refuse)
         yield ledger
 
 

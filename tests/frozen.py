@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from hubbub.ledger import Ledger, Request, Reservation, Stored
+from hubbub.ledger import Ledger, Reservation, Stored
 
 
 class FrozenAnswers(Ledger):
     """``answer`` is stored for every request from now on, whatever its run gives."""
 
     answer: str = ""
-
-    def ask(self, request: Request, run: Callable[[Reservation], str]) -> Stored:
-        """Charge, and store the frozen answer."""
-        del run
-        return super().ask(request, lambda held: self.answer)
 
     def store(self, reservation: Reservation, answer: str) -> Stored:
         """Store the frozen answer."""

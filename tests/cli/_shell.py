@@ -12,6 +12,7 @@ import pytest
 from hubbub.cli import main
 from hubbub.ledger import Ledger, Request, fingerprint
 from hubbub.mechanisms import DiscreteGaussian
+from tests.charging import ask as charge
 
 COUNT = DiscreteGaussian(sensitivity=1, epsilon=0.2, delta=1e-8)
 
@@ -56,8 +57,10 @@ class Shell:
     def ask(self, plan: str, *, project: str = "flu", analyst: str = "ana", of: str = "patients") -> None:
         """Ask one question as a program does."""
         with self.ledger() as ledger:
-            ledger.ask(
-                question(plan, project=project, analyst=analyst, of=of), lambda _: json.dumps(COUNT.release(100))
+            charge(
+                ledger,
+                question(plan, project=project, analyst=analyst, of=of),
+                lambda _: json.dumps(COUNT.release(100)),
             )
 
 

@@ -15,6 +15,7 @@ import pytest
 from hubbub.cli import exit_codes
 from hubbub.ledger import Ledger, verify_export
 from hubbub.terms import errors
+from tests.charging import ask
 from tests.cli._shell import COUNT, Shell, question
 from tests.postgres import Server
 
@@ -106,7 +107,7 @@ def test_the_log_is_the_newest_fifty_unless_asked(shell: Shell) -> None:
     shell.open()
     with shell.ledger() as ledger:
         for i in range(26):
-            ledger.ask(question(f"q{i}"), lambda _: "0")
+            ask(ledger, question(f"q{i}"), lambda _: "0")
     numbers = [int(line.split()[0]) for line in shell("ledger log").out.splitlines()]
     assert numbers == list(range(5, 55))
     assert len(shell("ledger log --newest 3").out.splitlines()) == 3
@@ -248,7 +249,7 @@ def test_a_closed_pipe_is_no_traceback(shell: Shell) -> None:
     shell.open(budget="--epsilon 50 --delta 1e-6")
     with shell.ledger() as ledger:
         for i in range(200):
-            ledger.ask(question(f"q{i}", project="p" * 90), lambda _: "0")
+            ask(ledger, question(f"q{i}", project="p" * 90), lambda _: "0")
     command = [sys.executable, "-m", "hubbub.cli", "ledger", "export"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -395,7 +396,7 @@ def test_a_ledger_in_postgresql_is_named_by_its_url(
     monkeypatch.setenv("HUBBUB_LEDGER", database)
     shell.open()
     with Ledger(database) as ledger:
-        ledger.ask(question("flu"), lambda _: "0")
+        ask(ledger, question("flu"), lambda _: "0")
     assert shell("budget show patients --json").json["accounts"][0]["spent"]["loss"] == pytest.approx(RHO)
     assert len(shell("ledger log").out.splitlines()) == 4
     assert shell("ledger verify").code == 0

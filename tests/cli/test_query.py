@@ -254,7 +254,8 @@ def test_a_key_with_a_comma_stands_in_quotes() -> None:
 
 SCRIPT = """
 import sys, time, os, signal
-from hubbub.cli import main, stages
+from hubbub.cli import main
+from hubbub.cli.output import stages
 from hubbub.engines import DuckDB
 stages.PATIENCE = 0.05
 rows, arrays = DuckDB.rows, DuckDB.arrays

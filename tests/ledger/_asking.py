@@ -11,6 +11,7 @@ from typing import Any
 
 from hubbub.ledger import Ledger, Request, Reservation, Stored, fingerprint
 from hubbub.terms import Budget, PureStep, Receipt, from_json, to_json
+from tests.charging import ask
 from tests.ledger._processes import Report
 
 WHO: dict[str, Any] = {"by": "board", "why": "test"}
@@ -52,7 +53,7 @@ def asking(
     def work(report: Report) -> None:
         with open_ledger(place) as ledger:
             for name in names:
-                show(report, name, ledger.ask(request(name), run))
+                show(report, name, ask(ledger, request(name), run))
 
     return work
 
@@ -79,7 +80,7 @@ class Witness:
         assert all(charges[fingerprint(name=name)] for name in self.answers)
         assert all(ledger.check(receipt) for receipt in self.receipts)
         for name, answer in self.answers.items():
-            again = ledger.ask(request(name), any_answer)
+            again = ask(ledger, request(name), any_answer)
             assert (again.answer, again.repeated) == (answer, True)
         assert charges_of(ledger) == charges
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import hubbub as hb
-from hubbub.ledger import Account, Ledger, fingerprint
+from hubbub.ledger import Account, Ledger
 from hubbub.mechanisms import Laplace
-from hubbub.terms import BudgetExceeded, MissingParameter, Unit, WrongShape
+from hubbub.terms import MissingParameter, Unit, WrongShape
 
 
 @pytest.fixture
@@ -60,13 +60,3 @@ def test_a_connection_gives_its_own(tmp_path: Path) -> None:
 def test_anything_else_is_refused() -> None:
     with pytest.raises(WrongShape, match="a str came"):
         Account.of("ledger.db")
-
-
-def test_asking_charges_once_and_repeats_for_free(ledger: Ledger) -> None:
-    opened(ledger, "patients")
-    account, mark = Account.of(ledger), fingerprint(model="m")
-    first = account.ask(event(0.6), lambda _: "trained", fingerprint=mark, title="a model")
-    again = account.ask(event(0.6), lambda _: "not run", fingerprint=mark, title="a model")
-    assert (again.answer, again.repeated, again.sequence) == ("trained", True, first.sequence)
-    with pytest.raises(BudgetExceeded):
-        account.ask(event(0.6), lambda _: pytest.fail("it ran"), fingerprint=fingerprint(model="other"))

@@ -51,6 +51,7 @@ from hubbub.terms import (
     from_json,
     to_json,
 )
+from tests.charging import ask as charge
 from tests.ledger._asking import WHO, Place, any_answer, open_ledger, request
 
 ROW = Laplace(sensitivity=1, epsilon=Fraction(1, 10)).event
@@ -70,7 +71,7 @@ def ledger(place: Place) -> Iterator[Ledger]:
 
 
 def ask(ledger: Ledger, name: object, **changes: Any) -> Any:
-    return ledger.ask(request(name, **changes), any_answer)
+    return charge(ledger, request(name, **changes), any_answer)
 
 
 # ---------------------------------------------------------------- who is protected
@@ -517,7 +518,7 @@ def test_after_so_many_questions_without_an_answer_an_owner_looks(ledger: Ledger
 def test_answers_that_do_not_fit_and_runs_that_died_count_as_none(ledger: Ledger) -> None:
     ledger.change_rules("people", most_failures=2, **WHO)
     with pytest.raises(HubbubError, match="does not fit"):
-        ledger.ask(request("large", size=4), lambda _: "much too long")
+        charge(ledger, request("large", size=4), lambda _: "much too long")
     for _ in range(4):  # the fourth is a new charge, since nobody saw the end of three
         ledger.reserve(request("dies"))
     assert dict(ledger.budget("people").failures) == {"owner": 2}
@@ -558,4 +559,4 @@ def test_a_population_opened_by_an_earlier_version_is_found_again(place: Place) 
 
 def test_requests_of_one_project_are_the_same_request(ledger: Ledger) -> None:
     asked = Request(event=ROW, fingerprint=fingerprint(plan="x"), population="people")
-    assert ledger.ask(asked, any_answer).answer == ledger.ask(asked, any_answer).answer
+    assert charge(ledger, asked, any_answer).answer == charge(ledger, asked, any_answer).answer

@@ -35,6 +35,7 @@ from hubbub.terms import (
     UnknownPopulation,
     WrongNeighbours,
 )
+from tests.charging import ask
 
 TENTH = Laplace(sensitivity=1, epsilon=0.1).event
 GAUSS = DiscreteGaussian(sensitivity=1, sigma=20).event
@@ -46,7 +47,7 @@ def req(number: object, event: Event = TENTH, **more: object) -> Request:
 
 
 def charge(ledger: Ledger, number: object, event: Event = TENTH, **more: object) -> Stored:
-    return ledger.ask(req(number, event, **more), lambda held: json.dumps(held.sequence))
+    return ask(ledger, req(number, event, **more), lambda held: json.dumps(held.sequence))
 
 
 def kinds(ledger: Ledger) -> list[str]:
@@ -69,7 +70,7 @@ def test_the_charge_is_in_the_book_before_the_run_and_the_answer_before_it_is_sh
         seen.append(kinds(patients)[-1])
         return "1"
 
-    shown = patients.ask(req("q"), run)
+    shown = ask(patients, req("q"), run)
     assert seen == ["charge"]
     assert kinds(patients)[-1] == "answer"
     assert shown.answer == "1" and not shown.repeated
@@ -117,7 +118,7 @@ def test_fresh_pays_again_and_the_newest_answer_is_repeated(patients: Ledger) ->
 
 
 def test_what_is_stored_has_the_size_that_was_promised(patients: Ledger) -> None:
-    patients.ask(req("q", size=100), lambda held: '"ä"')
+    ask(patients, req("q", size=100), lambda held: '"ä"')
     with patients._core.book.snapshot() as view:
         ((_, _, body),) = view.read((statements.ALL_ANSWERS, {}))[0]
     assert len(body.encode()) == 100 and body.rstrip() == '"ä"'
@@ -125,9 +126,9 @@ def test_what_is_stored_has_the_size_that_was_promised(patients: Ledger) -> None
 
 def test_an_answer_larger_than_promised_is_never_shown_and_stays_charged(patients: Ledger) -> None:
     with pytest.raises(NoAnswer):
-        patients.ask(req("q", size=3), lambda held: "12345")
+        ask(patients, req("q", size=3), lambda held: "12345")
     assert patients.budget("patients").spent.parts()[0] == Fraction(1, 10)
-    assert not patients.ask(req("q", size=3), lambda held: "1").repeated
+    assert not ask(patients, req("q", size=3), lambda held: "1").repeated
     assert patients.budget("patients").spent.parts()[0] == Fraction(2, 10)
 
 
@@ -486,17 +487,17 @@ def test_a_gaussian_answer_is_refined_for_the_difference(ledger: Ledger) -> None
     ledger.open_population("patients", Budget(rho=1), **OWNER)
     coarse, fine = (DiscreteGaussian(sensitivity=1, sigma=s).event for s in (40, 20))
     question = {"question": fingerprint(plan="count")}
-    first = ledger.ask(req("coarse", coarse, **question), lambda held: "100")
+    first = ask(ledger, req("coarse", coarse, **question), lambda held: "100")
     of = first.receipt.sequence - 1
     better, plan = ledger.remeasure(req("fine", fine, **question), of=of)
-    ledger.ask(better, lambda held: "104")
+    ask(ledger, better, lambda held: "104")
     assert isinstance(better.event, GaussianNoise) and isinstance(fine, GaussianNoise)
     spent = ledger.budget("patients").spent.parts()[0]
     assert fine.rho * (1 - Fraction(1, 10**12)) < spent <= fine.rho
     (together,) = plan.combine([Fraction(100)], [Fraction(104)])
     assert abs(together - 103) < Fraction(1, 10**9)
     finest, _ = ledger.remeasure(req("finest", DiscreteGaussian(sensitivity=1, sigma=10).event, **question), of=of + 2)
-    ledger.ask(finest, lambda held: "103")
+    ask(ledger, finest, lambda held: "103")
     assert ledger.budget("patients").spent.parts()[0] <= Fraction(1, 200)
     assert ledger.verify().ok
 

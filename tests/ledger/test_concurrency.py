@@ -19,6 +19,7 @@ from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import Policy
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import Budget, BudgetExceeded, Event, Superseded
+from tests.charging import ask
 from tests.ledger._asking import (
     STEP,
     WHO,
@@ -61,7 +62,7 @@ def hammer(place: Place, me: int, make: Callable[[str], Request] = request) -> C
         with open_ledger(place) as ledger:
             for turn in count():
                 try:
-                    show(report, f"{me}/{turn}", ledger.ask(make(f"{me}/{turn}"), any_answer))
+                    show(report, f"{me}/{turn}", ask(ledger, make(f"{me}/{turn}"), any_answer))
                 except BudgetExceeded as error:
                     report(refused=error.code)
                     return
@@ -133,7 +134,7 @@ def test_processes_that_open_the_ledger_for_each_request_do_not_disturb_each_oth
     with open_ledger(place) as ledger:
         assert ledger.verify().ok
         with pytest.raises(BudgetExceeded):
-            ledger.ask(request("one more"), any_answer)
+            ask(ledger, request("one more"), any_answer)
 
 
 def test_overlapping_populations_are_charged_together_and_the_smaller_one_decides(place: Place, processes: int) -> None:
@@ -185,7 +186,7 @@ def test_threads_that_share_one_ledger_spend_exactly_the_budget(ledger: Ledger) 
     def work(me: int) -> None:
         try:
             for turn in count():
-                shown.append(ledger.ask(request(f"{me}/{turn}"), any_answer).answer)
+                shown.append(ask(ledger, request(f"{me}/{turn}"), any_answer).answer)
         except BudgetExceeded:
             pass
         except BaseException as error:
@@ -216,7 +217,7 @@ def ask_the_same(place: Place, patience: float) -> Callable[[Report], None]:
     def work(report: Report) -> None:
         with open_ledger(place) as ledger:
             try:
-                stored = ledger.ask(request("popular", patience=patience), slow_answer)
+                stored = ask(ledger, request("popular", patience=patience), slow_answer)
             except Superseded as error:
                 report(late=error.code)
             else:
@@ -344,20 +345,20 @@ def test_many_processes_that_open_the_same_population_at_once_open_one(place: Pl
 
 def test_a_ledger_opened_before_a_fork_serves_parent_and_child(ledger: Ledger) -> None:
     ledger.open_population("people", Budget(1), **WHO)
-    ledger.ask(request("before"), any_answer)
+    ask(ledger, request("before"), any_answer)
 
     def work(report: Report) -> None:
         for turn in range(20):
-            ledger.ask(request(f"{os.getpid()}/{turn}"), any_answer)
+            ask(ledger, request(f"{os.getpid()}/{turn}"), any_answer)
 
     children = [Child(work) for _ in range(4)]
     for turn in range(19):
-        ledger.ask(request(f"parent/{turn}"), any_answer)
+        ask(ledger, request(f"parent/{turn}"), any_answer)
     for child in children:
         child.wait().well()
     assert sum(charges_of(ledger).values()) == 100
     with pytest.raises(BudgetExceeded):
-        ledger.ask(request("one more"), any_answer)
+        ask(ledger, request("one more"), any_answer)
     assert ledger.verify().ok
 
 
@@ -392,7 +393,7 @@ def test_opening_a_file_twice_in_one_process_does_not_give_up_its_locks(file: Pl
         assert ledger.verify().ok
         open_ledger(file).close()
         elsewhere.go().well()
-        answer = ledger.ask(request("here"), any_answer).answer
+        answer = ask(ledger, request("here"), any_answer).answer
         ended = again.go()
         ended.well()
         assert [shown[1] for shown in ended.of("shown")] == [answer]
@@ -405,14 +406,14 @@ def test_a_child_goes_on_when_its_parent_closes_the_ledger(file: Place, inherite
     the log away while the child goes on writing to it."""
     new_ledger(file)
     parents = open_ledger(file)
-    parents.ask(request("before"), any_answer)
+    ask(parents, request("before"), any_answer)
     gate, opener = os.pipe()
 
     def work(report: Report) -> None:
         ledger = parents if inherited else open_ledger(file)
-        show(report, "one", ledger.ask(request("one"), any_answer))
+        show(report, "one", ask(ledger, request("one"), any_answer))
         os.read(gate, 1)  # until the parent has closed
-        show(report, "two", ledger.ask(request("two"), any_answer))
+        show(report, "two", ask(ledger, request("two"), any_answer))
 
     child = Child(work)
     child.next()

@@ -20,6 +20,7 @@ import pytest
 from hubbub.ledger import Ledger, Reservation
 from hubbub.ledger.drivers import SQLite
 from hubbub.terms import Budget, HubbubError, LedgerUnavailable, NoAnswer, Superseded
+from tests.charging import ask
 from tests.ledger._asking import (
     STEP,
     WHO,
@@ -62,7 +63,7 @@ def ask_and_die(place: Place, name: object, deadly: int | None) -> Ended:
         points = Points(deadly)
         points.arm()
         with open_ledger(place) as ledger:
-            show(report, name, ledger.ask(request(name), points.around(any_answer)))
+            show(report, name, ask(ledger, request(name), points.around(any_answer)))
             points.hit()
         report(points=points.count)
 
@@ -136,7 +137,7 @@ def test_a_run_that_was_superseded_shows_nothing(ledger: Ledger) -> None:
             ledger.store(late, "too late")
     assert isinstance(runs[3], Reservation)
     assert ledger.store(runs[3], "in time").answer == "in time"
-    assert ledger.ask(request("slow"), any_answer).answer == "in time"
+    assert ask(ledger, request("slow"), any_answer).answer == "in time"
     assert ledger.verify().ok
 
 
@@ -153,7 +154,7 @@ def test_of_two_runs_under_one_charge_both_show_the_answer_stored_first(ledger: 
 def test_an_answer_larger_than_promised_is_charged_and_never_shown(ledger: Ledger) -> None:
     ledger.open_population("people", Budget(1), **WHO)
     with pytest.raises(NoAnswer):
-        ledger.ask(request("long"), lambda _: "x" * 65)
+        ask(ledger, request("long"), lambda _: "x" * 65)
     assert [said["reason"] for said in entries_of(ledger, "failure")] == ["too large"]
     assert ledger.verify().ok
 
@@ -161,11 +162,11 @@ def test_an_answer_larger_than_promised_is_charged_and_never_shown(ledger: Ledge
 def test_an_answer_is_found_behind_any_number_of_later_charges(ledger: Ledger) -> None:
     """Six fresh charges of the request died, each in three runs; the answer before them is still stored."""
     ledger.open_population("people", Budget(1), **WHO)
-    answer = ledger.ask(request("old"), any_answer).answer
+    answer = ask(ledger, request("old"), any_answer).answer
     for _ in range(18):
         ledger.reserve(request("old", fresh=True))
     assert len(entries_of(ledger, "charge")) == 7
-    again = ledger.ask(request("old"), any_answer)
+    again = ask(ledger, request("old"), any_answer)
     assert (again.answer, again.repeated) == (answer, True)
 
 
@@ -187,7 +188,7 @@ def ask_for_ever(place: Place, start: int) -> Callable[[Report], None]:
             report(ready=True)
             number = start
             while True:
-                show(report, number, ledger.ask(request(number), any_answer))
+                show(report, number, ask(ledger, request(number), any_answer))
                 number += 1
 
     return work
@@ -226,7 +227,7 @@ def test_killed_while_a_ledger_is_made_it_is_made_again(tmp_path: Path, soak: in
         with open_ledger(place) as ledger:
             assert [said["population"] for said in entries_of(ledger, "population")] == ["people"]
             assert len(entries_of(ledger, "ledger")) == 1
-            ledger.ask(request("first"), any_answer)
+            ask(ledger, request("first"), any_answer)
             assert ledger.verify().ok
         deadly += 1 if soak > 1 or deadly < 10 else 5
     assert deadly > 40
@@ -277,7 +278,7 @@ def ask_through_crashes(place: Place) -> Callable[[Report], None]:
         report(ready=True)
         while True:
             try:
-                show(report, number, ledger.ask(request(number), any_answer))
+                show(report, number, ask(ledger, request(number), any_answer))
                 number += 1
             except LedgerUnavailable as error:
                 report(refused=error.code)
@@ -349,7 +350,7 @@ def ask_until_refused(place: Place, prepare: Callable[[Ledger], None], start: in
             with open_ledger(place) as ledger:
                 prepare(ledger)
                 while number < start + 200:
-                    show(report, number, ledger.ask(request(number), any_answer))
+                    show(report, number, ask(ledger, request(number), any_answer))
                     number += 1
         except LedgerUnavailable as error:
             report(refused=error.code, said=str(error))
@@ -403,7 +404,7 @@ def test_a_database_that_may_not_grow_is_a_clear_error(file: Place) -> None:
         try:
             with open_ledger(file) as ledger:
                 for number in range(1000):
-                    show(report, number, ledger.ask(request(number), any_answer))
+                    show(report, number, ask(ledger, request(number), any_answer))
         except LedgerUnavailable as error:
             report(refused=error.code, said=str(error))
 
@@ -431,7 +432,7 @@ def test_a_ledger_that_cannot_be_made_for_want_of_space_leaves_nothing_behind(tm
         run(work).well()
         new_ledger(place)
         with open_ledger(place) as ledger:
-            ledger.ask(request("first"), any_answer)
+            ask(ledger, request("first"), any_answer)
             assert ledger.verify().ok
 
 
@@ -448,7 +449,7 @@ def test_no_answer_is_shown_whose_anchor_was_not_written_whole(database: str, tm
             limit_files(size)
             for name in names:
                 try:
-                    show(report, name, ledger.ask(request(name), any_answer))
+                    show(report, name, ask(ledger, request(name), any_answer))
                 except LedgerUnavailable as error:
                     report(refused=error.code)
                 else:
@@ -501,7 +502,7 @@ def asking_unprivileged(place: Place, name: str) -> Ended:
             if not Path(place[0]).exists():
                 new_ledger(place)
             with open_ledger(place) as ledger:
-                show(report, name, ledger.ask(request(name), any_answer))
+                show(report, name, ask(ledger, request(name), any_answer))
         except HubbubError as error:
             report(refused=error.code)
 

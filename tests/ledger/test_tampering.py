@@ -21,6 +21,7 @@ from hubbub.ledger import Ledger, Pool, Request, Reservation, Window, verify_exp
 from hubbub.ledger.chain import ORIGIN, canonical, digest, link
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import BehindAnchor, Budget, HubbubError, LedgerDamaged, NewerFormat, Unreadable
+from tests.charging import ask
 from tests.ledger._asking import WHO, Place, any_answer, open_ledger, request
 
 Row = dict[str, Any]
@@ -35,20 +36,20 @@ def build(place: Place, halfway: Callable[[], None] = lambda: None) -> None:
     """Owners' acts of every kind, charges in both pools, attempts, a failure, an erasure; the tail is an answer."""
     with open_ledger(place) as ledger:
         _owners(ledger)
-        ledger.ask(_patients("first"), any_answer)
+        ask(ledger, _patients("first"), any_answer)
         halfway()
-        ledger.ask(request("staff", population="staff"), any_answer)
-        ledger.ask(_patients("shared", population=("patients", "visitors"), project="flu"), any_answer)
-        ledger.ask(_patients("plan", event=PLAN, pool=Pool.PLANS, delta=Fraction(1, 10**7)), any_answer)
+        ask(ledger, request("staff", population="staff"), any_answer)
+        ask(ledger, _patients("shared", population=("patients", "visitors"), project="flu"), any_answer)
+        ask(ledger, _patients("plan", event=PLAN, pool=Pool.PLANS, delta=Fraction(1, 10**7)), any_answer)
         for _ in range(4):
             held = ledger.reserve(_patients("stubborn"))
         assert isinstance(held, Reservation)
         ledger.fail(held, "timeout")
-        gone = ledger.ask(_patients("to be erased"), any_answer)
+        gone = ask(ledger, _patients("to be erased"), any_answer)
         ledger.erase([gone.sequence - 1], **WHO)
         ledger.grant("patients", Budget(Fraction(1, 10), Fraction(1, 10**8)), project="flu", **WHO)
-        ledger.ask(request("staff again", population="staff"), any_answer)
-        ledger.ask(_patients("last", project="flu"), any_answer)
+        ask(ledger, request("staff again", population="staff"), any_answer)
+        ask(ledger, _patients("last", project="flu"), any_answer)
 
 
 def _patients(name: str, **changes: Any) -> Request:
@@ -553,7 +554,7 @@ def test_the_same_deeds_are_found_in_postgresql(database: str, tmp_path: Path) -
 def test_entries_and_events_cannot_be_changed_by_a_plain_statement(ledger: Ledger, url: str) -> None:
     """The guards stop a slip of the hand, not an attacker."""
     ledger.open_population("people", Budget(1), **WHO)
-    ledger.ask(request("one"), any_answer)
+    ask(ledger, request("one"), any_answer)
     postgresql = url.startswith("postgresql")
     errors = (psycopg.Error, sqlite3.IntegrityError)
     connect: Callable[[], Any] = (

@@ -32,8 +32,8 @@ from hubbub.publish import (
     top_down,
 )
 from hubbub.publish.cells import coding_of, numbers_of, texts_of
-from hubbub.publish.charges import columns_told
 from hubbub.publish.domains import domain_for
+from hubbub.publish.jobs import columns_told
 from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.publish.unread_table import unread_of
 

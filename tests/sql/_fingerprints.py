@@ -14,18 +14,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from hubbub.ledger import Request
-from hubbub.sql.bounds import suggest
+from hubbub.ledger import fingerprint
+from hubbub.releases import JobFacts
+from hubbub.sql.bounds.suggest import SuggestJob, plan_suggestion
 from hubbub.sql.noise_allocation import Price, spend
 from hubbub.sql.quote import plan_text, priced
-from hubbub.sql.remeasure import refined_fingerprint
+from hubbub.sql.remeasure import refined_identity
 from hubbub.sql.workload.plan import plan_workload
 from hubbub.terms import Unit
 from tests.sql.passes.datasets import DATASETS
 
 FILE = Path(__file__).parents[1] / "fixtures" / "sql" / "fingerprints.json"
 Entry = dict[str, Any]
-_CONNECTION: Any = SimpleNamespace(project="default", analyst="owner", seconds=60.0)
+_CONNECTION: Any = SimpleNamespace(seconds=60.0)
 
 
 def entries() -> list[Entry]:
@@ -42,16 +43,18 @@ def accept() -> None:
 
 def fingerprints(entry: Entry) -> dict[str, str]:
     """The fingerprint of the request, and that of its question without the accuracy."""
-    request = _REQUESTS[entry["kind"]](entry)
-    mark = refined_fingerprint(request.fingerprint, entry["of"]) if "of" in entry else request.fingerprint
-    return {"question": request.question, "fingerprint": mark}
+    facts = _FACTS[entry["kind"]](entry)
+    identity = refined_identity(facts, entry["of"]) if "of" in entry else facts.identity
+    assert facts.question is not None
+    assert identity is not None
+    return {"question": fingerprint(**facts.question), "fingerprint": fingerprint(**identity)}
 
 
 def _price(entry: Entry) -> Price:
     return Price(**{name: Fraction(value) for name, value in entry["price"].items()})
 
 
-def _question(entry: Entry) -> Request:
+def _question(entry: Entry) -> JobFacts:
     totals = {name: Fraction(value) for name, value in entry.get("totals", {}).items()}
     planned = plan_text(
         entry["text"],
@@ -60,23 +63,23 @@ def _question(entry: Entry) -> Request:
         totals=totals,
         clipping=entry.get("clipping", False),
     )
-    return priced(planned, _price(entry)).request(project="default", analyst="owner", fresh=False, seconds=60)
+    return priced(planned, _price(entry)).facts(seconds=60)
 
 
-def _suggestion(entry: Entry) -> Request:
+def _suggestion(entry: Entry) -> JobFacts:
     dataset = DATASETS[entry["dataset"]]
-    planned = suggest.plan_suggestion(dataset, entry["table"], entry["columns"])
+    planned = plan_suggestion(dataset, entry["table"], entry["columns"])
     unit = Unit(dataset.unit)
     [spent] = spend((planned.plan(),), _price(entry), neighbours=dataset.neighbours, unit=unit)
-    return suggest._request(_CONNECTION, planned, spent, fresh=False)
+    return SuggestJob(_CONNECTION, planned, _price(entry), spent).facts
 
 
-def _workload(entry: Entry) -> Request:
+def _workload(entry: Entry) -> JobFacts:
     planned = plan_workload(entry["queries"], DATASETS[entry["dataset"]], gaussian=True)
-    return planned.paid(_price(entry)).request(_CONNECTION, fresh=False)
+    return planned.paid(_price(entry)).facts(seconds=60)
 
 
-_REQUESTS: dict[str, Callable[[Entry], Request]] = {
+_FACTS: dict[str, Callable[[Entry], JobFacts]] = {
     "question": _question,
     "remeasurement": _question,
     "suggestion": _suggestion,

@@ -417,9 +417,9 @@ def test_quantiles_that_differ_in_the_seventh_digit_are_two() -> None:
 def test_the_noise_is_in_the_fingerprint_and_not_in_the_question() -> None:
     planned = plan_text(ONE, HOSPITAL, gaussian=True)
     prices = [PRICE, replace(PRICE, rho=Fraction(1, 5)), Price(epsilon=Fraction(1), delta=Fraction(1, 10**8))]
-    requests = [priced(planned, price).request(project="p", analyst="a", fresh=False, seconds=1) for price in prices]
-    assert len({request.fingerprint for request in requests}) == 3
-    assert len({request.question for request in requests}) == 1
+    facts = [priced(planned, price).facts(seconds=1) for price in prices]
+    assert len({json.dumps(each.identity) for each in facts}) == 3
+    assert len({json.dumps(each.question) for each in facts}) == 1
 
 
 DATASETS = (

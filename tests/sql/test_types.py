@@ -161,8 +161,8 @@ def planned(text: str, dataset: Dataset) -> str:
         bare, told = (priced(plan_text(text, each, gaussian=True), price) for each in (bared(dataset), dataset))
     except HubbubError as refusal:
         return str(refusal)
-    request = told.request(project="p", analyst="a", fresh=False, seconds=1)
-    return f"{bare.plans} {told.event} {request.fingerprint} {request.size} {request.title}"
+    facts = told.facts(seconds=1)
+    return f"{bare.plans} {told.event} {facts.identity} {facts.size} {facts.title}"
 
 
 def seen(source: Any, **said: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from hubbub.engines.sources import arrow_of, header_of, quoted_list
 from hubbub.engines.twin import open_twin
 from hubbub.relations import ReadForm, kind_of_type, parquet_form, readable_form
 from hubbub.schema import Headless, InDatabase, files_of, format_of, one_file, unavailable
-from hubbub.terms import SourceUnavailable
+from hubbub.terms import RunFailed, SourceUnavailable
 
 DEFAULT_SECONDS = 300.0
 
@@ -26,7 +26,7 @@ _ANY_VIEW = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1 
 _VIEWS = "SELECT lower(view_name) FROM duckdb_views() WHERE NOT internal AND database_name = '{}'"
 
 
-class EngineFailed(Exception):
+class EngineFailed(RunFailed):
     """The engine gave no answer. It says no more: an engine's own words may quote a row."""
 
 

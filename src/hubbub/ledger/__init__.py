@@ -2,7 +2,7 @@
 
 - ``Ledger("ledger.db")`` or ``Ledger("postgresql://...")``   open it, or begin a new one
 - ``Request``, ``fingerprint``      what is asked, and what makes it the same request
-- ``ledger.reserve`` -> ``Reservation`` | ``Stored``; ``ledger.store``; ``ledger.ask`` does both
+- ``ledger.reserve`` -> ``Reservation`` | ``Stored``; ``ledger.store``: called by ``hubbub.releases`` alone
 - ``ledger.open_population``, ``grant``, ``revoke``, ``declare_disjoint``, ...   what owners decide, with who and why
 - ``ledger.budget("patients")``     spent, reserved, left: text, notebook, JSON
 - ``ledger.verify``, ``export``, ``backup``; ``restore``, ``verify_ledger``, ``verify_export``
@@ -12,7 +12,7 @@
 """
 
 from hubbub.accounting import Amount, Remeasurement, remeasure
-from hubbub.ledger.accounts import Account
+from hubbub.ledger.accounts import Account, AccountLike
 from hubbub.ledger.backup import line_of, verify_export, verify_ledger
 from hubbub.ledger.budget_view import BudgetView, Line
 from hubbub.ledger.chain import Entry
@@ -26,6 +26,7 @@ from hubbub.ledger.verify import Verification
 
 __all__ = [
     "Account",
+    "AccountLike",
     "Amount",
     "BudgetView",
     "Entry",

@@ -6,13 +6,11 @@ connection.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Protocol, Self, TypeAlias, runtime_checkable
 
 from hubbub.ledger.ledger import Ledger
-from hubbub.ledger.requests import Request, Reservation, Stored
-from hubbub.terms import Event, MissingParameter, WrongShape, plain_name
+from hubbub.terms import MissingParameter, WrongShape, plain_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +26,7 @@ class Account:
         plain_name(self.population, what="population")
 
     @classmethod
-    def of(cls, given: object) -> Self:
+    def of(cls, given: AccountLike) -> Self:
         """What somebody gave as ``account=``.
 
         >>> import tempfile, hubbub
@@ -53,16 +51,17 @@ class Account:
             fix='Give Account(ledger=..., population="..."), a ledger with one population, or a connection.',
         )
 
-    def ask(self, event: Event, run: Callable[[Reservation], str], **told: Any) -> Stored:
-        """Charge the event, run, store and return what was stored; the same fingerprint again is free.
 
-        ``told`` are the other fields of a ``Request``: fingerprint, pool, delta, size, title, fresh, ...
-        """
-        return self.ledger.ask(self.request(event, **told), run)
+@runtime_checkable
+class HasAccount(Protocol):
+    """What knows whose budget it draws on, such as a connection."""
 
-    def request(self, event: Event, **told: Any) -> Request:
-        """What this account asks of its ledger."""
-        return Request(event=event, population=self.population, project=self.project, analyst=self.analyst, **told)
+    @property
+    def account(self) -> Account:
+        """The account."""
+
+
+AccountLike: TypeAlias = Account | Ledger | HasAccount
 
 
 def _only(ledger: Ledger) -> str:

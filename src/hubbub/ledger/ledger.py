@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -48,9 +48,10 @@ class Ledger:
     >>> ledger.open_population("patients", Budget(3, 1e-6), by="board", why="yearly report")
     >>> count = Gaussian(sensitivity=1, rho=0.01)
     >>> request = Request(event=count.event, fingerprint=fingerprint(plan="count"), population="patients")
-    >>> ledger.ask(request, lambda held: json.dumps(float(count.release(1000)))).repeated
+    >>> reservation = ledger.reserve(request)  # charged; now data may be read
+    >>> ledger.store(reservation, json.dumps(float(count.release(1000)))).repeated
     False
-    >>> ledger.ask(request, lambda held: "never run").repeated
+    >>> ledger.reserve(request).repeated  # the stored answer, for free
     True
     >>> ledger.close(); folder.cleanup()
     """
@@ -101,10 +102,6 @@ class Ledger:
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Settle a charge without an answer, for a public reason such as a timeout."""
         reservations.fail(self._core, reservation, reason)
-
-    def ask(self, request: Request, run: Callable[[Reservation], str]) -> Stored:
-        """Reserve, run, store, show."""
-        return reservations.ask(self._core, request, run)
 
     def preview(self, request: Request) -> Mapping[str, Amount]:
         """What each population would be charged; free, and nothing is written."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,12 +149,6 @@ def _count_failures(core: Core, transaction: Transaction, turn: Turn, request: R
         key = failures_key(name, request.analyst)
         (rows,) = transaction.read((statements.totals_of(1), {"a0": key}))
         _count_failure(turn, key, failures_of(rows[0] if rows else None))
-
-
-def ask(core: Core, request: Request, run: Callable[[Reservation], str]) -> Stored:
-    """The whole way: reserve, run, store, show."""
-    held = reserve(core, request)
-    return held if isinstance(held, Stored) else store(core, held, run(held))
 
 
 # ---------------------------------------------------------------- the bill

@@ -1,15 +1,19 @@
 """An answer as it leaves us: noisy numbers with their intervals, the receipt, and the guarantee.
 
+- ``release_job``, ``quote_job``   the one door: bind, charge, run, store, show a ``Job``
 - ``Release``   the table: rows, intervals, frames, charts, text, HTML, JSON, and a sheet to publish with it
 - ``Noisy``     one column of it, to calculate with and to simulate
 - ``formulas``  how a column comes from noisy integers
 - ``Measure`` ``Noise`` ``KeyColumn`` ``Output`` ``Table``  what a release is made of
 
-Nothing here reads data or spends budget: all of it is post-processing. Intervals cover the noise, and nothing else.
+A job's ``run`` alone reads data, and the door alone spends budget; all else is post-processing. Intervals cover the
+noise, and nothing else.
 """
 
 from hubbub.releases import formulas, frames, text
+from hubbub.releases.door import JobQuote, plan_pool, quote_job, release_job, request_for
 from hubbub.releases.formulas.base import rebuilt
+from hubbub.releases.jobs import LONGEST, Job, JobFacts, Progress, nobody
 from hubbub.releases.noisy_columns import KeyColumn, Measure, Noise, Table, simultaneous
 from hubbub.releases.noisy_values import Noisy
 from hubbub.releases.publication_sheet import Sheet
@@ -17,18 +21,28 @@ from hubbub.releases.release import Output, Release
 from hubbub.releases.rounded import Rounded
 
 __all__ = [
+    "LONGEST",
+    "Job",
+    "JobFacts",
+    "JobQuote",
     "KeyColumn",
     "Measure",
     "Noise",
     "Noisy",
     "Output",
+    "Progress",
     "Release",
     "Rounded",
     "Sheet",
     "Table",
     "formulas",
     "frames",
+    "nobody",
+    "plan_pool",
+    "quote_job",
     "rebuilt",
+    "release_job",
+    "request_for",
     "simultaneous",
     "text",
 ]

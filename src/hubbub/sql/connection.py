@@ -8,22 +8,20 @@ from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hubbub.ledger import Account, BudgetView, Ledger, Line, Request, Reservation, Stored
+from hubbub.ledger import Account, BudgetView, Ledger, Line
 from hubbub.relations import limits
-from hubbub.releases import Release
+from hubbub.releases import Release, quote_job, release_job
 from hubbub.schema import Dataset, Description, describe
-from hubbub.sql import answer, measurement
+from hubbub.sql import answer as answers
+from hubbub.sql import measurement
 from hubbub.sql.compiler.parse import explained
+from hubbub.sql.jobs import AskJob
 from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.quote import Planned, Priced, plan_text, priced
-from hubbub.sql.running import check_runs, guarded
 from hubbub.terms import (
-    BelowLeastPrice,
-    BudgetConflict,
-    BudgetExceeded,
-    NoBound,
     NotAllowed,
     OutOfRange,
+    Receipt,
     SourceUnavailable,
     exact,
     fraction_of,
@@ -60,8 +58,8 @@ class Connection:
     ) -> None:
         self.dataset, self.engine, self.ledger = dataset, engine, ledger
         self.project, self.analyst, self.seconds = project, analyst, seconds
-        self._limit = ledger.populations()[dataset.population].promised  # its currency never changes
-        self._secret = secrets.token_hex(16)
+        self.limit = ledger.populations()[dataset.population].promised  # its currency never changes
+        self.rank_secret = secrets.token_hex(16)
         self._closed = False
         self.watch: Callable[[str], None] = lambda stage: None  # told "planned", "charged", "reading", "stored"
 
@@ -131,25 +129,15 @@ class Connection:
         from hubbub.sql.preview import preview
 
         told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
+        quote = quote_job(AskJob(self, told), self.account)
         return preview(
             told,
             self.ledger.glance(self.dataset.population),
             confidence=confidence,
             assume=assume,
-            repeated=self._answered(told),
-            refused=self._refusal(told),
+            repeated=quote.repeated,
+            refused=quote.refusal,
         )
-
-    def _answered(self, told: Priced) -> bool:
-        return self.ledger.answered(self.request(told))
-
-    def _refusal(self, told: Priced) -> str:
-        """Why the owners' rules refuse the question whatever is left: below the least price, above the highest."""
-        try:
-            self.ledger.preview(self.request(told))
-        except (BelowLeastPrice, BudgetConflict, BudgetExceeded, NoBound) as error:
-            return f"It would be refused: {error.what} {error.fix}"
-        return ""
 
     def explain(self, text: str) -> PlanExplanation:
         """Where bounds, limits and noise enter the plan of a question: free, and no data is read.
@@ -174,7 +162,7 @@ class Connection:
         """Caps and clamps for a table with their reasons, from noisy histograms of people: private, and charged."""
         from hubbub.sql.bounds.suggest import suggest_bounds
 
-        self._check_open()
+        self.check_open()
         return suggest_bounds(self, table, columns=columns, epsilon=epsilon, delta=delta, rho=rho, fresh=fresh)
 
     def workload(
@@ -190,7 +178,7 @@ class Connection:
         """Many counting questions about one table, answered together with far less noise than one by one."""
         from hubbub.sql.workload.release import workload
 
-        self._check_open()
+        self.check_open()
         return workload(self, queries, epsilon=epsilon, delta=delta, rho=rho, names=names, fresh=fresh)
 
     @property
@@ -234,9 +222,9 @@ class Connection:
     # ------------------------------------------------------------ the way through
 
     def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> Planned:
-        self._check_open()
+        self.check_open()
         bounds = {} if totals is None else _totals(totals)
-        return plan_text(text, self.dataset, gaussian=self._gaussian, totals=bounds, clipping=clipping)
+        return plan_text(text, self.dataset, gaussian=self.gaussian, totals=bounds, clipping=clipping)
 
     def _priced(
         self,
@@ -256,18 +244,18 @@ class Connection:
         )
         fraction_of(confidence, name="confidence")
         planned = self._planned(text, totals, clipping=clipping)
-        check_runs(self.engine, (each.sql for part in planned.statements(self.engine.dialect) for each in part))
         if within is None:
-            return priced(planned, price_of(self._limit, epsilon=epsilon, delta=delta, rho=rho))
+            return priced(planned, price_of(self.limit, epsilon=epsilon, delta=delta, rho=rho))
         from hubbub.sql.price_for_error import price_within
 
         return priced(
             *price_within(
-                planned, self._limit, within=within, confidence=confidence, assume=assume, others=(epsilon, delta, rho)
+                planned, self.limit, within=within, confidence=confidence, assume=assume, others=(epsilon, delta, rho)
             )
         )
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Refuse what a closed connection is asked."""
         if self._closed:
             raise SourceUnavailable(
                 "the connection is closed.",
@@ -276,59 +264,36 @@ class Connection:
             )
 
     @property
-    def _gaussian(self) -> bool:
-        limit = self._limit
+    def gaussian(self) -> bool:
+        """Whether the budget has a delta, or is counted in rho: then noise may be Gaussian."""
+        limit = self.limit
         return limit.epsilon is None or limit.delta > 0
 
     def answer(self, told: Priced, *, fresh: bool = False) -> Release:
         """Charge, run, store and show a priced question."""
-        self._check_open()  # before the charge: the engine is gone, and no answer could come
-        request = self.request(told, fresh=fresh)
-        self.watch("planned")
-        held = self.ledger.ask(request, lambda reservation: measurement.stored(self.run(told, reservation), told.plans))
-        self.watch("stored")
-        return self.release(told, held)
+        return release_job(AskJob(self, told), self.account, fresh=fresh, progress=self.watch)
 
-    def request(self, told: Priced, *, fresh: bool = False) -> Request:
-        """What a priced question asks of the ledger."""
-        return told.request(project=self.project, analyst=self.analyst, fresh=fresh, seconds=self.seconds)
-
-    def release(self, told: Priced, held: Stored) -> Release:
+    def show(self, told: Priced, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
         """The release of a stored answer."""
         planned = told.planned
         parts = [
-            answer.part_of(each, spent, measured)
+            answers.part_of(each, spent, measured)
             for each, spent, measured in zip(
-                planned.plans, told.spent, measurement.read(held.answer, planned.plans), strict=True
+                planned.plans, told.spent, measurement.read(answer, planned.plans), strict=True
             )
         ]
-        return answer.release(
+        return answers.release(
             parts,
             question=planned.text,
             guarantee=told.guarantee,
-            receipt=held.receipt,
-            repeated=held.repeated,
+            receipt=receipt,
+            repeated=repeated,
             parameters=_parameters(told),
             budget_left=_left(self.ledger.glance(self.dataset.population)),
             order=planned.order,
             limit=planned.limit,
             offset=planned.offset,
         )
-
-    def run(self, told: Priced, reservation: Reservation) -> tuple[measurement.Measured, ...]:
-        """Read the integers of a charged question, with noise; a run that does not end is settled as no answer."""
-        planned = told.planned
-        self.watch("charged")
-        statements = planned.statements(self.engine.dialect, secret=self._secret)
-
-        def read() -> tuple[measurement.Measured, ...]:
-            self.watch("reading")
-            return tuple(
-                measurement.run(self.engine, each, spent, texts, seconds=self.seconds)
-                for each, spent, texts in zip(planned.plans, told.spent, statements, strict=True)
-            )
-
-        return guarded(self.ledger, reservation, read)
 
 
 def _totals(given: Mapping[str, object]) -> dict[str, Fraction]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.ledger import Request, fingerprint
 from hubbub.relations import DIALECTS, limits
+from hubbub.releases import LONGEST, JobFacts
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.allow_nodes import check
 from hubbub.sql.compiler.build_question import resolve
@@ -60,21 +60,18 @@ class Priced:
         """The plans of its parts."""
         return self.planned.plans
 
-    def request(self, *, project: str, analyst: str, fresh: bool, seconds: float) -> Request:
-        """What is charged."""
+    def facts(self, *, seconds: float) -> JobFacts:
+        """What is charged and stored."""
         question = self.planned.identity()
         noise = [noise_identity(each.events()) for each in self.spent]
-        return Request(
+        return JobFacts(
             event=self.event,
-            fingerprint=fingerprint(**question, noise=noise),
-            question=fingerprint(**question),
-            population=self.planned.dataset.population,
-            project=project,
-            analyst=analyst,
+            identity={**question, "noise": noise},
+            question=question,
             size=sum(size_of(each) for each in self.planned.plans),
             title=_title(self.planned.text),
-            patience=min(3600.0, seconds),
-            fresh=fresh,
+            guarantee=self.guarantee,
+            seconds=min(LONGEST, seconds),
         )
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from hubbub.ledger import Remeasurement, Reservation, fingerprint
+from hubbub.ledger import Remeasurement, fingerprint
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.releases import Release
+from hubbub.releases import JobFacts, Release, release_job, request_for
 from hubbub.sql import measurement
+from hubbub.sql.jobs import AskJob
 from hubbub.sql.measurement import Measured
 from hubbub.sql.noise_allocation import Spent
+from hubbub.sql.plan_identity import Json
 from hubbub.sql.quote import Priced
-from hubbub.terms import BudgetConflict, Compose, Event, GaussianNoise
+from hubbub.terms import BudgetConflict, Compose, Event, GaussianNoise, Receipt
 
 if TYPE_CHECKING:
     from hubbub.sql.connection import Connection
@@ -35,23 +37,45 @@ def remeasured(connection: Connection, release: Release, told: Priced) -> Releas
             fix="Ask the question with sql(...).",
         )
     charge, answer = connection.ledger.behind(release.receipt)
-    request, plan = connection.ledger.remeasure(connection.request(told), of=charge)
+    wanted = request_for(AskJob(connection, told).facts, connection.account)
+    request, plan = connection.ledger.remeasure(wanted, of=charge)
     if plan.weights is None:
         return connection.answer(told, fresh=True)
-    old = measurement.read(answer, told.plans)
-    paid = replace(request, fingerprint=refined_fingerprint(request.fingerprint, charge))
     extra = replace(told, spent=tuple(_spent(told.spent, plan.event)), event=plan.event)
-
-    def run(reservation: Reservation) -> str:
-        new = connection.run(extra, reservation)
-        return measurement.stored(tuple(_combined(old, new, plan)), told.plans)
-
-    return connection.release(told, connection.ledger.ask(paid, run))
+    job = RemeasureJob(connection, extra, told, charge, request.refines, measurement.read(answer, told.plans), plan)
+    return release_job(job, connection.account, progress=connection.watch)
 
 
-def refined_fingerprint(wanted: str, charge: int) -> str:
-    """The fingerprint of a request that pays up what a charge has measured already."""
-    return fingerprint(kind="remeasurement", of=charge, wanted=wanted)
+@dataclass(frozen=True)
+class RemeasureJob(AskJob):
+    """A question whose noise is that of the difference (``quote``); shown is what was ``wanted``, of both together."""
+
+    wanted: Priced
+    charge: int
+    refines: int | None
+    old: Sequence[Measured]
+    plan: Remeasurement
+
+    @property
+    def facts(self) -> JobFacts:
+        """What is charged: the difference, under the question's own name."""
+        wanted = self.wanted.facts(seconds=self.connection.seconds)
+        return replace(
+            wanted, event=self.plan.event, identity=refined_identity(wanted, self.charge), refines=self.refines
+        )
+
+    def measure(self) -> str:
+        """Old and new integers together, as they are stored."""
+        return measurement.stored(tuple(_combined(self.old, self.measured(), self.plan)), self.wanted.plans)
+
+    def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
+        """The release of the accuracy that was wanted."""
+        return self.connection.show(self.wanted, answer, receipt, repeated=repeated)
+
+
+def refined_identity(wanted: JobFacts, charge: int) -> dict[str, Json]:
+    """What makes it this payment for what a charge has measured already, and no other."""
+    return {"kind": "remeasurement", "of": charge, "wanted": fingerprint(**(wanted.identity or {}))}
 
 
 def _spent(wanted: Sequence[Spent], event: Event) -> Iterator[Spent]:

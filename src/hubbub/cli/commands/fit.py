@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,7 @@ from hubbub.cli.output import streams as output
 if TYPE_CHECKING:
     from hubbub.engines import DuckDB
     from hubbub.learn.tables import Cells, Chosen, TableModel
+    from hubbub.ledger import AccountLike
     from hubbub.schema import Dataset
 
 
@@ -92,7 +93,7 @@ class Desk:
 
     dataset: Dataset
     engine: DuckDB
-    account: Any
+    account: AccountLike | None
     described: bool
 
 

@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from hubbub.cli.options.ledgers import LEDGER, decider, opened
 from hubbub.cli.output import streams as output
-from hubbub.ledger import Account, Pool, fingerprint
+from hubbub.ledger import Account
+from hubbub.releases import JobFacts, plan_pool, request_for
 from hubbub.studies.publication import Order
 from hubbub.terms import BudgetExceeded, Event, exact
 
@@ -38,31 +39,26 @@ def check_affordable(events: Sequence[Event], account: Account | None, order: Or
         return
     due = sum(price_of(event, account, order) for event in events)
     view = account.ledger.budget(account.population)
-    left = next(line.left for line in view.accounts if line.pool == pool_of(account)).parts()[0]
+    left = next(line.left for line in view.accounts if line.pool == plan_pool(account)).parts()[0]
     if due > left:
         raise BudgetExceeded(
             f"all of this costs {float(due):.4g} together, and population {account.population!r} has {float(left):.4g} "
-            f"left for {pool_of(account)}.",
+            f"left for {plan_pool(account)}.",
             why="Each private method is charged by itself, and so is comparing with private rows; nothing was charged.",
             fix="Ask for fewer methods or a smaller --epsilon, compare with public rows (--holdout), or ask for more: "
             f"`hubbub budget request {account.population}`.",
         )
 
 
-def pool_of(account: Account) -> str:
-    """The pool that pays: the one for plans, if the owner set one aside."""
-    who = account.ledger.populations().get(account.population)
-    return str(Pool.PLANS if who is None or who.pools.get(Pool.PLANS) else Pool.QUESTIONS)
-
-
 def price_of(event: Event, account: Account, order: Order) -> Fraction:
     """What the ledger would charge for one event, in its own currency."""
-    plans = pool_of(account) == Pool.PLANS
-    asked = account.request(
-        event,
-        fingerprint=fingerprint(kind="publication"),
-        pool=Pool.PLANS if plans else Pool.QUESTIONS,
-        delta=exact(order.delta, name="delta") if plans else Fraction(0),
+    facts = JobFacts(
+        event=event,
+        identity=None,
         size=1,
+        title="publication",
+        fixed_in_advance=True,
+        delta=exact(order.delta, name="delta"),
     )
-    return Fraction(account.ledger.preview(asked)[account.population].parts()[0])
+    request = request_for(facts, account)
+    return Fraction(account.ledger.preview(request)[account.population].parts()[0])

@@ -21,6 +21,7 @@ from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public
 from hubbub.gopa.quantities.bounded_vectors import Gradient
+from hubbub.ledger import AccountLike
 from hubbub.terms import BeyondConsent, MissingExtra, OutOfRange, WrongShape, whole
 
 RECORD = "hubbub.gopa"  # the name of our records in Flower's messages
@@ -66,7 +67,7 @@ def mod(
     delta: object,
     honest: object = Fraction(1, 2),
     rounds: int | None = None,
-    account: Callable[[Any], object] | None = None,
+    account: Callable[[Any], AccountLike] | None = None,
 ) -> Mod:
     """What a client does with messages of training; all others it hands on.
 
@@ -142,7 +143,7 @@ class _Client:
     identity: Identity
     limits: _Limits
     context: Any
-    account: Callable[[Any], object] | None
+    account: Callable[[Any], AccountLike] | None
 
     def answer(self, asked: Any, train: Callable[[], list[float]]) -> dict[str, Any]:
         """What leaves the client: who it is, or the one line that its own record says is next.

@@ -7,8 +7,8 @@ is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from hubbub.gopa.network.attempts import Register, drawn, joined
 from hubbub.gopa.network.party_runner import Charge, nothing
@@ -18,23 +18,23 @@ from hubbub.gopa.protocol.identities import Member
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public
 from hubbub.gopa.protocol.wire import limit
-from hubbub.ledger import Account, Pool, fingerprint
+from hubbub.ledger import Account, AccountLike
+from hubbub.releases import JobFacts, Progress, plan_pool, release_job, request_for
 from hubbub.terms import ApproximateStep, BudgetExceeded, Receipt, RequestChanged, shown
 
 _NOTHING = Fraction(1, 10**9)  # epsilon of a graph: it tells nothing, and events have a positive one
 
 
-def affordable(account: object, agreement: Agreement, member: Member) -> None:
+def affordable(account: AccountLike, agreement: Agreement, member: Member) -> None:
     """Refuse a run that the account could not pay for as it is now: before joining, nobody else is held up by that."""
     payer = Account.of(account)
-    due = [("reveal", agreement.event), ("nonce", drawing(agreement, agreement.plan.parties))]
-    told = {phase: _told(payer, agreement, member, phase, event) for phase, event in due if event is not None}
+    graph = drawing(agreement, agreement.plan.parties)
+    due = [("reveal", agreement.event), *([("nonce", graph)] if graph is not None else [])]
     costs = [
-        payer.ledger.preview(payer.request(event, **told[phase]))[payer.population]
+        payer.ledger.preview(request_for(line_facts(agreement, member, phase, event), payer))[payer.population]
         for phase, event in due
-        if event is not None
     ]
-    pool = told["reveal"]["pool"]
+    pool = plan_pool(payer)
     left = next(line.left for line in payer.ledger.budget(payer.population).accounts if line.pool == pool)
     if any(sum(costs[1:], costs[0]) - left):
         raise BudgetExceeded(
@@ -47,7 +47,9 @@ def affordable(account: object, agreement: Agreement, member: Member) -> None:
         )
 
 
-def charging(account: object, agreement: Agreement, member: Member) -> Callable[[Party, Public, bytes], Receipt | None]:
+def charging(
+    account: AccountLike, agreement: Agreement, member: Member
+) -> Callable[[Party, Public, bytes], Receipt | None]:
     """What pays for a member's lines from an account.
 
     Guarantee: a reveal is charged, and the drawing of a graph before its nonce is shown; both stand in the ledger
@@ -62,16 +64,51 @@ def charging(account: object, agreement: Agreement, member: Member) -> Callable[
         if due is None:
             return None
         phase, event = due
-        stored = payer.ask(event, lambda _: line.decode(), **_told(payer, agreement, member, phase, event))
-        if stored.answer.encode() != line:
+        return release_job(RevealJob(line_facts(agreement, member, phase, event), line, member.name, phase), payer)
+
+    return charge
+
+
+@dataclass(frozen=True)
+class RevealJob:
+    """A line of a party that must be paid for: it exists already, and leaves after the charge and never differently."""
+
+    facts: JobFacts
+    line: bytes
+    name: str
+    phase: str
+
+    def bind(self) -> None:
+        """Nothing to try: the agreement was checked when the party joined."""
+
+    def run(self, progress: Progress) -> str:
+        """The line itself."""
+        return self.line.decode()
+
+    def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Receipt | None:
+        """The receipt, if the line that was paid for is this one."""
+        if answer.encode() != self.line:
             raise RequestChanged(
-                f"{member.name} has said something else in this run before ({phase}).",
+                f"{self.name} has said something else in this run before ({self.phase}).",
                 why="Two reveals of one value, or two drawings of one graph, would show more than was paid for.",
                 fix="Stay out of this run; compare the board's log with what others have.",
             )
-        return stored.receipt
+        return receipt
 
-    return charge
+
+def line_facts(agreement: Agreement, member: Member, phase: str, event: ApproximateStep) -> JobFacts:
+    """What a line of a member costs, and what makes it that line of that run."""
+    kind = {"reveal": "gopa", "nonce": "gopa graph"}[phase]
+    return JobFacts(
+        event=event,
+        identity={"kind": kind, "run": agreement.run.hex(), "party": member.key.hex()},
+        size=limit(agreement, phase),
+        title=f"GOPA run {agreement.run.hex()[:12]}, {phase}",
+        fixed_in_advance=True,
+        delta=event.delta,
+        seconds=10.0,
+        chosen=phase == "reveal",  # what a graph costs is the protocol's
+    )
 
 
 def price(party: Party, public: Public, line: bytes) -> tuple[str, ApproximateStep] | None:
@@ -101,17 +138,3 @@ def drawing(agreement: Agreement, count: int) -> ApproximateStep | None:
     """The event of a graph that is drawn among so many, if it can fail at all."""
     chance = drawn(agreement, count)
     return agreement.step(_NOTHING, chance) if chance else None
-
-
-def _told(payer: Account, agreement: Agreement, member: Member, phase: str, event: ApproximateStep) -> dict[str, Any]:
-    who = payer.ledger.populations().get(payer.population)
-    pool = Pool.PLANS if who is not None and who.pools.get(Pool.PLANS) else Pool.QUESTIONS
-    kind = {"reveal": "gopa", "nonce": "gopa graph"}[phase]
-    return {
-        "chosen": phase == "reveal",  # what a graph costs is the protocol's
-        "fingerprint": fingerprint(kind=kind, run=agreement.run.hex(), party=member.key.hex()),
-        "pool": pool,
-        "delta": event.delta if pool is Pool.PLANS else Fraction(0),
-        "size": limit(agreement, phase),
-        "title": f"GOPA run {agreement.run.hex()[:12]}, {phase}",
-    }

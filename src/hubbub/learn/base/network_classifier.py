@@ -13,7 +13,7 @@ from hubbub.learn.base.inputs import examples
 from hubbub.learn.base.network_estimator import NetworkEstimator, Training
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.recipes import Facts, Recipe, linear
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import identity_of
 
 
@@ -68,7 +68,7 @@ class LinearClassifier(NetworkClassifier):
         steps: int | None = None,
         clip: float | None = None,
         learning_rate: float | None = None,
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

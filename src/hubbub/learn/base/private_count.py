@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub import noise
-from hubbub.learn.base.charges import Made
+from hubbub.learn.base.jobs import Made
 from hubbub.terms import (
     ApproximateDP,
     ApproximateStep,

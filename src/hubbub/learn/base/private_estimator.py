@@ -9,14 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from hubbub.learn.base.charges import Made, account_of, paid
 from hubbub.learn.base.inputs import private_table, table_of
+from hubbub.learn.base.jobs import Made, account_of, planned_fit, release_fit
 from hubbub.learn.base.parameters import Estimator, is_private, price_of
 from hubbub.learn.base.private_count import Counted, Counting, Price, RowCount, counted
 from hubbub.learn.base.shapes import check_target, names_of, need_target, shape_of
 from hubbub.learn.identity import tag_of
 from hubbub.learn.training.network import Floats
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import AS_GIVEN, ApproximateDP, Event, Guarantee, Neighbours, Receipt, Unit, WrongShape, whole
 
 Watch = Callable[[int], None]
@@ -49,7 +49,7 @@ class PrivateEstimator(Estimator):
     rows: Any
     neighbours: Any
     unit: str
-    account: Any
+    account: AccountLike | None
     population: str | None
     dataset: str | None
 
@@ -79,14 +79,9 @@ class PrivateEstimator(Estimator):
         self._check(X, y)
         made = self._prepare(X, y, account)
         title = f"fit {type(self).__name__}"
-        values, receipt = paid(
-            account,
-            made,
-            lambda: self._release_all(made, X, y, watch),
-            estimator=tag_of(self),
-            dataset=self.dataset,
-            title=title,
-        )
+        train = lambda: self._release_all(made, X, y, watch)  # noqa: E731
+        job = planned_fit(made, train, estimator=tag_of(self), dataset=self.dataset, title=title)
+        values, receipt = release_fit(job, account)
         self._keep(X, made, values, receipt)
         return self
 

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
-from hubbub.learn.base.charges import account_of, charged, request_for
 from hubbub.learn.base.class_labels import Classifier
 from hubbub.learn.base.inputs import column_of, labels_of, private_table
+from hubbub.learn.base.jobs import FitJob, account_of, fit_facts, release_fit
 from hubbub.learn.base.shapes import check_target, need_target, shape_of
 from hubbub.learn.composition.stages import Stage, affordable, check_stage, epsilon_for, stage_of
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import (
     Compose,
     GaussianNoise,
@@ -80,7 +80,7 @@ def cross_val_score(
     cv: int = 5,
     neighbours: Any = "add-remove",
     unit: str = "",
-    account: Any = None,
+    account: AccountLike | None = None,
     population: str | None = None,
     dataset: str | None = None,
 ) -> Floats:
@@ -113,20 +113,16 @@ def cross_val_score(
     plan = _folds(
         estimator, X, y, paying, price, Neighbours.parse(neighbours), Unit(unit), whole(cv, name="cv", least=2)
     )
-    request = None
-    if paying is not None:
-        parts = {"stage": plan.stage.parts, "cv": plan.count}
-        request = request_for(
-            paying,
-            plan.run,
-            delta=price[1],
-            size=plan.count,
-            dataset=dataset,
-            job="cross-validate",
-            parts=parts,
-            title="cross-validate",
-        )
-    return charged(paying, request, lambda: plan.scores(X, y))[0]
+    facts = fit_facts(
+        plan.run,
+        delta=price[1],
+        size=plan.count,
+        dataset=dataset,
+        job="cross-validate",
+        parts={"stage": plan.stage.parts, "cv": plan.count},
+        title="cross-validate",
+    )
+    return release_fit(FitJob(facts, lambda: plan.scores(X, y)), paying)[0]
 
 
 def _folds(

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
-from hubbub.learn.base.charges import Made, pool_of
 from hubbub.learn.base.inputs import class_numbers, column_of, private_table, table_of
+from hubbub.learn.base.jobs import Made
 from hubbub.learn.base.parameters import Wrapper
 from hubbub.learn.base.private_count import Price, RowCount
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
@@ -27,7 +27,8 @@ from hubbub.learn.training.calibration import multiplier
 from hubbub.learn.training.moments import noisy_sum
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import FullBatch
-from hubbub.ledger import Account, Pool
+from hubbub.ledger import Account, AccountLike, Pool
+from hubbub.releases import plan_pool
 from hubbub.terms import (
     ApproximateStep,
     GaussianNoise,
@@ -165,7 +166,7 @@ class Measured(Wrapper, PrivateEstimator):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:
@@ -240,7 +241,7 @@ class Measured(Wrapper, PrivateEstimator):
 
 def _together(fit: Repeat, step: GaussianNoise, price: Price, account: Account | None) -> Repeat:
     """One part of the rows trains and the other measures; told by the price where parts cannot be accounted."""
-    questions = account is not None and pool_of(account) is Pool.QUESTIONS  # counted in zCDP, which knows all parts
+    questions = account is not None and plan_pool(account) is Pool.QUESTIONS  # counted in zCDP, which knows all parts
     if questions or isinstance(fit.event, GaussianNoise):
         return Repeat(Parallel((fit, step)), 1)
     whole = ApproximateStep(epsilon=price[0], delta=price[1], mechanism="fit-and-measure", unit=step.unit)

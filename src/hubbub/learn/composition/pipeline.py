@@ -19,7 +19,7 @@ from hubbub.learn.composition.public_steps import public_width, transformed
 from hubbub.learn.composition.stages import Shape, Stage, affordable, check_stage, epsilon_for, is_private, stage_of
 from hubbub.learn.identity import identity
 from hubbub.learn.training.network import Floats
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import (
     ApproximateDP,
     Compose,
@@ -126,7 +126,7 @@ class Pipeline(Wrapper, PrivateEstimator):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

@@ -13,14 +13,14 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.accounting import renyi, renyi_epsilon
-from hubbub.learn.base.charges import account_of, charged, request_for
 from hubbub.learn.base.inputs import table_of
+from hubbub.learn.base.jobs import FitJob, account_of, fit_facts, release_fit
 from hubbub.learn.base.parameters import Wrapper, price_of
 from hubbub.learn.base.shapes import check_names, check_target, names_of, shape_of
 from hubbub.learn.composition.stages import Shape, Stage, check_stage, copy_of, delta_left, stage_of
 from hubbub.learn.identity import stored_names, tag_of
 from hubbub.learn.training.network import Floats
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import (
     ApproximateDP,
     ApproximateStep,
@@ -136,7 +136,7 @@ class PrivateSearch(Wrapper):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:
@@ -152,19 +152,16 @@ class PrivateSearch(Wrapper):
         price, trials = price_of(self), self._trials()
         self._check(X, y)
         stages, run = self._planned(X, y, account, trials, price)
-        request = None
-        if account is not None:
-            request = request_for(
-                account,
-                run,
-                delta=price[1],
-                size=1 + max(stage.size for stage in stages),
-                dataset=self.dataset,
-                parts={**self._facts(), "stages": [stage.parts for stage in stages], "trials": str(trials.gamma)},
-                job="search",
-                title="search",
-            )
-        values, receipt = charged(account, request, lambda: self._best(stages, trials, X, y))
+        facts = fit_facts(
+            run,
+            delta=price[1],
+            size=1 + max(stage.size for stage in stages),
+            dataset=self.dataset,
+            parts={**self._facts(), "stages": [stage.parts for stage in stages], "trials": str(trials.gamma)},
+            job="search",
+            title="search",
+        )
+        values, receipt = release_fit(FitJob(facts, lambda: self._best(stages, trials, X, y)), account)
         self._keep(X, stages, run, values, receipt, price)
         return self
 

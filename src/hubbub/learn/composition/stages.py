@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 from hubbub.accounting import epsilon_of, mu_for
-from hubbub.learn.base.charges import Made
+from hubbub.learn.base.jobs import Made
 from hubbub.learn.base.parameters import Estimator
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
 from hubbub.learn.identity import tag_of

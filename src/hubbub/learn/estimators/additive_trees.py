@@ -19,7 +19,7 @@ from hubbub.learn.training.boosting import FINE, Bins, Boosting, Residuals
 from hubbub.learn.training.moments import Grid, Integers
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import OutOfRange, exact, positive, whole
 
 _REACH = 12 * FINE  # scores beyond which the logistic function counts as flat
@@ -149,7 +149,7 @@ class AdditiveTreesClassifier(LabelledEstimator, AdditiveTrees):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:
@@ -209,7 +209,7 @@ class AdditiveTreesRegressor(Regressor, AdditiveTrees):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ from hubbub.learn.public.arrays import added
 from hubbub.learn.training.moments import noisy_sum, unit_rows
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 
 _TINY = 1e-300
 _BLOCK = 256  # rows at once
@@ -52,7 +52,7 @@ class CentreScaler(Transformer, SumEstimator):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

@@ -15,7 +15,7 @@ from hubbub.learn.base.sum_estimator import Design, Prepared
 from hubbub.learn.training.moments import Grid, Integers, bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import whole
 
 _FEW = 4.0  # standard deviations of a noisy count below which a cluster counts as empty
@@ -51,7 +51,7 @@ class KMeans(BoundedEstimator):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

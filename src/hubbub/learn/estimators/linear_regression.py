@@ -27,7 +27,7 @@ from hubbub.learn.training.moments import (
 )
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import OutOfRange, exact
 
 CONSTANT = Fraction(1, 2)  # the entry of each row that feeds the intercept, beside a row of norm 1
@@ -152,7 +152,7 @@ class LinearRegression(LinearModel):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:
@@ -182,7 +182,7 @@ class Ridge(LinearModel):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

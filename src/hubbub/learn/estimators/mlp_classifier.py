@@ -7,6 +7,7 @@ from typing import Any
 from hubbub.learn.base.network_classifier import NetworkClassifier
 from hubbub.learn.training.network import Network
 from hubbub.learn.training.recipes import Facts, Recipe, layered
+from hubbub.ledger import AccountLike
 from hubbub.terms import OutOfRange, whole
 
 
@@ -37,7 +38,7 @@ class MLPClassifier(NetworkClassifier):
         steps: int | None = None,
         clip: float | None = None,
         learning_rate: float | None = None,
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

@@ -13,7 +13,7 @@ from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
 from hubbub.learn.estimators.mlp_classifier import hidden_of
 from hubbub.learn.training.network import Examples, Floats, Labels, Network
 from hubbub.learn.training.recipes import Facts, Recipe, layered
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 
 
 class Curve(Network):
@@ -65,7 +65,7 @@ class MLPRegressor(Regressor, NetworkEstimator):
         steps: int | None = None,
         clip: float | None = None,
         learning_rate: float | None = None,
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, 
 from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 
 
 class GaussianNB(LabelledEstimator, BoundedEstimator):
@@ -42,7 +42,7 @@ class GaussianNB(LabelledEstimator, BoundedEstimator):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

@@ -14,7 +14,7 @@ from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.training.network import Floats, Network
 from hubbub.learn.training.pairwise_sums import MetricPairs, RankingPairs
 from hubbub.learn.training.recipes import Facts, Recipe, pairs
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import OutOfRange, TooLarge
 
 _LARGEST = 1 << 13  # rows in a batch, of which all pairs are formed
@@ -51,7 +51,7 @@ class PairwiseEstimator(NetworkClassifier):
         steps: int | None = None,
         clip: float | None = None,
         learning_rate: float | None = None,
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

@@ -24,7 +24,7 @@ from hubbub.learn.training.moments import (
 )
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import OutOfRange, whole
 
 
@@ -53,7 +53,7 @@ class PCA(Transformer, SumEstimator):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

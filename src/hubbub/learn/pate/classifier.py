@@ -22,7 +22,7 @@ from hubbub.learn.pate.student import GraphStudent, taught
 from hubbub.learn.pate.teachers import factory_of, try_teacher
 from hubbub.learn.pate.votes import histograms, shards_of
 from hubbub.learn.training.network import Floats, Labels
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import MissingParameter, WrongShape
 
 _ONE_ROW = "Each has one row."
@@ -90,7 +90,7 @@ class PATEClassifier(Classifier):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from hubbub.learn.base.charges import account_of, pool_of
+from hubbub.learn.base.jobs import account_of
 from hubbub.learn.base.network_estimator import NetworkEstimator
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
 from hubbub.learn.composition.held_out_score import Measured
@@ -34,7 +34,8 @@ from hubbub.learn.tables.features import (
     words_in,
 )
 from hubbub.learn.tables.table_model import PrivateColumns, TableModel
-from hubbub.ledger import Account, Pool, fingerprint
+from hubbub.ledger import Account, AccountLike, Pool, fingerprint
+from hubbub.releases import plan_pool
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
 
 HELD_OUT = (
@@ -184,7 +185,7 @@ def fit_table(
     rows: Any = "private",
     neighbours: Any = "add-remove",
     unit: str = "",
-    account: Any = None,
+    account: AccountLike | None = None,
     population: str | None = None,
     dataset: str | None = None,
     watch: Watch = nobody,
@@ -224,7 +225,7 @@ def fit_table(
 
 def _for_questions(estimator: PrivateEstimator, account: Account | None) -> None:
     """Where only questions can pay, training takes full batches, which zCDP can count."""
-    if account is not None and pool_of(account) is Pool.QUESTIONS and isinstance(estimator, NetworkEstimator):
+    if account is not None and plan_pool(account) is Pool.QUESTIONS and isinstance(estimator, NetworkEstimator):
         estimator.sampling = "full"
 
 

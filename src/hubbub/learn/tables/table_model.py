@@ -30,7 +30,7 @@ from hubbub.learn.tables.features import (
 )
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account
+from hubbub.ledger import Account, AccountLike
 from hubbub.terms import Event, Guarantee, Receipt, Unreadable
 
 _ZERO = 1e-6  # numbers below it are about zero
@@ -55,7 +55,7 @@ class PrivateColumns(Transformer, SumEstimator):
         rows: Any = None,
         neighbours: Any = "add-remove",
         unit: str = "",
-        account: Any = None,
+        account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:

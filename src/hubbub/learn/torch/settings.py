@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from hubbub.learn.torch.clipping import Clip, clip_of
 from hubbub.learn.torch.training import Momentum, Optimizer
+from hubbub.ledger import AccountLike
 from hubbub.terms import AS_GIVEN, MissingParameter, OutOfRange, positive, whole
 
 NOT_PROVED = (
@@ -47,7 +48,7 @@ class Settings:
     neighbours: Any = "add-remove"
     unit: str = ""
     sampling: str = "poisson"
-    account: Any = None
+    account: AccountLike | None = None
     population: str | None = None
     dataset: str | None = None
     checkpoint: str | Path | None = None

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hubbub.learn.base.charges import account_of, charged, request_for
+from hubbub.learn.base.jobs import FitJob, account_of, fit_facts, release_fit
 from hubbub.learn.torch.checkpoints import State, attempted, begin
 from hubbub.learn.torch.example_independence import evaluating
 from hubbub.learn.torch.examples import inputs_of, target_of
@@ -24,7 +24,8 @@ from hubbub.learn.torch.settings import Settings
 from hubbub.learn.torch.training import Model, put, train, vector_of
 from hubbub.learn.torch.training_plan import Prepared, prepare
 from hubbub.learn.training.network import Floats
-from hubbub.ledger import Request, fingerprint
+from hubbub.ledger import fingerprint
+from hubbub.releases import JobFacts
 from hubbub.terms import Guarantee, HubbubError, Receipt, Repeat, Unit
 
 
@@ -124,7 +125,7 @@ class PrivateTrainer(Settings):
             return run()
 
         try:
-            found = charged(account_of(self.account, self.population), self._request(made, state), led)
+            found = release_fit(FitJob(self._facts(made, state), led), account_of(self.account, self.population))
         except HubbubError as error:
             if not said:
                 team.told(error)
@@ -134,12 +135,8 @@ class PrivateTrainer(Settings):
         team.told(found)
         return found
 
-    def _request(self, made: Prepared, state: State) -> Request | None:
-        account = account_of(self.account, self.population)
-        if account is None:
-            return None
-        return request_for(
-            account,
+    def _facts(self, made: Prepared, state: State) -> JobFacts:
+        return fit_facts(
             made.course.run,
             delta=made.holds.delta,
             size=len(state.weights),

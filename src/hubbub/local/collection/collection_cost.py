@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,9 @@ from hubbub.local.longitudinal.memories import memory_of
 from hubbub.terms import ApproximateDP, Event, NoBound, PureDP, PureStep, Receipt, Repeat
 
 if TYPE_CHECKING:
+    from hubbub.ledger import AccountLike
     from hubbub.local.collection.collection import Collection
+    from hubbub.releases import JobFacts, Progress
     from hubbub.terms import Measure
 
 
@@ -78,19 +81,40 @@ def _delta(collection: Collection) -> Fraction:
     return Fraction(getattr(collection.randomizer, "delta", 0))
 
 
-def charge(collection: Collection, account: object) -> Receipt:
-    """Charge the whole collection to an account, once: the same collection again is free."""
-    from hubbub.ledger import Account, fingerprint
+@dataclass(frozen=True)
+class CollectionJob:
+    """A whole collection, charged once: it reads no rows, and nothing of it leaves before the charge."""
 
-    answer = json.dumps({"collection": collection.id, "digest": collection.digest.hex()})
-    return (
-        Account.of(account)
-        .ask(
-            event_of(collection),
-            lambda _: answer,
-            fingerprint=fingerprint(collection=collection.digest.hex()),
-            title=f"collection {collection.name}",
+    collection: Collection
+
+    @property
+    def facts(self) -> JobFacts:
+        """What is charged."""
+        from hubbub.releases import JobFacts
+
+        return JobFacts(
+            event=event_of(self.collection),
+            identity={"collection": self.collection.digest.hex()},
             size=256,
+            title=f"collection {self.collection.name}",
+            seconds=10.0,
         )
-        .receipt
-    )
+
+    def bind(self) -> None:
+        """Nothing to try: the collection was checked when it was made."""
+
+    def run(self, progress: Progress) -> str:
+        """What is stored: which collection was paid for."""
+        return json.dumps({"collection": self.collection.id, "digest": self.collection.digest.hex()})
+
+    def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Receipt:
+        """The receipt."""
+        assert receipt is not None  # a collection is charged to an account, or not at all
+        return receipt
+
+
+def charge(collection: Collection, account: AccountLike) -> Receipt:
+    """Charge the whole collection to an account, once: the same collection again is free."""
+    from hubbub.releases import release_job
+
+    return release_job(CollectionJob(collection), account)

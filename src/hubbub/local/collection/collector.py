@@ -38,6 +38,7 @@ from hubbub.terms import (
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from hubbub.ledger import AccountLike
     from hubbub.local.estimates import Estimate
 
 REASONS = (*report_wire.REASONS, "closed", "token", "limit", "batch")
@@ -137,7 +138,9 @@ class Collector:
     ``account`` (see ``hubbub.ledger.Account``) is charged for the whole collection before anything is taken.
     """
 
-    def __init__(self, store: Store | str | Path, *, rules: Rules | None = None, account: object = None) -> None:
+    def __init__(
+        self, store: Store | str | Path, *, rules: Rules | None = None, account: AccountLike | None = None
+    ) -> None:
         self.store = store if isinstance(store, Store) else Store(store)
         self.configuration = self.store.configuration
         self.collection = open_signed(self.configuration, self.store.public_key)

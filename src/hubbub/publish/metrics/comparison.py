@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.ledger import AccountLike
 from hubbub.publish.anonymize.anonymized_table import Anonymised
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.cells import Coding, Labels
-from hubbub.publish.charges import columns_told
+from hubbub.publish.jobs import columns_told
 from hubbub.publish.marginal_counts import Rows
 from hubbub.publish.metrics import private_metrics
 from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
@@ -51,7 +52,7 @@ def compare(
     unit: str | None = None,
     max_rows_per_unit: int | None = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    account: object = None,
+    account: AccountLike | None = None,
     dataset: str | None = None,
 ) -> Comparison:
     """Compare tables that are to be handed out with real rows, beside two baselines.

@@ -16,14 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from hubbub.ledger import AccountLike
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.publish.charges import charged
+from hubbub.publish.jobs import TableJob, table_facts
 from hubbub.publish.marginal_counts import Columns, Whom
 from hubbub.publish.metrics.candidates import Candidate, Numbers, RowTable
 from hubbub.publish.metrics.range_queries import Question
 from hubbub.publish.metrics.scores import ABSOLUTE, RELATIVE, Score, max_of, mean_of
 from hubbub.publish.tables.consistency import to_totals
 from hubbub.publish.tables.noisy_counts import Budget
+from hubbub.releases import release_job
 from hubbub.terms import Event, OutOfRange, Receipt, exact, root_of, shown
 
 _FINE = 1 << 24  # parts of 1 in which relative errors are counted
@@ -177,7 +179,7 @@ def released(
     budget: Budget,
     halves: Callable[[], tuple[RowTable, Halves]],
     *,
-    account: object,
+    account: AccountLike | None,
     dataset: str | None,
     parts: Mapping[str, Any],
 ) -> tuple[list[dict[str, Score]], Event, Receipt | None]:
@@ -190,10 +192,8 @@ def released(
         exact += against_half(both, task)
         return json.dumps(np.asarray(noise.release(np.array(exact, dtype=np.int64))).tolist())
 
-    text, receipt = charged(
-        account,
+    facts = table_facts(
         noise.event,
-        run,
         size=64 + 24 * (len(publics) + 1) * len(task.metrics),
         delta=budget.price.delta,
         job="comparison",
@@ -208,6 +208,7 @@ def released(
             "public": [public.digest for public in publics],
         },
     )
+    text, receipt = release_job(TableJob(facts, run), account)
     rows = np.array(json.loads(text), dtype=np.int64).reshape(len(publics) + 1, -1)
     margin = int(noise.error(0.95)) + 1
     units = [*(task.units(public.answers) for public in publics), task.units(None)]

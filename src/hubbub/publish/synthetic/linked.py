@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.ledger import AccountLike
 from hubbub.publish.cells import Codes
-from hubbub.publish.charges import charged
 from hubbub.publish.domains import Domain
+from hubbub.publish.jobs import TableJob, table_facts
 from hubbub.publish.marginal_counts import Whom
 from hubbub.publish.measured_marginals import read_text, text_of
 from hubbub.publish.synthetic.linked_plan import (
@@ -30,6 +31,7 @@ from hubbub.publish.synthetic.linked_plan import (
 from hubbub.publish.synthetic.release import CHUNK, Source
 from hubbub.publish.synthetic.synthesis import guarantee_of, source_of
 from hubbub.publish.unread_table import unread_of
+from hubbub.releases import release_job
 from hubbub.terms import (
     Compose,
     Event,
@@ -56,7 +58,7 @@ def synthesize_linked(
     method: str = "aim",
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     people: int | None = None,
-    account: object = None,
+    account: AccountLike | None = None,
     dataset: str | None = None,
 ) -> LinkedSynthetic:
     """Made-up people with made-up visits: the tables fit together by a made-up key.
@@ -76,16 +78,21 @@ def synthesize_linked(
     family = family_of(schemas, parent, key, tuple(links), domain, Neighbours.parse(neighbours))
     plans = plans_of(family, epsilon, delta, method, people)
     event = Compose(tuple(event for plan in plans for event in plan.events))
-    text, receipt = charged(
-        account,
+    facts = table_facts(
         event,
-        lambda: text_of(measured_family({name: each.read() for name, each in private.items()}, family, plans)),
         size=sum(plan.size for plan in plans),
         delta=fraction_of(delta, name="delta"),
         job="linked synthesis",
         title=f"linked synthetic data ({method})",
         dataset=dataset,
         parts=family_told(family, plans),
+    )
+    text, receipt = release_job(
+        TableJob(
+            facts,
+            lambda: text_of(measured_family({name: each.read() for name, each in private.items()}, family, plans)),
+        ),
+        account,
     )
     measured, seed = read_text(text)
     sources = [source_of(task, m) for task, m in zip(family.tasks, measured, strict=True)]

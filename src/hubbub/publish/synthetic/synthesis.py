@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.ledger import AccountLike
 from hubbub.publish.cells import Codes, Coding, plain_table
-from hubbub.publish.charges import charged, columns_told
 from hubbub.publish.domains import ColumnDomain, Domain, Found, Key, check_names, check_type, domain_for, is_private
 from hubbub.publish.graphical.belief import Model
 from hubbub.publish.graphical.fitting import Zeros, fitted
 from hubbub.publish.graphical.totals import to_total, total_of
+from hubbub.publish.jobs import TableJob, columns_told, table_facts
 from hubbub.publish.marginal_counts import Measurement, Meter, Rows, Whom
 from hubbub.publish.measured_marginals import Measured, read_text, text_of
 from hubbub.publish.privacy_units import chosen_rows, people_of
@@ -26,6 +27,7 @@ from hubbub.publish.synthetic.plan import Modelled, Plan, plan_for
 from hubbub.publish.synthetic.release import Source, Synthetic
 from hubbub.publish.synthetic.structural_zeros import Impossible
 from hubbub.publish.unread_table import unread_of
+from hubbub.releases import release_job
 from hubbub.terms import (
     AS_GIVEN,
     ApproximateDP,
@@ -65,7 +67,7 @@ def synthesize(
     engine: str = "built-in",
     max_cells: int = 1 << 17,
     seconds: float = 300.0,
-    account: object = None,
+    account: AccountLike | None = None,
     dataset: str | None = None,
 ) -> Synthetic:
     """A table of made-up rows with nearly the same marginals as the private one.
@@ -101,10 +103,8 @@ def synthesize(
         task.columns, whom=task.whom, epsilon=epsilon, delta=delta, method=method, rows=about_rows, workload=workload,
         max_cells=whole(max_cells, name="max_cells"), seconds=positive(seconds, name="seconds"),
     )  # fmt: skip
-    text, receipt = charged(
-        account,
+    facts = table_facts(
         plan.event,
-        lambda: text_of([measured_table(private.read(), task, plan)]),
         size=plan.size,
         delta=fraction_of(delta, name="delta"),
         job="synthesis",
@@ -112,6 +112,7 @@ def synthesize(
         dataset=dataset,
         parts={**told_of(task, plan), "impossible": [identity_of(dict(rule)) for rule in impossible]},
     )
+    text, receipt = release_job(TableJob(facts, lambda: text_of([measured_table(private.read(), task, plan)])), account)
     (measured,), seed = read_text(text)
     source = source_of(task, measured)
     return Synthetic(

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.ledger import AccountLike
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.publish.cells import Codes
-from hubbub.publish.charges import charged
+from hubbub.publish.jobs import TableJob, table_facts
 from hubbub.publish.tables.noisy_counts import check_columns, least_noise
 from hubbub.publish.tables.published import Published
 from hubbub.publish.tables.visits import Visits
 from hubbub.publish.unread_table import Unread, unread_of
+from hubbub.releases import release_job
 from hubbub.terms import (
     AS_GIVEN,
     ApproximateDP,
@@ -84,7 +86,7 @@ class DailySeries:
         day: str = "day",
         max_places: int = 1,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-        account: object = None,
+        account: AccountLike | None = None,
         dataset: str | None = None,
     ) -> None:
         if not places or len(set(places)) < len(places):
@@ -159,16 +161,17 @@ class DailySeries:
             if not left:
                 return
             some = {} if len(left) == len(days) else {"days": [when.isoformat() for when in left]}
-            text, receipt = charged(
-                self._account,
+            facts = table_facts(
                 Repeat(self.mechanism.event, len(left)) if day is None else self.mechanism.event,
-                lambda: json.dumps(self._noisy_days(private, left)),
                 size=64 + len(left) * (8 + 24 * len(self.places)),
                 delta=self.price.delta * len(left) / self.days,
                 job="daily",
                 title=title,
                 dataset=self._dataset,
                 parts={**self._told(day), **some},
+            )
+            text, receipt = release_job(
+                TableJob(facts, lambda: json.dumps(self._noisy_days(private, left))), self._account
             )
             for when, counts in zip(
                 left, np.array(json.loads(text), dtype=np.int64).reshape(len(left), -1), strict=True

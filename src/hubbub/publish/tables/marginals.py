@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.ledger import AccountLike
 from hubbub.publish.cells import Coding
-from hubbub.publish.charges import columns_told
 from hubbub.publish.graphical.fitting import fitted
 from hubbub.publish.graphical.junction import tree_cells
+from hubbub.publish.jobs import columns_told
 from hubbub.publish.marginal_counts import Columns, Floats, Measurement
 from hubbub.publish.tables.noisy_counts import (
     bounded,
@@ -47,7 +48,7 @@ def marginals(
     unit: str | None = None,
     max_rows_per_unit: int | None = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    account: object = None,
+    account: AccountLike | None = None,
     dataset: str | None = None,
 ) -> Published:
     """Counts by each combination of columns in ``of``, over public domains.

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.accounting import mu_for, noise_for
+from hubbub.ledger import AccountLike
 from hubbub.publish.cells import Codes, Coding, Labels, Scale, coding_of, plain_table
-from hubbub.publish.charges import charged
 from hubbub.publish.domains import Key, check_names, check_type, domain_for, is_private
+from hubbub.publish.jobs import TableJob, table_facts
 from hubbub.publish.marginal_counts import Columns, Measurement, Meter, Rows, Whom, gaussian
 from hubbub.publish.measured_marginals import Measured, read_text, text_of
 from hubbub.publish.privacy_units import chosen_rows, people_of
+from hubbub.releases import release_job
 from hubbub.terms import (
     AS_GIVEN,
     ApproximateDP,
@@ -178,7 +180,7 @@ def coded(private: pyarrow.Table, codings: Mapping[str, Coding]) -> Codes:
 
 
 def measured(
-    account: object,
+    account: AccountLike | None,
     event: Event,
     rows: Any,
     tables: Sequence[tuple[Columns, Fraction]],
@@ -198,10 +200,8 @@ def measured(
         return text_of([Measured({}, (), (), tuple(found))])
 
     size = _HEADER + sum(200 + _CELL * math.prod(sizes[c] for c in columns) for columns, _ in tables)
-    text, receipt = charged(
-        account,
+    facts = table_facts(
         event,
-        run,
         size=size,
         delta=budget.price.delta,
         job=job,
@@ -214,6 +214,7 @@ def measured(
             "sizes": list(sizes),
         },
     )
+    text, receipt = release_job(TableJob(facts, run), account)
     (told,), _ = read_text(text)
     return list(told.pairs), receipt
 

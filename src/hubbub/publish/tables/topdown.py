@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.ledger import AccountLike
 from hubbub.publish.cells import Codes, Coding, Labels
-from hubbub.publish.charges import columns_told
+from hubbub.publish.jobs import columns_told
 from hubbub.publish.marginal_counts import Columns, Measurement
 from hubbub.publish.tables.consistency import Integers, combined, downwards
 from hubbub.publish.tables.noisy_counts import (
@@ -102,7 +103,7 @@ def top_down(
     unit: str | None = None,
     max_rows_per_unit: int | None = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
-    account: object = None,
+    account: AccountLike | None = None,
     dataset: str | None = None,
 ) -> Published:
     """Counts by place and by the columns in ``by``, for every level of a public tree of places.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.accounting import mu_for
-from hubbub.ledger import Request, Reservation, fingerprint
 from hubbub.mechanisms import NoisyCDF
 from hubbub.mechanisms.common import Curve as NoisyCurve
 from hubbub.relations import DIALECTS, Dialect, Expr, column, literal
+from hubbub.releases import LONGEST, JobFacts, release_job
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
 from hubbub.sql.bounds.suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
 from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter
 from hubbub.sql.compiler.query_plan import Bounding, Curve, Plan, Shape
 from hubbub.sql.compiler.question import Item, Scan
-from hubbub.sql.noise_allocation import Spent, event_of, measure_of, price_of, spend
+from hubbub.sql.jobs import EngineJob
+from hubbub.sql.noise_allocation import Price, Spent, event_of, measure_of, price_of, spend
 from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
-from hubbub.sql.running import check_runs, guarded
-from hubbub.terms import Budget, Guarantee, NotAllowed, Receipt, Unit, UnknownName, WrongType
+from hubbub.terms import Budget, Event, Guarantee, NotAllowed, Receipt, Unit, UnknownName, WrongType
 
 if TYPE_CHECKING:
     from hubbub.sql.connection import Connection
@@ -59,20 +59,10 @@ def suggest_bounds(
     """
     dataset = connection.dataset
     planned = plan_suggestion(dataset, table, columns)
-    price = price_of(connection._limit, epsilon=epsilon, delta=delta, rho=rho)
+    price = price_of(connection.limit, epsilon=epsilon, delta=delta, rho=rho)
     unit = Unit(dataset.unit)
     [spent] = spend((planned.plan(),), price, neighbours=dataset.neighbours, unit=unit)
-    check_runs(connection.engine, [planned.statement(DIALECTS[connection.engine.dialect])])
-    request = _request(connection, planned, spent, fresh=fresh)
-
-    def run(reservation: Reservation) -> str:
-        return guarded(connection.ledger, reservation, lambda: _run(connection, planned, spent))
-
-    held = connection.ledger.ask(request, run)
-    holds = measure_of(price, request.event, dataset.neighbours)
-    told = _histograms(planned, spent, json.loads(held.answer)["curves"])
-    guarantee = Guarantee(holds, unit, dataset.neighbours)
-    return _suggestion(planned, told, connection._limit, guarantee, held.receipt, repeated=held.repeated)
+    return release_job(SuggestJob(connection, planned, price, spent), connection.account, fresh=fresh)
 
 
 # ---------------------------------------------------------------- what is measured
@@ -238,28 +228,48 @@ def _chosen(table: Table, name: str) -> Column:
 # ---------------------------------------------------------------- charge and run
 
 
-def _request(connection: Connection, planned: PlannedSuggestion, spent: Spent, *, fresh: bool) -> Request:
-    question, noise = planned.identity(), noise_identity(spent.events())
-    return Request(
-        event=event_of([spent]),
-        fingerprint=fingerprint(**question, noise=noise),
-        question=fingerprint(**question),
-        population=planned.dataset.population,
-        project=connection.project,
-        analyst=connection.analyst,
-        size=512 + _NUMBER * sum(curve.cells for curve in spent.curves),
-        title=f"suggest bounds for {planned.table.name}",
-        patience=min(3600.0, connection.seconds),
-        fresh=fresh,
-    )
+@dataclass(frozen=True)
+class SuggestJob(EngineJob):
+    """Noisy histograms of people, charged and run."""
 
+    planned: PlannedSuggestion
+    price: Price
+    spent: Spent
 
-def _run(connection: Connection, planned: PlannedSuggestion, spent: Spent) -> str:
-    """Count people by bucket, add noise, and give what is stored."""
-    text = planned.statement(DIALECTS[connection.engine.dialect])
-    rows = connection.engine.rows(text, seconds=connection.seconds)
-    curves = [_released(mechanism, index, rows).tolist() for index, mechanism in enumerate(spent.curves)]
-    return json.dumps({"format": 1, "curves": curves}, separators=(",", ":"))
+    @property
+    def facts(self) -> JobFacts:
+        """What is charged and stored."""
+        question, event = self.planned.identity(), event_of([self.spent])
+        return JobFacts(
+            event=event,
+            identity={**question, "noise": noise_identity(self.spent.events())},
+            question=question,
+            size=512 + _NUMBER * sum(curve.cells for curve in self.spent.curves),
+            title=f"suggest bounds for {self.planned.table.name}",
+            guarantee=self._guarantee(event),
+            seconds=min(LONGEST, self.connection.seconds),
+        )
+
+    def _guarantee(self, event: Event) -> Guarantee:
+        dataset = self.planned.dataset
+        return Guarantee(measure_of(self.price, event, dataset.neighbours), Unit(dataset.unit), dataset.neighbours)
+
+    def statements(self) -> Iterable[str]:
+        """The one statement that counts people by bucket."""
+        return [self.planned.statement(DIALECTS[self.connection.engine.dialect])]
+
+    def measure(self) -> str:
+        """Count people by bucket, add noise, and give what is stored."""
+        [text] = self.statements()
+        rows = self.connection.engine.rows(text, seconds=self.connection.seconds)
+        curves = [_released(mechanism, index, rows).tolist() for index, mechanism in enumerate(self.spent.curves)]
+        return json.dumps({"format": 1, "curves": curves}, separators=(",", ":"))
+
+    def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Suggestion:
+        """Caps and clamps with their reasons."""
+        histograms = _histograms(self.planned, self.spent, json.loads(answer)["curves"])
+        guarantee = self._guarantee(event_of([self.spent]))
+        return _suggestion(self.planned, histograms, self.connection.limit, guarantee, receipt, repeated=repeated)
 
 
 def _released(mechanism: NoisyCDF, index: int, rows: Sequence[tuple[Any, ...]]) -> Any:

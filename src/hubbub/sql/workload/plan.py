@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.ledger import Request, fingerprint
 from hubbub.mechanisms import Workload
 from hubbub.relations import DIALECTS, Expr
-from hubbub.releases import KeyColumn, Output, Release, formulas
+from hubbub.releases import LONGEST, JobFacts, KeyColumn, Output, Release, formulas
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.plan_question import plan
 from hubbub.sql.compiler.print_plan import Statement, print_plan
 from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.compiler.question import Aggregated, Field, Question
-from hubbub.sql.measurement import LEVELS
+from hubbub.sql.measurement import LEVELS, Engine
 from hubbub.sql.noise_allocation import Price, measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity, value_identity
 from hubbub.sql.workload.cells import Attribute, attribute
@@ -29,7 +28,7 @@ from hubbub.sql.workload.counting_queries import Counting, column_of, counting
 from hubbub.terms import EmptyInput, Guarantee, NotAllowed, OutOfRange, Receipt, Unit, WrongShape
 
 if TYPE_CHECKING:
-    from hubbub.sql.connection import Connection
+    pass
 
 MOST_CELLS = 1 << 20
 _NUMBER = 26  # bytes of one stored number at most
@@ -189,27 +188,23 @@ class PaidWorkload:
         holds = measure_of(self.price, self.mechanism.event, dataset.neighbours)
         return Guarantee(holds, Unit(dataset.unit), dataset.neighbours)
 
-    def request(self, connection: Connection, *, fresh: bool) -> Request:
-        """What is charged."""
-        planned, dataset = self.planned, self.planned.dataset
+    def facts(self, *, seconds: float) -> JobFacts:
+        """What is charged and stored."""
+        planned = self.planned
         question, noise = planned.identity(), noise_identity([self.mechanism.event])
-        return Request(
+        return JobFacts(
             event=self.mechanism.event,
-            fingerprint=fingerprint(**question, noise=noise, strategy=self.mechanism.strategy),
-            question=fingerprint(**question),
-            population=dataset.population,
-            project=connection.project,
-            analyst=connection.analyst,
+            identity={**question, "noise": noise, "strategy": self.mechanism.strategy},
+            question=question,
             size=512 + _NUMBER * self.mechanism.std_dev.size,
             title=f"workload of {len(planned.queries)} counting questions about {planned.queries[0].table}",
-            patience=min(3600.0, connection.seconds),
-            fresh=fresh,
+            guarantee=self.guarantee,
+            seconds=min(LONGEST, seconds),
         )
 
-    def run(self, connection: Connection) -> str:
+    def measure(self, engine: Engine, *, secret: str, seconds: float) -> str:
         """Count, add noise, and give what is stored."""
-        statement = self.planned.statement(connection.engine.dialect, secret=connection._secret)
-        rows = connection.engine.rows(statement.sql, seconds=connection.seconds)
+        rows = engine.rows(self.planned.statement(engine.dialect, secret=secret).sql, seconds=seconds)
         answers = self.mechanism.release(self._counts(rows))
         return json.dumps({"format": 1, "values": answers.values.tolist()}, separators=(",", ":"))
 

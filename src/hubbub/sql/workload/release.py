@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from hubbub.ledger import Reservation
-from hubbub.releases import Release, formulas
+from hubbub.releases import JobFacts, Release, formulas, release_job
 from hubbub.render import Json, Leaflet, Section, Table
+from hubbub.sql.jobs import EngineJob
 from hubbub.sql.noise_allocation import price_of
-from hubbub.sql.running import check_runs, guarded
 from hubbub.sql.workload.plan import PaidWorkload, plan_workload
 from hubbub.terms import Guarantee, Receipt, UnknownName
 
@@ -42,18 +41,34 @@ def workload(
     Error: each answer has its own interval, from the exact variance of the strategy.
     Not covered: running time. The cap on a person's rows holds for the whole table, before any condition.
     """
-    planned = plan_workload(queries, connection.dataset, gaussian=connection._gaussian, names=names)
-    price = price_of(connection._limit, epsilon=epsilon, delta=delta, rho=rho)
-    check_runs(connection.engine, [planned.statement(connection.engine.dialect).sql])
-    paid = planned.paid(price)
-    request = paid.request(connection, fresh=fresh)
+    planned = plan_workload(queries, connection.dataset, gaussian=connection.gaussian, names=names)
+    price = price_of(connection.limit, epsilon=epsilon, delta=delta, rho=rho)
+    return release_job(WorkloadJob(connection, planned.paid(price)), connection.account, fresh=fresh)
 
-    def run(reservation: Reservation) -> str:
-        return guarded(connection.ledger, reservation, lambda: paid.run(connection))
 
-    held = connection.ledger.ask(request, run)
-    releases = paid.told(json.loads(held.answer)["values"], held.receipt, repeated=held.repeated)
-    return WorkloadRelease(paid, releases)
+@dataclass(frozen=True)
+class WorkloadJob(EngineJob):
+    """A workload with its noise, charged and run."""
+
+    paid: PaidWorkload
+
+    @property
+    def facts(self) -> JobFacts:
+        """What is charged and stored."""
+        return self.paid.facts(seconds=self.connection.seconds)
+
+    def statements(self) -> Iterable[str]:
+        """The one statement that counts all cells."""
+        return [self.paid.planned.statement(self.connection.engine.dialect).sql]
+
+    def measure(self) -> str:
+        """The noisy measurements, as they are stored."""
+        connection = self.connection
+        return self.paid.measure(connection.engine, secret=connection.rank_secret, seconds=connection.seconds)
+
+    def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> WorkloadRelease:
+        """A release for each question."""
+        return WorkloadRelease(self.paid, self.paid.told(json.loads(answer)["values"], receipt, repeated=repeated))
 
 
 # ---------------------------------------------------------------- the answers

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from hubbub.ledger import Amount, Ledger, Request, Reservation, Stored, fingerprint
+from hubbub.ledger import Account, Amount, Ledger
 from hubbub.mechanisms import DiscreteGaussian
+from hubbub.releases import JobFacts, Progress, release_job
 from hubbub.render import Figure, Section, Table
 from hubbub.studies.demo.hospital import Hospital, Patient
 from hubbub.studies.demo.leak import has_flu
-from hubbub.terms import BehindAnchor, Budget, BudgetExceeded
+from hubbub.terms import BehindAnchor, Budget, BudgetExceeded, Receipt
 
 PEOPLE, BUDGET = "patients", Budget(Fraction(1), Fraction(1, 10**6))
 MECHANISM = DiscreteGaussian(sensitivity=1, epsilon=0.2, delta=1e-7)
@@ -74,9 +75,10 @@ class Desk:
         """Keep a copy of the file as it is now."""
         shutil.copyfile(self.file, self.folder / "copy.db")
 
-    def ask(self, ledger: Ledger, who: str, question: str, *, fresh: bool = False) -> Stored:
+    def ask(self, ledger: Ledger, who: str, question: str, *, fresh: bool = False) -> Answer:
         """Ask, and note what came of it."""
-        return ledger.ask(request(who, question, fresh=fresh), lambda _: self.answer(question))
+        job = CountJob(question, lambda: self.answer(question))
+        return release_job(job, account_of(ledger, who), fresh=fresh)
 
     def answer(self, question: str) -> str:
         """The noisy count, as it is stored."""
@@ -93,24 +95,56 @@ class Desk:
         return subprocess.run(command, check=False).returncode  # noqa: S603 - our own code
 
 
-def request(who: str, question: str, *, fresh: bool = False) -> Request:
-    """One question of one analyst, in that analyst's project."""
-    return Request(
-        event=MECHANISM.event,
-        fingerprint=fingerprint(dataset="hospital", version="1", plan=question, sigma=str(MECHANISM.event.sigma)),
-        population=PEOPLE,
-        project=PROJECTS[who],
-        analyst=who,
-        title=question,
-        size=64,
-        fresh=fresh,
-    )
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A noisy count with its receipt."""
+
+    answer: str
+    receipt: Receipt
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CountJob:
+    """One question: how many patients there are of a kind."""
+
+    question: str
+    count: Callable[[], str]
+
+    @property
+    def facts(self) -> JobFacts:
+        """What is charged."""
+        sigma = str(MECHANISM.event.sigma)
+        identity = {"dataset": "hospital", "version": "1", "plan": self.question, "sigma": sigma}
+        return JobFacts(event=MECHANISM.event, identity=identity, size=64, title=self.question, seconds=10.0)
+
+    def bind(self) -> None:
+        """Nothing to try."""
+
+    def run(self, progress: Progress) -> str:
+        """Count, and add noise."""
+        return self.count()
+
+    def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Answer:
+        """The answer with its receipt."""
+        assert receipt is not None
+        return Answer(answer, receipt, repeated)
+
+
+def account_of(ledger: Ledger, who: str) -> Account:
+    """An analyst's account, in that analyst's project."""
+    return Account(ledger=ledger, population=PEOPLE, project=PROJECTS[who], analyst=who)
 
 
 def die_charged(file: str, state: str, who: str, question: str) -> None:
-    """Charge a question, and be killed on the spot."""
-    Ledger(file, state=state, create=False).reserve(request(who, question))
+    """Charge a question, and be killed on the spot, before it has an answer."""
+    ledger = Ledger(file, state=state, create=False)
+    release_job(CountJob(question, _be_killed), account_of(ledger, who))
+
+
+def _be_killed() -> str:
     os.kill(os.getpid(), signal.SIGKILL)
+    return ""
 
 
 # ---------------------------------------------------------------- what is tried, and what came of it
@@ -137,16 +171,14 @@ def _die_and_resume(desk: Desk) -> str:
     death = signal.Signals(-desk.die("Ben", OLD)).name
     with desk.open() as ledger:
         before = _spent(ledger)
-        held = ledger.reserve(request("Ben", OLD))
-        assert isinstance(held, Reservation)
-        stored = ledger.store(held, desk.answer(OLD))
-        more = _loss(_spent(ledger) - before)
-    desk.note("Ben", OLD, f"nothing ({death})", f"{_price(held)}, as #{held.sequence}")
-    desk.note("Ben", "the same again", stored.answer, f"free, under #{held.sequence}" if not more else _price(held))
+        stored = desk.ask(ledger, "Ben", OLD)
+        charge, more = stored.receipt.sequence, _loss(_spent(ledger) - before)
+    desk.note("Ben", OLD, f"nothing ({death})", f"{_price(stored)}, as #{charge}")
+    desk.note("Ben", "the same again", stored.answer, f"free, under #{charge}" if not more else _price(stored))
     return (
         f"For Ben's next question a process of its own charges the ledger, and is killed ({death}) before it has an "
-        f"answer. The ledger is opened again and Ben asks again: charge #{held.sequence} is found, this is attempt "
-        f"{held.attempt} under it, and the answer, {stored.answer}, costs rho = {more:g} more."
+        f"answer. The ledger is opened again and Ben asks again: charge #{charge} is found, the question "
+        f"runs again under it, and the answer, {stored.answer}, costs rho = {more:g} more."
     )
 
 
@@ -201,5 +233,5 @@ def _loss(amount: Amount) -> float:
     return float(amount.parts()[0])
 
 
-def _price(charged: Stored | Reservation) -> str:
-    return "free" if isinstance(charged, Stored) and charged.repeated else charged.receipt.charged.words()
+def _price(charged: Answer) -> str:
+    return "free" if charged.repeated else charged.receipt.charged.words()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hubbub.ledger import AccountLike
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.publish import Categorical, Comparison, Unread, compare
 from hubbub.studies.publication.methods import Made
@@ -50,7 +51,9 @@ class Yardstick:
             )
         return [DiscreteGaussian(sensitivity=1, epsilon=self.epsilon, delta=order.delta).event]
 
-    def compared(self, made: Sequence[Made], private: Unread, order: Order, account: object) -> Comparison | None:
+    def compared(
+        self, made: Sequence[Made], private: Unread, order: Order, account: AccountLike | None
+    ) -> Comparison | None:
         """Every table beside the two baselines."""
         tables = {each.name: each.result for each in made if not each.method.has_places}
         asked: dict[str, Any] = {"domain": order.declared, "hierarchies": order.hierarchies}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hubbub.ledger import AccountLike
 from hubbub.publish import (
     Anonymised,
     Published,
@@ -79,7 +80,7 @@ class Made:
         return self.result.guarantee.words()
 
 
-def make(method: Method, table: Unread, order: Order, account: object) -> Made:
+def make(method: Method, table: Unread, order: Order, account: AccountLike | None) -> Made:
     """Publish the table in one way; what is private is charged before a row is read."""
     if not method.is_private:
         return _anonymised(method, table.read(), order)
