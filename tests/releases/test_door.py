@@ -149,7 +149,7 @@ def test_plans_are_paid_from_their_pool_if_there_is_one(tmp_path: Path) -> None:
         ledger.open_population("staff", Budget(2), **WHO)
         ledger.declare_disjoint("people", "staff", **WHO)
         for name, pool in (("people", Pool.PLANS), ("staff", Pool.QUESTIONS)):
-            release_job(Count(fixed_in_advance=True), Account(ledger=ledger, population=name))
+            release_job(Count(name=name, fixed_in_advance=True), Account(ledger=ledger, population=name))
             lines = {line.pool: float(line.spent.parts()[0]) for line in ledger.budget(name).accounts}
             assert {each for each, cost in lines.items() if cost} == {pool}
 
