@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.ledger import remeasure
+from hubbub.accounting import remeasure
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from hubbub.noise import discrete_gaussian
 from hubbub.noise.testing import seeded

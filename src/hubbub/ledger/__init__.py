@@ -8,10 +8,9 @@
 - ``ledger.verify``, ``export``, ``backup``; ``restore``, ``verify_ledger``, ``verify_export``
 - ``Account``                       what estimators and collectors take as ``account=``
 - ``temporary_ledger``              one that is gone afterwards
-- ``remeasure``                     more accuracy for the difference in price
 """
 
-from hubbub.accounting import Amount, Remeasurement, remeasure
+from hubbub.accounting import Amount
 from hubbub.ledger.accounts import Account, AccountLike
 from hubbub.ledger.backup import line_of, verify_export, verify_ledger
 from hubbub.ledger.budget_view import BudgetView, Line
@@ -37,7 +36,6 @@ __all__ = [
     "Policy",
     "Pool",
     "Population",
-    "Remeasurement",
     "Request",
     "Reservation",
     "Stored",
@@ -48,7 +46,6 @@ __all__ = [
     "fingerprint",
     "line_of",
     "read_budget",
-    "remeasure",
     "restore",
     "temporary_ledger",
     "verify_export",

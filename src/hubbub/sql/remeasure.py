@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from hubbub.ledger import Remeasurement, fingerprint
+from hubbub.accounting import Remeasurement
+from hubbub.ledger import fingerprint
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.releases import JobFacts, Release, release_job, request_for
 from hubbub.sql import measurement
