@@ -75,7 +75,7 @@ class Desk:
         """Keep a copy of the file as it is now."""
         shutil.copyfile(self.file, self.folder / "copy.db")
 
-    def ask(self, ledger: Ledger, who: str, question: str, *, fresh: bool = False) -> Answer:
+    def ask(self, ledger: Ledger, who: str, question: str, *, fresh: bool = False) -> CountAnswer:
         """Ask, and note what came of it."""
         job = CountJob(question, lambda: self.answer(question))
         return release_job(job, account_of(ledger, who), fresh=fresh)
@@ -96,7 +96,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CountAnswer:
     """A noisy count with its receipt."""
 
     answer: str
@@ -125,10 +125,10 @@ class CountJob:
         """Count, and add noise."""
         return self.count()
 
-    def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Answer:
+    def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> CountAnswer:
         """The answer with its receipt."""
         assert receipt is not None
-        return Answer(answer, receipt, repeated)
+        return CountAnswer(answer, receipt, repeated)
 
 
 def account_of(ledger: Ledger, who: str) -> Account:
@@ -233,5 +233,5 @@ def _loss(amount: Amount) -> float:
     return float(amount.parts()[0])
 
 
-def _price(charged: Answer) -> str:
+def _price(charged: CountAnswer) -> str:
     return "free" if charged.repeated else charged.receipt.charged.words()
