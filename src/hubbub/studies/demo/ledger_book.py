@@ -172,7 +172,7 @@ def _die_and_resume(desk: Desk) -> str:
     with desk.open() as ledger:
         before = _spent(ledger)
         stored = desk.ask(ledger, "Ben", OLD)
-        charge, more = stored.receipt.sequence, _loss(_spent(ledger) - before)
+        charge, more = _last_charge(ledger), _loss(_spent(ledger) - before)
     desk.note("Ben", OLD, f"nothing ({death})", f"{_price(stored)}, as #{charge}")
     desk.note("Ben", "the same again", stored.answer, f"free, under #{charge}" if not more else _price(stored))
     return (
@@ -223,6 +223,10 @@ def _put_the_copy_back(desk: Desk) -> str:
 def _chart(ledger: Ledger) -> Figure:
     figure = next(section.figure for section in ledger.budget(PEOPLE).sections() if section.figure)
     return replace(figure, name="ledger")
+
+
+def _last_charge(ledger: Ledger) -> int:
+    return max(entry.sequence for entry in ledger.log() if entry.fields()["kind"] == "charge")
 
 
 def _spent(ledger: Ledger) -> Amount:
