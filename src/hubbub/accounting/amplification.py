@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from hubbub.terms import ApproximateDP, fraction_of, positive, round_up, whole
+from hubbub.terms import ApproximateDP, Real, fraction_of, positive, round_up, whole
 
 
-def poisson(*, epsilon: object, delta: object = 0, rate: object) -> ApproximateDP:
+def poisson(*, epsilon: Real, delta: Real = 0, rate: Real) -> ApproximateDP:
     """Each unit sampled independently with probability ``rate``; add-remove neighbours.
 
     Guarantee: (ln(1 + q (e^epsilon - 1)), q delta)-DP under add-remove.
@@ -24,7 +24,7 @@ def poisson(*, epsilon: object, delta: object = 0, rate: object) -> ApproximateD
     return _amplified(epsilon, delta, fraction_of(rate, name="rate", one=True))
 
 
-def without_replacement(*, epsilon: object, delta: object = 0, sample: int, population: int) -> ApproximateDP:
+def without_replacement(*, epsilon: Real, delta: Real = 0, sample: int, population: int) -> ApproximateDP:
     """A uniform sample of fixed size; replace neighbours, also for the mechanism on the sample.
 
     Guarantee: (ln(1 + q (e^epsilon - 1)), q delta)-DP under replace, with q = sample / population.
@@ -34,7 +34,7 @@ def without_replacement(*, epsilon: object, delta: object = 0, sample: int, popu
     return _amplified(epsilon, delta, Fraction(taken, whole(population, name="population", least=taken)))
 
 
-def _amplified(epsilon: object, delta: object, rate: Fraction) -> ApproximateDP:
+def _amplified(epsilon: Real, delta: Real, rate: Fraction) -> ApproximateDP:
     e, d = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta", zero=True)
     if rate == 1 or e > 700:  # beyond, e^epsilon is no double, and amplification no help
         return ApproximateDP(e, d * rate)

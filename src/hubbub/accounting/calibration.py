@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from hubbub.accounting.epsilon_bounds import Events, epsilon, rough_epsilon
-from hubbub.terms import Neighbours, NoBound, Unreachable, exact, fraction_of, positive, shown
+from hubbub.terms import Neighbours, NoBound, Real, Unreachable, exact, fraction_of, positive, shown
 
 _CLOSER = Fraction(9, 10)  # how far below the rough answer the first tight look is
 
@@ -16,7 +16,7 @@ def noise_for(
     events: Callable[[Fraction], Events],
     *,
     epsilon_target: object,
-    delta: object,
+    delta: Real,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     least: object = Fraction(1, 100),
     most: object = 10**6,

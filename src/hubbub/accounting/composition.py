@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from hubbub.accounting.costs import approximate, flatten
-from hubbub.terms import ApproximateDP, Event, Neighbours, fraction_of, positive, whole
+from hubbub.terms import ApproximateDP, Event, Neighbours, Real, fraction_of, positive, whole
 
 _FEW = 64  # steps whose deltas are multiplied exactly
 
@@ -32,7 +32,7 @@ def simple(parts: Iterable[tuple[object, object]]) -> ApproximateDP:
     return ApproximateDP(sum((e for e, _ in pairs), Fraction(0)), min(total, Fraction(1)))
 
 
-def advanced(*, epsilon: object, delta: object = 0, times: int, slack: object) -> ApproximateDP:
+def advanced(*, epsilon: Real, delta: Real = 0, times: int, slack: Real) -> ApproximateDP:
     """Advanced composition as in the lectures; ``slack`` is their delta'.
 
     >>> round(float(advanced(epsilon=0.05, times=500, slack=1e-5).epsilon), 3)

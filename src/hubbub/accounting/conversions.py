@@ -21,6 +21,7 @@ from hubbub.terms import (
     Measure,
     NoBound,
     PureDP,
+    Real,
     RenyiDP,
     ZeroConcentratedDP,
     fraction_of,
@@ -82,7 +83,7 @@ def curve_epsilon(curve: RenyiDP, delta: float) -> float:
     )
 
 
-def to_approximate(measure: Measure, delta: object) -> ApproximateDP:
+def to_approximate(measure: Measure, delta: Real) -> ApproximateDP:
     """Any measure as (epsilon, delta)-DP at the given delta."""
     asked = fraction_of(delta, name="delta", zero=True)
     slack = getattr(measure, "delta", Fraction(0))

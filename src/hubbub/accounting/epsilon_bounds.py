@@ -27,6 +27,7 @@ from hubbub.terms import (
     MixedUnits,
     Neighbours,
     NoBound,
+    Real,
     Unit,
     WrongShape,
     exact,
@@ -68,7 +69,7 @@ class Delta(float):
         return f"{float(self):.6g} (epsilon={self.epsilon:g}, {self.neighbours}, by {self.method})"
 
 
-def epsilon(events: Events, *, delta: object, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Epsilon:
+def epsilon(events: Events, *, delta: Real, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Epsilon:
     """The smallest epsilon that holds for all events together at ``delta``.
 
     Guarantee: the events together are (epsilon, delta)-DP for the given neighbours, if their parameters were
@@ -120,7 +121,7 @@ def quick_epsilon(event: Event, *, delta: Fraction, neighbours: Neighbours) -> f
     return min(_closed_forms(event, delta, neighbours).values(), default=math.inf)
 
 
-def delta(events: Events, *, epsilon: object, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Delta:
+def delta(events: Events, *, epsilon: Real, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Delta:
     """The smallest delta that holds for all events together at ``epsilon``.
 
     Guarantee: the events together are (epsilon, delta)-DP for the given neighbours, if their parameters were

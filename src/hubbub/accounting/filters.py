@@ -33,6 +33,7 @@ from hubbub.terms import (
     Neighbours,
     OutOfRange,
     PureDP,
+    Real,
     Step,
     Unit,
     fraction_of,
@@ -60,7 +61,7 @@ class PureFilter(_OneUnit):
     Because: [RRUV16, Thm. 3.6]; sums are exact, so ten steps of 0.1 fit a budget of 1.
     """
 
-    def __init__(self, *, epsilon: object, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> None:
+    def __init__(self, *, epsilon: Real, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> None:
         self._limit = positive(epsilon, name="epsilon")
         self._neighbours = Neighbours.parse(neighbours)
         self._spent = Fraction(0)
@@ -122,9 +123,9 @@ class ConcentratedFilter(_OneUnit):
     def __init__(
         self,
         *,
-        epsilon: object = None,
-        delta: object = 0,
-        rho: object = None,
+        epsilon: Real | None = None,
+        delta: Real = 0,
+        rho: Real | None = None,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     ) -> None:
         if (epsilon is None) == (rho is None):
@@ -171,9 +172,9 @@ class AdvancedFilter(_OneUnit):
     def __init__(
         self,
         *,
-        epsilon: object,
-        delta: object,
-        slack: object = None,
+        epsilon: Real,
+        delta: Real,
+        slack: Real | None = None,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     ) -> None:
         self._epsilon = float(positive(epsilon, name="epsilon"))
@@ -218,7 +219,7 @@ class RenyiFilter(_OneUnit):
     """
 
     def __init__(
-        self, *, order: object, epsilon: object, delta: object, neighbours: Neighbours | str = Neighbours.ADD_REMOVE
+        self, *, order: object, epsilon: Real, delta: Real, neighbours: Neighbours | str = Neighbours.ADD_REMOVE
     ) -> None:
         self._order = float(positive(order, name="order"))
         if self._order <= 1:
@@ -268,7 +269,7 @@ class ConcentratedOdometer(_OneUnit):
     """
 
     def __init__(
-        self, *, delta: object, expected: object = 1, neighbours: Neighbours | str = Neighbours.ADD_REMOVE
+        self, *, delta: Real, expected: object = 1, neighbours: Neighbours | str = Neighbours.ADD_REMOVE
     ) -> None:
         """``expected`` is the rho around which the bound is tightest; any value is valid."""
         self._delta = fraction_of(delta, name="delta")

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hubbub.terms import GaussianNoise, NotProved, Unreachable, positive, root_of, shown
+from hubbub.terms import GaussianNoise, NotProved, Real, Unreachable, positive, root_of, shown
 
 FINE = 4096  # grid steps per sigma from which the noise counts as continuous
 
@@ -70,7 +70,7 @@ def mu_for(epsilon: float, delta: float) -> float:
     return low
 
 
-def classic_sigma(*, sensitivity: object, epsilon: object, delta: object) -> float:
+def classic_sigma(*, sensitivity: Real, epsilon: Real, delta: Real) -> float:
     """The formula of the lectures, sqrt(2 ln(1.25/delta)) sensitivity / epsilon, for comparison only.
 
     Its proof covers epsilon up to 1 [DR14, Thm. A.1]; from about 8 on it is not private at all, so a larger

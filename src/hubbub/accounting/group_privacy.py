@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from hubbub.terms import ApproximateDP, PureDP, ZeroConcentratedDP, fraction_of, positive, round_up, whole
+from hubbub.terms import ApproximateDP, PureDP, Real, ZeroConcentratedDP, fraction_of, positive, round_up, whole
 
 
-def pure(*, epsilon: object, size: int) -> PureDP:
+def pure(*, epsilon: Real, size: int) -> PureDP:
     """An epsilon-DP mechanism is k epsilon-DP for groups of k.
 
     Guarantee: k epsilon-DP for any ``size`` = k units.
@@ -17,7 +17,7 @@ def pure(*, epsilon: object, size: int) -> PureDP:
     return PureDP(positive(epsilon, name="epsilon") * whole(size, name="size"))
 
 
-def approximate(*, epsilon: object, delta: object, size: int) -> ApproximateDP:
+def approximate(*, epsilon: Real, delta: Real, size: int) -> ApproximateDP:
     """An (epsilon, delta)-DP mechanism for groups of k: delta grows by 1 + e^epsilon + ... + e^((k-1) epsilon).
 
     The lectures state the simpler and larger k e^((k-1) epsilon) delta.
@@ -33,7 +33,7 @@ def approximate(*, epsilon: object, delta: object, size: int) -> ApproximateDP:
     return ApproximateDP(count * e, min(Fraction(1), d * growth))
 
 
-def concentrated(*, rho: object, size: int) -> ZeroConcentratedDP:
+def concentrated(*, rho: Real, size: int) -> ZeroConcentratedDP:
     """A rho-zCDP mechanism is k^2 rho-zCDP for groups of k.
 
     Guarantee: k^2 rho-zCDP for any ``size`` = k units.
@@ -42,7 +42,7 @@ def concentrated(*, rho: object, size: int) -> ZeroConcentratedDP:
     return ZeroConcentratedDP(positive(rho, name="rho") * whole(size, name="size") ** 2)
 
 
-def local(*, epsilon: object, size: int, delta: object) -> ApproximateDP:
+def local(*, epsilon: Real, size: int, delta: Real) -> ApproximateDP:
     """Advanced grouposition: in the local model a group of k pays about sqrt(k), not k.
 
     Each of the k people randomizes alone, so their losses are independent and concentrate.

@@ -16,7 +16,7 @@ from hubbub.audit._rejection_sets import Event, choose_events
 from hubbub.audit._sampling import Mechanism, Unusable, draw
 from hubbub.audit._scores import learn_scores
 from hubbub.audit.report import Audit, Counted
-from hubbub.terms import Neighbours, NotAuditable, exact, fraction_of, positive, whole
+from hubbub.terms import Neighbours, NotAuditable, Real, exact, fraction_of, positive, whole
 
 Floats = NDArray[np.float64]
 Features = Callable[[Outcomes], Any]
@@ -30,8 +30,8 @@ def lower_bound(
     a: object,
     b: object,
     trials: int = 100_000,
-    delta: object = 0,
-    confidence: object = 0.95,
+    delta: Real = 0,
+    confidence: Real = 0.95,
     *,
     vectorised: bool = False,
     features: Features | None = None,
@@ -74,8 +74,8 @@ def examine(
     b: object,
     *,
     trials: int = 100_000,
-    delta: object = 0,
-    confidence: object = 0.95,
+    delta: Real = 0,
+    confidence: Real = 0.95,
     claim: object = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     vectorised: bool = False,
@@ -138,8 +138,8 @@ class Plan:
         name: str,
         *,
         trials: object,
-        delta: object,
-        confidence: object,
+        delta: Real,
+        confidence: Real,
         claim: object,
         neighbours: Neighbours | str,
         low_bits: bool,

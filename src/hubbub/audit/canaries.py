@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hubbub.explain import Figure, Leaflet, Section, Table
 from hubbub.render import Json, out_of_100, short
 from hubbub.render.charts import Axis, Mark, Panel, Rule, Series, line_chart
-from hubbub.terms import OutOfRange, fraction_of, positive, whole
+from hubbub.terms import OutOfRange, Real, fraction_of, positive, whole
 
 Train = Callable[[NDArray[np.bool_]], Any]
 _FEWEST = 8  # canaries
@@ -44,7 +44,7 @@ def one_run_p_value(epsilon: float, *, canaries: int, guesses: int, correct: int
     return min(1.0, likely + 2 * canaries * delta * float(np.max(below / steps)))
 
 
-def one_run_bound(canaries: int, guesses: int, correct: int, *, delta: object = 0, confidence: object = 0.95) -> float:
+def one_run_bound(canaries: int, guesses: int, correct: int, *, delta: Real = 0, confidence: Real = 0.95) -> float:
     """The largest epsilon that so many right guesses refute, at that confidence.
 
     Guarantee: above the true epsilon with probability at most 1 - ``confidence``.
@@ -185,8 +185,8 @@ def one_run(
     canaries: int,
     *,
     guesses: int | Sequence[int] | None = None,
-    delta: object = 0,
-    confidence: object = 0.95,
+    delta: Real = 0,
+    confidence: Real = 0.95,
     claim: object = None,
     name: str | None = None,
     rng: np.random.Generator | None = None,

@@ -17,7 +17,7 @@ from itertools import pairwise
 from hubbub.explain import exponential_stories
 from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
 from hubbub.render.charts import Axis, Bar, Panel, Series, bar_chart, percentage, stacked_chart
-from hubbub.terms import EmptyInput, OutOfRange, TooLarge, exact, positive
+from hubbub.terms import EmptyInput, OutOfRange, Real, TooLarge, exact, positive
 
 EXAMPLE_BIDS = (*(Fraction(1),) * 30, *(Fraction(301, 100),) * 40)  # 30 people bid 1.00 and 40 bid 3.01
 _MOST_PRICES = 10_000
@@ -27,9 +27,9 @@ _BANDS = 20
 def auction(
     bids: Iterable[object],
     *,
-    epsilon: object,
+    epsilon: Real,
     ceiling: object = 5,
-    step: object = Fraction(1, 100),
+    step: Real = Fraction(1, 100),
     monotone: bool = True,
 ) -> Auction:
     """Prices drawn by the exponential mechanism, beside the best price with Laplace noise added.

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
 from hubbub.render.charts import Rule, Series, density_chart
-from hubbub.terms import OutOfRange, exact, positive, sensitivity_of
+from hubbub.terms import OutOfRange, Real, exact, positive, sensitivity_of
 
 _LARGEST_PICTURE = 20  # beyond this epsilon the two peaks are far apart and there is nothing left to compare
 
 
-def charlie(epsilon: object, *, count: object = 101, sensitivity: object = 1) -> Charlie:
+def charlie(epsilon: Real, *, count: object = 101, sensitivity: Real = 1) -> Charlie:
     """Two Laplace densities, with Charlie in and out, and their ratio, never above e^epsilon.
 
     >>> charlie(0.5).scale

@@ -9,10 +9,10 @@ from fractions import Fraction
 from hubbub.explain import attacker_bounds, exponential_stories
 from hubbub.render import Figure, Json, Leaflet, Section, as_float, percent, short, text
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.terms import EmptyInput, WrongShape, positive, whole
+from hubbub.terms import EmptyInput, Real, WrongShape, positive, whole
 
 
-def election(votes: Mapping[str, object], *, epsilon: object, monotone: bool = True) -> Election:
+def election(votes: Mapping[str, object], *, epsilon: Real, monotone: bool = True) -> Election:
     """The chance of each candidate under the exponential mechanism, the score being the number of votes.
 
     With ``monotone`` (right for votes, where neighbours add or remove one voter) the weights are

@@ -26,14 +26,14 @@ from hubbub.render import (
     text,
 )
 from hubbub.render.charts import Axis, Icons, Mark, Panel, Series, icon_array, line_chart, percentage
-from hubbub.terms import fraction_of, positive
+from hubbub.terms import Real, fraction_of, positive
 
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 FALSE_POSITIVES = (0.001, 0.01, 0.05, 0.1)
 _GRID = tuple(i / 200 for i in range(201))
 
 
-def epsilon(value: object, *, delta: object = 0) -> Explanation:
+def epsilon(value: object, *, delta: Real = 0) -> Explanation:
     """What ``value`` promises, in odds, beliefs and tests, in words and pictures.
 
     >>> print(epsilon(1).odds_sentence)  # doctest: +NORMALIZE_WHITESPACE

@@ -11,7 +11,7 @@ from functools import cache
 from hubbub.accounting import mu_for
 from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
 from hubbub.render.charts import Axis, Mark, Panel, Series, Tick, line_chart
-from hubbub.terms import OutOfRange, fraction_of, positive, whole
+from hubbub.terms import OutOfRange, Real, fraction_of, positive, whole
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 _BETWEEN = 2  # points of the picture from one size to the next
@@ -22,11 +22,11 @@ Strengthen = Callable[[int], float]  # number of people -> the epsilon that each
 
 
 def models(
-    epsilon: object,
+    epsilon: Real,
     *,
-    delta: object = Fraction(1, 10**6),
+    delta: Real = Fraction(1, 10**6),
     people: object = 10_000,
-    honest: object = Fraction(1, 2),
+    honest: Real = Fraction(1, 2),
     shuffled: Strengthen | None = None,
 ) -> Models:
     """What share of the people has some property, asked in four models at the same epsilon.

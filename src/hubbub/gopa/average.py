@@ -19,7 +19,7 @@ from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.quantities.base import Measure, Reading
 from hubbub.gopa.quantities.numbers import Number
 from hubbub.render import Json, short
-from hubbub.terms import EmptyInput, Unreachable, WrongShape, fraction_of, refuse_masked
+from hubbub.terms import EmptyInput, Real, Unreachable, WrongShape, fraction_of, refuse_masked
 
 _EVERYBODY = Number()
 
@@ -55,7 +55,7 @@ class Average(Leaflet):
         """What is shown."""
         return f"An average among {self.plan.parties:,} parties"
 
-    def interval(self, confidence: object = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the exact ``value`` lies, at that confidence, as far as noise and rounding go."""
         reach = _reach(confidence) * self.std_dev
         return self.value - reach, self.value + reach
@@ -101,9 +101,9 @@ def average(
     values: Sequence[Any],
     of: Measure = _EVERYBODY,
     *,
-    epsilon: object,
-    delta: object,
-    honest: object = Fraction(1, 2),
+    epsilon: Real,
+    delta: Real,
+    honest: Real = Fraction(1, 2),
     dropouts: object = Fraction(1, 20),
     names: Sequence[str] | None = None,
     title: str = "",
@@ -184,6 +184,6 @@ def _summed(steps: Sequence[Sequence[int]], of: Measure, agreed: Agreement) -> A
     return Average(reading, made, achieved(made, count, joined=count), names, None)
 
 
-def _reach(confidence: object) -> float:
+def _reach(confidence: Real) -> float:
     level = float(fraction_of(confidence, name="confidence"))
     return -NormalDist().inv_cdf((1 - level) / 2)

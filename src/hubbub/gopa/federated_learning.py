@@ -30,6 +30,7 @@ from hubbub.terms import (
     Neighbours,
     NotANumber,
     OutOfRange,
+    Real,
     Unit,
     WrongShape,
     plain_array,
@@ -62,13 +63,13 @@ class Federated:
 def learn_together(
     data: Data,
     *,
-    epsilon: object,
-    delta: object,
+    epsilon: Real,
+    delta: Real,
     steps: int = 10,
-    norm: object = 1,
+    norm: Real = 1,
     rate: float = 0.5,
     unit: Protected = "subject",
-    honest: object = Fraction(1, 2),
+    honest: Real = Fraction(1, 2),
     dropouts: object = Fraction(1, 20),
     proofs: bool = True,
 ) -> Federated:
@@ -109,7 +110,7 @@ def learn_together(
     return Federated(weights, tuple(history), made, event, tuple(certificates))
 
 
-def _measure(unit: Protected, width: int, norm: object, sizes: list[int]) -> Measure:
+def _measure(unit: Protected, width: int, norm: Real, sizes: list[int]) -> Measure:
     of = Gradient(width, norm)
     return of if unit == "party" else Subjects(of, most=max(sizes), sizes=tuple(sizes))
 

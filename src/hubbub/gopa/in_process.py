@@ -25,6 +25,7 @@ from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Inputs, Public
 from hubbub.gopa.protocol.wire import ORDER
+from hubbub.terms import Real
 
 Cheat = Callable[[Party, Public, tuple[bytes, ...]], Sequence[bytes]]
 
@@ -60,9 +61,9 @@ class Told:
 def people(
     count: int,
     *,
-    epsilon: object = 1,
-    delta: object = 1e-6,
-    honest: object = 0.5,
+    epsilon: Real = 1,
+    delta: Real = 1e-6,
+    honest: Real = 0.5,
     dropouts: object = 0.05,
     quantity: Quantity | None = None,
     planned: Plan | None = None,

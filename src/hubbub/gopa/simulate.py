@@ -27,6 +27,7 @@ from hubbub.terms import (
     EmptyInput,
     NotANumber,
     OutOfRange,
+    Real,
     ReversedBounds,
     WrongShape,
     exact,
@@ -64,7 +65,7 @@ class Simulation(Leaflet):
         """What is shown."""
         return f"GOPA among {self.parameters.parties:,} parties, simulated ({self.profile})"
 
-    def interval(self, confidence: object = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the mean of the included values lies, at that confidence, as far as noise and rounding go."""
         level = float(fraction_of(confidence, name="confidence"))
         reach = -NormalDist().inv_cdf((1 - level) / 2) * math.sqrt(self.variance)
@@ -113,13 +114,13 @@ class Simulation(Leaflet):
 
 def simulate(
     values: ArrayLike,
-    epsilon: object,
-    delta: object,
-    honest: object = Fraction(1, 2),
+    epsilon: Real,
+    delta: Real,
+    honest: Real = Fraction(1, 2),
     *,
     dropouts: object = Fraction(1, 20),
-    lower: object = 0,
-    upper: object = 1,
+    lower: Real = 0,
+    upper: Real = 1,
     profile: Profile = "verifiable",
     neighbours: int | None = None,
     repair: bool = True,
@@ -215,7 +216,7 @@ def _words(count: int) -> Words:
 
 
 def _classic(
-    shares: Floats, epsilon: object, delta: object, honest: object, dropouts: object, k: int | None, repair: bool
+    shares: Floats, epsilon: Real, delta: Real, honest: Real, dropouts: object, k: int | None, repair: bool
 ) -> Simulation:
     cost, slack = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
     inside = math.ceil(fraction_of(honest, name="honest", one=True) * len(shares))

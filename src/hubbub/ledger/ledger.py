@@ -21,7 +21,7 @@ from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import Plea, Population, Window
 from hubbub.ledger.requests import LAST, Pool, Request, Reservation, Stored
 from hubbub.ledger.verify import Verification
-from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Receipt, RequestChanged, whole
+from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Real, Receipt, RequestChanged, whole
 
 LEAST_SHARE = Fraction(1, 100_000)  # of a budget: what one question costs at least, if the owner says nothing else
 MOST_FAILURES = 10  # questions of an analyst without an answer, until an owner looks
@@ -138,7 +138,7 @@ class Ledger:
         window: Window | None = None,
         shares: str = "optional",
         share_answers: bool = False,
-        least_share: object = LEAST_SHARE,
+        least_share: Real = LEAST_SHARE,
         most_failures: int | None = MOST_FAILURES,
         by: str,
         why: str,
@@ -184,7 +184,7 @@ class Ledger:
         window: Window | None = _KEEP,
         shares: str = _KEEP,
         share_answers: bool = _KEEP,
-        least_share: object = _KEEP,
+        least_share: Real = _KEEP,
         most_failures: int | None = _KEEP,
         by: str,
         why: str,

@@ -29,6 +29,7 @@ from hubbub.terms import (
     MissingParameter,
     Neighbours,
     OutOfRange,
+    Real,
     fraction_of,
     plain_name,
     plain_text,
@@ -366,7 +367,7 @@ def _write_rules(budget: Budget, rules: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write_share(share: object) -> str | None:
+def _write_share(share: Real | None) -> str | None:
     return None if share is None else str(fraction_of(share, name="least_share", one=True))
 
 

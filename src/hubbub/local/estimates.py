@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.terms import fraction_of
+from hubbub.terms import Real, fraction_of
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Frequencies(Leaflet):
         """The noise's standard deviation for each share."""
         return np.sqrt(self.variances)
 
-    def intervals(self, confidence: object = 0.95, *, simultaneous: bool = False, population: bool = False) -> Floats:
+    def intervals(self, confidence: Real = 0.95, *, simultaneous: bool = False, population: bool = False) -> Floats:
         """Rows (low, high) that hold the share among those who reported, each with that confidence.
 
         ``simultaneous``: all of them at once (Bonferroni). ``population``: the share in the population of which the
@@ -53,12 +53,12 @@ class Frequencies(Leaflet):
         reach = times * np.sqrt(self._spread(population)) + self.bias
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
-    def detection_limit(self, confidence: object = 0.95, *, simultaneous: bool = False) -> float:
+    def detection_limit(self, confidence: Real = 0.95, *, simultaneous: bool = False) -> float:
         """The share above which a value is, with that confidence, not one that nobody has."""
         times = quantile(confidence, self.values.size if simultaneous else 1)
         return times * math.sqrt(self.null_variance) + float(np.max(self.bias))
 
-    def shift(self, share: object) -> float:
+    def shift(self, share: Real) -> float:
         """The most that this share of fake clients can have moved one of the estimates."""
         return float(fraction_of(share, name="share", zero=True, one=True)) * self.influence
 
@@ -177,12 +177,12 @@ class MeanEstimate(Leaflet):
         """
         return (self.upper - self.lower) / (float(self.epsilon) * math.sqrt(self.count))
 
-    def interval(self, confidence: object = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the mean lies, with that confidence."""
         reach = quantile(confidence) * self.standard_error
         return self.value - reach, self.value + reach
 
-    def shift(self, share: object) -> float:
+    def shift(self, share: Real) -> float:
         """The most that this share of fake clients can have moved the mean."""
         return float(fraction_of(share, name="share", zero=True, one=True)) * self.influence
 
@@ -239,12 +239,12 @@ class VectorEstimate(Leaflet):
         """The root of the expected squared distance from the true mean."""
         return float(np.sqrt(self.variances.sum()))
 
-    def intervals(self, confidence: object = 0.95, *, simultaneous: bool = False) -> Floats:
+    def intervals(self, confidence: Real = 0.95, *, simultaneous: bool = False) -> Floats:
         """Rows (low, high) that hold the mean of a coordinate, each with that confidence."""
         reach = quantile(confidence, self.values.size if simultaneous else 1) * np.sqrt(self.variances)
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
-    def shift(self, share: object) -> float:
+    def shift(self, share: Real) -> float:
         """The most that this share of fake clients can have moved the mean, as a distance."""
         return float(fraction_of(share, name="share", zero=True, one=True)) * self.influence
 
@@ -282,7 +282,7 @@ class VectorEstimate(Leaflet):
 Estimate = Frequencies | MeanEstimate | VectorEstimate
 
 
-def quantile(confidence: object, times: int = 1) -> float:
+def quantile(confidence: Real, times: int = 1) -> float:
     """How many standard deviations hold that confidence, for ``times`` estimates at once."""
     level = float(fraction_of(confidence, name="confidence"))
     return -NormalDist().inv_cdf((1 - level) / 2 / times)

@@ -20,6 +20,7 @@ from hubbub.terms import (
     LaplaceNoise,
     MechanismExhausted,
     Neighbours,
+    Real,
     Unit,
     WrongShape,
     fraction_of,
@@ -53,9 +54,9 @@ class TreeCounter(Secret, Mechanism):
         self,
         *,
         horizon: int,
-        epsilon: object = None,
-        delta: object = None,
-        rho: object = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        rho: Real | None = None,
         max_change: int = 1,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
@@ -103,7 +104,7 @@ class TreeCounter(Secret, Mechanism):
             totals = [self._step(x, z) for x, z in zip(elements.tolist(), noises.tolist(), strict=True)]
         return packed(totals, (len(totals),))
 
-    def error(self, confidence: object) -> int:
+    def error(self, confidence: Real) -> int:
         """The distance that the error at any one time stays within, with that confidence."""
         terms = max(self.horizon.bit_count(), self.horizon.bit_length() - 1)  # most partial sums in one total
         return _error_of_sum(self.event, terms, float(fraction_of(confidence, name="confidence")))

@@ -7,7 +7,7 @@ import math
 from hubbub import noise
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.selection_scores import ScoreReader, Scores, least_gap, rivals_of, spread_of
-from hubbub.terms import ExponentialChoice, Neighbours, Unit, positive
+from hubbub.terms import ExponentialChoice, Neighbours, Real, Unit, positive
 
 
 class Exponential(Mechanism):
@@ -33,8 +33,8 @@ class Exponential(Mechanism):
     def __init__(
         self,
         *,
-        sensitivity: object,
-        epsilon: object,
+        sensitivity: Real,
+        epsilon: Real,
         monotone: bool = False,
         missing: object = None,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
@@ -50,7 +50,7 @@ class Exponential(Mechanism):
         """The index of the chosen candidate."""
         return noise.choose_exp([-self.rate * score for score in self._reader.read(scores)], rng=rng)
 
-    def error(self, confidence: object, *, candidates: int) -> float:
+    def error(self, confidence: Real, *, candidates: int) -> float:
         """How far the chosen score may lie below the best one, with that confidence, among so many candidates.
 
         Worst are rivals that all lie exactly that far below.

@@ -13,6 +13,7 @@ from hubbub.terms import (
     GaussianNoise,
     MissingParameter,
     Neighbours,
+    Real,
     Unit,
     exact,
     fraction_of,
@@ -41,11 +42,11 @@ class Gaussian(RealMechanism):
     def __init__(
         self,
         *,
-        sensitivity: object,
-        epsilon: object = None,
-        delta: object = None,
-        sigma: object = None,
-        rho: object = None,
+        sensitivity: Real,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        sigma: Real | None = None,
+        rho: Real | None = None,
         dimension: int = MANY,
         missing: object = 0,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
@@ -89,11 +90,11 @@ class DiscreteGaussian(IntegerMechanism):
     def __init__(
         self,
         *,
-        sensitivity: object,
-        epsilon: object = None,
-        delta: object = None,
-        sigma: object = None,
-        rho: object = None,
+        sensitivity: Real,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        sigma: Real | None = None,
+        rho: Real | None = None,
         dimension: int = MANY,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
@@ -112,7 +113,9 @@ class DiscreteGaussian(IntegerMechanism):
         )
 
 
-def _sigma(way: tuple[str, Fraction], delta: object, sensitivity: Fraction, grid: Fraction, dimension: int) -> Fraction:
+def _sigma(
+    way: tuple[str, Fraction], delta: Real | None, sensitivity: Fraction, grid: Fraction, dimension: int
+) -> Fraction:
     """The noise that the stated cost asks for, rounded up."""
     name, value = way
     if (delta is None) == (name == "epsilon"):

@@ -17,6 +17,7 @@ from hubbub.terms import (
     EmptyInput,
     Neighbours,
     OutOfRange,
+    Real,
     Unit,
     WrongShape,
     fraction_of,
@@ -50,9 +51,9 @@ class Histogram(Mechanism):
         self,
         *,
         categories: Sequence[Hashable] | NDArray[Any],
-        epsilon: object = None,
-        delta: object = None,
-        rho: object = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        rho: Real | None = None,
         max_per_unit: int = 1,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
@@ -86,11 +87,11 @@ class Histogram(Mechanism):
             counts[place] = count
         return np.asarray(self._noise.release(counts, rng=rng))
 
-    def error(self, confidence: object) -> int:
+    def error(self, confidence: Real) -> int:
         """The distance that any one count's error stays within, with that confidence."""
         return self._noise.error(confidence)
 
-    def max_error(self, confidence: object) -> int:
+    def max_error(self, confidence: Real) -> int:
         """The distance that the errors of all counts stay within at once, with that confidence."""
         level = float(fraction_of(confidence, name="confidence"))
         return self._noise.error(level ** (1 / len(self._places)))  # independent noise in every bin

@@ -11,6 +11,7 @@ from hubbub.mechanisms.laplace import Geometric
 from hubbub.terms import (
     MissingParameter,
     Neighbours,
+    Real,
     Unit,
     root_of,
 )
@@ -23,9 +24,9 @@ def integer_noise(
     *,
     l1: int,
     l2_squared: int,
-    epsilon: object,
-    delta: object,
-    rho: object,
+    epsilon: Real | None,
+    delta: Real | None,
+    rho: Real | None,
     dimension: int,
     neighbours: Neighbours,
     unit: Unit | None,

@@ -8,7 +8,7 @@ from hubbub.mechanisms.common.additive import IntegerMechanism, RealMechanism
 from hubbub.mechanisms.common.grid_values import MANY, finite_scale, grid_for
 from hubbub.mechanisms.common.price_arguments import one_of
 from hubbub.noise import check_scale
-from hubbub.terms import LaplaceNoise, Neighbours, Unit, exact, sensitivity_of, whole
+from hubbub.terms import LaplaceNoise, Neighbours, Real, Unit, exact, sensitivity_of, whole
 
 
 class Laplace(RealMechanism):
@@ -33,9 +33,9 @@ class Laplace(RealMechanism):
     def __init__(
         self,
         *,
-        sensitivity: object,
-        epsilon: object = None,
-        scale: object = None,
+        sensitivity: Real,
+        epsilon: Real | None = None,
+        scale: Real | None = None,
         dimension: int = MANY,
         missing: object = 0,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
@@ -78,9 +78,9 @@ class Geometric(IntegerMechanism):
     def __init__(
         self,
         *,
-        sensitivity: object,
-        epsilon: object = None,
-        scale: object = None,
+        sensitivity: Real,
+        epsilon: Real | None = None,
+        scale: Real | None = None,
         dimension: int = MANY,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,

@@ -14,7 +14,7 @@ from hubbub.mechanisms.common.grid_values import Numbers, integer_array, plus
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.noisy_curve import Curve, rank_widths
 from hubbub.mechanisms.integer_noise import integer_noise
-from hubbub.terms import Neighbours, TooLarge, Unit, WrongShape, whole
+from hubbub.terms import Neighbours, Real, TooLarge, Unit, WrongShape, whole
 
 _MOST_CELLS = 1 << 17
 _MOST_COUNTS = 1 << 24
@@ -48,9 +48,9 @@ class NoisyCDF(Mechanism):
         *,
         cells: int,
         keys: int = 1,
-        epsilon: object = None,
-        delta: object = None,
-        rho: object = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        rho: Real | None = None,
         max_rows: int = 1,
         branching: int | None = None,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
@@ -106,7 +106,7 @@ class NoisyCDF(Mechanism):
         dense = _dense(columns, (self.keys, self.cells))
         return self.release(dense[0] if keys is None else dense, rng=rng)
 
-    def error(self, confidence: object) -> float:
+    def error(self, confidence: Real) -> float:
         """How far any one cell's rank, counted from the median's, is off at most, with that confidence, in rows."""
         return float(rank_widths(self.tree, self.event, 0.5, confidence).max())
 

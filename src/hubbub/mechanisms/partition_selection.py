@@ -23,6 +23,7 @@ from hubbub.terms import (
     Neighbours,
     NotANumber,
     OutOfRange,
+    Real,
     TooLarge,
     Unit,
     WrongShape,
@@ -62,10 +63,10 @@ class ThresholdKeys(Mechanism):
     def __init__(
         self,
         *,
-        delta: object,
+        delta: Real,
         max_keys_per_unit: int,
-        epsilon: object = None,
-        rho: object = None,
+        epsilon: Real | None = None,
+        rho: Real | None = None,
         noise: str = "laplace",
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
@@ -102,13 +103,13 @@ class ThresholdKeys(Mechanism):
         kept = {key: people[key] + drawn for key, drawn in noisy if people[key] + drawn >= self.threshold}
         return {key: kept[key] for key in sorted(kept, key=public_order)}
 
-    def error(self, confidence: object) -> int:
+    def error(self, confidence: Real) -> int:
         """How many people a key needs to be named with that confidence."""
         level = fraction_of(confidence, name="confidence")
         one_sided = 2 * level - 1  # noise that falls by more than the two-sided error does so half as often
         return self.threshold + (self.count_error(one_sided) if one_sided > 0 else 0)
 
-    def count_error(self, confidence: object) -> int:
+    def count_error(self, confidence: Real) -> int:
         """The distance that a noisy count stays within, with that confidence, before the threshold is applied."""
         return (gaussian_error if self._gaussian else laplace_error)(self.scale, confidence)
 
@@ -134,8 +135,8 @@ class OptimalKeys(Mechanism):
     def __init__(
         self,
         *,
-        epsilon: object,
-        delta: object,
+        epsilon: Real,
+        delta: Real,
         max_keys_per_unit: int,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
@@ -163,7 +164,7 @@ class OptimalKeys(Mechanism):
             kept += [keys[i] for i in np.flatnonzero(flips)]
         return sorted(kept, key=public_order)
 
-    def error(self, confidence: object) -> int:
+    def error(self, confidence: Real) -> int:
         """How many people a key needs to be named with that confidence."""
         level = fraction_of(confidence, name="confidence")
         return next(people for people, chance in enumerate(self._chances) if chance >= level)

@@ -19,6 +19,7 @@ from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.terms import (
     Neighbours,
     OutOfRange,
+    Real,
     ReversedBounds,
     Unit,
     fraction_of,
@@ -52,9 +53,9 @@ class FindRange(Mechanism):
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         max_per_unit: int = 1,
-        beta: object = Fraction(1, 1000),
+        beta: Real = Fraction(1, 1000),
         smallest: object = Fraction(1, 1024),
         largest: object = 2**40,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
@@ -87,7 +88,7 @@ class FindRange(Mechanism):
         found = np.flatnonzero(noisy >= self.threshold)
         return (self._side(int(found[0])), self._side(int(found[-1]) + 1)) if found.size else None
 
-    def error(self, confidence: object) -> int:
+    def error(self, confidence: Real) -> int:
         """How many values a bucket needs to be found with that confidence."""
         one_sided = 2 * fraction_of(confidence, name="confidence") - 1
         return self.threshold + (self._noise.error(one_sided) if one_sided > 0 else 0)

@@ -19,6 +19,7 @@ from hubbub.terms import (
     ExponentialChoice,
     Neighbours,
     OutOfRange,
+    Real,
     TooLarge,
     Unit,
     fraction_of,
@@ -55,11 +56,11 @@ class Quantile(Mechanism):
     def __init__(
         self,
         *,
-        q: object,
-        lower: object,
-        upper: object,
-        step: object,
-        epsilon: object,
+        q: Real,
+        lower: Real,
+        upper: Real,
+        step: Real,
+        epsilon: Real,
         max_per_unit: int = 1,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
@@ -82,7 +83,7 @@ class Quantile(Mechanism):
         place = int(starts[run]) + noise.uniform(int(lengths[run]), rng=rng)
         return float(self._lower + place * self._step)
 
-    def error(self, confidence: object) -> float:
+    def error(self, confidence: Real) -> float:
         """By how many values the rank of the answer may be off, with that confidence.
 
         Worst are data for which a single candidate has the right rank.
@@ -107,7 +108,7 @@ class Quantile(Mechanism):
         return max(0, min(self.candidates - 1, round((Fraction(value) - self._lower) / self._step)))
 
 
-def _share(q: object) -> Fraction:
+def _share(q: Real) -> Fraction:
     share = fraction_of(q, name="q", zero=True, one=True)
     if share.denominator > _FINEST_Q:
         raise OutOfRange(
@@ -118,7 +119,7 @@ def _share(q: object) -> Fraction:
     return share
 
 
-def _grid(lower: object, upper: object, step: object) -> tuple[Fraction, Fraction, int]:
+def _grid(lower: Real, upper: Real, step: Real) -> tuple[Fraction, Fraction, int]:
     low, high = interval(lower, upper)
     width = positive(step, name="step")
     count = int((high - low) / width) + 1

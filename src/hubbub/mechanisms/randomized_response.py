@@ -18,6 +18,7 @@ from hubbub.terms import (
     Neighbours,
     OutOfRange,
     PureStep,
+    Real,
     TooLarge,
     Unit,
     WrongNeighbours,
@@ -70,7 +71,7 @@ class RandomizedResponse(Mechanism):
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         values: int = 2,
         missing: int = 0,
         neighbours: Neighbours | str = Neighbours.REPLACE,
@@ -131,7 +132,7 @@ class RandomizedResponse(Mechanism):
         error = 2 * math.sqrt(self.keep * (1 - self.keep) / codes.size) / self.contrast
         return Mean(float(np.mean(2 * codes - 1) / self.contrast), error)
 
-    def error(self, confidence: object, *, count: int) -> float:
+    def error(self, confidence: Real, *, count: int) -> float:
         """The distance that each estimated share stays within, with that confidence, for ``count`` reports."""
         from scipy.special import ndtri
 

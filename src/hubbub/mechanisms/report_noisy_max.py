@@ -9,7 +9,7 @@ from hubbub import noise
 from hubbub.mechanisms.common.grid_values import grid_for
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.selection_scores import ScoreReader, Scores, least_gap, noisy_race, rivals_of, spread_of
-from hubbub.terms import Neighbours, PureStep, Unit, positive, sensitivity_of
+from hubbub.terms import Neighbours, PureStep, Real, Unit, positive, sensitivity_of
 
 
 class ReportNoisyMax(Mechanism):
@@ -32,8 +32,8 @@ class ReportNoisyMax(Mechanism):
     def __init__(
         self,
         *,
-        sensitivity: object,
-        epsilon: object,
+        sensitivity: Real,
+        epsilon: Real,
         monotone: bool = False,
         missing: object = None,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
@@ -62,7 +62,7 @@ class ReportNoisyMax(Mechanism):
         noisy = [step + draw for step, draw in zip(steps, drawn, strict=True)]
         return noisy.index(max(noisy))  # ties go to the lower index, whatever the data
 
-    def error(self, confidence: object, *, candidates: int) -> float:
+    def error(self, confidence: Real, *, candidates: int) -> float:
         """How far the chosen score may lie below the best one, with that confidence, among so many candidates."""
         return least_gap(noisy_race(rivals_of(candidates)), confidence) * self.scale
 
@@ -87,8 +87,8 @@ class PermuteAndFlip(Mechanism):
     def __init__(
         self,
         *,
-        sensitivity: object,
-        epsilon: object,
+        sensitivity: Real,
+        epsilon: Real,
         monotone: bool = False,
         missing: object = None,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
@@ -114,7 +114,7 @@ class PermuteAndFlip(Mechanism):
             if _taken(self.rate * (best - exact[candidate]), rng):  # the best is always taken, so this ends
                 return candidate
 
-    def error(self, confidence: object, *, candidates: int) -> float:
+    def error(self, confidence: Real, *, candidates: int) -> float:
         """How far the chosen score may lie below the best one, with that confidence, among so many candidates.
 
         Worst are rivals that all lie exactly that far below.

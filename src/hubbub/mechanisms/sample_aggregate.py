@@ -18,7 +18,7 @@ from hubbub.mechanisms.common.declared_bounds import interval
 from hubbub.mechanisms.common.error_quantiles import laplace_error
 from hubbub.mechanisms.common.grid_values import grid_for, is_number, rational_of
 from hubbub.mechanisms.common.mechanism import Mechanism
-from hubbub.terms import LaplaceNoise, Neighbours, NotANumber, Unit, positive, refuse_masked, whole
+from hubbub.terms import LaplaceNoise, Neighbours, NotANumber, Real, Unit, positive, refuse_masked, whole
 
 Rows = Sequence[Any] | NDArray[Any]
 
@@ -50,9 +50,9 @@ class SampleAggregate(Mechanism):
         *,
         function: Callable[[Any], object],
         blocks: int,
-        lower: object,
-        upper: object,
-        epsilon: object,
+        lower: Real,
+        upper: Real,
+        epsilon: Real,
         max_per_unit: int = 1,
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
@@ -83,7 +83,7 @@ class SampleAggregate(Mechanism):
         drawn = noise.discrete_laplace(self.event.scale / self.event.grid, rng=rng)
         return float((total + drawn) * self.event.grid)
 
-    def error(self, confidence: object) -> float:
+    def error(self, confidence: Real) -> float:
         """The distance to the mean of the blocks' results that holds with that confidence."""
         return float((laplace_error(self.event.scale / self.event.grid, confidence) + self.blocks) * self.event.grid)
 

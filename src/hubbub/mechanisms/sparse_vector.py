@@ -18,6 +18,7 @@ from hubbub.terms import (
     MechanismExhausted,
     Neighbours,
     PureStep,
+    Real,
     Unit,
     WrongShape,
     exact,
@@ -53,9 +54,9 @@ class AboveThreshold(Secret, Mechanism):
     def __init__(
         self,
         *,
-        threshold: object,
-        sensitivity: object,
-        epsilon: object,
+        threshold: Real,
+        sensitivity: Real,
+        epsilon: Real,
         count: int = 1,
         monotone: bool = False,
         missing: object = 0,
@@ -108,7 +109,7 @@ class AboveThreshold(Secret, Mechanism):
                 break
         return answers
 
-    def error(self, confidence: object, *, questions: int) -> float:
+    def error(self, confidence: Real, *, questions: int) -> float:
         """How far from the threshold an answer may be wrong, with that confidence for all ``questions`` at once.
 
         It holds even for values chosen by somebody who knows the noisy threshold.

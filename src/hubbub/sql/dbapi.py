@@ -49,6 +49,7 @@ from hubbub.sql.dbapi_types import (
     mapped,
 )
 from hubbub.sql.open_connection import connect as _connect
+from hubbub.terms import Real
 
 __all__ = [
     "BINARY",
@@ -95,11 +96,11 @@ _PRICED = ("epsilon", "delta", "rho", "within", "confidence")
 def connect(
     source: object,
     *,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
-    within: object = None,
-    confidence: object = None,
+    epsilon: Real | None = None,
+    delta: Real | None = None,
+    rho: Real | None = None,
+    within: Real | None = None,
+    confidence: Real | None = None,
     intervals: bool = False,
     **options: Any,
 ) -> Connection:
@@ -195,11 +196,11 @@ class Cursor:
     def price(
         self,
         *,
-        epsilon: object = None,
-        delta: object = None,
-        rho: object = None,
-        within: object = None,
-        confidence: object = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        rho: Real | None = None,
+        within: Real | None = None,
+        confidence: Real | None = None,
     ) -> Self:
         """Set the price of this cursor's statements, instead of the connection's."""
         self._price = _given(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)

@@ -28,6 +28,7 @@ from hubbub.terms import (
     MissingParameter,
     Neighbours,
     PureDP,
+    Real,
     Unit,
     Unreachable,
     ZeroConcentratedDP,
@@ -70,7 +71,9 @@ class Spent:
         return [*(m.event for m in self.measures), *(curve.event for curve in self.curves), *chosen]
 
 
-def price_of(budget: Budget, *, epsilon: object = None, delta: object = None, rho: object = None) -> Price:
+def price_of(
+    budget: Budget, *, epsilon: Real | None = None, delta: Real | None = None, rho: Real | None = None
+) -> Price:
     """The price that was asked for, in a currency that the budget counts."""
     limits.check_ordinary(epsilon=epsilon, delta=delta, rho=rho)
     if (epsilon is None) == (rho is None):
@@ -97,7 +100,7 @@ def price_of(budget: Budget, *, epsilon: object = None, delta: object = None, rh
     return Price(epsilon=positive(epsilon, name="epsilon"), delta=own)
 
 
-def _pure(epsilon: object, delta: object) -> Price:
+def _pure(epsilon: Real | None, delta: Real | None) -> Price:
     if epsilon is None or delta not in (None, 0):
         raise MissingParameter(
             "a budget without delta is spent in epsilon alone.",

@@ -12,7 +12,7 @@ from hubbub.sql.compiler.query_plan import Plan
 from hubbub.sql.error_prediction import Predicted, mechanism_words, predict, readings
 from hubbub.sql.noise_allocation import Spent
 from hubbub.sql.quote import Priced
-from hubbub.terms import exact, fraction_of
+from hubbub.terms import Real, exact, fraction_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Preview(Leaflet):
 
 
 def preview(
-    told: Priced, line: Line, *, confidence: object, assume: object, repeated: bool, refused: str = ""
+    told: Priced, line: Line, *, confidence: Real, assume: Real | None, repeated: bool, refused: str = ""
 ) -> Preview:
     """The preview of a priced question."""
     level = float(fraction_of(confidence, name="confidence"))

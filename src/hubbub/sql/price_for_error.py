@@ -11,7 +11,7 @@ from hubbub.sql.compiler.query_plan import How, Plan, Reading
 from hubbub.sql.error_prediction import assumed_count, predict, readings
 from hubbub.sql.noise_allocation import Price
 from hubbub.sql.quote import Planned, priced
-from hubbub.terms import Budget, CannotPromise, MissingParameter, exact, fraction_of, positive
+from hubbub.terms import Budget, CannotPromise, MissingParameter, Real, exact, fraction_of, positive
 
 _DEAREST, _CHEAPEST = 10**12, Fraction(1, 10**12)  # prices between which a search makes sense
 
@@ -20,9 +20,9 @@ def price_within(
     planned: Planned,
     budget: Budget,
     *,
-    within: object,
-    confidence: object,
-    assume: object,
+    within: Real,
+    confidence: Real,
+    assume: Real | None,
     others: tuple[object, ...],
 ) -> tuple[Planned, Price]:
     """The price at which the error of every column is at most ``within``, and the plan that shares it accordingly."""

@@ -94,7 +94,18 @@ from hubbub.terms.guarantees import (
 from hubbub.terms.identity import identity_of
 from hubbub.terms.json_form import from_json, schema, stored_keys, to_json
 from hubbub.terms.names import plain_name, plain_text
-from hubbub.terms.numbers import exact, fraction_of, parse, positive, root_of, round_up, sensitivity_of, shown, whole
+from hubbub.terms.numbers import (
+    Real,
+    exact,
+    fraction_of,
+    parse,
+    positive,
+    root_of,
+    round_up,
+    sensitivity_of,
+    shown,
+    whole,
+)
 from hubbub.terms.units import Neighbours, Unit
 
 __all__ = [
@@ -155,6 +166,7 @@ __all__ = [
     "PureDP",
     "PureStep",
     "QueryError",
+    "Real",
     "Receipt",
     "RenyiDP",
     "Repeat",

@@ -9,9 +9,13 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational, Real
+from numbers import Integral, Rational
+from numbers import Real as AnyReal
+from typing import TypeAlias
 
 from hubbub.terms.errors import NotANumber, OutOfRange, TooLarge, Unreadable
+
+Real: TypeAlias = int | float | Decimal | Fraction  # a number as people type it; text is refused, as are truth values
 
 _MOST_DIGITS = 5000
 
@@ -22,7 +26,7 @@ def exact(value: object, *, name: str) -> Fraction:
     >>> exact(0.1, name="epsilon")
     Fraction(1, 10)
     """
-    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+    if isinstance(value, bool) or not isinstance(value, AnyReal | Decimal):
         raise NotANumber(
             f"{name} must be a number and got {_kind(value)}.",
             why="A privacy parameter is never guessed from another type.",

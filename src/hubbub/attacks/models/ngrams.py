@@ -15,7 +15,7 @@ import numpy as np
 
 from hubbub.attacks.requirements import Floats
 from hubbub.mechanisms import ThresholdKeys
-from hubbub.terms import Unsuitable, fraction_of, positive, whole
+from hubbub.terms import Real, Unsuitable, fraction_of, positive, whole
 
 START = "\x02"  # stands before every text
 END = "\n"  # ends every text
@@ -74,7 +74,7 @@ def train_ngrams(texts: Sequence[str], *, alphabet: str = "", order: int = 5) ->
 
 
 def train_private_ngrams(
-    texts: Sequence[str], *, alphabet: str, epsilon: object, delta: object, order: int = 5, most: int = 20
+    texts: Sequence[str], *, alphabet: str, epsilon: Real, delta: Real, order: int = 5, most: int = 20
 ) -> NgramModel:
     """A model of texts, one per person, in which no person can be seen.
 

@@ -21,12 +21,12 @@ from hubbub.attacks.requirements import Floats, numbers
 from hubbub.explain import Figure
 from hubbub.render import Json, short
 from hubbub.render.charts import Panel, Rule, Series, line_chart
-from hubbub.terms import BudgetExceeded, fraction_of, positive, whole
+from hubbub.terms import BudgetExceeded, Real, fraction_of, positive, whole
 
 _SURE = 0.95
 
 
-def repeats_needed(std_dev: object, *, confidence: object = _SURE) -> int:
+def repeats_needed(std_dev: object, *, confidence: Real = _SURE) -> int:
     """How often a count with fresh noise must be asked for until its average, rounded, is the truth.
 
     >>> repeats_needed(10)

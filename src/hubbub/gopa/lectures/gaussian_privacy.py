@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hubbub.accounting import delta_of, mu_for
 from hubbub.gopa.lectures.random_graphs import Graph
-from hubbub.terms import EmptyInput, OutOfRange, TooLarge, Unreachable, positive, whole
+from hubbub.terms import EmptyInput, OutOfRange, Real, TooLarge, Unreachable, positive, whole
 
 Floats = NDArray[np.float64]
 _MOST = 3_000  # honest parties whose Laplacian is taken apart
@@ -70,12 +70,12 @@ class HonestGraph:
         shared = float(positive(mask_variance, name="mask_variance"))
         return float(np.max(self.weights @ (1 / (own + shared * self.eigenvalues)))) * _UP
 
-    def delta(self, epsilon: object, *, noise_variance: object, mask_variance: object) -> float:
+    def delta(self, epsilon: Real, *, noise_variance: object, mask_variance: object) -> float:
         """At least the delta at ``epsilon`` for one value that moves by at most 1."""
         theta = self.theta(noise_variance=noise_variance, mask_variance=mask_variance)
         return delta_of(float(positive(epsilon, name="epsilon")), theta**0.5)
 
-    def mask_variance(self, epsilon: object, delta: object, *, noise_variance: object) -> float:
+    def mask_variance(self, epsilon: Real, delta: Real, *, noise_variance: object) -> float:
         """The least variance of the masks that makes a run (epsilon, delta)-DP with this noise of each party."""
         target = theta_for(epsilon, delta)
         low, high = 0.0, 1.0
@@ -94,7 +94,7 @@ class HonestGraph:
         return high
 
 
-def theta_complete(honest: object, *, noise_variance: object, mask_variance: object) -> float:
+def theta_complete(honest: Real, *, noise_variance: object, mask_variance: object) -> float:
     """The same theta in closed form where all honest parties share masks with each other.
 
     >>> round(theta_complete(500, noise_variance=0.04, mask_variance=4), 6)
@@ -106,12 +106,12 @@ def theta_complete(honest: object, *, noise_variance: object, mask_variance: obj
     return 1 / (count * own) + (1 - 1 / count) / (own + count * shared)
 
 
-def theta_for(epsilon: object, delta: object) -> float:
+def theta_for(epsilon: Real, delta: Real) -> float:
     """The largest theta that is (epsilon, delta)-DP: the analytic calibration, with no loss."""
     return mu_for(float(positive(epsilon, name="epsilon")), _delta(delta)) ** 2
 
 
-def _delta(delta: object) -> float:
+def _delta(delta: Real) -> float:
     told = float(positive(delta, name="delta"))
     if told >= 1:
         raise OutOfRange(f"delta must be below 1 and is {told:g}.", why="It is a chance.", fix="Give a small delta.")

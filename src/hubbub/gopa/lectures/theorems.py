@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from hubbub.terms import NotProved, OutOfRange, Unreachable, fraction_of, positive, whole
+from hubbub.terms import NotProved, OutOfRange, Real, Unreachable, fraction_of, positive, whole
 
 Kind = Literal["complete", "k-out", "connected"]
 _LEAST_HONEST = 81
@@ -26,7 +26,7 @@ class Masked:
     kappa: float
 
 
-def theta_max(epsilon: object, delta: object) -> float:
+def theta_max(epsilon: Real, delta: Real) -> float:
     """The largest theta that the theorem allows.
 
     epsilon >= theta/2 + sqrt(theta), and (epsilon - theta/2)^2 >= 2 theta ln(2/(delta sqrt(2 pi))).
@@ -41,7 +41,7 @@ def theta_max(epsilon: object, delta: object) -> float:
     return min(2 * eps**2 / (half + math.sqrt(half**2 - eps**2)), (math.sqrt(1 + 2 * eps) - 1) ** 2)
 
 
-def least_neighbours(parties: object, honest: object, delta: object) -> int:
+def least_neighbours(parties: object, honest: Real, delta: Real | None) -> int:
     """The least k for which the theorem on random k-out graphs holds.
 
     >>> least_neighbours(1_000, 0.5, 1e-6)
@@ -56,7 +56,7 @@ def least_neighbours(parties: object, honest: object, delta: object) -> int:
     return math.ceil(need / share)
 
 
-def bracket(kind: Kind, parties: object, honest: object, *, k: object = None, delta: object = None) -> float:
+def bracket(kind: Kind, parties: object, honest: Real, *, k: object = None, delta: Real | None = None) -> float:
     """What the inverse variance of a mask is multiplied with: theta <= 1/(honest noise) + bracket / mask variance."""
     if kind not in get_args(Kind):
         raise OutOfRange(
@@ -77,7 +77,7 @@ def bracket(kind: Kind, parties: object, honest: object, *, k: object = None, de
 
 
 def corollary(
-    kind: Kind, *, epsilon: object, delta: object, inner: object, parties: object, honest: object, k: object = None
+    kind: Kind, *, epsilon: Real, delta: Real, inner: object, parties: object, honest: Real, k: object = None
 ) -> Masked:
     """Noise and masks that are (epsilon, delta)-DP, with noise as a curator needs for (epsilon, ``inner``).
 
@@ -101,14 +101,14 @@ def corollary(
     return Masked(math.sqrt(noise), math.sqrt(kappa * noise * inside * part), kappa)
 
 
-def _shares(parties: object, honest: object, delta: object) -> tuple[float, float, int]:
+def _shares(parties: object, honest: Real, delta: Real | None) -> tuple[float, float, int]:
     count, share = whole(parties, name="parties", least=2), float(fraction_of(honest, name="honest", one=True))
     if share * count < _LEAST_HONEST:
         raise _not_proved(f"at least {_LEAST_HONEST} parties must be honest and {share * count:g} are")
     return share, _delta(delta), count
 
 
-def _delta(delta: object) -> float:
+def _delta(delta: Real | None) -> float:
     return float(fraction_of(delta, name="delta"))
 
 

@@ -22,7 +22,7 @@ from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Public
 from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.ledger import AccountLike
-from hubbub.terms import BeyondConsent, MissingExtra, OutOfRange, WrongShape, whole
+from hubbub.terms import BeyondConsent, MissingExtra, OutOfRange, Real, WrongShape, whole
 
 RECORD = "hubbub.gopa"  # the name of our records in Flower's messages
 RUNS = "hubbub.gopa.runs"  # in which runs a client has shown its nonce, and in which it revealed
@@ -62,10 +62,10 @@ def mod(
     identity: Identity | Callable[[Any], Identity],
     *,
     known: Mapping[str, bytes],
-    norm: object,
-    epsilon: object,
-    delta: object,
-    honest: object = Fraction(1, 2),
+    norm: Real,
+    epsilon: Real,
+    delta: Real,
+    honest: Real = Fraction(1, 2),
     rounds: int | None = None,
     account: Callable[[Any], AccountLike] | None = None,
 ) -> Mod:

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from hubbub.accounting import mu_for
 from hubbub.gopa.privacy import connectivity
 from hubbub.gopa.privacy.sensitivity import Sensitivity
-from hubbub.terms import Unreachable, fraction_of, positive, whole
+from hubbub.terms import Real, Unreachable, fraction_of, positive, whole
 
 _GRAPH_SHARE = Fraction(1, 10)  # of delta, for a graph that fails
 _STUCK = 0.01  # how often accidental dropouts may keep a run from finishing
@@ -90,10 +90,10 @@ class Achieved:
 
 
 def plan(
-    epsilon: object,
-    delta: object,
+    epsilon: Real,
+    delta: Real,
     parties: object,
-    honest: object = Fraction(1, 2),
+    honest: Real = Fraction(1, 2),
     dropouts: object = Fraction(1, 20),
     *,
     sensitivity: Sensitivity | None = None,

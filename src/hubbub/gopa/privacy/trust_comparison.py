@@ -11,7 +11,7 @@ from hubbub.explain import Figure, Leaflet, Section, Table, response_error
 from hubbub.gopa.privacy.calibration import Plan, plan
 from hubbub.render import Json, percent, short
 from hubbub.render.charts import Axis, Mark, Panel, Series, Tick, line_chart
-from hubbub.terms import fraction_of, positive
+from hubbub.terms import Real, fraction_of, positive
 
 SIZES = (100, 1_000, 10_000, 100_000)
 
@@ -131,9 +131,9 @@ class Comparison(Leaflet):
 
 
 def compare(
-    epsilon: object,
-    delta: object,
-    honest: object = Fraction(1, 2),
+    epsilon: Real,
+    delta: Real,
+    honest: Real = Fraction(1, 2),
     dropouts: object = Fraction(1, 20),
     *,
     sizes: tuple[int, ...] = SIZES,

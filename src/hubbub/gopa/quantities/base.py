@@ -26,7 +26,7 @@ from hubbub.gopa.privacy.calibration import Plan, plan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.quantities import grid
-from hubbub.terms import WrongShape, refuse_masked
+from hubbub.terms import Real, WrongShape, refuse_masked
 
 Fractions = Sequence[Fraction]
 Frame = tuple[Fraction, Fraction]
@@ -83,9 +83,9 @@ class Measure(ABC):
         self,
         parties: int,
         *,
-        epsilon: object,
-        delta: object,
-        honest: object = Fraction(1, 2),
+        epsilon: Real,
+        delta: Real,
+        honest: Real = Fraction(1, 2),
         dropouts: object = Fraction(1, 20),
     ) -> Plan:
         """The plan of a run of so many parties for this measure.

@@ -9,7 +9,7 @@ from typing import Any
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.quantities.base import Fractions, Frame, Measure, listed
-from hubbub.terms import OutOfRange, ReversedBounds, WrongShape, exact, plain_text, shown, whole
+from hubbub.terms import OutOfRange, Real, ReversedBounds, WrongShape, exact, plain_text, shown, whole
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Number(Vector):
     [Fraction(59, 1)]
     """
 
-    def __init__(self, lower: object = 0, upper: object = 1) -> None:
+    def __init__(self, lower: Real = 0, upper: Real = 1) -> None:
         object.__setattr__(self, "coordinates", 1)
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)

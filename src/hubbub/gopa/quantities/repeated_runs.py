@@ -8,12 +8,12 @@ from fractions import Fraction
 from hubbub.gopa.privacy import vector_moments
 from hubbub.gopa.privacy.calibration import Plan
 from hubbub.gopa.quantities.base import Measure
-from hubbub.terms import fraction_of, positive, whole
+from hubbub.terms import Real, fraction_of, positive, whole
 
 _ROUNDS = 12
 
 
-def delta_over(agreed: Plan, runs: object, epsilon: object) -> float:
+def delta_over(agreed: Plan, runs: object, epsilon: Real) -> float:
     """At least the delta of so many runs of one plan together, whatever each of them learns from those before.
 
     Guarantee: the runs together are (epsilon, delta)-DP for what each run protects.
@@ -42,9 +42,9 @@ def plan_over(
     parties: int,
     *,
     runs: int,
-    epsilon: object,
-    delta: object,
-    honest: object = Fraction(1, 2),
+    epsilon: Real,
+    delta: Real,
+    honest: Real = Fraction(1, 2),
     dropouts: object = Fraction(1, 20),
 ) -> Plan:
     """The plan of one run, so many of which are (epsilon, delta)-DP together; its own epsilon is that of one run.

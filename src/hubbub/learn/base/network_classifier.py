@@ -14,7 +14,7 @@ from hubbub.learn.base.network_estimator import NetworkEstimator, Training
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.recipes import Facts, Recipe, linear
 from hubbub.ledger import Account, AccountLike
-from hubbub.terms import identity_of
+from hubbub.terms import Neighbours, Real, identity_of
 
 
 class NetworkClassifier(NetworkEstimator, Classifier):
@@ -56,12 +56,12 @@ class LinearClassifier(NetworkClassifier):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
         classes: Any = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         sampling: str = "poisson",
         batch: int | None = None,

@@ -20,7 +20,7 @@ from hubbub.learn.training.moments import Grid, Integers
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account, AccountLike
-from hubbub.terms import OutOfRange, exact, positive, whole
+from hubbub.terms import Neighbours, OutOfRange, Real, exact, positive, whole
 
 _REACH = 12 * FINE  # scores beyond which the logistic function counts as flat
 
@@ -138,8 +138,8 @@ class AdditiveTreesClassifier(LabelledEstimator, AdditiveTrees):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
         bounds: Any = None,
         bins: Any = 16,
         classes: Any = None,
@@ -147,7 +147,7 @@ class AdditiveTreesClassifier(LabelledEstimator, AdditiveTrees):
         leaves: int = 16,
         learning_rate: float | None = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,
@@ -198,8 +198,8 @@ class AdditiveTreesRegressor(Regressor, AdditiveTrees):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
         bounds: Any = None,
         target_bounds: Any = None,
         bins: Any = 16,
@@ -207,7 +207,7 @@ class AdditiveTreesRegressor(Regressor, AdditiveTrees):
         leaves: int = 16,
         learning_rate: float | None = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,

@@ -17,6 +17,7 @@ from hubbub.learn.training.moments import noisy_sum, unit_rows
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account, AccountLike
+from hubbub.terms import Neighbours, Real
 
 _TINY = 1e-300
 _BLOCK = 256  # rows at once
@@ -46,11 +47,11 @@ class CentreScaler(Transformer, SumEstimator):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,

@@ -16,7 +16,7 @@ from hubbub.learn.training.moments import Grid, Integers, bounded_entries, noisy
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account, AccountLike
-from hubbub.terms import whole
+from hubbub.terms import Neighbours, Real, whole
 
 _FEW = 4.0  # standard deviations of a noisy count below which a cluster counts as empty
 _RUNS, _TURNS = 8, 20  # of k-means over the cells
@@ -44,12 +44,12 @@ class KMeans(BoundedEstimator):
         self,
         n_clusters: int = 8,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
         bounds: Any = None,
         steps: int = 3,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,

@@ -28,7 +28,7 @@ from hubbub.learn.training.moments import (
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account, AccountLike
-from hubbub.terms import OutOfRange, exact
+from hubbub.terms import Neighbours, OutOfRange, Real, exact
 
 CONSTANT = Fraction(1, 2)  # the entry of each row that feeds the intercept, beside a row of norm 1
 
@@ -144,13 +144,13 @@ class LinearRegression(LinearModel):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
         target_bounds: Any = None,
         fit_intercept: bool = True,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,
@@ -173,14 +173,14 @@ class Ridge(LinearModel):
     def __init__(
         self,
         *,
-        alpha: Any = 1.0,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
+        alpha: Real = 1.0,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
         target_bounds: Any = None,
         fit_intercept: bool = True,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,
@@ -195,7 +195,7 @@ class Ridge(LinearModel):
         return float(_not_negative(self.alpha))
 
 
-def _not_negative(alpha: Any) -> Fraction:
+def _not_negative(alpha: Real) -> Fraction:
     read = exact(alpha, name="alpha")
     if read < 0:
         raise OutOfRange("alpha must not be negative.", why="A penalty holds weights back.", fix="Write alpha=1.0.")

@@ -8,7 +8,7 @@ from hubbub.learn.base.network_classifier import NetworkClassifier
 from hubbub.learn.training.network import Network
 from hubbub.learn.training.recipes import Facts, Recipe, layered
 from hubbub.ledger import AccountLike
-from hubbub.terms import OutOfRange, whole
+from hubbub.terms import Neighbours, OutOfRange, Real, whole
 
 
 class MLPClassifier(NetworkClassifier):
@@ -25,13 +25,13 @@ class MLPClassifier(NetworkClassifier):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
         hidden: tuple[int, ...] = (64,),
         classes: Any = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         sampling: str = "poisson",
         batch: int | None = None,

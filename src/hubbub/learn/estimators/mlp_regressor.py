@@ -14,6 +14,7 @@ from hubbub.learn.estimators.mlp_classifier import hidden_of
 from hubbub.learn.training.network import Examples, Floats, Labels, Network
 from hubbub.learn.training.recipes import Facts, Recipe, layered
 from hubbub.ledger import Account, AccountLike
+from hubbub.terms import Neighbours, Real
 
 
 class Curve(Network):
@@ -52,13 +53,13 @@ class MLPRegressor(Regressor, NetworkEstimator):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
         target_bounds: Any = None,
         hidden: tuple[int, ...] = (64,),
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         sampling: str = "poisson",
         batch: int | None = None,

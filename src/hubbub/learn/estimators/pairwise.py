@@ -15,7 +15,7 @@ from hubbub.learn.training.network import Floats, Network
 from hubbub.learn.training.pairwise_sums import MetricPairs, RankingPairs
 from hubbub.learn.training.recipes import Facts, Recipe, pairs
 from hubbub.ledger import Account, AccountLike
-from hubbub.terms import OutOfRange, TooLarge
+from hubbub.terms import Neighbours, OutOfRange, Real, TooLarge
 
 _LARGEST = 1 << 13  # rows in a batch, of which all pairs are formed
 
@@ -39,12 +39,12 @@ class PairwiseEstimator(NetworkClassifier):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
         classes: Any = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         sampling: str = "poisson",
         batch: int | None = None,

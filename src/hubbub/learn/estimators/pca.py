@@ -25,7 +25,7 @@ from hubbub.learn.training.moments import (
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account, AccountLike
-from hubbub.terms import OutOfRange, whole
+from hubbub.terms import Neighbours, OutOfRange, Real, whole
 
 
 class PCA(Transformer, SumEstimator):
@@ -47,11 +47,11 @@ class PCA(Transformer, SumEstimator):
         self,
         n_components: int | None = None,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
-        norm: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,

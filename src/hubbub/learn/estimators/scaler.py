@@ -15,6 +15,7 @@ from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account, AccountLike
+from hubbub.terms import Neighbours, Real
 
 
 class Transformer:
@@ -57,11 +58,11 @@ class StandardScaler(Transformer, BoundedEstimator):
     def __init__(
         self,
         *,
-        epsilon: Any = None,
-        delta: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
         bounds: Any = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,

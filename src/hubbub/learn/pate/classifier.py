@@ -23,7 +23,7 @@ from hubbub.learn.pate.teachers import factory_of, try_teacher
 from hubbub.learn.pate.votes import histograms, shards_of
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.ledger import Account, AccountLike
-from hubbub.terms import MissingParameter, WrongShape
+from hubbub.terms import MissingParameter, Neighbours, Real, WrongShape
 
 _ONE_ROW = "Each has one row."
 
@@ -76,19 +76,19 @@ class PATEClassifier(Classifier):
         self,
         *,
         public: Any = None,
-        epsilon: Any = None,
-        delta: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
         teachers: int | None = None,
         teacher: Any = None,
         student: Any = None,
         aggregator: str = "confident",
-        threshold: Any = 0.6,
+        threshold: Real = 0.6,
         queries: int | None = None,
         answers: int | None = None,
         data_dependent: Any = None,
         classes: Any = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,

@@ -15,7 +15,7 @@ from hubbub.learn.training.calibration import plan
 from hubbub.learn.training.noisy_descent import Descent, train
 from hubbub.learn.training.sampling import FullBatch, step_of
 from hubbub.noise import Source
-from hubbub.terms import ApproximateDP, Guarantee, Neighbours, exact, fraction_of, positive, whole
+from hubbub.terms import ApproximateDP, Guarantee, Neighbours, Real, exact, fraction_of, positive, whole
 
 
 def gradient_descent(
@@ -23,9 +23,9 @@ def gradient_descent(
     y: Any,
     *,
     domain: ConvexSet,
-    epsilon: object,
-    delta: object,
-    norm: object,
+    epsilon: Real,
+    delta: Real,
+    norm: Real,
     loss: Loss = LOGISTIC,
     l2: object = 0,
     steps: int = 100,

@@ -21,7 +21,7 @@ from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solu
 from hubbub.learn.training.network import Floats
 from hubbub.mechanisms import Gaussian
 from hubbub.noise import Source
-from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, exact, fraction_of, positive
+from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, Real, exact, fraction_of, positive
 
 _SHARE = Fraction(1, 50)  # of the price, for the noise that hides how far the minimisation got
 _TOLERANCE = 1e-4
@@ -32,9 +32,9 @@ def objective_perturbation(
     X: Any,
     y: Any,
     *,
-    epsilon: object,
-    delta: object,
-    norm: object,
+    epsilon: Real,
+    delta: Real,
+    norm: Real,
     l2: object = 0,
     loss: Loss = LOGISTIC,
     rng: Source | None = None,

@@ -13,7 +13,7 @@ from hubbub.learn.solvers.minimise import Objective
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.mechanisms import Gaussian
 from hubbub.noise import Source
-from hubbub.terms import ApproximateDP, Guarantee, fraction_of, positive
+from hubbub.terms import ApproximateDP, Guarantee, Real, fraction_of, positive
 
 TOLERANCE = 1e-4  # of the gradient's norm, against a row's gradient of norm 1
 
@@ -23,9 +23,9 @@ def output_perturbation(
     y: Any,
     *,
     l2: object,
-    epsilon: object,
-    delta: object,
-    norm: object,
+    epsilon: Real,
+    delta: Real,
+    norm: Real,
     loss: Loss = LOGISTIC,
     rng: Source | None = None,
 ) -> Solution:

@@ -14,7 +14,7 @@ from hubbub.learn.solvers.losses import Loss
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.rounding_error import CHUNK, FUNCTION, UNIT, gamma
 from hubbub.learn.training.sampling import Rows
-from hubbub.terms import AS_GIVEN, Event, Guarantee, positive
+from hubbub.terms import AS_GIVEN, Event, Guarantee, Real, positive
 
 _CLASSES = np.array([-1, 1])
 ROWS_ARE_PUBLIC = "The number of rows counts as public."
@@ -40,7 +40,7 @@ class Problem:
     norm: float
 
     @classmethod
-    def of(cls, X: Any, *, loss: Loss, norm: object) -> Problem:
+    def of(cls, X: Any, *, loss: Loss, norm: Real) -> Problem:
         """From shapes alone."""
         rows, inputs = shape_of(X)
         return cls(loss, rows, inputs, float(positive(norm, name="norm")))

@@ -30,6 +30,7 @@ from hubbub.terms import (
     Neighbours,
     NotProved,
     OutOfRange,
+    Real,
     Repeat,
     fraction_of,
     positive,
@@ -39,7 +40,7 @@ from hubbub.terms import (
 
 
 def lecture_noise(
-    *, rows: int, steps: int, epsilon: object, delta: object, lipschitz: float = 1.0, as_printed: bool = False
+    *, rows: int, steps: int, epsilon: Real, delta: Real, lipschitz: float = 1.0, as_printed: bool = False
 ) -> float:
     """The lecture's sigma, with the logarithm that its proof needs; ``as_printed`` gives the slide's own, to compare.
 
@@ -70,9 +71,9 @@ def projected_sgd(
     y: Any,
     *,
     domain: ConvexSet,
-    epsilon: object,
-    delta: object,
-    norm: object,
+    epsilon: Real,
+    delta: Real,
+    norm: Real,
     loss: Loss = LOGISTIC,
     steps: int | None = None,
     noise: str = "tight",

@@ -36,7 +36,7 @@ from hubbub.learn.tables.features import (
 from hubbub.learn.tables.table_model import PrivateColumns, TableModel
 from hubbub.ledger import Account, AccountLike, Pool, fingerprint
 from hubbub.releases import plan_pool
-from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
+from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, Real
 
 HELD_OUT = (
     "Measured privately on rows that did not train the model: each row was held out with probability 1/5, and the "
@@ -178,12 +178,12 @@ def fit_table(
     *,
     columns: Sequence[Column],
     target: Column,
-    epsilon: Any,
-    delta: Any,
+    epsilon: Real,
+    delta: Real,
     model: str | None = None,
     measure: bool = False,
     rows: Any = "private",
-    neighbours: Any = "add-remove",
+    neighbours: Neighbours | str = "add-remove",
     unit: str = "",
     account: AccountLike | None = None,
     population: str | None = None,

@@ -31,7 +31,7 @@ from hubbub.learn.tables.features import (
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account, AccountLike
-from hubbub.terms import Event, Guarantee, Receipt, Unreadable
+from hubbub.terms import Event, Guarantee, Neighbours, Real, Receipt, Unreadable
 
 _ZERO = 1e-6  # numbers below it are about zero
 
@@ -50,10 +50,10 @@ class PrivateColumns(Transformer, SumEstimator):
         columns: Sequence[Column] = (),
         *,
         style: str = "bins",
-        epsilon: Any = None,
-        delta: Any = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
         rows: Any = None,
-        neighbours: Any = "add-remove",
+        neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,

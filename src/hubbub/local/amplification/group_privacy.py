@@ -13,14 +13,14 @@ from hubbub.local.amplification.pure_epsilon import pure_epsilon
 from hubbub.local.longitudinal.memoized import Memoised
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import Randomizer
-from hubbub.terms import ApproximateDP, NotProved, fraction_of, round_up, whole
+from hubbub.terms import ApproximateDP, NotProved, Real, fraction_of, round_up, whole
 
 Floats = NDArray[np.float64]
 
 _ERROR = 1e-12  # relative, of the binomial masses and their sum
 
 
-def group(what: Randomizer | object, *, size: int, delta: object, independent: bool = True) -> ApproximateDP:
+def group(what: Randomizer | object, *, size: int, delta: Real, independent: bool = True) -> ApproximateDP:
     """What ``size`` people cost who each send one epsilon-LDP report: the least of k epsilon, theorem and profile.
 
     Guarantee: (epsilon', delta)-DP for the values of any ``size`` people together, if every report is epsilon-LDP and

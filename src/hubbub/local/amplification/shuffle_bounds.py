@@ -27,7 +27,7 @@ from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.randomizers.subset import SubsetSelection
 from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.terms import ApproximateDP, ApproximateStep, Neighbours, OutOfRange, fraction_of, round_up, whole
+from hubbub.terms import ApproximateDP, ApproximateStep, Neighbours, OutOfRange, Real, fraction_of, round_up, whole
 
 What: TypeAlias = "Randomizer | object"  # a randomizer, or the epsilon of any
 
@@ -41,7 +41,7 @@ class Bound:
     holds_for: str
 
 
-def amplify(what: What, *, n: int, delta: object, n_honest: int | None = None) -> ApproximateDP:
+def amplify(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> ApproximateDP:
     """What ``n`` shuffled reports protect together: the least of all bounds that hold for this randomizer.
 
     ``what`` is a randomizer, or the epsilon of any. ``n_honest`` is how many of the reports come from people who
@@ -65,7 +65,7 @@ def amplify(what: What, *, n: int, delta: object, n_honest: int | None = None) -
     return ApproximateDP(min(pure_epsilon(what), round_up(best.epsilon, steps=4)), slack)
 
 
-def bounds(what: What, *, n: int, delta: object, n_honest: int | None = None) -> tuple[Bound, ...]:
+def bounds(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> tuple[Bound, ...]:
     """Every bound that holds for this randomizer; the first is the report alone, without a shuffler."""
     epsilon, slack = float(pure_epsilon(what)), float(fraction_of(delta, name="delta"))
     people = _honest(n, n_honest)
@@ -80,7 +80,7 @@ def bounds(what: What, *, n: int, delta: object, n_honest: int | None = None) ->
     return tuple(found)
 
 
-def event(what: What, *, n: int, delta: object, n_honest: int | None = None) -> ApproximateStep:
+def event(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> ApproximateStep:
     """What a shuffled collection leaves in a ledger: it holds as long as the shuffler does."""
     found = amplify(what, n=n, delta=delta, n_honest=n_honest)
     name = what.protocol if isinstance(what, Randomizer) else "report"
@@ -89,7 +89,7 @@ def event(what: What, *, n: int, delta: object, n_honest: int | None = None) -> 
     )
 
 
-def local_epsilon(epsilon: object, *, n: int, delta: object) -> float:
+def local_epsilon(epsilon: Real, *, n: int, delta: Real) -> float:
     """The largest epsilon that each report may have by itself, so that ``n`` shuffled ones have this one together.
 
     >>> round(local_epsilon(0.5, n=100_000, delta=1e-6), 2)
@@ -107,7 +107,7 @@ def local_epsilon(epsilon: object, *, n: int, delta: object) -> float:
     return low
 
 
-def lower_bound(epsilon: object, *, n: int, delta: object) -> float:
+def lower_bound(epsilon: Real, *, n: int, delta: Real) -> float:
     """What ``n`` shuffled answers of two-valued randomized response leave at least: no bound for all may lie below.
 
     The exact profile of one such collection, in which all others have the same value.
@@ -177,7 +177,7 @@ class Amplification(Leaflet):
         return bar_chart(bars, title=self.title, description="Epsilon by bound.", label="epsilon")
 
 
-def compare(what: What, *, n: int, delta: object, n_honest: int | None = None) -> Amplification:
+def compare(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> Amplification:
     """All bounds side by side, as a report for people."""
     people = _honest(n, n_honest)
     return Amplification(

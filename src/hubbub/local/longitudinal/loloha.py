@@ -30,7 +30,7 @@ from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_ma
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.render import Json
-from hubbub.terms import OutOfRange, shown, whole
+from hubbub.terms import OutOfRange, Real, shown, whole
 
 _ANSWER = 32  # a report is seed + 2^32 answer, as in LocalHashing
 _MOST_BUCKETS = 256
@@ -68,7 +68,7 @@ class Loloha(LocalHashing, Memoising):
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         forever: object,
         domain: object,
         buckets: object = 2,

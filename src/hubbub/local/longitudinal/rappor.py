@@ -28,7 +28,7 @@ from hubbub.local.randomizers.common.exact_words import (
 from hubbub.local.randomizers.common.hash_family import bucket_many
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.render import Json
-from hubbub.terms import OutOfRange, fraction_of, whole
+from hubbub.terms import OutOfRange, Real, fraction_of, whole
 
 _MOST = 4096  # values: decoding solves that many equations
 
@@ -57,7 +57,7 @@ class Rappor(Bits, FrequencyRandomizer):
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         domain: object,
         report_epsilon: object = None,
         bits: object = 128,

@@ -24,7 +24,7 @@ from hubbub.local.randomizers.common.exact_words import (
 )
 from hubbub.local.randomizers.common.values import domain_of, report_array, whole_reports
 from hubbub.render import Json
-from hubbub.terms import BadReport, OutOfRange, whole
+from hubbub.terms import BadReport, OutOfRange, Real, whole
 
 _MOST = 1 << 16
 
@@ -68,7 +68,7 @@ class DBitFlip(FrequencyRandomizer):
 
     protocol: ClassVar[str] = "dbitflip"
 
-    def __init__(self, *, epsilon: object, domain: object, flips: object = 1, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, flips: object = 1, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain_of(domain, most=_MOST), missing=missing)
         self.flips = whole(flips, name="flips")
         if self.flips > self.domain:

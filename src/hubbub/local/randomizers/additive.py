@@ -20,7 +20,7 @@ from hubbub.local.randomizers.common.values import Values, report_array
 from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.mechanisms import DiscreteGaussian, Geometric
 from hubbub.render import Json
-from hubbub.terms import BadReport, GaussianNoise, LaplaceNoise, Neighbours, WrongShape, fraction_of
+from hubbub.terms import BadReport, GaussianNoise, LaplaceNoise, Neighbours, Real, WrongShape, fraction_of
 
 STEPS = 1 << 16
 _TAIL = 45  # scales: noise beyond has a probability below 2^-64, and is cut there
@@ -36,7 +36,7 @@ class Additive(MeanRandomizer):
     words = 0
     _reach: int  # steps of noise in either direction
 
-    def __init__(self, *, epsilon: object, lower: object, upper: object, missing: object) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object) -> None:
         super().__init__(epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=STEPS, symbols=2)
 
     def _set_reach(self, scale: Fraction) -> None:
@@ -135,7 +135,7 @@ class LocalLaplace(Additive):
 
     protocol: ClassVar[str] = "laplace"
 
-    def __init__(self, *, epsilon: object, lower: object, upper: object, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
         super().__init__(epsilon=epsilon, lower=lower, upper=upper, missing=missing)
         made = Geometric(sensitivity=self.steps, epsilon=self.epsilon, dimension=1, neighbours=Neighbours.REPLACE)
         self.event: LaplaceNoise = replace(made.event, mechanism="local-laplace")
@@ -171,7 +171,7 @@ class LocalGaussian(Additive):
 
     protocol: ClassVar[str] = "gaussian"
 
-    def __init__(self, *, epsilon: object, delta: object, lower: object, upper: object, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, delta: Real, lower: Real, upper: Real, missing: object = None) -> None:
         super().__init__(epsilon=epsilon, lower=lower, upper=upper, missing=missing)
         self.delta = fraction_of(delta, name="delta")
         made = DiscreteGaussian(

@@ -36,6 +36,7 @@ from hubbub.terms import (
     Neighbours,
     NotAuditable,
     PureStep,
+    Real,
     Step,
     Unit,
     WrongShape,
@@ -249,7 +250,7 @@ class FrequencyRandomizer(Randomizer):
     p: float
     q: float
 
-    def __init__(self, *, epsilon: object, domain: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, missing: object = 0) -> None:
         self.epsilon = epsilon_of(epsilon)
         self.domain = domain_of(domain)
         self.missing = code_of(missing, self.domain)

@@ -13,7 +13,7 @@ from hubbub.local.randomizers.common.exact_words import Codes, Words, chance, co
 from hubbub.local.randomizers.common.values import epsilon_of, integers
 from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.render import Json
-from hubbub.terms import OutOfRange, exact, shown
+from hubbub.terms import OutOfRange, Real, exact, shown
 
 
 class BinaryResponse(FrequencyRandomizer):
@@ -34,7 +34,7 @@ class BinaryResponse(FrequencyRandomizer):
     protocol: ClassVar[str] = "binary"
     words = 1
 
-    def __init__(self, *, epsilon: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=2, missing=missing)
         self._keep = threshold(exp_low(self.epsilon))
         self.symbols = self.state_size = 2
@@ -82,7 +82,7 @@ class SignResponse(MeanRandomizer):
     protocol: ClassVar[str] = "sign"
     words = 1
 
-    def __init__(self, *, epsilon: object, missing: object = -1) -> None:
+    def __init__(self, *, epsilon: Real, missing: object = -1) -> None:
         self._keep = threshold(exp_low(epsilon_of(epsilon)))
         contrast = 2 * chance(self._keep) - 1
         super().__init__(epsilon=epsilon, lower=-1, upper=1, missing=_sign(missing), steps=1, symbols=2)

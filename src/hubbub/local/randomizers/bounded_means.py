@@ -26,6 +26,7 @@ from hubbub.local.randomizers.common.exact_words import (
 from hubbub.local.randomizers.common.values import epsilon_of
 from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.render import Json
+from hubbub.terms import Real
 
 CELLS = 1 << 16  # places that a report of the piecewise mechanism may name
 STEPS = 1 << 20  # of the grid for one-bit reports
@@ -51,7 +52,7 @@ class Duchi(MeanRandomizer):
     protocol: ClassVar[str] = "duchi"
     words = 1
 
-    def __init__(self, *, epsilon: object, lower: object, upper: object, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
         super().__init__(epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=STEPS, symbols=2)
         self._top = threshold(exp_low(self.epsilon))
         self._scores = bit_scores(self._top, float(self.lower), self.span)
@@ -93,7 +94,7 @@ class Piecewise(MeanRandomizer):
     _worked_out = frozenset({"window"})
     words = 2
 
-    def __init__(self, *, epsilon: object, lower: object, upper: object, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
         self._window = Window(epsilon_of(epsilon))
         super().__init__(
             epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=self._window.steps, symbols=CELLS
@@ -144,7 +145,7 @@ class Hybrid(MeanRandomizer):
     _worked_out = frozenset({"window"})
     words = 3
 
-    def __init__(self, *, epsilon: object, lower: object, upper: object, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
         self._window = Window(epsilon_of(epsilon))
         super().__init__(
             epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=self._window.steps, symbols=CELLS + 2

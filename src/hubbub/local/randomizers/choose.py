@@ -14,7 +14,7 @@ from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.randomizers.subset import SubsetSelection
 from hubbub.render import Json, Leaflet, Section, Table, short
-from hubbub.terms import OutOfRange, whole
+from hubbub.terms import OutOfRange, Real, whole
 
 _NEARLY = 1.05  # a randomizer within 5% of the least error is as good, and then the shorter report wins
 _DECODES_AT_ONCE = 1 << 21
@@ -58,7 +58,7 @@ class Choice(Leaflet):
         }
 
 
-def choose(*, domain: object, epsilon: object, bytes: object = None) -> Choice:
+def choose(*, domain: object, epsilon: Real, bytes: object = None) -> Choice:
     """The randomizer with the least error for shares of so many values, in at most so many bytes a report.
 
     For few values (below about 3 e^epsilon + 2) that is ``KaryResponse``, or ``SubsetSelection`` where sets are short;

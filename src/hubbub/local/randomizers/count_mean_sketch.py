@@ -34,7 +34,7 @@ from hubbub.local.randomizers.common.exact_words import (
 from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
 from hubbub.local.randomizers.hadamard import even_cuts, walsh
 from hubbub.render import Json
-from hubbub.terms import OutOfRange, fraction_of, whole
+from hubbub.terms import OutOfRange, Real, fraction_of, whole
 
 
 class Sketch(FrequencyRandomizer):
@@ -43,7 +43,7 @@ class Sketch(FrequencyRandomizer):
     _apart: float  # the probability to support a value that is elsewhere
 
     def __init__(
-        self, *, epsilon: object, domain: object, rows: object, width: object, seed: object, missing: object
+        self, *, epsilon: Real, domain: object, rows: object, width: Real, seed: object, missing: object
     ) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.rows, self.width = _within(rows, "rows", 1, 1 << 14), _within(width, "width", 2, 1 << 16)
@@ -134,10 +134,10 @@ class CountMeanSketch(Bits, Sketch):
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         domain: object,
         rows: object = 256,
-        width: object = 1024,
+        width: Real = 1024,
         seed: object = 0,
         missing: object = 0,
     ) -> None:
@@ -218,10 +218,10 @@ class HadamardCountMeanSketch(Sketch):
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         domain: object,
         rows: object = 256,
-        width: object = 1024,
+        width: Real = 1024,
         seed: object = 0,
         missing: object = 0,
     ) -> None:

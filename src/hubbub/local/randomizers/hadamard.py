@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
 from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, chance, coins, exp_low, threshold
 from hubbub.render import Json
+from hubbub.terms import Real
 
 
 class HadamardResponse(FrequencyRandomizer):
@@ -31,7 +32,7 @@ class HadamardResponse(FrequencyRandomizer):
     protocol: ClassVar[str] = "hadamard"
     words = 2
 
-    def __init__(self, *, epsilon: object, domain: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self._bits = self.domain.bit_length()  # rows 1, ..., domain: row 0 has no -1
         self._keep = threshold(exp_low(self.epsilon))
@@ -85,7 +86,7 @@ class OneBitHadamard(FrequencyRandomizer):
     protocol: ClassVar[str] = "onebit"
     words = 2
 
-    def __init__(self, *, epsilon: object, domain: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self._bits = (self.domain - 1).bit_length()
         self._keep = threshold(exp_low(self.epsilon))

@@ -21,6 +21,7 @@ from hubbub.local.randomizers.common.exact_words import (
     threshold,
 )
 from hubbub.render import Json
+from hubbub.terms import Real
 
 
 class KaryResponse(FrequencyRandomizer):
@@ -42,7 +43,7 @@ class KaryResponse(FrequencyRandomizer):
     protocol: ClassVar[str] = "kary"
     words = 2
 
-    def __init__(self, *, epsilon: object, domain: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         others = self.domain - 1
         self._keep = threshold(exp_low(self.epsilon) * fewest(others) / (1 << 64))

@@ -29,7 +29,7 @@ from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_ma
 from hubbub.local.randomizers.common.kernels import count_hits
 from hubbub.local.randomizers.common.values import domain_of, integers, report_array
 from hubbub.render import Json
-from hubbub.terms import BadReport
+from hubbub.terms import BadReport, Real
 
 _ANSWER = 32  # a report is seed + 2^32 answer
 _MOST_BUCKETS = 1 << 16
@@ -57,7 +57,7 @@ class LocalHashing(FrequencyRandomizer):
     protocol: ClassVar[str] = "hashing"
     words = 3
 
-    def __init__(self, *, epsilon: object, domain: object, buckets: object = None, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, buckets: object = None, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.buckets = domain_of(best_buckets(float(self.epsilon)) if buckets is None else buckets, name="buckets")
         self._keep = threshold(exp_low(self.epsilon) * fewest(self.buckets - 1) / (1 << 64))

@@ -15,7 +15,7 @@ from hubbub.local.randomizers.base import Randomizer, Reports, checked_state, lo
 from hubbub.local.randomizers.common.exact_words import Codes, Words
 from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, grid_steps
 from hubbub.render import Json
-from hubbub.terms import OutOfRange, exact, fraction_of, whole
+from hubbub.terms import OutOfRange, Real, exact, fraction_of, whole
 
 
 class MeanRandomizer(Randomizer):
@@ -26,9 +26,7 @@ class MeanRandomizer(Randomizer):
 
     _scores: NDArray[np.float64]  # of each symbol
 
-    def __init__(
-        self, *, epsilon: object, lower: object, upper: object, missing: object, steps: int, symbols: int
-    ) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object, steps: int, symbols: int) -> None:
         self.epsilon = epsilon_of(epsilon)
         self.lower, self.upper = bounds_of(lower, upper)
         self.missing = self.lower if missing is None else exact(missing, name="missing")

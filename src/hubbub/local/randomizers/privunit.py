@@ -29,7 +29,7 @@ from hubbub.local.randomizers.common.exact_words import (
 from hubbub.local.randomizers.common.hash_family import SEEDS, mix_many
 from hubbub.local.randomizers.common.values import epsilon_of, report_array
 from hubbub.render import Json
-from hubbub.terms import BadReport, OutOfRange, WrongShape, fraction_of, refuse_masked, whole
+from hubbub.terms import BadReport, OutOfRange, Real, WrongShape, fraction_of, refuse_masked, whole
 
 _UNIT = 1 << 20  # of the fixed-point sums of a state
 _CHOICE = 32  # a report is seed + 2^32 choice
@@ -61,7 +61,7 @@ class PrivUnitG(Randomizer):
     protocol: ClassVar[str] = "privunitg"
     words = 4
 
-    def __init__(self, *, epsilon: object, dimension: object, candidates: object = None) -> None:
+    def __init__(self, *, epsilon: Real, dimension: object, candidates: object = None) -> None:
         self.epsilon = epsilon_of(epsilon)
         self.event = local_step(self.protocol, self.epsilon)
         self.dimension = whole(dimension, name="dimension", least=2)

@@ -26,7 +26,7 @@ from hubbub.local.randomizers.common.exact_words import (
 from hubbub.local.randomizers.common.projective_space import MOST_VECTORS, Space, dimension_for
 from hubbub.local.randomizers.common.values import domain_of
 from hubbub.render import Json
-from hubbub.terms import OutOfRange, whole
+from hubbub.terms import OutOfRange, Real, whole
 
 _MOST_DOMAIN = 1 << 21
 _CHUNK = 1 << 15  # people at a time, so that the arrays stay in the cache
@@ -58,7 +58,7 @@ class ProjectiveGeometry(FrequencyRandomizer):
     protocol: ClassVar[str] = "projective"
     words = 2
 
-    def __init__(self, *, epsilon: object, domain: object, order: object = None, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, order: object = None, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain_of(domain, most=_MOST_DOMAIN), missing=missing)
         self.order = best_order(float(self.epsilon), self.domain) if order is None else _prime(order, self.domain)
         self.space = Space(self.order, dimension_for(self.order, self.domain))

@@ -25,7 +25,7 @@ from hubbub.local.randomizers.common.exact_words import (
 )
 from hubbub.local.randomizers.common.values import domain_of
 from hubbub.render import Json
-from hubbub.terms import OutOfRange, whole
+from hubbub.terms import OutOfRange, Real, whole
 
 _MOST = 1 << 16  # one random word for each element of the set
 
@@ -50,7 +50,7 @@ class SubsetSelection(Bits, FrequencyRandomizer):
 
     protocol: ClassVar[str] = "subset"
 
-    def __init__(self, *, epsilon: object, domain: object, size: object = None, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, size: object = None, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain_of(domain, most=_MOST), missing=missing)
         self.size = _size(size, self.domain, float(self.epsilon))
         others = self.domain - self.size

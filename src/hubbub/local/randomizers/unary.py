@@ -11,6 +11,7 @@ from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
 from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, chance, exp_low, threshold
 from hubbub.render import Json
+from hubbub.terms import Real
 
 
 class UnaryEncoding(Bits, FrequencyRandomizer):
@@ -34,7 +35,7 @@ class UnaryEncoding(Bits, FrequencyRandomizer):
 
     protocol: ClassVar[str] = "unary"
 
-    def __init__(self, *, epsilon: object, domain: object, optimised: bool = True, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: object, optimised: bool = True, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.optimised = bool(optimised)
         if self.optimised:

@@ -17,7 +17,7 @@ from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.group_comparison import Comparison, exceeds, few
 from hubbub.local.statistics.one_level_reports import LevelReports, Levels
 from hubbub.local.statistics.ustatistics import binned, enough, plugged, sampling_variance
-from hubbub.terms import MissingParameter, OutOfRange, Step, TooLarge, WrongShape, whole
+from hubbub.terms import MissingParameter, OutOfRange, Real, Step, TooLarge, WrongShape, whole
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class AUC:
     0.7
     """
 
-    def __init__(self, *, epsilon: object, bins: int, lower: object, upper: object) -> None:
+    def __init__(self, *, epsilon: Real, bins: int, lower: Real, upper: Real) -> None:
         self.bins = few(bins, most=_MOST_BINS)
         low, high = bounds_of(lower, upper)
         self._lower, self._upper = float(low), float(high)
@@ -119,7 +119,7 @@ class HierarchicalAUC:
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         domain: int,
         depth: int | None = None,
         expected: tuple[int, int] | None = None,

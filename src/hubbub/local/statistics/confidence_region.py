@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hubbub.local.estimates import Frequencies
 from hubbub.render import Json, Leaflet, Section, Table
-from hubbub.terms import OutOfRange, WrongShape, fraction_of, whole
+from hubbub.terms import OutOfRange, Real, WrongShape, fraction_of, whole
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ class ConfidenceSet(Leaflet):
         }
 
 
-def confidence_set(frequencies: Frequencies, confidence: object = 0.95, *, population: bool = False) -> ConfidenceSet:
+def confidence_set(frequencies: Frequencies, confidence: Real = 0.95, *, population: bool = False) -> ConfidenceSet:
     """The box of simultaneous intervals around an estimate, cut to possible shares.
 
     Bonferroni's: the intervals of all values hold at once, however their errors go together.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hubbub.local.estimates import quantile
 from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Axis, Panel, Series, line_chart, percentage
-from hubbub.terms import fraction_of
+from hubbub.terms import Real, fraction_of
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class LocalCurve(Leaflet):
         asked[self._cell(low) : self._cell(high)] = 1.0
         return max(0.0, self.variance_of(asked))
 
-    def interval(self, low: float, high: float, confidence: object = 0.95) -> tuple[float, float]:
+    def interval(self, low: float, high: float, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the share of a range lies, with that confidence."""
         reach = quantile(confidence) * math.sqrt(self.variance(low, high))
         return self.share(low, high) - reach, self.share(low, high) + reach
@@ -66,7 +66,7 @@ class LocalCurve(Leaflet):
         """The value below which this share of the people lies: the first end of a cell where the curve reaches it."""
         return self._end(int(np.searchsorted(self.rising, self._level(level), side="left")))
 
-    def quantile_interval(self, level: object, confidence: object = 0.95) -> tuple[float, float]:
+    def quantile_interval(self, level: object, confidence: Real = 0.95) -> tuple[float, float]:
         """Values between which the quantile lies, with that confidence: all ends whose share may be ``level``."""
         wanted, reach, rising = self._level(level), quantile(confidence), self.rising
         middle = int(np.searchsorted(rising, wanted, side="left"))

@@ -20,7 +20,7 @@ from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.ustatistics import binned
 from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart
-from hubbub.terms import Step, TooLarge, whole
+from hubbub.terms import Real, Step, TooLarge, whole
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Comparison(Leaflet):
         """The noise's standard deviation."""
         return math.sqrt(self.variance)
 
-    def interval(self, confidence: object = 0.95, *, population: bool = False) -> tuple[float, float]:
+    def interval(self, confidence: Real = 0.95, *, population: bool = False) -> tuple[float, float]:
         """Where the value among those who reported (or in their population) lies, with that confidence."""
         reach = quantile(confidence) * math.sqrt(self.variance + (self.sampling if population else 0.0))
         return self.value - reach, self.value + reach
@@ -111,7 +111,7 @@ class MannWhitney:
     (0.8, True)
     """
 
-    def __init__(self, *, epsilon: object, bins: int, lower: object, upper: object) -> None:
+    def __init__(self, *, epsilon: Real, bins: int, lower: Real, upper: Real) -> None:
         self.bins = few(bins, most=_MOST_BINS)
         low, high = bounds_of(lower, upper)
         self._lower, self._upper = float(low), float(high)

@@ -23,7 +23,7 @@ from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.noise import SECURE
 from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.terms import BadReport, OutOfRange, Step, TooLarge, WrongShape, fraction_of, refuse_masked, whole
+from hubbub.terms import BadReport, OutOfRange, Real, Step, TooLarge, WrongShape, fraction_of, refuse_masked, whole
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _END = "\0"  # fills a string up to the full length
@@ -55,12 +55,12 @@ class FrequentStrings(Leaflet):
         """The estimated share of each string, the largest first."""
         return dict(zip(self.strings, self.values.tolist(), strict=True))
 
-    def intervals(self, confidence: object = 0.95) -> NDArray[np.float64]:
+    def intervals(self, confidence: Real = 0.95) -> NDArray[np.float64]:
         """Rows (low, high): all strings that were looked at lie within theirs at once, with that confidence."""
         reach = quantile(confidence, self.candidates) * np.sqrt(self.variances)
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
-    def detection_limit(self, confidence: object = 0.95) -> float:
+    def detection_limit(self, confidence: Real = 0.95) -> float:
         """The share from which a string is found with that confidence; rarer ones may be missed."""
         return detection_limit(self.null_variance, self.candidates, self.rounds, confidence)
 
@@ -133,7 +133,7 @@ class HeavyHitters:
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         alphabet: str = LETTERS,
         length: int = 8,
         step: int = 1,
@@ -176,7 +176,7 @@ class HeavyHitters:
             kept = self._kept(candidates, found)
         return self._above_chance(candidates, found, sum(map(len, parts)))
 
-    def detection_limit(self, count: int, confidence: object = 0.95) -> float:
+    def detection_limit(self, count: int, confidence: Real = 0.95) -> float:
         """The share from which a string is found with that confidence, if ``count`` people report."""
         variance = self.randomizer.variance(count=max(1, whole(count, name="count") // self.rounds))
         return detection_limit(variance, self.keep * (len(self.alphabet) + 1) ** self.step, self.rounds, confidence)
@@ -261,7 +261,7 @@ def _people(strings: Any) -> list[Any]:
     return list(strings)
 
 
-def detection_limit(variance: float, candidates: int, rounds: int, confidence: object) -> float:
+def detection_limit(variance: float, candidates: int, rounds: int, confidence: Real) -> float:
     """The share that exceeds the threshold of the last round, and survives the others, with that confidence."""
     level = float(fraction_of(confidence, name="confidence"))
     return _threshold(variance, candidates) + NormalDist().inv_cdf(level ** (1 / rounds)) * math.sqrt(variance)

@@ -19,7 +19,7 @@ from hubbub.local.statistics.one_level_reports import scores
 from hubbub.local.statistics.ranges import level_randomizer
 from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.terms import BadReport, Compose, Event, OutOfRange, WrongShape
+from hubbub.terms import BadReport, Compose, Event, OutOfRange, Real, WrongShape
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class JointEstimate(Leaflet):
     count: int
     epsilon: Fraction
 
-    def intervals(self, confidence: object = 0.95, *, simultaneous: bool = False) -> Floats:
+    def intervals(self, confidence: Real = 0.95, *, simultaneous: bool = False) -> Floats:
         """For each pair of values (low, high), with that confidence each, or all at once."""
         reach = quantile(confidence, self.values.size if simultaneous else 1) * np.sqrt(self.variances)
         return np.stack([self.values - reach, self.values + reach], axis=-1)
@@ -107,7 +107,7 @@ class JointTable:
     [0.5, 0.5]
     """
 
-    def __init__(self, *, epsilon: object, rows: int, columns: int, method: str | None = None) -> None:
+    def __init__(self, *, epsilon: Real, rows: int, columns: int, method: str | None = None) -> None:
         self.epsilon = epsilon_of(epsilon)
         self.shape = domain_of(rows, name="rows"), domain_of(columns, name="columns")
         if method not in (None, "product", "split"):

@@ -9,6 +9,7 @@ from fractions import Fraction
 from hubbub.local.estimates import quantile
 from hubbub.render import Figure, Json, Leaflet, Section, Table, short
 from hubbub.render.charts import Bar, bar_chart
+from hubbub.terms import Real
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class PairEstimate(Leaflet):
         return math.sqrt(self.variance)
 
     def interval(
-        self, confidence: object = 0.95, *, population: bool = False, rounding: bool = False
+        self, confidence: Real = 0.95, *, population: bool = False, rounding: bool = False
     ) -> tuple[float, float]:
         """Where the statistic of the rounded values of those who reported lies, with that confidence.
 

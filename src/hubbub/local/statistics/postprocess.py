@@ -19,7 +19,7 @@ from hubbub.local.randomizers.finite import FiniteRandomizer
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.render import Figure, Json, Leaflet, Section, Table
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.terms import NotProved, WrongShape, positive, whole
+from hubbub.terms import NotProved, Real, WrongShape, positive, whole
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Processed(Leaflet):
     method: str
     label: str = "biased"
 
-    def intervals(self, confidence: object = 0.95) -> NoReturn:
+    def intervals(self, confidence: Real = 0.95) -> NoReturn:
         """There are none: how far a projection is off depends on the unknown shares."""
         raise NotProved(
             f"shares by {self.method} have no intervals.",

@@ -21,7 +21,7 @@ from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.statistics.interval_tree import Forest, Haar, Shape, mean_prefix_variance
 from hubbub.local.statistics.one_level_reports import LevelReports, Levels
 from hubbub.local.statistics.ustatistics import binned
-from hubbub.terms import OutOfRange, Step, TooLarge, whole
+from hubbub.terms import OutOfRange, Real, Step, TooLarge, whole
 
 Floats = NDArray[np.float64]
 
@@ -56,10 +56,10 @@ class Ranges:
     def __init__(
         self,
         *,
-        epsilon: object,
+        epsilon: Real,
         cells: int,
-        lower: object,
-        upper: object,
+        lower: Real,
+        upper: Real,
         method: str | None = None,
         branching: int | None = None,
     ) -> None:

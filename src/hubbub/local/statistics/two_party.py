@@ -25,7 +25,7 @@ from hubbub.local.statistics.pair_kernels import Function, custom, named
 from hubbub.local.statistics.ustatistics import enough
 from hubbub.noise import SECURE
 from hubbub.render import Json, Leaflet, Section, Table, short
-from hubbub.terms import OutOfRange, PureStep, whole
+from hubbub.terms import OutOfRange, PureStep, Real, whole
 
 SIMULATED = "simulated: one process saw both values of every pair, so nobody was protected by this run"
 
@@ -53,7 +53,7 @@ class TwoPartyEstimate(Leaflet):
         """What each pair's bit costs each of the two."""
         return self.mean.epsilon
 
-    def interval(self, confidence: object = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the statistic lies, with that confidence."""
         return self.mean.interval(confidence)
 
@@ -109,10 +109,10 @@ class TwoPartyUStatistic:
         self,
         kernel: str | Function,
         *,
-        epsilon: object,
-        lower: object,
-        upper: object,
-        kernel_bounds: tuple[object, object] | None = None,
+        epsilon: Real,
+        lower: Real,
+        upper: Real,
+        kernel_bounds: tuple[Real, Real] | None = None,
     ) -> None:
         self.kernel = named(kernel) if isinstance(kernel, str) else custom(kernel, None)
         if self.kernel.columns > 1 or (kernel_bounds is None and not isinstance(kernel, str)):

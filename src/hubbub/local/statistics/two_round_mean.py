@@ -19,7 +19,7 @@ from hubbub.local.statistics.ranges import Ranges
 from hubbub.local.statistics.ustatistics import enough
 from hubbub.noise import SECURE
 from hubbub.render import Json, Leaflet, Section, Table, percent, short
-from hubbub.terms import Compose, Event, OutOfRange, fraction_of, positive
+from hubbub.terms import Compose, Event, OutOfRange, Real, fraction_of, positive
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class RefinedMean(Leaflet):
         """The order below which no local protocol gets for values in the range that was found."""
         return self.mean.lower_bound
 
-    def interval(self, confidence: object = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the mean of the values, moved into the range that was found, lies with that confidence."""
         return self.mean.interval(confidence)
 
@@ -118,11 +118,11 @@ class TwoRounds:
     def __init__(
         self,
         *,
-        epsilon: object,
-        lower: object,
-        upper: object,
+        epsilon: Real,
+        lower: Real,
+        upper: Real,
         rounds: str = "one",
-        share: object = 0.3,
+        share: Real = 0.3,
         reach: object = 2,
         cells: int = 256,
     ) -> None:

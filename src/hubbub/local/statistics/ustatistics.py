@@ -27,7 +27,7 @@ from hubbub.local.statistics.pair_kernels import (
     named,
     rounding_bound,
 )
-from hubbub.terms import EmptyInput, MissingParameter, Step, TooLarge, WrongShape, plain_array, positive, whole
+from hubbub.terms import EmptyInput, MissingParameter, Real, Step, TooLarge, WrongShape, plain_array, positive, whole
 
 Floats = NDArray[np.float64]
 Bounds = float | int | Fraction | Sequence[Any]
@@ -58,7 +58,7 @@ class UStatistic:
         self,
         kernel: str | Function | Sequence[Sequence[float]] | NDArray[np.float64],
         *,
-        epsilon: object,
+        epsilon: Real,
         bins: int | None = None,
         lower: Bounds | None = None,
         upper: Bounds | None = None,

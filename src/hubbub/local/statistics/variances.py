@@ -19,7 +19,7 @@ from hubbub.local.randomizers.common.exact_words import below_many
 from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, reals, report_array
 from hubbub.noise import SECURE
 from hubbub.render import Json, Leaflet, Section, Table, short
-from hubbub.terms import BadReport, Compose, EmptyInput, Event, OutOfRange, Step, WrongShape
+from hubbub.terms import BadReport, Compose, EmptyInput, Event, OutOfRange, Real, Step, WrongShape
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class VarianceEstimate(Leaflet):
     upper: float
     epsilon: Fraction
 
-    def interval(self, confidence: object = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the variance lies, with that confidence."""
         reach = quantile(confidence) * math.sqrt(self.variance)
         return self.value - reach, self.value + reach
@@ -102,7 +102,7 @@ class LocalVariance:
     True
     """
 
-    def __init__(self, *, epsilon: object, lower: object, upper: object, split: str = "groups") -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, split: str = "groups") -> None:
         self.epsilon = epsilon_of(epsilon)
         self.lower, self.upper = bounds_of(lower, upper)
         if split not in ("groups", "both"):
@@ -211,7 +211,7 @@ class Means:
     {'age': 40, 'hours': 7}
     """
 
-    def __init__(self, *, epsilon: object, bounds: Mapping[str, tuple[object, object]]) -> None:
+    def __init__(self, *, epsilon: Real, bounds: Mapping[str, tuple[Real, Real]]) -> None:
         if not bounds:
             raise EmptyInput(
                 "there is no attribute.", why="A report is about one.", fix="Give bounds={name: (low, high)}."

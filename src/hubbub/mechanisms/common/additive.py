@@ -23,7 +23,7 @@ from hubbub.mechanisms.common.grid_values import (
     steps_of,
 )
 from hubbub.mechanisms.common.mechanism import Mechanism
-from hubbub.terms import GaussianNoise, LaplaceNoise
+from hubbub.terms import GaussianNoise, LaplaceNoise, Real
 
 AdditiveNoise = LaplaceNoise | GaussianNoise
 
@@ -46,7 +46,7 @@ def drawn(event: AdditiveNoise, shape: tuple[int, ...] | None, *, rng: noise.Sou
     return packed([draw(scale, rng=rng) for _ in range(math.prod(shape))], shape)  # beyond 64-bit integers
 
 
-def spread(event: AdditiveNoise, confidence: object) -> int:
+def spread(event: AdditiveNoise, confidence: Real) -> int:
     """The distance in grid steps that this noise stays within, with that confidence."""
     if isinstance(event, LaplaceNoise):
         return laplace_error(event.scale / event.grid, confidence)
@@ -68,7 +68,7 @@ class RealMechanism(Mechanism):
         steps = steps_of(x, grid=self.event.grid, missing=self._missing, dimension=self.event.dimension)
         return scaled(plus(steps, drawn(self.event, shape_of(steps), rng=rng)), self.event.grid)
 
-    def error(self, confidence: object) -> float:
+    def error(self, confidence: Real) -> float:
         """The distance that each coordinate's error stays within, with that confidence."""
         return float((spread(self.event, confidence) + 1) * self.event.grid)  # one step for rounding
 
@@ -87,6 +87,6 @@ class IntegerMechanism(Mechanism):
         steps = integers_of(x, dimension=self.event.dimension)
         return plus(steps, drawn(self.event, shape_of(steps), rng=rng))
 
-    def error(self, confidence: object) -> int:
+    def error(self, confidence: Real) -> int:
         """The distance that each coordinate's error stays within, with that confidence."""
         return spread(self.event, confidence)

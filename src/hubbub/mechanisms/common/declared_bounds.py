@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hubbub.terms import ReversedBounds, exact, shown
+from hubbub.terms import Real, ReversedBounds, exact, shown
 
 
-def interval(lower: object, upper: object) -> tuple[Fraction, Fraction]:
+def interval(lower: Real, upper: Real) -> tuple[Fraction, Fraction]:
     """Two bounds, the lower one below the upper one."""
     low, high = exact(lower, name="lower"), exact(upper, name="upper")
     if low >= high:

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from hubbub.terms import fraction_of
+from hubbub.terms import Real, fraction_of
 
 _SUMMED = 1 << 16  # sigma up to which the discrete Gaussian is added up term by term
 
 
-def laplace_error(scale: Fraction, confidence: object) -> int:
+def laplace_error(scale: Fraction, confidence: Real) -> int:
     """The least integer w with P(|X| > w) <= 1 - confidence for discrete Laplace X of that scale."""
     miss = 1 - float(fraction_of(confidence, name="confidence"))
     t = float(scale)
@@ -20,7 +20,7 @@ def laplace_error(scale: Fraction, confidence: object) -> int:
     return max(0, math.ceil(-t * (math.log(miss) + math.log1p(math.exp(-1 / t)) - math.log(2)) - 1 - 1e-9))
 
 
-def gaussian_error(sigma: Fraction, confidence: object) -> int:
+def gaussian_error(sigma: Fraction, confidence: Real) -> int:
     """The least integer w with P(|X| > w) <= 1 - confidence for discrete Gaussian X of that sigma."""
     from scipy.special import ndtri
 

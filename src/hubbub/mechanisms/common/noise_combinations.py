@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.mechanisms.common.additive import AdditiveNoise
-from hubbub.terms import LaplaceNoise, fraction_of
+from hubbub.terms import LaplaceNoise, Real, fraction_of
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def variance_of(event: AdditiveNoise) -> float:
     return float((masses * x**2).sum() / masses.sum())
 
 
-def critical(event: AdditiveNoise, concentration: Floats, confidence: object) -> Floats:
+def critical(event: AdditiveNoise, concentration: Floats, confidence: Real) -> Floats:
     """How many standard deviations a weighted sum stays within, with that confidence.
 
     ``concentration`` is sum w^4 / (sum w^2)^2: 1 for a single draw, near 0 for many of similar weight.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hubbub.mechanisms.common.additive import AdditiveNoise
 from hubbub.mechanisms.common.ary_tree import Floats, Integers, Tree, rank_moment
 from hubbub.mechanisms.common.noise_combinations import LATTICE, critical, variance_of
-from hubbub.terms import LaplaceNoise, OutOfRange, fraction_of, whole
+from hubbub.terms import LaplaceNoise, OutOfRange, Real, fraction_of, whole
 
 _SOME_ROWS = 0.95  # confidence with which a group must have rows before it gets a quantile
 
@@ -33,7 +33,7 @@ class Curve:
         """How many rows there are, with noise."""
         return self.cumulative[..., -1]
 
-    def std_dev_of_rank(self, cell: int, q: object = 0) -> float:
+    def std_dev_of_rank(self, cell: int, q: Real = 0) -> float:
         """The standard deviation of (rows up to ``cell``) - ``q`` * (all rows)."""
         place = whole(cell, name="cell", least=0)
         if place >= self.tree.cells:
@@ -45,7 +45,7 @@ class Curve:
         share = float(fraction_of(q, name="q", zero=True, one=True))
         return float(rank_deviations(self.tree, self.event, share, np.array([place]))[0])
 
-    def quantile(self, q: object) -> int | list[int | None] | None:
+    def quantile(self, q: Real) -> int | list[int | None] | None:
         """The first cell up to which a share ``q`` of the rows lies, after smoothing the ranks to never fall.
 
         None for a group whose noisy total does not stand out from its own noise: it may have no rows at all.
@@ -56,7 +56,7 @@ class Curve:
         found = [int(x) if some else None for x, some in zip(places, self._populated, strict=True)]
         return found[0] if self.cumulative.ndim == 1 else found
 
-    def interval(self, q: object, confidence: object) -> tuple[int, int] | Integers:
+    def interval(self, q: Real, confidence: Real) -> tuple[int, int] | Integers:
         """The first and the last cell that may hold the ``q``-quantile; with several groups, one row for each.
 
         The interval holds the first cell up to which at least a share q of the rows lies, for each group by itself,
@@ -107,7 +107,7 @@ def _moments(tree: Tree, share: float, power: int) -> Floats:
     return rank_moment(tree, np.arange(tree.cells), share, power)
 
 
-def rank_widths(tree: Tree, event: AdditiveNoise, share: float, confidence: object) -> Floats:
+def rank_widths(tree: Tree, event: AdditiveNoise, share: float, confidence: Real) -> Floats:
     """For each cell, how far (rows up to it) - ``share`` * (all rows) is off at most, with that confidence."""
     squares = _moments(tree, share, 2)
     fourths = _moments(tree, share, 4) if isinstance(event, LaplaceNoise) else np.zeros(tree.cells)

@@ -15,6 +15,7 @@ from hubbub.terms import (
     EmptyInput,
     Neighbours,
     NotProved,
+    Real,
     WrongShape,
     exact,
     fraction_of,
@@ -29,7 +30,7 @@ Scores: TypeAlias = Sequence[Number] | NDArray[Any]
 _FARTHEST = Fraction(2) ** 1000  # in units of 1/rate; beyond it doubles could not even hold an exponent
 
 
-def spread_of(sensitivity: object, *, monotone: bool, neighbours: Neighbours) -> Fraction:
+def spread_of(sensitivity: Real, *, monotone: bool, neighbours: Neighbours) -> Fraction:
     """How far one unit can move two scores apart: once the sensitivity if all move together, else twice."""
     declared = sensitivity_of(sensitivity)
     if monotone and neighbours is Neighbours.REPLACE:
@@ -84,7 +85,7 @@ def rivals_of(candidates: object) -> int:
     return whole(candidates, name="candidates") - 1
 
 
-def least_gap(miss_beyond: Callable[[float], float], confidence: object) -> float:
+def least_gap(miss_beyond: Callable[[float], float], confidence: Real) -> float:
     """The least gap t (in units of the noise) with ``miss_beyond(t) <= 1 - confidence``, rounded up."""
     miss = 1 - float(fraction_of(confidence, name="confidence"))
     if miss_beyond(0.0) <= miss:

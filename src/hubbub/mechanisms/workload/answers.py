@@ -12,7 +12,7 @@ from hubbub.mechanisms.common.additive import AdditiveNoise
 from hubbub.mechanisms.common.noise_combinations import LATTICE, critical, variance_of
 from hubbub.mechanisms.workload.queries import Floats, Plan
 from hubbub.mechanisms.workload.strategies import Strategy
-from hubbub.terms import LaplaceNoise, OutOfRange, whole
+from hubbub.terms import LaplaceNoise, OutOfRange, Real, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Errors:
         """The exact standard deviation of each answer."""
         return np.sqrt(variance_of(self.event) * self._squares)
 
-    def widths(self, confidence: object) -> Floats:
+    def widths(self, confidence: Real) -> Floats:
         """How far each answer by itself is off at most, with that confidence."""
         return np.asarray(critical(self.event, self._concentration, confidence) * self.std_dev + LATTICE)
 
@@ -69,7 +69,7 @@ class Answers:
         """The exact standard deviation of each answer."""
         return self.errors.std_dev
 
-    def interval(self, confidence: object) -> Floats:
+    def interval(self, confidence: Real) -> Floats:
         """For each answer by itself, the lower and the upper end that hold the truth with that confidence."""
         widths = self.errors.widths(confidence)
         return np.stack([self.values - widths, self.values + widths], axis=1)

@@ -16,7 +16,7 @@ from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.mechanisms.workload.answers import Answers, Errors
 from hubbub.mechanisms.workload.queries import Floats, Integers, Query, planned
 from hubbub.mechanisms.workload.strategy_choice import best_strategy
-from hubbub.terms import Neighbours, OutOfRange, Unit, WrongShape, whole
+from hubbub.terms import Neighbours, OutOfRange, Real, Unit, WrongShape, whole
 
 _LARGEST_COUNT = 1 << 32  # times 2^20 cells and a weight of 100 it stays within 2^59
 
@@ -49,9 +49,9 @@ class Workload(Mechanism):
         *,
         shape: Sequence[int],
         queries: Sequence[Query],
-        epsilon: object = None,
-        delta: object = None,
-        rho: object = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        rho: Real | None = None,
         max_rows: int = 1,
         objective: str = "total",
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
@@ -92,7 +92,7 @@ class Workload(Mechanism):
         noisy = np.asarray(plus(measured, drawn(self.event, measured.shape, rng=rng)))
         return Answers(self._strategy.answered(noisy.astype(np.float64)), self._errors)
 
-    def error(self, confidence: object) -> float:
+    def error(self, confidence: Real) -> float:
         """The distance that the error of any one answer stays within, with that confidence."""
         return float(self._errors.widths(confidence).max())
 

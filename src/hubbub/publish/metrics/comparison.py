@@ -25,7 +25,7 @@ from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.noisy_counts import bounded, budget_of
 from hubbub.publish.tables.published import Published
 from hubbub.publish.unread_table import unread_of
-from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, identity_of, whole
+from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, Real, identity_of, whole
 
 if TYPE_CHECKING:
     import pyarrow
@@ -39,8 +39,8 @@ def compare(
     *,
     holdout: Any = None,
     private: Any = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: Real | None = None,
+    delta: Real | None = None,
     domain: Mapping[str, Any] | None = None,
     target: str | None = None,
     workload: Sequence[Mapping[str, Any]] | None = None,
@@ -128,7 +128,7 @@ def compare(
 # ---------------------------------------------------------------- what was asked for
 
 
-def _check_priced(holdout: Any, private: Any, epsilon: object, delta: object) -> None:
+def _check_priced(holdout: Any, private: Any, epsilon: Real | None, delta: Real | None) -> None:
     if (holdout is None) == (private is None):
         raise MissingParameter(
             "comparing needs real rows: holdout= or private=, one of them.",

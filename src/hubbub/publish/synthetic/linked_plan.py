@@ -16,7 +16,7 @@ from hubbub.publish.measured_marginals import Measured
 from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.plan import Plan, plan_for
 from hubbub.publish.synthetic.synthesis import Task, bounded, measured_table, told_of
-from hubbub.terms import MissingParameter, Neighbours, OutOfRange, Unit, whole
+from hubbub.terms import MissingParameter, Neighbours, OutOfRange, Real, Unit, whole
 
 if TYPE_CHECKING:
     import pyarrow
@@ -81,7 +81,7 @@ def family_of(
     return Family(parent, key, links, names, tuple(tasks))
 
 
-def plans_of(family: Family, epsilon: object, delta: object, method: str, people: int | None) -> list[Plan]:
+def plans_of(family: Family, epsilon: Real, delta: Real, method: str, people: int | None) -> list[Plan]:
     """Half of the cost for the people, the rest evenly for the links."""
     if people is not None:
         whole(people, name="people")

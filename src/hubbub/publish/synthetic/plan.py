@@ -21,6 +21,7 @@ from hubbub.terms import (
     EmptyInput,
     Event,
     OutOfRange,
+    Real,
     Repeat,
     TooLarge,
     Unreachable,
@@ -98,8 +99,8 @@ def plan_for(
     columns: Mapping[str, Modelled],
     *,
     whom: Whom,
-    epsilon: object,
-    delta: object,
+    epsilon: Real,
+    delta: Real,
     method: str,
     share: Fraction = Fraction(1),
     given: int = 0,
@@ -128,7 +129,7 @@ def plan_for(
     return plan
 
 
-def budget_of(epsilon: object, delta: object, share: Fraction, *, lists: bool) -> tuple[Fraction, Fraction]:
+def budget_of(epsilon: Real, delta: Real, share: Fraction, *, lists: bool) -> tuple[Fraction, Fraction]:
     """The zCDP that (epsilon, delta)-DP allows, and the delta that is left for lists of values: half, if any."""
     cost, chance = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
     slack = chance / 2 if lists else Fraction(0)

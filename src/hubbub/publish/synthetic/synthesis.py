@@ -35,6 +35,7 @@ from hubbub.terms import (
     MissingParameter,
     Neighbours,
     OutOfRange,
+    Real,
     Receipt,
     Unit,
     fraction_of,
@@ -53,8 +54,8 @@ _ITERATIONS = 1000
 def synthesize(
     table: Any,
     *,
-    epsilon: object,
-    delta: object,
+    epsilon: Real,
+    delta: Real,
     method: str = "aim",
     domain: Domain | str | None = None,
     unit: str | None = None,
@@ -271,9 +272,7 @@ def codings_of(task: Task, found: Mapping[str, Found]) -> dict[str, Coding]:
     return {name: coding_with(column, found.get(name)) for name, column in task.columns.items()}
 
 
-def guarantee_of(
-    epsilon: object, delta: object, whom: Whom, receipt: Receipt | None, *, kinds: bool = True
-) -> Guarantee:
+def guarantee_of(epsilon: Real, delta: Real, whom: Whom, receipt: Receipt | None, *, kinds: bool = True) -> Guarantee:
     """The promise in words. ``kinds``: whether somebody declared what the columns hold."""
     caveats = [] if whom.unit.is_row else [f"At most {whom.most} rows of one person count."]
     caveats.append("Any number of rows may be drawn: they say no more than the noisy marginals.")

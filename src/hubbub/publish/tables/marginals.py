@@ -25,7 +25,7 @@ from hubbub.publish.tables.noisy_counts import (
 )
 from hubbub.publish.tables.published import Published
 from hubbub.publish.unread_table import unread_of
-from hubbub.terms import EmptyInput, Neighbours, OutOfRange, TooLarge
+from hubbub.terms import EmptyInput, Neighbours, OutOfRange, Real, TooLarge
 
 if TYPE_CHECKING:
     import pyarrow
@@ -43,8 +43,8 @@ def marginals(
     *,
     of: Sequence[Sequence[str]],
     domain: Mapping[str, Any],
-    epsilon: object,
-    delta: object,
+    epsilon: Real,
+    delta: Real,
     unit: str | None = None,
     max_rows_per_unit: int | None = None,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,

@@ -29,6 +29,7 @@ from hubbub.terms import (
     MissingParameter,
     Neighbours,
     OutOfRange,
+    Real,
     Receipt,
     TooLarge,
     Unit,
@@ -96,8 +97,8 @@ def _all(whom: Whom, scale: Fraction, shares: tuple[Fraction, ...]) -> Event:
 
 def budget_of(
     schema: pyarrow.Schema,
-    epsilon: object,
-    delta: object,
+    epsilon: Real | None,
+    delta: Real | None,
     unit: str | None,
     most: int | None,
     neighbours: Neighbours | str,

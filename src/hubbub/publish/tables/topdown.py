@@ -27,7 +27,7 @@ from hubbub.publish.tables.noisy_counts import (
 )
 from hubbub.publish.tables.published import Published
 from hubbub.publish.unread_table import unread_of
-from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, WrongShape
+from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, Real, WrongShape
 
 if TYPE_CHECKING:
     import pyarrow
@@ -97,8 +97,8 @@ def top_down(
     places: Sequence[Sequence[str]],
     by: Sequence[str] = (),
     domain: Mapping[str, Any] | None = None,
-    epsilon: object,
-    delta: object,
+    epsilon: Real,
+    delta: Real,
     shares: Sequence[float] | None = None,
     unit: str | None = None,
     max_rows_per_unit: int | None = None,

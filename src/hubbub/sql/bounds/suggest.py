@@ -25,7 +25,7 @@ from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.jobs import EngineJob
 from hubbub.sql.noise_allocation import Price, Spent, event_of, measure_of, price_of, spend
 from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
-from hubbub.terms import Budget, Event, Guarantee, NotAllowed, Receipt, Unit, UnknownName, WrongType
+from hubbub.terms import Budget, Event, Guarantee, NotAllowed, Real, Receipt, Unit, UnknownName, WrongType
 
 if TYPE_CHECKING:
     from hubbub.sql.connection import Connection
@@ -41,9 +41,9 @@ def suggest_bounds(
     table: str,
     *,
     columns: Sequence[str] | None = None,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
+    epsilon: Real | None = None,
+    delta: Real | None = None,
+    rho: Real | None = None,
     fresh: bool = False,
 ) -> Suggestion:
     """Suggest a cap on one person's rows, clamps of numeric columns, and bounds on a person's totals, for a price.

@@ -14,7 +14,7 @@ from hubbub.render import Json, Leaflet, Section, Table
 from hubbub.sql.jobs import EngineJob
 from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.workload.plan import PaidWorkload, plan_workload
-from hubbub.terms import Guarantee, Receipt, UnknownName
+from hubbub.terms import Guarantee, Real, Receipt, UnknownName
 
 if TYPE_CHECKING:
     from hubbub.sql.connection import Connection
@@ -24,9 +24,9 @@ def workload(
     connection: Connection,
     queries: Sequence[str],
     *,
-    epsilon: object = None,
-    delta: object = None,
-    rho: object = None,
+    epsilon: Real | None = None,
+    delta: Real | None = None,
+    rho: Real | None = None,
     names: Sequence[str] | None = None,
     fresh: bool = False,
 ) -> WorkloadRelease:

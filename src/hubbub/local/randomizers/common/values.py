@@ -14,6 +14,7 @@ from hubbub.terms import (
     BadReport,
     NotANumber,
     OutOfRange,
+    Real,
     ReversedBounds,
     TooLarge,
     WrongShape,
@@ -92,7 +93,7 @@ def known(values: Sequence[Any] | NDArray[Any], *, domain: int, missing: int) ->
     return np.where((array >= 0) & (array < domain), array, missing).astype(np.int64, copy=False)
 
 
-def bounds_of(lower: object, upper: object) -> tuple[Fraction, Fraction]:
+def bounds_of(lower: Real, upper: Real) -> tuple[Fraction, Fraction]:
     """Declared bounds, the lower one first."""
     low, high = exact(lower, name="lower"), exact(upper, name="upper")
     if max(abs(low), abs(high)) > LARGEST_BOUND or any(0 < abs(end) < SMALLEST_BOUND for end in (low, high)):
