@@ -25,9 +25,9 @@ WHO = {"by": "board", "why": "a test"}
 TEXT = "SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY ward"
 
 
-@pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    with catching(tmp_path_factory.mktemp("asked")) as ledger:
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with catching(tmp_path) as ledger:  # for one test: it lets no ledger reserve while it is there
         yield ledger
 
 
