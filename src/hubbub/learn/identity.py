@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from hubbub.terms import Budget, Event, Guarantee, Measure, Real, Receipt, Unit, stored_keys, to_json
+from hubbub.terms import Budget, Event, Guarantee, Measure, Receipt, Unit, stored_keys, to_json
 
 _TERMS = (Event, Guarantee, Receipt, Measure, Budget, Unit)
 _PAID = " rows neighbours unit account population dataset"
@@ -213,7 +213,7 @@ def learned_name(key: str) -> str:
 # ---------------------------------------------------------------- public steps and teachers
 
 
-def identity(step: Real) -> dict[str, object]:
+def identity(step: object) -> dict[str, object]:
     """A public step or a teacher by what it holds, which its ``repr`` need not tell; what cannot be pickled is like no
     other. What is ours in it is told by its stored words, where a pickle would tell where its class lies."""
     held = io.BytesIO()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -90,12 +91,11 @@ def plan_pool(payer: Account) -> Pool:
 
 def _run(job: Job[T], payer: Account, reservation: Reservation, progress: Progress) -> str:
     """What a run gives; one that failed is settled, and one that was stopped is resumed under the same charge."""
-    try:
+    with suppress(RunFailed):
         return job.run(progress)
-    except RunFailed:
-        payer.ledger.fail(reservation, "the engine gave no answer")
-        raise NoAnswer(
-            "the engine gave no answer within its time and memory, and the question is charged.",
-            why="Whether it ends may depend on the data, so a refund would tell something about them.",
-            fix="Ask for less at once, or let the owner allow more time or memory.",
-        ) from None
+    payer.ledger.fail(reservation, "the engine gave no answer")
+    raise NoAnswer(  # raised outside of a handler: no error that may quote a row hangs on it
+        "the engine gave no answer within its time and memory, and the question is charged.",
+        why="Whether it ends may depend on the data, so a refund would tell something about them.",
+        fix="Ask for less at once, or let the owner allow more time or memory.",
+    )

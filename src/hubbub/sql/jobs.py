@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,10 +55,9 @@ class EngineJob(ABC):
     def run(self, progress: Progress) -> str:
         """Read and noise. Every failure is one: of which kind it is may depend on rows, and its words may quote one."""
         progress("reading")
-        try:
+        with suppress(Exception):
             return self.measure()
-        except Exception:
-            raise RunFailed from None
+        raise RunFailed
 
 
 @dataclass(frozen=True)

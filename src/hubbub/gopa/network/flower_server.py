@@ -28,7 +28,7 @@ from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.identities import Identity, Member
 from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.quantities.repeated_runs import plan_over
-from hubbub.terms import Real, Unreachable, fraction_of
+from hubbub.terms import Unreachable, fraction_of
 
 __all__ = ["Workflow", "mod"]
 
@@ -60,7 +60,7 @@ class Workflow:
         self.identity = Identity.new("board")
         self.certificates: list[Certificate] = []
 
-    def __call__(self, grid: Real, context: Any) -> None:
+    def __call__(self, grid: Any, context: Any) -> None:
         """One round."""
         flwr = installed()
         round_ = int(context.state.config_records["config"]["current_round"])

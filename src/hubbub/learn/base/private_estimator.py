@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -79,7 +80,7 @@ class PrivateEstimator(Estimator):
         self._check(X, y)
         made = self._prepare(X, y, account)
         title = f"fit {type(self).__name__}"
-        train = lambda: self._release_all(made, X, y, watch)  # noqa: E731
+        train = partial(self._release_all, made, X, y, watch)
         job = planned_fit(made, train, estimator=tag_of(self), dataset=self.dataset, title=title)
         values, receipt = release_fit(job, account)
         self._keep(X, made, values, receipt)

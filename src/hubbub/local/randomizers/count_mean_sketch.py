@@ -43,7 +43,7 @@ class Sketch(FrequencyRandomizer):
     _apart: float  # the probability to support a value that is elsewhere
 
     def __init__(
-        self, *, epsilon: Real, domain: object, rows: object, width: Real, seed: object, missing: object
+        self, *, epsilon: Real, domain: object, rows: object, width: int, seed: object, missing: object
     ) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.rows, self.width = _within(rows, "rows", 1, 1 << 14), _within(width, "width", 2, 1 << 16)
@@ -137,7 +137,7 @@ class CountMeanSketch(Bits, Sketch):
         epsilon: Real,
         domain: object,
         rows: object = 256,
-        width: Real = 1024,
+        width: int = 1024,
         seed: object = 0,
         missing: object = 0,
     ) -> None:
@@ -221,7 +221,7 @@ class HadamardCountMeanSketch(Sketch):
         epsilon: Real,
         domain: object,
         rows: object = 256,
-        width: Real = 1024,
+        width: int = 1024,
         seed: object = 0,
         missing: object = 0,
     ) -> None:

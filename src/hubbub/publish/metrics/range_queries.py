@@ -15,7 +15,7 @@ from hubbub.publish.metrics.candidates import Numbers
 from hubbub.publish.metrics.comparison_cells import Cells
 from hubbub.publish.metrics.generalized_values import Floats, shares
 from hubbub.publish.tables.noisy_counts import labels_of
-from hubbub.terms import OutOfRange, Real
+from hubbub.terms import OutOfRange
 
 Mask = NDArray[np.bool_]
 QUESTIONS = 200
@@ -94,7 +94,7 @@ def _inside(coding: Coding, told: Any) -> tuple[Floats, Floats]:
     return np.minimum(part * max(asked, 1e-300), whole), whole
 
 
-def _length(low: Real, high: Real) -> float:
+def _length(low: Any, high: Any) -> float:
     try:
         return float(high) - float(low)
     except (TypeError, ValueError):
