@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.rows import Row, cpu_seconds
 from hubbub.attacks import (
-    Comparison,
+    TrainingComparison,
     diaries,
     extract,
     lira,
@@ -161,7 +161,7 @@ def trained_privately(epsilon: float, examples: int) -> Callable[[np.ndarray, np
     return train
 
 
-def compared(*, examples: int = 200, models: int = 128) -> Comparison:
+def compared(*, examples: int = 200, models: int = 128) -> TrainingComparison:
     """LiRA on the same network, trained without privacy and with: the table and the picture."""
     random = np.random.default_rng(5)
     inputs = random.normal(size=(examples, 30))
@@ -171,7 +171,7 @@ def compared(*, examples: int = 200, models: int = 128) -> Comparison:
         "epsilon = 8": trained_privately(8, examples),
         "epsilon = 1": trained_privately(1, examples),
     }
-    return Comparison(
+    return TrainingComparison(
         {name: lira(shadow_models(train, inputs, labels, models=models)) for name, train in trainings.items()}
     )
 

@@ -16,7 +16,7 @@ from tests.postgres import Server
 from bench.rows import Row
 from hubbub.ledger import Ledger, Request, fingerprint, reservations, statements
 from hubbub.ledger.chain import digest
-from hubbub.ledger.open_ledger import Turn
+from hubbub.ledger.open_ledger import LedgerTurn
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.terms import Budget, GaussianNoise
 
@@ -164,7 +164,7 @@ def grow(ledger: Ledger, entries: int, *, different: bool = False) -> None:
     for first in range(0, entries // 2, 5000):
         with core.book.transaction() as transaction:
             last, kept = transaction.read((statements.LAST, {}), (statements.ALL_TOTALS, {}))
-            turn = Turn(transaction, last[0], time.time_ns() // 1000)
+            turn = LedgerTurn(transaction, last[0], time.time_ns() // 1000)
             totals = {row[0]: row for row in kept}
             for number in range(first, min(first + 5000, entries // 2)):
                 event = DiscreteGaussian(sensitivity=1, sigma=100_000 + number).event if different else EVENT
@@ -175,7 +175,7 @@ def grow(ledger: Ledger, entries: int, *, different: bool = False) -> None:
     core.seen = last[0][0]
 
 
-def _one(core: object, turn: Turn, totals: dict[str, tuple[str, str, str, str]], wanted: Request) -> None:
+def _one(core: object, turn: LedgerTurn, totals: dict[str, tuple[str, str, str, str]], wanted: Request) -> None:
     bill = reservations._bill(core.policy, wanted)
     held = reservations._charge(core, turn, bill, wanted, totals, reservations._NOTHING)
     spent = held.totals["patients"][0]

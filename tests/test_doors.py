@@ -98,6 +98,15 @@ def test_wings_stay_small() -> None:
     assert {str(folder): n for folder, n in side_by_side.items() if n > MOST_SIDE_BY_SIDE} == {}
 
 
+def test_a_public_class_name_stands_for_one_thing() -> None:
+    places: dict[str, set[str]] = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(text_of(path))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, set()).add(module_of(path))
+    assert {name: sorted(modules) for name, modules in places.items() if len(modules) > 1} == {}
+
+
 @pytest.mark.parametrize("door", sorted(PACKAGES - {"hubbub"}))
 def test_a_door_says_what_is_behind_it(door: str) -> None:
     file = SRC.joinpath(*door.split(".")[1:]) / "__init__.py"

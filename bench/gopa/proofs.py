@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.rows import Row, side_by_side
-from hubbub.gopa import Context, Shape, verify_many
+from hubbub.gopa import Context, ProofShape, verify_many
 from hubbub.gopa.crypto import bit_proof, multi_scalar, point_equations
 
-SHAPES = {64: Shape(coordinates=1, steps=100, noise_bits=57), 128: Shape(coordinates=1, steps=31, noise_bits=123)}
+SHAPES = {
+    64: ProofShape(coordinates=1, steps=100, noise_bits=57),
+    128: ProofShape(coordinates=1, steps=31, noise_bits=123),
+}
 PROVE = {64: 30.0, 128: 60.0}  # milliseconds
 VERIFY, BYTES, SLOWER = 1.5, 1000, 10
 BATCH = 32
@@ -25,11 +28,11 @@ def rows(quick: bool) -> list[Row]:
     return found
 
 
-def _costs(size: int, shape: Shape, rounds: int, slower: int, label: str) -> list[Row]:
+def _costs(size: int, shape: ProofShape, rounds: int, slower: int, label: str) -> list[Row]:
     coins = [secrets.randbits(1) for _ in range(shape.coins)]
     bound = bit_proof.bind(shape, [3], secrets.token_bytes(32))
     proved = bit_proof.prove(bound, coins, HERE)
-    claims = [bit_proof.Claim(shape, bound.point, coins, proved.statement, proved.proof, HERE)] * BATCH
+    claims = [bit_proof.BitClaim(shape, bound.point, coins, proved.statement, proved.proof, HERE)] * BATCH
     times = side_by_side(
         {
             "bind": lambda: bit_proof.bind(shape, [3], secrets.token_bytes(32)),

@@ -23,8 +23,8 @@ from bench.rows import Row, side_by_side
 from hubbub.learn.torch import PrivateTrainer
 from hubbub.learn.torch.clipping import FixedClip
 from hubbub.learn.torch.examples import source_of
-from hubbub.learn.torch.gradients import Mapped, Recorded, Way
-from hubbub.learn.torch.training import Course, Model, Momentum, clipped_vector
+from hubbub.learn.torch.gradients import GradientMethod, Mapped, Recorded
+from hubbub.learn.torch.training import Course, Momentum, TrainableWeights, clipped_vector
 from hubbub.learn.training.calibration import planned
 from hubbub.learn.training.noisy_descent import noises, noisy
 from hubbub.learn.training.sampling import FullBatch, step_of
@@ -72,7 +72,7 @@ def _opacus(name: str, ours: float, rounds: int) -> list[Row]:
     ]
 
 
-def private(kind: type[Way]) -> Callable[[], None]:
+def private(kind: type[GradientMethod]) -> Callable[[], None]:
     """One private step with everything in it: clipped sum, noise on the grid, momentum."""
     x, y = images()
     model = convolutional().requires_grad_(False)
@@ -86,7 +86,9 @@ def private(kind: type[Way]) -> Callable[[], None]:
         multiplier=Fraction(1),
     )
     course = Course(run=run, clip=FixedClip(1.0), expected=BATCH, physical=BATCH, tail=0.0)
-    moved = Model(kind(model, _losses, names), lambda parameters: Momentum(parameters, rate=0.01, momentum=0.9))
+    moved = TrainableWeights(
+        kind(model, _losses, names), lambda parameters: Momentum(parameters, rate=0.01, momentum=0.9)
+    )
     examples = source_of(x, y, example=None, dtype=torch.float32, classes=None).open()
     drawn, everyone = noises(run), np.arange(BATCH)
 

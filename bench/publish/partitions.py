@@ -17,7 +17,7 @@ from bench import cache
 from bench.learn.data import CATEGORIES, persons_of, there
 from bench.peers import Environment, environment
 from bench.rows import Row, cpu_seconds
-from hubbub.publish import Categories, Hierarchy, Intervals, KAnonymity, Model, check, full_domain, mondrian
+from hubbub.publish import Categories, Hierarchy, Intervals, KAnonymity, PrivacyModel, check, full_domain, mondrian
 from hubbub.publish.anonymize import lattice as lattices
 from hubbub.publish.anonymize.hierarchies import Flat
 from hubbub.publish.anonymize.lattice import Lattice, lattice_of, search
@@ -145,7 +145,7 @@ def _large(quick: bool) -> list[Row]:
 
 
 def lattice(people: pd.DataFrame, names: list[str], steps: dict[str, Hierarchy], k: int, share: float) -> Lattice:
-    models: list[Model] = [KAnonymity(k)]
+    models: list[PrivacyModel] = [KAnonymity(k)]
     task = asked(people, quasi_identifiers=names, models=models, hierarchies=steps)
     levels = [steps.get(column.name, Flat()).on(column) for column in task.columns]
     top = tuple(of.height for of in levels)

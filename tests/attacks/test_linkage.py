@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.attacks import governor, link, populations, uniqueness
-from hubbub.attacks.populations import GOVERNOR, QUASI_IDENTIFIERS, Population
+from hubbub.attacks.populations import GOVERNOR, QUASI_IDENTIFIERS, InventedState
 from hubbub.publish import mondrian
 from hubbub.terms import Unsuitable
 
 
 @pytest.fixture(scope="module")
-def state() -> Population:
+def state() -> InventedState:
     return populations.classroom()
 
 
@@ -32,7 +32,7 @@ def alone(people: pyarrow.Table) -> float:
     return groups.column("count_all").to_pylist().count(1) / people.num_rows
 
 
-def test_87_in_100_are_alone_in_the_classroom(state: Population) -> None:
+def test_87_in_100_are_alone_in_the_classroom(state: InventedState) -> None:
     assert alone(state.people) == pytest.approx(0.87, abs=0.02)
     assert uniqueness(state.people, on=QUASI_IDENTIFIERS).share == pytest.approx(alone(state.people))
 
@@ -50,14 +50,14 @@ def test_the_shares_do_not_depend_on_the_seed(seed: int) -> None:
     )
 
 
-def test_the_same_seed_makes_the_same_people_and_another_seed_others(state: Population) -> None:
+def test_the_same_seed_makes_the_same_people_and_another_seed_others(state: InventedState) -> None:
     again, other = populations.classroom(), populations.classroom(seed=1)
     for name in ("people", "voters", "hospital", "truth"):
         assert getattr(state, name).equals(getattr(again, name))
         assert not getattr(state, name).equals(getattr(other, name))
 
 
-def test_names_are_different_and_the_hospital_has_none(state: Population) -> None:
+def test_names_are_different_and_the_hospital_has_none(state: InventedState) -> None:
     assert len(set(state.people.column("name").to_pylist())) == state.people.num_rows
     assert "name" not in state.hospital.column_names
 
@@ -74,14 +74,14 @@ def test_the_governor_is_found_in_every_state(seed: int) -> None:
     assert list(story.voters_left) == sorted(story.voters_left, reverse=True)
 
 
-def test_the_governor_hides_in_coarse_records(state: Population) -> None:
+def test_the_governor_hides_in_coarse_records(state: InventedState) -> None:
     story = governor(state, coarse=True)
     assert not story.succeeded
     assert story.records > 100
     assert story.diagnoses.count("cancer") < story.records / 5
 
 
-def test_the_governor_is_among_the_matches_by_name(state: Population) -> None:
+def test_the_governor_is_among_the_matches_by_name(state: InventedState) -> None:
     found = link(state.hospital, state.voters, on=QUASI_IDENTIFIERS, identity="name", truth=state.truth)
     [match] = [row for row in found.matches.to_pylist() if row["identity"] == GOVERNOR]
     assert state.hospital.column("diagnosis")[match["released_row"]].as_py() == "cancer"
@@ -90,7 +90,7 @@ def test_the_governor_is_among_the_matches_by_name(state: Population) -> None:
 # ---------------------------------------------------------------- link
 
 
-def test_half_of_the_hospital_gets_its_names_back(state: Population) -> None:
+def test_half_of_the_hospital_gets_its_names_back(state: InventedState) -> None:
     found = link(state.hospital, state.voters, on=QUASI_IDENTIFIERS, identity="name", truth=state.truth)
     assert found.succeeded
     assert found.share > 0.5
@@ -98,14 +98,14 @@ def test_half_of_the_hospital_gets_its_names_back(state: Population) -> None:
     assert found.precision > 0.95
 
 
-def test_coarse_records_keep_everybody_hidden(state: Population) -> None:
+def test_coarse_records_keep_everybody_hidden(state: InventedState) -> None:
     released = state.coarse(state.hospital)
     found = link(released, state.voters, on=QUASI_IDENTIFIERS, identity="name", truth=state.truth, generalised=True)
     assert not found.succeeded
     assert found.matched == 0
 
 
-def test_whoever_is_in_a_k_anonymous_table_fits_k_people(state: Population) -> None:
+def test_whoever_is_in_a_k_anonymous_table_fits_k_people(state: InventedState) -> None:
     names = ["zip", "birth_date", "sex"]
     records = state.people.slice(0, 2_000)
     released = mondrian(records, quasi_identifiers=names, k=10, keep=records.column_names).table
@@ -114,7 +114,7 @@ def test_whoever_is_in_a_k_anonymous_table_fits_k_people(state: Population) -> N
     assert link(records, records, on=names).share > 0.9
 
 
-def test_matches_to_shuffled_records_are_wrong_and_it_is_told(state: Population) -> None:
+def test_matches_to_shuffled_records_are_wrong_and_it_is_told(state: InventedState) -> None:
     order = pyarrow.array(np.random.default_rng(0).permutation(state.hospital.num_rows))
     found = link(state.hospital.take(order), state.voters, on=QUASI_IDENTIFIERS, identity="name", truth=state.truth)
     assert found.matched > 1_000
@@ -188,7 +188,7 @@ def test_candidates_are_those_of_a_nested_loop(ours: list[tuple[int, int]], thei
 # ---------------------------------------------------------------- uniqueness
 
 
-def test_the_search_finds_the_columns_that_identify(state: Population) -> None:
+def test_the_search_finds_the_columns_that_identify(state: InventedState) -> None:
     found = uniqueness(state.people, on=["sex", "zip", "birth_date"])
     assert [set(columns) for columns, _ in found.best] == [
         {"birth_date"},
@@ -208,7 +208,7 @@ def test_many_columns_are_searched_greedily_and_end_with_all() -> None:
     assert found.best[-1][1] == found.share
 
 
-def test_nobody_is_alone_in_coarse_records(state: Population) -> None:
+def test_nobody_is_alone_in_coarse_records(state: InventedState) -> None:
     found = uniqueness(state.coarse(state.people), on=QUASI_IDENTIFIERS)
     assert not found.succeeded
     assert found.smallest >= 10

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from hubbub.attacks import (
-    Comparison,
     Roc,
     Shadows,
+    TrainingComparison,
     confidence_attack,
     homer_statistic,
     inner_product,
@@ -279,13 +279,13 @@ def test_a_private_model_hides_what_it_was_trained_on() -> None:
 
 
 def test_ways_to_train_are_compared_side_by_side() -> None:
-    both = Comparison({"remembers": lira(shadows(0.3)), "forgets": lira(shadows(0.0))})
+    both = TrainingComparison({"remembers": lira(shadows(0.3)), "forgets": lira(shadows(0.0))})
     assert both.succeeded
     assert set(both.numbers()) == {"remembers", "forgets"}
     assert len(both.table().rows) == 2
     assert "guessing blindly" in both.figure().svg
     with pytest.raises(EmptyInput):
-        Comparison({})
+        TrainingComparison({})
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from typing import Any
 
 import pyarrow
 
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import measurement
 from hubbub.sql.noise_allocation import Price
-from hubbub.sql.quote import Priced, plan_text, priced
+from hubbub.sql.quote import QueryQuote, plan_text, priced
 from hubbub.terms import Budget, Neighbours
 from tests.sql._exact import engine_over
 
@@ -48,7 +48,7 @@ def dataset(neighbours: Neighbours) -> Dataset:
         Column(name="w", kind=Kind.TEXT, values=("a", "b")),
         Column(name="city", kind=Kind.TEXT),
     )
-    table = Table(name="t", source="", columns=columns, link=Link("pid"), max_rows_per_unit=2)
+    table = Table(name="t", source="", columns=columns, link=PersonLink("pid"), max_rows_per_unit=2)
     return Dataset(
         name="d", population="d", unit="t.pid", budget=Budget(9, 1e-2), tables=(table,), neighbours=neighbours
     )
@@ -72,7 +72,7 @@ def entry(name: str, neighbours: Neighbours, *, claim: float = 1.0, price: Price
     )
 
 
-def _draw(told: Priced) -> Callable[[Any, int], Any]:
+def _draw(told: QueryQuote) -> Callable[[Any, int], Any]:
     statements = told.planned.statements("duckdb", secret="s")
 
     def draw(rows: Any, size: int) -> Any:
@@ -86,14 +86,14 @@ def _draw(told: Priced) -> Callable[[Any, int], Any]:
     return draw
 
 
-def _outcome(told: Priced, statements: Any, engine: Any) -> Any:
+def _outcome(told: QueryQuote, statements: Any, engine: Any) -> Any:
     """Everything that one run would store: keys, noisy integers, quantiles."""
     parts = zip(told.planned.plans, told.spent, statements, strict=True)
     runs = [measurement.run(engine, plan, spent, texts, seconds=60) for plan, spent, texts in parts]
     return [_told(run) for run in runs]
 
 
-def _told(run: measurement.Measured) -> dict[str, tuple[Any, ...]]:
+def _told(run: measurement.NoisyResult) -> dict[str, tuple[Any, ...]]:
     columns = [*run.measures, *(quantile.values for quantile in run.quantiles)]
     return {repr(key): tuple(column[i] for column in columns) for i, key in enumerate(run.keys)}
 

@@ -111,7 +111,7 @@ def test_an_old_copy_does_not_open_and_the_whole_ledger_verifies(told: Section) 
 
 
 def test_the_process_really_dies_after_its_charge_and_before_its_answer(tmp_path: Path) -> None:
-    desk = ledger_book.Desk(open_hospital(), tmp_path)
+    desk = ledger_book.DemoDesk(open_hospital(), tmp_path)
     with desk.open() as ledger:
         ledger.open_population(ledger_book.PEOPLE, ledger_book.BUDGET, by="board", why="test")
     assert desk.die("Ben", ledger_book.OLD) == -signal.SIGKILL

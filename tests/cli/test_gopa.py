@@ -16,7 +16,7 @@ import pytest
 from hubbub.cli.options.gopa_files import read_roster, write_identity
 from hubbub.cli.output.gopa_progress import Phases
 from hubbub.gopa import Agreement, Identity, Sensitivity, plan
-from hubbub.gopa.in_process import Told, people, run
+from hubbub.gopa.in_process import RunResult, people, run
 from hubbub.gopa.network.board_server import Standing
 from hubbub.gopa.network.party_log import Diary
 from tests.cli._shell import Shell
@@ -26,14 +26,14 @@ AGREE = "gopa agree a.json --roster roster --epsilon 2 --delta 1e-3 --honest 0.8
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def told() -> RunResult:
     """A run in which one party leaves before its reveal, made without a network."""
     agreed = plan(20, 0.2, 7, honest=Fraction(5, 7), dropouts=Fraction(2, 7), steps=3)
     return run(people(7, planned=agreed), [[place % 4] for place in range(7)], drops={6: "reveal"})
 
 
 @pytest.fixture
-def log(shell: Shell, told: Told) -> Path:
+def log(shell: Shell, told: RunResult) -> Path:
     path = shell.folder / "run.log"
     path.write_bytes(b"".join(line + b"\n" for line in told.log))
     return path
@@ -142,7 +142,7 @@ def test_an_agreement_that_makes_no_sense_is_refused_and_nothing_written(
 # ---------------------------------------------------------------- certificates
 
 
-def test_verify_tells_the_result_its_privacy_and_who_left(shell: Shell, log: Path, told: Told) -> None:
+def test_verify_tells_the_result_its_privacy_and_who_left(shell: Shell, log: Path, told: RunResult) -> None:
     said = shell(f"gopa verify run.log --run {told.board.agreement.run.hex()}")
     words = " ".join(said.out.split())
     assert (said.code, "self-consistent only" in words) == (0, False)
@@ -157,7 +157,7 @@ def test_verify_tells_the_result_its_privacy_and_who_left(shell: Shell, log: Pat
 
 
 def test_a_log_is_self_consistent_only_unless_it_is_said_which_run_is_meant(
-    shell: Shell, log: Path, told: Told
+    shell: Shell, log: Path, told: RunResult
 ) -> None:
     """Somebody who plays all parties under the same names has a log in which everything is right."""
     agreed = told.board.agreement

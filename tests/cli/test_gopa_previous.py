@@ -16,9 +16,9 @@ from hubbub.cli.options import gopa_runs
 from hubbub.cli.options.gopa_files import write_identity
 from hubbub.cli.options.gopa_runs import Served, TakesPart
 from hubbub.gopa import Agreement, Clock, plan
-from hubbub.gopa.in_process import Told, people, run
+from hubbub.gopa.in_process import RunResult, people, run
 from hubbub.gopa.network.party_log import Diary
-from hubbub.gopa.network.party_runner import Outcome
+from hubbub.gopa.network.party_runner import RunOutcome
 from hubbub.terms import RequestChanged
 from tests.cli._shell import Shell
 
@@ -27,13 +27,13 @@ VALUES = ["0.2", None, "0.7", "0.3", "0.6"]  # could be rounded to 0, 1, 2, 0, 1
 
 
 @pytest.fixture(scope="module")
-def first() -> Told:
+def first() -> RunResult:
     agreed = plan(20, 0.2, COUNT, honest=Fraction(4, 5), dropouts=Fraction(1, 5), steps=2)
     return run(people(COUNT, planned=agreed), [[place % 3] for place in range(COUNT)])
 
 
 @pytest.fixture
-def second(first: Told, shell: Shell) -> Agreement:
+def second(first: RunResult, shell: Shell) -> Agreement:
     """The agreement of a second run, with all keys, and the log and the diaries of the first."""
     folder, old = shell.folder, first.public.agreement
     agreed = replace(old, previous=old.run, salt=bytes(16))
@@ -94,7 +94,7 @@ def test_a_second_run_takes_the_same_inputs_and_no_others(
         with pytest.raises(RequestChanged, match="another value in the previous run"):
             party(folder, 0, url, previous, "0.5").run()
         taking = [pool.submit(party(folder, place, url, previous, VALUES[place]).run) for place in range(COUNT)]
-        outcomes: list[Outcome] = [one.result(300) for one in taking]
+        outcomes: list[RunOutcome] = [one.result(300) for one in taking]
         kept = serving.result(300)
     assert kept.complete and kept.parties == ("p0", "p1", "p2", "p3", "p4") and kept.named == ()
     assert {one.certificate.means for one in outcomes} == {kept.means}

@@ -14,7 +14,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
 from hubbub.cli.exit_codes import guard
-from hubbub.publish import Categorical, Date, Key, Numeric, check, mondrian, read_domain, unread_table
+from hubbub.publish import Categorical, Date, Numeric, SurrogateKey, check, mondrian, read_domain, unread_table
 from hubbub.publish.unread_table import unread_of
 from hubbub.terms import BadDescriptor, OutOfRange
 
@@ -366,7 +366,7 @@ def test_the_domain_file_says_types(tmp_path: Path) -> None:
     (tmp_path / "d.toml").write_text(DOMAIN + 'gain = { bounds = "private" }\ntown = { values = "private" }\n')
     found = read_domain(tmp_path / "d.toml")
     assert [type(column) for column in found.values()] == [
-        Key,
+        SurrogateKey,
         Numeric,
         Categorical,
         Numeric,

@@ -30,8 +30,8 @@ from hubbub.render.charts import (
     stacked_chart,
     step_chart,
 )
-from hubbub.render.charts.axes import Labels, round_steps, thin
-from hubbub.render.charts.svg import WIDTH, Box, escape, shorten, text_width, wrap
+from hubbub.render.charts.axes import LabelPlacement, round_steps, thin
+from hubbub.render.charts.svg import WIDTH, PixelBox, escape, shorten, text_width, wrap
 from hubbub.terms import EmptyInput, InvalidParameter, OutOfRange
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -218,7 +218,7 @@ def test_ticks_are_thinned_until_their_labels_fit() -> None:
 
 
 def test_labels_do_not_sit_on_each_other() -> None:
-    labels = Labels(Box(0, 0, 600, 300))
+    labels = LabelPlacement(PixelBox(0, 0, 600, 300))
     for _ in range(4):
         labels.beside("a label of some length", x=300, y=150)
     assert not any(a.meets(b) for a, b in itertools.combinations(labels.taken, 2))

@@ -256,7 +256,7 @@ LEAFLETS = {
 @pytest.mark.parametrize("kind", LEAFLETS)
 def test_every_leaflet_speaks_text_html_and_json(kind: str) -> None:
     leaflet = LEAFLETS[kind]()
-    assert isinstance(leaflet, hb.explain.Leaflet)
+    assert isinstance(leaflet, hb.explain.Document)
     assert str(leaflet) == leaflet.text()
     assert leaflet.title in leaflet.text()
     assert leaflet.title in leaflet.html()

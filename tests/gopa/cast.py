@@ -8,18 +8,18 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from hubbub.gopa.in_process import Cheat, People, Told, people, run
-from hubbub.gopa.privacy.calibration import Plan, plan
+from hubbub.gopa.in_process import Cheat, People, RunResult, people, run
+from hubbub.gopa.privacy.calibration import RunPlan, plan
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import pack, signed, unpack
 
 Change = Callable[[dict[str, Any]], Mapping[str, Any] | None]
 
 
-def small(count: int = 7, *, picks: int | None = None, **more: Any) -> Plan:
+def small(count: int = 7, *, picks: int | None = None, **more: Any) -> RunPlan:
     """A plan with little noise: epsilon is large, since these runs test messages and not privacy."""
     made = plan(20, 0.2, count, honest=Fraction(5, 7), dropouts=Fraction(2, 7), steps=3)
     if picks is not None:
@@ -27,7 +27,7 @@ def small(count: int = 7, *, picks: int | None = None, **more: Any) -> Plan:
     return replace(made, **more)
 
 
-def cast(count: int = 7, *, quantity: Quantity | None = None, planned: Plan | None = None, **more: Any) -> People:
+def cast(count: int = 7, *, quantity: Quantity | None = None, planned: RunPlan | None = None, **more: Any) -> People:
     return people(count, planned=planned or small(count), quantity=quantity, **more)
 
 
@@ -38,7 +38,7 @@ def values(count: int = 7) -> list[list[int]]:
 def instead(phase: str, change: Change) -> Cheat:
     """A party that in one phase signs a changed body (or, if there is none, says nothing)."""
 
-    def cheat(party: Party, public: Public, lines: tuple[bytes, ...]) -> list[bytes]:
+    def cheat(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> list[bytes]:
         if public.phase != phase or not lines:
             return list(lines)
         body = change(json.loads(lines[0])["body"])
@@ -47,7 +47,7 @@ def instead(phase: str, change: Change) -> Cheat:
     return cheat
 
 
-def resigned(party: Party, public: Public, body: Mapping[str, Any]) -> bytes:
+def resigned(party: Party, public: PublicState, body: Mapping[str, Any]) -> bytes:
     return signed(party.agreement, party.identity, public.phase, public.head, body)
 
 
@@ -58,11 +58,11 @@ def flipped(text: str, place: int = 0, bit: int = 1) -> str:
     return pack(bytes(data))
 
 
-def faults(told: Told, party: int) -> set[Fault]:
+def faults(told: RunResult, party: int) -> set[Fault]:
     return {one.fault for one in told.public.named if one.party == party}
 
 
-def honest_finish(told: Told, cheats: set[int]) -> None:
+def honest_finish(told: RunResult, cheats: set[int]) -> None:
     """There is a result of everybody but the cheats, and no honest party was named or stopped."""
     assert told.public.result is not None, told.public.abort
     everybody = set(range(len(told.parties)))

@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from hubbub.gopa.in_process import People
-from hubbub.gopa.network.board_link import Link
+from hubbub.gopa.network.board_link import BoardLink
 from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Diary
-from hubbub.gopa.network.party_runner import Charge, Host, Outcome, nothing
+from hubbub.gopa.network.party_runner import Charge, Host, RunOutcome, nothing
 from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.phase_clock import Clock
 
@@ -23,7 +23,7 @@ VALUES = [[Fraction(place % 4, 3)] for place in range(20)]
 class Recorder:
     """A link that keeps what went through it."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: BoardLink) -> None:
         self.link, self.posted, self.replies = link, list[bytes](), list[Reply]()
 
     async def post(self, lines: Sequence[bytes]) -> list[Reply]:
@@ -43,7 +43,7 @@ class Killed(Exception):
 class Mortal(Recorder):
     """A link whose host dies when it is about to post in a phase, or just after it has."""
 
-    def __init__(self, link: Link, phase: str, *, after: bool) -> None:
+    def __init__(self, link: BoardLink, phase: str, *, after: bool) -> None:
         super().__init__(link)
         self._phase, self._after = f'"phase":"{phase}"'.encode(), after
 
@@ -58,7 +58,9 @@ class Mortal(Recorder):
         return found
 
 
-async def hosted(who: People, folder: Path, places: Sequence[int], link: Link, *, charge: Charge = nothing) -> Outcome:
+async def hosted(
+    who: People, folder: Path, places: Sequence[int], link: BoardLink, *, charge: Charge = nothing
+) -> RunOutcome:
     """These parties with their diary in a folder, begun or gone on with."""
     with Diary(folder / f"{places[0]}.diary", who.agreement) as diary:
         crowd = diary.seats([who.identities[place] for place in places], [VALUES[place] for place in places])
@@ -77,7 +79,7 @@ async def kept(who: People, folder: Path, clock: Clock = SLOW) -> AsyncIterator[
             running.cancel()
 
 
-async def together(who: People, folder: Path, groups: Sequence[Sequence[int]], clock: Clock = SLOW) -> list[Outcome]:
+async def together(who: People, folder: Path, groups: Sequence[Sequence[int]], clock: Clock = SLOW) -> list[RunOutcome]:
     """A whole run: a board, and hosts of some parties each."""
     async with kept(who, folder, clock) as keeper:
         return list(await asyncio.gather(*(hosted(who, folder, group, keeper) for group in groups)))

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hubbub.gopa import Sensitivity
-from hubbub.gopa.in_process import Told
+from hubbub.gopa.in_process import RunResult
 from hubbub.gopa.protocol import board, certificate, party, public_state, wire
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Post, Reply, Shut
 from hubbub.gopa.protocol.faults import Fault, Refused
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.terms import HubbubError
 from tests.gopa.cast import cast, run, small, values
 
@@ -32,12 +32,12 @@ DROPS = {5: "reveal", 6: "repair-1"}
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def told() -> RunResult:
     return run(cast(), values(), drops=DROPS)
 
 
 @pytest.fixture(scope="module", params=["one-hot", "norm"])
-def vectors(request: pytest.FixtureRequest) -> Iterator[Told]:
+def vectors(request: pytest.FixtureRequest) -> Iterator[RunResult]:
     """Runs whose messages have more parts; that their crowd is private enough is not asked here."""
     kind, one_hot = request.param, request.param == "one-hot"
     enough = public_state._achieved(small(), 7, 7)
@@ -48,7 +48,7 @@ def vectors(request: pytest.FixtureRequest) -> Iterator[Told]:
         yield run(who, [[0, 1] if one_hot else [3, 2]] * 7, drops=DROPS)
 
 
-def lines_of(told: Told) -> list[bytes]:
+def lines_of(told: RunResult) -> list[bytes]:
     return [line for chapter in told.board.chapters for line in chapter]
 
 
@@ -68,14 +68,14 @@ def damaged(draw: st.DrawFn, lines: list[bytes]) -> bytes:
     return bytes(line)
 
 
-def board_at(told: Told, chapter: int) -> board.Board:
+def board_at(told: RunResult, chapter: int) -> board.Board:
     log = [line for part in told.board.chapters[:chapter] for line in part]
     return board.restored(told.board.agreement, told.board.identity, log)
 
 
 @QUICK
 @given(data=st.data(), chapter=st.integers(0, 8))
-def test_the_board_takes_no_bytes_but_messages(told: Told, data: st.DataObject, chapter: int) -> None:
+def test_the_board_takes_no_bytes_but_messages(told: RunResult, data: st.DataObject, chapter: int) -> None:
     line = data.draw(st.binary(max_size=300) | damaged(lines_of(told)))
     state = board_at(told, chapter)
     after, reply = board.step(state, Post(line))
@@ -86,19 +86,19 @@ def test_the_board_takes_no_bytes_but_messages(told: Told, data: st.DataObject, 
 
 @QUICK
 @given(data=st.data(), chapter=st.integers(0, 8))
-def test_the_verifier_folds_any_lines(told: Told, data: st.DataObject, chapter: int) -> None:
+def test_the_verifier_folds_any_lines(told: RunResult, data: st.DataObject, chapter: int) -> None:
     state = told.states[chapter]
     extra = data.draw(st.lists(st.binary(max_size=200) | damaged(lines_of(told)), max_size=3))
     lines = [*told.board.chapters[chapter][:-1], *extra]
     lines = data.draw(st.permutations(lines))
     after = refolded(told, state, lines)
-    assert isinstance(after, Public) and after.abort is None
+    assert isinstance(after, PublicState) and after.abort is None
     assert after.inside == told.states[chapter + 1].inside if chapter + 1 < len(told.states) else after.result
     raw = public_state.step(state, data.draw(st.lists(st.binary(max_size=60), max_size=3)))
     assert raw.abort is not None and raw.abort.fault is Fault.BAD_LOG
 
 
-def refolded(told: Told, state: Public, lines: list[bytes]) -> Public:
+def refolded(told: RunResult, state: PublicState, lines: list[bytes]) -> PublicState:
     chain = state.chain
     for line in lines:
         chain = wire.chained(chain, line)
@@ -109,18 +109,18 @@ def refolded(told: Told, state: Public, lines: list[bytes]) -> Public:
 @QUICK
 @given(data=st.data(), chapter=st.integers(0, 8), place=st.integers(0, 4))
 def test_a_signed_message_that_says_anything_is_at_worst_its_authors_loss(
-    told: Told, data: st.DataObject, chapter: int, place: int
+    told: RunResult, data: st.DataObject, chapter: int, place: int
 ) -> None:
     anything_is_said(told, data, chapter, place)
 
 
 @settings(QUICK, max_examples=40)
 @given(data=st.data(), place=st.integers(0, 4))
-def test_the_same_of_messages_about_vectors(vectors: Told, data: st.DataObject, place: int) -> None:
+def test_the_same_of_messages_about_vectors(vectors: RunResult, data: st.DataObject, place: int) -> None:
     anything_is_said(vectors, data, 2, place)
 
 
-def anything_is_said(told: Told, data: st.DataObject, chapter: int, place: int) -> None:
+def anything_is_said(told: RunResult, data: st.DataObject, chapter: int, place: int) -> None:
     state, one = told.states[chapter], told.parties[place]
     if state.phase not in one.sent:
         return
@@ -158,14 +158,14 @@ def strange(data: st.DataObject, body: dict[str, Any]) -> dict[str, Any]:
 
 @QUICK
 @given(line=st.binary(max_size=400) | st.text(max_size=200).map(str.encode))
-def test_parsing_gives_a_message_or_a_code(told: Told, line: bytes) -> None:
+def test_parsing_gives_a_message_or_a_code(told: RunResult, line: bytes) -> None:
     for parse in (wire.parse, wire.parse_close):
         with pytest.raises(Refused):
             parse(told.board.agreement, line)
 
 
 @pytest.mark.parametrize("line", [None, 7, "text", [], b"[" * 100_000, b'{"a":' * 50_000, b"9" * 10_000, b"NaN"])
-def test_what_is_not_even_a_line_is_refused(told: Told, line: object) -> None:
+def test_what_is_not_even_a_line_is_refused(told: RunResult, line: object) -> None:
     with pytest.raises(Refused):
         wire.parse(told.board.agreement, line)
     state, reply = board.step(board_at(told, 0), Post(line))  # type: ignore[arg-type]
@@ -174,7 +174,7 @@ def test_what_is_not_even_a_line_is_refused(told: Told, line: object) -> None:
 
 
 @pytest.mark.parametrize("phase", wire.PHASES)
-def test_a_message_above_its_phases_limit_is_refused(told: Told, phase: str) -> None:
+def test_a_message_above_its_phases_limit_is_refused(told: RunResult, phase: str) -> None:
     agreed, one = told.board.agreement, told.parties[0].identity
     for length, fault in ((wire.limit(agreed, phase), Fault.OVERSIZED), (1 << 24, Fault.OVERSIZED)):
         line = wire.signed(agreed, one, phase, b"" if phase == "join" else bytes(96), {"x": "A" * length})
@@ -183,7 +183,7 @@ def test_a_message_above_its_phases_limit_is_refused(told: Told, phase: str) -> 
         assert refused.value.fault is fault
 
 
-def test_there_is_one_spelling_of_a_message(told: Told) -> None:
+def test_there_is_one_spelling_of_a_message(told: RunResult) -> None:
     line = told.parties[0].sent["join"]
     document = json.loads(line)
     others = [
@@ -203,7 +203,7 @@ def test_there_is_one_spelling_of_a_message(told: Told) -> None:
 
 @QUICK
 @given(data=st.data())
-def test_a_log_of_any_lines_is_read_or_refused(told: Told, data: st.DataObject) -> None:
+def test_a_log_of_any_lines_is_read_or_refused(told: RunResult, data: st.DataObject) -> None:
     head = data.draw(st.sampled_from([told.log[0], b"{}", b""]) | st.binary(max_size=40))
     lines = data.draw(st.lists(st.sampled_from(lines_of(told)) | st.binary(max_size=40), max_size=4))
     try:
@@ -213,14 +213,14 @@ def test_a_log_of_any_lines_is_read_or_refused(told: Told, data: st.DataObject) 
     assert not found.complete
 
 
-def test_a_board_that_is_shut_for_ever_refuses_and_does_not_raise(told: Told) -> None:
+def test_a_board_that_is_shut_for_ever_refuses_and_does_not_raise(told: RunResult) -> None:
     state = board.opened(told.board.agreement, told.board.identity)
     for _ in range(200):
         state, reply = board.step(state, Shut())
     assert not reply.taken and reply.fault is Fault.WRONG_PHASE
 
 
-def test_adding_to_an_old_board_leaves_the_newer_one_alone(told: Told) -> None:
+def test_adding_to_an_old_board_leaves_the_newer_one_alone(told: RunResult) -> None:
     empty = board_at(told, 0)
     first, _ = board.step(empty, Post(told.parties[0].sent["join"]))
     second, _ = board.step(empty, Post(told.parties[1].sent["join"]))

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from hubbub.gopa import Plan, Sensitivity, achieved, plan
+from hubbub.gopa import RunPlan, Sensitivity, achieved, plan
 from hubbub.gopa.privacy import connectivity
 from hubbub.terms import NotANumber, OutOfRange, Unreachable
 
@@ -168,5 +168,5 @@ def test_a_threshold_stays_above_the_corrupted_when_everybody_picks_everybody() 
 
 
 def test_a_plan_is_a_value() -> None:
-    assert isinstance(plan(1, 1e-6, 10), Plan)
+    assert isinstance(plan(1, 1e-6, 10), RunPlan)
     assert plan(1, 1e-6, 10) == plan(Fraction(1), Fraction(1, 10**6), 10)

@@ -11,14 +11,14 @@ import pytest
 
 from hubbub.gopa.crypto import bit_proof
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, base, encoded, minus, plus, times
-from hubbub.gopa.in_process import Cheat, Told
+from hubbub.gopa.in_process import Cheat, RunResult
 from hubbub.gopa.protocol import board, party
 from hubbub.gopa.protocol import complaints as blame
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.masks import between
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.phases import context
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import pack, signed, unpack
 from tests.gopa.cast import Change, cast, faults, flipped, honest_finish, instead, resigned, run, values
 
@@ -27,7 +27,7 @@ NOT_CANONICAL = b"\xff" * 31 + b"\x7f"  # above the field's prime
 NOT_A_POINT = b"\x02" + bytes(31)
 
 
-def caught(cheat: Cheat, fault: Fault, *, out: bool = True) -> Told:
+def caught(cheat: Cheat, fault: Fault, *, out: bool = True) -> RunResult:
     """A run with one cheat in which it is named for that and the others finish."""
     told = run(cast(), values(), cheats={CHEAT: cheat})
     honest_finish(told, {CHEAT})
@@ -57,7 +57,7 @@ def test_a_key_copied_from_another_party(name: str) -> None:
     """With a copied key a complaint would open the edge of two honest parties."""
     seen: list[dict[str, Any]] = []
 
-    def watch(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def watch(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase == "join":
             seen.append(json.loads(lines[0])["body"])
         return lines
@@ -71,7 +71,7 @@ def test_a_key_copied_from_another_party(name: str) -> None:
 
 
 def test_a_key_made_of_another_partys_key() -> None:
-    def shifted(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def shifted(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != "join":
             return lines
         body = json.loads(lines[0])["body"]
@@ -112,8 +112,8 @@ def test_withholding_a_nonce_moves_no_pick_of_anybody_else() -> None:
 # ---------------------------------------------------------------- values, noise and proofs
 
 
-def proving(change: Callable[[Party, Public, dict[str, Any]], dict[str, Any]]) -> Cheat:
-    def cheat(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+def proving(change: Callable[[Party, PublicState, dict[str, Any]], dict[str, Any]]) -> Cheat:
+    def cheat(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != "share" or not lines:
             return lines
         return [resigned(party, public, change(party, public, json.loads(lines[0])["body"]))]
@@ -124,7 +124,7 @@ def proving(change: Callable[[Party, Public, dict[str, Any]], dict[str, Any]]) -
 def shifted_statement(by: int, on_noise: bool) -> Cheat:
     """The value (or the noise) moved by some steps, with the proof of the true one."""
 
-    def change(party: Party, public: Public, body: dict[str, Any]) -> dict[str, Any]:
+    def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
         points = unpack(body["statement"])
         value, noise = points[:32], points[32:]
         moved = base(by % ORDER)
@@ -145,7 +145,7 @@ def test_noise_changed_after_the_coins(by: int) -> None:
 
 
 def test_bits_bound_anew_after_the_coins() -> None:
-    def change(party: Party, public: Public, body: dict[str, Any]) -> dict[str, Any]:
+    def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
         again = bit_proof.bind(public.agreement.shape, party.secrets.values, bytes(32))
         shown = bit_proof.prove(again, public.coins(party.place), context(public, party.place, "share"))
         return {
@@ -161,7 +161,7 @@ def test_bits_bound_anew_after_the_coins() -> None:
 def test_something_else_than_a_bit() -> None:
     """A place of the bound vector holds 2: bound like that from the start, and proved as well as one can."""
 
-    def bound(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def bound(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         body = json.loads(lines[0])["body"] if lines else {}
         if public.phase == "join":
             from hubbub.gopa.crypto.ristretto import gv, hv
@@ -177,7 +177,7 @@ def copied(of: int, phase: str) -> tuple[Cheat, Cheat]:
     """One party is watched, the other posts its proof and statement."""
     seen: list[dict[str, Any]] = []
 
-    def watch(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def watch(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase == phase:
             seen.append(json.loads(lines[0])["body"])
         return lines
@@ -197,7 +197,7 @@ def test_a_proof_of_another_party() -> None:
 
 @pytest.mark.parametrize("where", ["run", "phase"])
 def test_a_proof_of_another_run_or_phase(where: str) -> None:
-    def change(party: Party, public: Public, body: dict[str, Any]) -> dict[str, Any]:
+    def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
         mine = context(public, party.place, "share")
         other = replace(mine, run=bytes(32)) if where == "run" else replace(mine, phase="linked")
         bound = party.work.bound if party.work else None
@@ -213,9 +213,9 @@ def test_a_proof_of_another_run_or_phase(where: str) -> None:
 def test_two_cheats_that_swap_their_statements_inside_the_batch() -> None:
     """The sum over both would be right if the batch did not weigh each claim by itself."""
     seen: dict[int, dict[str, Any]] = {}
-    parties: dict[int, tuple[Party, Public]] = {}
+    parties: dict[int, tuple[Party, PublicState]] = {}
 
-    def hold(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def hold(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != "share":
             return lines
         seen[party.place] = json.loads(lines[0])["body"]
@@ -268,7 +268,7 @@ def test_a_sealed_share_that_is_wrong() -> None:
 def test_a_sealed_share_of_another_value_than_committed_to() -> None:
     """Sealed as it should be, but not the number whose point was posted."""
 
-    def change(party: Party, public: Public, body: dict[str, Any]) -> dict[str, Any]:
+    def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
         from hubbub.gopa.protocol.masks import SEALED, Share, seal
 
         victim = public.net.picks[party.place][0]
@@ -303,7 +303,7 @@ def test_shares_of_another_secret() -> None:
 def test_a_self_mask_that_its_seed_does_not_give() -> None:
     """It reveals by the mask that it committed to; when the seed becomes public, the lie does too."""
 
-    def cheat(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def cheat(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         body = json.loads(lines[0])["body"] if lines else {}
         if public.phase == "share":
             return [resigned(party, public, {**body, "own": pack(plus(unpack(body["own"]), G))})]
@@ -322,7 +322,7 @@ def test_two_cheats_with_an_edge_of_their_own_making() -> None:
     """Neither complains; one never reveals. Their lie is seen in the repair, and both are out."""
     low, high = CHEAT, CHEAT + 1
 
-    def first(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def first(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         body = json.loads(lines[0])["body"] if lines else {}
         if public.phase == "share":
             at, data = public.net.edges[low, high], unpack(body["edges"])
@@ -333,7 +333,7 @@ def test_two_cheats_with_an_edge_of_their_own_making() -> None:
             return [resigned(party, public, {"masked": pack(encoded(number) + unpack(body["masked"])[32:])})]
         return lines
 
-    def second(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def second(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase == "complain":
             return [resigned(party, public, {"complaints": []})]
         return [] if public.phase == "reveal" else lines
@@ -347,7 +347,7 @@ def test_two_cheats_with_an_edge_of_their_own_making() -> None:
 
 
 def complaining(about: int, kind: str, *, proof: Callable[[bytes], bytes] = lambda p: p) -> Cheat:
-    def cheat(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def cheat(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != "complain":
             return lines
         secret = party.secrets.key(public.agreement.run, kind)
@@ -408,7 +408,7 @@ def late(phase: str) -> Cheat:
     """Keeps its message of one phase and posts it in the next."""
     kept: list[bytes] = []
 
-    def cheat(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def cheat(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase == phase:
             kept.extend(lines)
             return []
@@ -428,7 +428,7 @@ def test_a_late_message_is_refused_with_a_code_and_its_author_is_out(phase: str)
 def test_a_reveal_replayed_as_another_partys() -> None:
     watch: list[Any] = []
 
-    def watched(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def watched(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase == "reveal":
             watch.append(json.loads(lines[0])["body"])
         return lines
@@ -439,7 +439,7 @@ def test_a_reveal_replayed_as_another_partys() -> None:
 
 
 def test_the_reveal_of_a_party_that_is_out_counts_for_nothing() -> None:
-    def cheat(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def cheat(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase == "complain":
             return []
         if public.phase == "reveal":
@@ -454,7 +454,7 @@ def test_the_reveal_of_a_party_that_is_out_counts_for_nothing() -> None:
 def test_what_must_not_be_given_in_a_repair_is_named_and_not_used(name: str) -> None:
     """Party 0 is gone before the reveal: its mask key may be opened, its seed never."""
 
-    def cheat(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def cheat(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != "repair-1":
             return lines
         body = json.loads(lines[0])["body"]
@@ -489,7 +489,7 @@ def test_a_wrong_seed_or_share_in_a_repair_is_named_and_not_used(name: str) -> N
 
 @pytest.mark.parametrize("phase", ["join", "nonce", "share", "complain"])
 def test_two_different_messages_for_one_phase(phase: str) -> None:
-    def cheat(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def cheat(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != phase or not lines:
             return lines
         body = json.loads(lines[0])["body"]
@@ -506,7 +506,7 @@ def test_two_different_messages_for_one_phase(phase: str) -> None:
 
 
 def test_the_same_message_twice_is_no_offence() -> None:
-    def twice(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def twice(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         return [*lines, *lines]
 
     told = run(cast(), values(), cheats={CHEAT: twice})
@@ -516,7 +516,7 @@ def test_the_same_message_twice_is_no_offence() -> None:
 def test_a_message_under_another_partys_name() -> None:
     who = cast()
 
-    def forged(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def forged(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != "join":
             return lines
         name = f'"party":{party.place}'.encode()
@@ -542,7 +542,7 @@ def test_parameters_changed_in_the_middle_of_a_run() -> None:
     who = cast()
     other = replace(who.agreement, plan=replace(who.agreement.plan, noise_bits=1))
 
-    def elsewhere(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+    def elsewhere(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != "share" or not lines:
             return lines
         return [signed(other, party.identity, "share", public.head, json.loads(lines[0])["body"])]

@@ -11,8 +11,19 @@ from pathlib import Path
 import pytest
 
 from hubbub import Budget
-from hubbub.gopa import Attempts, Consent, Identity, Notice, Register, Sensitivity, Sheet, Subjects, average, verify
-from hubbub.gopa.in_process import People, Told, people, run
+from hubbub.gopa import (
+    Attempts,
+    CertificateSheet,
+    Consent,
+    Identity,
+    Notice,
+    Register,
+    Sensitivity,
+    Subjects,
+    average,
+    verify,
+)
+from hubbub.gopa.in_process import People, RunResult, people, run
 from hubbub.gopa.network.attempts import drawn
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Host
@@ -21,7 +32,7 @@ from hubbub.gopa.privacy.calibration import plan
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.phase_clock import Clock
-from hubbub.gopa.quantities.numbers import Number
+from hubbub.gopa.quantities.numbers import BoundedNumber
 from hubbub.ledger import Account, Ledger
 from hubbub.terms import BeyondConsent, BudgetExceeded, LedgerDamaged, OtherRun, RequestChanged, Unit
 from tests.gopa.cast import cast, small, values
@@ -110,13 +121,15 @@ def test_the_event_says_whom_it_protects_and_how_many_must_be_honest() -> None:
 
 
 def test_a_certificate_says_when_a_party_as_a_whole_is_not_protected() -> None:
-    ran = average([[1] * 9, [0] * 9, [1] * 9, [0] * 9], Subjects(Number(), most=2000), epsilon=1, delta=1e-3, honest=1)
+    ran = average(
+        [[1] * 9, [0] * 9, [1] * 9, [0] * 9], Subjects(BoundedNumber(), most=2000), epsilon=1, delta=1e-3, honest=1
+    )
     assert ran.certificate is not None
     assert "not for a party as a whole" in " ".join(str(ran).split()) and ran.to_json()["share"] == "1/2000"
-    told = Sheet(ran.certificate)
+    told = CertificateSheet(ran.certificate)
     assert "A party's value as a whole is NOT protected" in " ".join(str(told).split())
     assert told.to_json()["unit"] == {"protects": "part", "share": "1/2000"}
-    whole = Sheet(run(cast(), values()).certificate)
+    whole = CertificateSheet(run(cast(), values()).certificate)
     assert "All that one party has: whatever its value was" in " ".join(str(whole).split())
     assert whole.to_json()["honest"] == {"at_least": 5, "of": 7, "share": 5 / 7}
 
@@ -136,11 +149,11 @@ def test_a_notice_reckons_for_itself() -> None:
 
 
 @pytest.fixture(scope="module")
-def ran() -> Told:
+def ran() -> RunResult:
     return run(cast(), values())
 
 
-def test_a_log_that_somebody_made_up_alone_is_consistent_with_itself_and_passes_no_pin(ran: Told) -> None:
+def test_a_log_that_somebody_made_up_alone_is_consistent_with_itself_and_passes_no_pin(ran: RunResult) -> None:
     """The forger has all names, all keys and the board: every proof holds, and it is nobody's run."""
     real = ran.board.agreement
     forged = run(cast(), values())
@@ -150,7 +163,7 @@ def test_a_log_that_somebody_made_up_alone_is_consistent_with_itself_and_passes_
         and not alone.pinned
         and [m.name for m in alone.agreement.roster] == [member.name for member in real.roster]
     )
-    sheet = Sheet(alone)
+    sheet = CertificateSheet(alone)
     assert "self-consistent only" in " ".join(str(sheet).split())
     assert sheet.to_json()["self_consistent_only"] is True and sheet.to_json()["pinned"] == []
     assert alone.agreement.fingerprint != real.fingerprint
@@ -159,7 +172,7 @@ def test_a_log_that_somebody_made_up_alone_is_consistent_with_itself_and_passes_
             verify(forged.log, **pin)  # type: ignore[arg-type]
         right = verify(ran.log, **pin)  # type: ignore[arg-type]
         assert right.complete and right.pins == tuple(pin)
-        assert "self-consistent only" not in " ".join(str(Sheet(right)).split())
+        assert "self-consistent only" not in " ".join(str(CertificateSheet(right)).split())
     with pytest.raises(OtherRun):
         verify(forged.log, run=forged.board.agreement.run, roster=real.roster)  # one pin that fits is not enough
 
@@ -172,7 +185,7 @@ def sparse() -> People:
     return people(9, planned=replace(small(9), neighbours=5, share_threshold=Fraction(3, 5)))
 
 
-def shown(who: People) -> Told:
+def shown(who: People) -> RunResult:
     return run(who, values(9), drops=dict.fromkeys(range(9), "share"))  # all nonces, and then silence
 
 

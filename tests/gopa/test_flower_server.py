@@ -20,7 +20,7 @@ from hubbub.gopa.network.flower_server import Workflow
 from hubbub.gopa.protocol import board, public_state
 from hubbub.gopa.protocol.board import Post, Shut
 from hubbub.gopa.protocol.consent import Consent
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.ledger import Account, Ledger
 from hubbub.terms import BeyondConsent, BudgetExceeded, Unreachable
@@ -56,7 +56,7 @@ def clients(who: People, **more: Any) -> list[_Client]:
 
 def served(
     who: People, crowd: Sequence[_Client], named: Name = lambda phase: phase, until: str = ""
-) -> tuple[Public, dict[str, bytes]]:
+) -> tuple[PublicState, dict[str, bytes]]:
     """A round as the server would run it, under the names that it gives to stages; and what the first client said."""
     log, state = board.opened(who.agreement, who.board), public_state.start(who.agreement)
     fresh: Sequence[bytes] = ()

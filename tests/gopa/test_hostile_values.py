@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from hubbub.gopa import (
+    BoundedNumber,
+    CategoryShares,
     Gradient,
-    Histogram,
-    Number,
     PrivatelyWeighted,
     Quantity,
     Subjects,
@@ -48,15 +48,15 @@ def begun(value: Any) -> object:
 ENTRIES: dict[str, Entry] = {
     "simulate": lambda value: simulate(value, epsilon=20, delta=1e-2, honest=1, dropouts=0),
     "simulate, classic": lambda value: simulate(value, 20, 1e-2, honest=1, dropouts=0, profile="classic"),
-    "all values": averaged(Number(), lambda value: value),
+    "all values": averaged(BoundedNumber(), lambda value: value),
     "a vector": averaged(Vector(2)),
     "a gradient": averaged(Gradient(2)),
-    "people": averaged(Subjects(Number(), most=2)),
+    "people": averaged(Subjects(BoundedNumber(), most=2)),
     "people with vectors": averaged(Subjects(Vector(2), most=2), lambda value: [[value], [value]]),
-    "people in cells": averaged(Subjects(Histogram(("a", "b")), most=2)),
-    "a cell": averaged(Histogram(("a", "b"))),
-    "a weighted number": averaged(Weighted(Number(), (1, 2)), lambda value: value),
-    "a pair": averaged(PrivatelyWeighted(Number(), most=2)),
+    "people in cells": averaged(Subjects(CategoryShares(("a", "b")), most=2)),
+    "a cell": averaged(CategoryShares(("a", "b"))),
+    "a weighted number": averaged(Weighted(BoundedNumber(), (1, 2)), lambda value: value),
+    "a pair": averaged(PrivatelyWeighted(BoundedNumber(), most=2)),
     "features": lambda value: learn_together([(value, TARGET)] * 2, **{**FEW, "steps": 1}),  # type: ignore[arg-type]
     "targets": lambda value: learn_together([(np.eye(2), value)] * 2, **{**FEW, "steps": 1}),  # type: ignore[arg-type]
     "steps": begun,
@@ -147,7 +147,7 @@ def test_titles_and_names_that_rewrite_a_terminal_are_refused(text: str) -> None
     with pytest.raises(OutOfRange, match="can be printed"):
         Agreement(*fields, Quantity(name=text))
     with pytest.raises(OutOfRange, match="can be printed"):
-        Histogram((text, "b"))
+        CategoryShares((text, "b"))
     good = Agreement(*fields, title="TITLE").text()
     for spelled in (text, text.encode("unicode_escape").decode()):
         with pytest.raises(Unreadable):

@@ -20,7 +20,7 @@ from hubbub.gopa import verify
 from hubbub.gopa.in_process import People
 from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Before, Diary, earlier_input
-from hubbub.gopa.network.party_runner import Outcome
+from hubbub.gopa.network.party_runner import RunOutcome
 from hubbub.gopa.network.reveal_charge import charging
 from hubbub.gopa.protocol import board, certificate, public_state
 from hubbub.gopa.protocol.agreement import Quantity
@@ -75,11 +75,13 @@ def test_too_few_who_join_end_the_run_without_a_result(who: People, tmp_path: Pa
 # ---------------------------------------------------------------- crashes
 
 
-async def _dying(who: People, folder: Path, after: bool) -> tuple[list[Outcome], dict[int, tuple[Recorder, Recorder]]]:
+async def _dying(
+    who: People, folder: Path, after: bool
+) -> tuple[list[RunOutcome], dict[int, tuple[Recorder, Recorder]]]:
     """Each party but the last dies in another phase, and is started again."""
     links: dict[int, tuple[Recorder, Recorder]] = {}
 
-    async def one(place: int, keeper: Keeper) -> Outcome:
+    async def one(place: int, keeper: Keeper) -> RunOutcome:
         if place == 6:
             return await hosted(who, folder, [place], keeper)
         phase = PHASES[place]
@@ -111,7 +113,7 @@ def test_a_party_that_dies_in_any_phase_goes_on_with_the_very_same_bytes(
 def test_a_party_that_forgot_its_diary_would_be_caught_with_two_messages(who: People, tmp_path: Path) -> None:
     """The twin of the test above: without the diary the same crash is an equivocation."""
 
-    async def scenario() -> Outcome:
+    async def scenario() -> RunOutcome:
         async with kept(who, tmp_path) as keeper:
             with pytest.raises(Killed):
                 await hosted(who, tmp_path, [0], Mortal(keeper, "join", after=True))
@@ -365,7 +367,7 @@ def test_the_input_of_an_earlier_run_is_found_again_in_diary_and_log(who: People
     assert found == Before(one.secrets.values, input_blinders(one, _after_nonces(who, log)))
 
 
-def _after_nonces(who: People, log: bytes) -> public_state.Public:
+def _after_nonces(who: People, log: bytes) -> public_state.PublicState:
     state = public_state.start(who.agreement)
     for chapter in list(certificate.chapters(log.split(b"\n")[1:]))[:2]:
         state = public_state.step(state, chapter)
@@ -443,7 +445,7 @@ def test_a_party_whose_budget_says_no_does_not_reveal_and_the_others_finish(who:
         ledger.open_population("me", Budget(1, 1e-6), neighbours="replace", by="me", why="a small budget")
         charge = charging(Account(ledger=ledger, population="me"), who.agreement, who.identities[0].member)
 
-        async def scenario() -> list[Outcome]:
+        async def scenario() -> list[RunOutcome]:
             async with kept(who, tmp_path, Clock(patience=0.5)) as keeper:
                 poor = hosted(who, tmp_path, [0], keeper, charge=charge)
                 return list(await asyncio.gather(poor, hosted(who, tmp_path, list(range(1, 7)), keeper)))

@@ -10,14 +10,14 @@ from fractions import Fraction
 
 import pytest
 
-from hubbub.gopa.in_process import People, Told, people
+from hubbub.gopa.in_process import People, RunResult, people
 from hubbub.gopa.in_process import run as run_together
 from hubbub.gopa.privacy.calibration import plan
 from hubbub.gopa.protocol import party
 from hubbub.gopa.protocol import public_state as public
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.topology import Net
 from hubbub.gopa.protocol.wire import chained, closed, pack, signed
 from tests.gopa.cast import cast, run, small, values
@@ -30,7 +30,7 @@ class Liar:
         self.who = who
         given = zip(who.identities, values(), strict=True)
         self.crowd = list(parties or [party.start(who.agreement, one, value) for one, value in given])
-        self.states: dict[str, Public] = {"all": public.start(who.agreement)}
+        self.states: dict[str, PublicState] = {"all": public.start(who.agreement)}
         self.lines: dict[int, tuple[bytes, ...]] = {}
 
     def posted(self, audience: str, places: Sequence[int]) -> None:
@@ -210,11 +210,11 @@ def test_early_closes_end_the_run_and_nothing_else() -> None:
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def told() -> RunResult:
     return run(cast(), values())
 
 
-def test_a_close_that_does_not_fit_the_log_ends_it(told: Told) -> None:
+def test_a_close_that_does_not_fit_the_log_ends_it(told: RunResult) -> None:
     start, chapter = told.states[0], told.board.chapters[0]
     agreed, key = told.board.agreement, told.board.identity
     wrong = [
@@ -233,7 +233,7 @@ def test_a_close_that_does_not_fit_the_log_ends_it(told: Told) -> None:
     assert public.step(start, chapter).abort is None
 
 
-def test_a_message_with_an_invented_head_is_no_fork(told: Told) -> None:
+def test_a_message_with_an_invented_head_is_no_fork(told: RunResult) -> None:
     """Else any party could end a run. Only a head that the board signed proves that the board lied."""
     one, state = told.parties[0], told.states[1]
     body = json.loads(one.sent["nonce"])["body"]
@@ -244,7 +244,7 @@ def test_a_message_with_an_invented_head_is_no_fork(told: Told) -> None:
     assert state.head != bytes(96)
 
 
-def lied(told: Told, chapter: int, place: int, line: bytes) -> Public:
+def lied(told: RunResult, chapter: int, place: int, line: bytes) -> PublicState:
     """The state after a chapter in which one line is another."""
     lines = [*told.board.chapters[chapter][:-1]]
     lines[place] = line
@@ -255,7 +255,7 @@ def lied(told: Told, chapter: int, place: int, line: bytes) -> Public:
     return public.step(told.states[chapter], [*lines, closed(told.board.agreement, told.board.identity, phase, chain)])
 
 
-def test_old_messages_in_a_new_phase_are_passed_over_and_blame_nobody(told: Told) -> None:
+def test_old_messages_in_a_new_phase_are_passed_over_and_blame_nobody(told: RunResult) -> None:
     after = lied(told, 5, 0, told.parties[0].sent["cut"])
     assert after.strays == (Fault.WRONG_PHASE,)
     assert [(n.party, n.fault) for n in after.named] == [(0, Fault.SILENT)]
@@ -308,7 +308,7 @@ def test_a_party_that_confirmed_one_set_gives_no_share_for_another() -> None:
     assert lines == () and refusing.stopped is not None and refusing.stopped.fault is Fault.FORK
 
 
-def test_every_order_of_posts_gives_the_same_members(told: Told) -> None:
+def test_every_order_of_posts_gives_the_same_members(told: RunResult) -> None:
     lines = told.board.chapters[0][:-1]
     for order in itertools.islice(itertools.permutations(lines), 0, 5040, 1260):
         chain = told.states[0].chain
@@ -318,7 +318,7 @@ def test_every_order_of_posts_gives_the_same_members(told: Told) -> None:
         assert state.inside == told.states[1].inside
 
 
-def test_what_a_message_carries_as_head_is_the_boards_signed_close(told: Told) -> None:
+def test_what_a_message_carries_as_head_is_the_boards_signed_close(told: RunResult) -> None:
     for one in told.parties:
         for chapter, state in enumerate(told.states[1:8], start=1):
             assert f'"head":"{pack(state.head)}"'.encode() in list(one.sent.values())[chapter]

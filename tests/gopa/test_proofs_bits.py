@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.gopa import Context, Shape, verify_many
+from hubbub.gopa import Context, ProofShape, verify_many
 from hubbub.gopa.crypto import batch_verification, bit_proof, multi_scalar, pedersen, quadratic, ristretto
-from hubbub.gopa.crypto.bit_proof import Bound, Claim, Proved, Statement
+from hubbub.gopa.crypto.bit_proof import BitClaim, BitInputs, BitStatement, Proved
 from hubbub.gopa.crypto.point_equations import Equation, hold
 from hubbub.gopa.crypto.quadratic import Proof, Vectors
 from hubbub.gopa.crypto.secret_streams import Stream
@@ -22,24 +22,24 @@ from hubbub.terms import OutOfRange, WrongShape
 from tests.gopa.test_proofs_group import REFUSED
 
 HERE = Context(run=b"run", party=b"ann", phase="share")
-SHAPE = Shape(coordinates=2, steps=5, noise_bits=3)
+SHAPE = ProofShape(coordinates=2, steps=5, noise_bits=3)
 COINS = (1, 0, 0, 1, 1, 0)
 SEED = bytes(range(32))
 
 
 @functools.cache
-def honest(seed: bytes = SEED, values: tuple[int, ...] = (5, 2)) -> tuple[Bound, Proved]:
+def honest(seed: bytes = SEED, values: tuple[int, ...] = (5, 2)) -> tuple[BitInputs, Proved]:
     bound = bit_proof.bind(SHAPE, values, seed)
     return bound, bit_proof.prove(bound, COINS, HERE)
 
 
-def claim(**changes: object) -> Claim:
+def claim(**changes: object) -> BitClaim:
     bound, proved = honest()
-    whole = Claim(SHAPE, bound.point, COINS, proved.statement, proved.proof, HERE)
+    whole = BitClaim(SHAPE, bound.point, COINS, proved.statement, proved.proof, HERE)
     return dataclasses.replace(whole, **changes)  # type: ignore[arg-type]
 
 
-def holds(one: Claim) -> bool:
+def holds(one: BitClaim) -> bool:
     """Alone and in a batch with honest ones, which must not suffer."""
     alone = bit_proof.verify(one.shape, one.point, one.coins, one.statement, one.proof, one.context)
     assert verify_many([claim(), one, claim()]) == [True, alone, True]
@@ -50,8 +50,8 @@ def holds(one: Claim) -> bool:
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> tuple[Shape, list[int], bytes, list[int]]:
-    shape = Shape(draw(st.integers(1, 3)), draw(st.integers(1, 40)), draw(st.integers(0, 6)))
+def runs(draw: st.DrawFn) -> tuple[ProofShape, list[int], bytes, list[int]]:
+    shape = ProofShape(draw(st.integers(1, 3)), draw(st.integers(1, 40)), draw(st.integers(0, 6)))
     values = draw(st.lists(st.integers(0, shape.steps), min_size=shape.coordinates, max_size=shape.coordinates))
     coins = draw(st.lists(st.integers(0, 1), min_size=shape.coins, max_size=shape.coins))
     return shape, values, draw(st.binary(min_size=32, max_size=32)), coins
@@ -59,7 +59,7 @@ def runs(draw: st.DrawFn) -> tuple[Shape, list[int], bytes, list[int]]:
 
 @settings(max_examples=25)
 @given(runs())
-def test_an_honest_proof_is_accepted_and_its_openings_open(run: tuple[Shape, list[int], bytes, list[int]]) -> None:
+def test_an_honest_proof_is_accepted_and_its_openings_open(run: tuple[ProofShape, list[int], bytes, list[int]]) -> None:
     shape, values, seed, coins = run
     bound = bit_proof.bind(shape, values, seed)
     proved = bit_proof.prove(bound, coins, HERE)
@@ -74,7 +74,7 @@ def test_an_honest_proof_is_accepted_and_its_openings_open(run: tuple[Shape, lis
 
 @given(st.integers(1, 3000), st.data())
 def test_weights_reach_every_value_in_range_and_no_other(steps: int, data: st.DataObject) -> None:
-    shape = Shape(1, steps, 0)
+    shape = ProofShape(1, steps, 0)
     assert sum(shape.weights) == steps
     assert min(shape.weights) >= 1
     value = data.draw(st.integers(0, steps))
@@ -85,7 +85,7 @@ def test_weights_reach_every_value_in_range_and_no_other(steps: int, data: st.Da
 
 def test_the_noise_is_where_bits_and_coins_differ() -> None:
     """Turning a coin over moves the noise by one, whatever the bit was; the bits do not depend on the coins."""
-    shape = Shape(1, 1, 4)
+    shape = ProofShape(1, 1, 4)
     bound = bit_proof.bind(shape, [1], SEED)
     noises = {
         coins: bit_proof.prove(bound, coins, HERE).openings.noises[0] for coins in itertools.product((0, 1), repeat=4)
@@ -118,7 +118,7 @@ def test_no_nonce_serves_two_challenges() -> None:
 
 
 def test_one_seed_bound_to_two_values_shares_no_blinder() -> None:
-    zero, one = (bit_proof.bind(Shape(1, 1, 0), [value], SEED) for value in (0, 1))
+    zero, one = (bit_proof.bind(ProofShape(1, 1, 0), [value], SEED) for value in (0, 1))
     generators = ristretto.plus(ristretto.gv(0), ristretto.hv(0))
     assert ristretto.minus(one.point, zero.point) != generators  # it would be, under one blinder: the value would show
 
@@ -147,7 +147,7 @@ def test_values_and_coins_that_do_not_fit_are_refused_before_anything_is_bound()
 @pytest.mark.parametrize("numbers", [(0, 1, 1), (1, 0, 1), (1, 1, -1), (1, 1.5, 1), (1, 1 << 65, 0), (1 << 16, 2, 1)])
 def test_shapes_that_make_no_proof_are_refused(numbers: tuple[int, int, int]) -> None:
     with pytest.raises(OutOfRange):
-        Shape(*numbers)
+        ProofShape(*numbers)
 
 
 # ---------------------------------------------------------------- cheats with the prover's own tools
@@ -160,18 +160,18 @@ def cheat(
     noises: Sequence[int],
     *,
     bound_to: tuple[Sequence[int], Sequence[int]] | None = None,
-) -> Claim:
+) -> BitClaim:
     """The honest algorithm on any vectors and any numbers in the statement; A may hold other vectors."""
     stream = Stream(SEED, "cheat")
     blinder = stream.scalar()
     point = Vectors(*(bound_to or (left, right)), blinder).committed()
     blinders = stream.scalars(len(values) + len(noises))
     points = tuple(map(pedersen.commit, [*values, *noises], blinders))
-    statement = Statement(points[: len(values)], points[len(values) :])
+    statement = BitStatement(points[: len(values)], points[len(values) :])
     transcript = bit_proof._begun(SHAPE, point, COINS, HERE).append("statement", *points)
     forms = functools.partial(bit_proof._form, SHAPE, COINS)
     proof = quadratic.prove(transcript, Vectors(left, right, blinder), blinders, forms, stream)
-    return Claim(SHAPE, point, COINS, statement, proof, HERE)
+    return BitClaim(SHAPE, point, COINS, statement, proof, HERE)
 
 
 # The weights are 1, 2, 2. Value 5 with noise bits 1 0 1, value 2 with noise bits 0 0 0, padding.
@@ -188,7 +188,7 @@ def test_the_cheats_tools_give_an_accepted_proof_of_the_truth() -> None:
     assert holds(cheat(BITS, LESS, VALUES, NOISES))
 
 
-CHEATS: dict[str, Callable[[], Claim]] = {
+CHEATS: dict[str, Callable[[], BitClaim]] = {
     "value above the range": lambda: cheat(put(BITS, 2, 2), put(LESS, 2, 1), [7, 2], NOISES),
     "value far above": lambda: cheat(put(BITS, 0, 70_000), put(LESS, 0, 69_999), [70_004, 2], NOISES),
     "negative value": lambda: cheat(put(BITS, 6, -4), put(LESS, 6, -5), [5, -2], NOISES),
@@ -239,7 +239,7 @@ def moved(point: bytes) -> bytes:
     return ristretto.plus(point, ristretto.G)
 
 
-ALTERED: dict[str, Callable[[], Claim]] = {
+ALTERED: dict[str, Callable[[], BitClaim]] = {
     "another party": lambda: claim(context=Context(b"run", b"bob", "share")),
     "another run": lambda: claim(context=Context(b"nur", b"ann", "share")),
     "another phase": lambda: claim(context=Context(b"run", b"ann", "cut")),
@@ -251,18 +251,20 @@ ALTERED: dict[str, Callable[[], Claim]] = {
     "coins that are none": lambda: claim(coins=(2, *COINS[1:])),
     "another bound point": lambda: claim(point=moved(honest()[0].point)),
     "the identity bound": lambda: claim(point=ristretto.IDENTITY),
-    "values swapped": lambda: claim(statement=Statement(STATED.values[::-1], STATED.noises)),
-    "value and noise swapped": lambda: claim(statement=Statement(STATED.noises, STATED.values)),
-    "a value moved": lambda: claim(statement=Statement((moved(STATED.values[0]), STATED.values[1]), STATED.noises)),
-    "a noise moved": lambda: claim(statement=Statement(STATED.values, (STATED.noises[0], moved(STATED.noises[1])))),
-    "an identity commitment": lambda: claim(statement=Statement((ristretto.IDENTITY, STATED.values[1]), STATED.noises)),
-    "a value short": lambda: claim(statement=Statement(STATED.values[:1], STATED.noises)),
-    "a noise too many": lambda: claim(statement=Statement(STATED.values[:1], (STATED.values[1], *STATED.noises))),
-    "no statement": lambda: claim(statement=Statement((), ())),
-    "another shape of that size": lambda: claim(shape=Shape(2, 4, 3)),
-    "a longer range": lambda: claim(shape=Shape(2, 7, 3)),
-    "one coordinate with all": lambda: claim(shape=Shape(1, 5, 6), statement=Statement(STATED.values, ())),
-    "a smaller proof": lambda: claim(shape=Shape(1, 5, 3), coins=COINS[:3]),
+    "values swapped": lambda: claim(statement=BitStatement(STATED.values[::-1], STATED.noises)),
+    "value and noise swapped": lambda: claim(statement=BitStatement(STATED.noises, STATED.values)),
+    "a value moved": lambda: claim(statement=BitStatement((moved(STATED.values[0]), STATED.values[1]), STATED.noises)),
+    "a noise moved": lambda: claim(statement=BitStatement(STATED.values, (STATED.noises[0], moved(STATED.noises[1])))),
+    "an identity commitment": lambda: claim(
+        statement=BitStatement((ristretto.IDENTITY, STATED.values[1]), STATED.noises)
+    ),
+    "a value short": lambda: claim(statement=BitStatement(STATED.values[:1], STATED.noises)),
+    "a noise too many": lambda: claim(statement=BitStatement(STATED.values[:1], (STATED.values[1], *STATED.noises))),
+    "no statement": lambda: claim(statement=BitStatement((), ())),
+    "another shape of that size": lambda: claim(shape=ProofShape(2, 4, 3)),
+    "a longer range": lambda: claim(shape=ProofShape(2, 7, 3)),
+    "one coordinate with all": lambda: claim(shape=ProofShape(1, 5, 6), statement=BitStatement(STATED.values, ())),
+    "a smaller proof": lambda: claim(shape=ProofShape(1, 5, 3), coins=COINS[:3]),
     "no proof": lambda: claim(proof=b""),
     "half a proof": lambda: claim(proof=PROOF[: len(PROOF) // 2]),
     "a byte more": lambda: claim(proof=PROOF + b"\0"),
@@ -298,7 +300,7 @@ def test_every_part_of_a_proof_counts(place: int) -> None:
 @pytest.mark.parametrize("data", [REFUSED[0], REFUSED[12], REFUSED[20], bytes(31) + b"\x80", b"", bytes(31), bytes(33)])
 def test_no_other_bytes_are_taken_for_points(data: bytes) -> None:
     assert not holds(claim(point=data))
-    assert not holds(claim(statement=Statement((data, STATED.values[1]), STATED.noises)))
+    assert not holds(claim(statement=BitStatement((data, STATED.values[1]), STATED.noises)))
 
 
 @settings(max_examples=60)
@@ -315,7 +317,7 @@ def test_verifying_never_raises(data: st.DataObject) -> None:
     one = claim(
         proof=data.draw(proofs),
         point=data.draw(st.one_of(st.just(honest()[0].point), any_bytes)),
-        statement=data.draw(st.one_of(st.just(STATED), st.builds(Statement, lists, lists))),
+        statement=data.draw(st.one_of(st.just(STATED), st.builds(BitStatement, lists, lists))),
         coins=data.draw(st.one_of(st.just(COINS), st.lists(st.integers(-1, 2), max_size=7).map(tuple))),
     )
     assert holds(one) is False
@@ -327,7 +329,7 @@ def test_verifying_never_raises(data: st.DataObject) -> None:
 def test_a_batch_names_the_false_ones_and_no_other() -> None:
     claims = [claim() for _ in range(9)]
     bound, proved = honest(bytes(32), (0, 1))
-    second = Claim(SHAPE, bound.point, COINS, proved.statement, proved.proof, HERE)
+    second = BitClaim(SHAPE, bound.point, COINS, proved.statement, proved.proof, HERE)
     claims[2], claims[7] = claim(statement=proved.statement), dataclasses.replace(second, statement=STATED)  # swapped
     claims[4], claims[5] = second, claim(proof=b"")
     assert verify_many(claims) == [i not in {2, 5, 7} for i in range(9)]
@@ -337,13 +339,13 @@ def test_a_batch_names_the_false_ones_and_no_other() -> None:
 
 def test_batches_mix_shapes() -> None:
     claims = []
-    for shape in (Shape(1, 1, 0), Shape(1, 9, 5), Shape(3, 2, 1), SHAPE):
+    for shape in (ProofShape(1, 1, 0), ProofShape(1, 9, 5), ProofShape(3, 2, 1), SHAPE):
         bound = bit_proof.bind(shape, [1] * shape.coordinates, SEED)
         proved = bit_proof.prove(bound, [1] * shape.coins, HERE)
-        claims.append(Claim(shape, bound.point, [1] * shape.coins, proved.statement, proved.proof, HERE))
+        claims.append(BitClaim(shape, bound.point, [1] * shape.coins, proved.statement, proved.proof, HERE))
     assert verify_many(claims) == [True] * 4
     claims[1] = dataclasses.replace(
-        claims[1], statement=Statement(claims[0].statement.values, claims[1].statement.noises)
+        claims[1], statement=BitStatement(claims[0].statement.values, claims[1].statement.noises)
     )
     assert verify_many(claims) == [True, False, True, True]
 

@@ -211,7 +211,7 @@ def test_the_range_proof_within_is_no_proof_of_its_own() -> None:
     points, proof = squaring([3, -4], 40)
     square, bound_point, shape = proof[:32], proof[32:64], sum_of_squares._shape(40)
     inner_proof = proof[64 : 64 + quadratic.length(shape.size)]
-    assert not bit_proof.verify(shape, bound_point, (), bit_proof.Statement((square,), ()), inner_proof, HERE)
+    assert not bit_proof.verify(shape, bound_point, (), bit_proof.BitStatement((square,), ()), inner_proof, HERE)
     assert sum_of_squares.verify(points, 40, proof, HERE)
 
 
@@ -289,9 +289,9 @@ def test_claims_of_all_kinds_go_into_one_batch() -> None:
             schnorr.prove_same(9, ristretto.base(4), HERE),
             HERE,
         ),
-        linked_commitments.Claim(points, vector, linking(3), HERE),
-        sum_of_squares.Claim(ball, 40, in_ball, HERE),
-        sum_of_squares.Claim(ball, 39, in_ball, HERE),
+        linked_commitments.LinkClaim(points, vector, linking(3), HERE),
+        sum_of_squares.BallClaim(ball, 40, in_ball, HERE),
+        sum_of_squares.BallClaim(ball, 39, in_ball, HERE),
         SameClaim(
             ristretto.base(9),
             ristretto.base(4),

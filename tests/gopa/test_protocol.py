@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hubbub.gopa import Sensitivity
-from hubbub.gopa.in_process import People, Told, people
+from hubbub.gopa.in_process import People, RunResult, people
 from hubbub.gopa.network.board_link import HttpLink
 from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Diary
@@ -37,31 +37,31 @@ def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def plain() -> Told:
+def plain() -> RunResult:
     """A run in which everybody stays to the end."""
     return run(cast(), values())
 
 
 @pytest.fixture(scope="module")
-def lossy() -> Told:
+def lossy() -> RunResult:
     """A run in which one party is gone before it reveals."""
     return run(cast(), values(), drops={6: "reveal"})
 
 
-def noises(told: Told, place: int) -> tuple[int, ...]:
+def noises(told: RunResult, place: int) -> tuple[int, ...]:
     """What a party added as noise, from its own secrets."""
     after_nonces = next(state for state in told.states if state.phase == "share")
     return proved(told.parties[place].secrets, after_nonces, None).openings.noises
 
 
-def truth(told: Told, given: list[list[int]]) -> tuple[int, ...]:
+def truth(told: RunResult, given: list[list[int]]) -> tuple[int, ...]:
     assert told.public.result is not None
     members = told.public.result.parties
     rows = [[v + e for v, e in zip(given[p], noises(told, p), strict=True)] for p in members]
     return tuple(map(sum, zip(*rows, strict=True)))
 
 
-def test_the_sum_is_that_of_all_values_and_noises(plain: Told) -> None:
+def test_the_sum_is_that_of_all_values_and_noises(plain: RunResult) -> None:
     assert plain.public.result is not None
     assert plain.public.result.totals == truth(plain, values())
     assert plain.public.named == () and plain.public.strays == () and plain.refusals == ()
@@ -150,7 +150,7 @@ def test_vectors_are_summed_coordinate_by_coordinate(who: People, given: list[li
     assert certificate.verify(told.log).means == told.certificate.means
 
 
-def test_a_second_run_proves_that_the_inputs_are_those_of_the_first(plain: Told) -> None:
+def test_a_second_run_proves_that_the_inputs_are_those_of_the_first(plain: RunResult) -> None:
     first = plain
     share_state = next(state for state in first.states if state.phase == "share")
     blinders = [party.input_blinders(one, share_state) for one in first.parties]
@@ -164,7 +164,7 @@ def test_a_second_run_proves_that_the_inputs_are_those_of_the_first(plain: Told)
     assert [(one.party, one.fault) for one in told.public.named] == [(3, Fault.BAD_PROOF)]
 
 
-def test_who_had_no_input_before_cannot_have_the_same_one_now(plain: Told) -> None:
+def test_who_had_no_input_before_cannot_have_the_same_one_now(plain: RunResult) -> None:
     """Not even zero, with which a missing commitment could be taken for one."""
     share_state = next(state for state in plain.states if state.phase == "share")
     blinders = [(0,) if one.place == 3 else party.input_blinders(one, share_state) for one in plain.parties]
@@ -177,7 +177,7 @@ def test_who_had_no_input_before_cannot_have_the_same_one_now(plain: Told) -> No
     assert told.public.result is not None and 3 not in told.public.result.parties
 
 
-def test_a_name_under_another_key_had_no_input_before(plain: Told) -> None:
+def test_a_name_under_another_key_had_no_input_before(plain: RunResult) -> None:
     """It knows the value and the blinder, and is somebody else."""
     share_state = next(state for state in plain.states if state.phase == "share")
     blinders = [party.input_blinders(one, share_state) for one in plain.parties]
@@ -190,7 +190,7 @@ def test_a_name_under_another_key_had_no_input_before(plain: Told) -> None:
     assert [(one.party, one.fault) for one in told.public.named] == [(3, Fault.BAD_PROOF)]
 
 
-def starts(agreed: Agreement, told: Told, folder: Path) -> list[Callable[[Inputs | None], object]]:
+def starts(agreed: Agreement, told: RunResult, folder: Path) -> list[Callable[[Inputs | None], object]]:
     """Everything that begins a run, or a look at one, with inputs of an earlier run."""
 
     def host(earlier: Inputs | None) -> None:
@@ -206,7 +206,7 @@ def starts(agreed: Agreement, told: Told, folder: Path) -> list[Callable[[Inputs
 
 
 @pytest.mark.parametrize("way", range(4), ids=["start", "verify", "keeper", "host"])
-def test_inputs_count_for_the_run_they_came_from_and_for_no_other(plain: Told, tmp_path: Path, way: int) -> None:
+def test_inputs_count_for_the_run_they_came_from_and_for_no_other(plain: RunResult, tmp_path: Path, way: int) -> None:
     right = plain.certificate.inputs
     agreed = replace_people(plain, previous=right.run).agreement
     begin = starts(agreed, plain, tmp_path)[way]
@@ -220,7 +220,7 @@ def test_inputs_count_for_the_run_they_came_from_and_for_no_other(plain: Told, t
     assert public_state.start(agreed, earlier=right).earlier is right
 
 
-def replace_people(told: Told, **changes: object) -> People:
+def replace_people(told: RunResult, **changes: object) -> People:
     agreed = replace(told.public.agreement, **changes)  # type: ignore[arg-type]
     return People(agreed, tuple(one.identity for one in told.parties), told.board.identity)
 
@@ -229,7 +229,7 @@ def replace_people(told: Told, **changes: object) -> People:
 
 
 @pytest.mark.parametrize("phase", PHASES_TO_DROP)
-def test_a_party_that_crashes_in_any_phase_says_the_same_bytes_again(phase: str, lossy: Told) -> None:
+def test_a_party_that_crashes_in_any_phase_says_the_same_bytes_again(phase: str, lossy: RunResult) -> None:
     before = next(state for state in lossy.states if state.phase == phase)
     for one in lossy.parties[:3]:
         records = [line for line in one.records if not is_of(line, phase)]
@@ -245,7 +245,7 @@ def is_of(line: bytes, phase: str) -> bool:
     return any(f'"phase":"{name}"'.encode() in line for name in names)
 
 
-def test_what_was_sent_is_sent_again_without_being_worked_out(plain: Told) -> None:
+def test_what_was_sent_is_sent_again_without_being_worked_out(plain: RunResult) -> None:
     one = plain.parties[0]
     again, lines = party.step(party.resume(one.agreement, one.identity, one.records[:4]), plain.states[2])
     assert lines == (one.sent["share"],)
@@ -260,7 +260,7 @@ def test_another_value_for_the_same_run_is_refused() -> None:
         party.resume(who.agreement, who.identities[0], one.records, values=[3])
 
 
-def test_a_foreign_or_damaged_record_is_refused(plain: Told) -> None:
+def test_a_foreign_or_damaged_record_is_refused(plain: RunResult) -> None:
     one, other, foreign = plain.parties[0], cast(), plain.parties[1].sent["join"]
     for records in ([b"{}"], [b"\xff"], [b"7"], [], [*one.records[:1], b"{}"], [*one.records[:1], foreign]):
         with pytest.raises(LedgerDamaged):
@@ -269,7 +269,7 @@ def test_a_foreign_or_damaged_record_is_refused(plain: Told) -> None:
         party.resume(other.agreement, other.identities[0], one.records)
 
 
-def test_a_board_that_crashes_goes_on_from_its_lines(plain: Told) -> None:
+def test_a_board_that_crashes_goes_on_from_its_lines(plain: RunResult) -> None:
     lines = plain.log[1:]
     for length in range(0, len(lines), 5):
         woken = board.restored(plain.board.agreement, plain.board.identity, lines[:length])
@@ -285,7 +285,7 @@ def test_two_parties_never_draw_the_same_secrets() -> None:
 # ---------------------------------------------------------------- certificates
 
 
-def test_anybody_gets_the_same_result_from_the_log_alone(lossy: Told) -> None:
+def test_anybody_gets_the_same_result_from_the_log_alone(lossy: RunResult) -> None:
     read = certificate.verify(b"\n".join(lossy.log) + b"\n")
     assert read.complete and read.means == lossy.certificate.means
     assert read.parties == tuple(f"p{place}" for place in range(6))
@@ -293,7 +293,7 @@ def test_anybody_gets_the_same_result_from_the_log_alone(lossy: Told) -> None:
     assert read.achieved.enough
 
 
-def test_a_log_that_was_touched_anywhere_has_no_result(plain: Told) -> None:
+def test_a_log_that_was_touched_anywhere_has_no_result(plain: RunResult) -> None:
     log = plain.log
     for place in range(1, len(log), 7):
         changed = [*log]
@@ -304,7 +304,7 @@ def test_a_log_that_was_touched_anywhere_has_no_result(plain: Told) -> None:
     assert not certificate.verify(log[:-2]).complete
 
 
-def test_a_log_under_other_parameters_is_another_run(plain: Told) -> None:
+def test_a_log_under_other_parameters_is_another_run(plain: RunResult) -> None:
     log = plain.log
     agreed = Agreement.read(log[0].decode())
     other = replace(agreed, plan=replace(agreed.plan, epsilon=Fraction(1)))

@@ -17,37 +17,37 @@ from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.certificate import verify
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.quantities import bounded_vectors
-from hubbub.gopa.quantities.base import Measure, Reading
+from hubbub.gopa.quantities.base import PartyInput, RunEstimate
 from hubbub.gopa.quantities.bounded_vectors import Gradient, clip
 from hubbub.gopa.quantities.grid import rounded
 from hubbub.gopa.quantities.many_people import Subjects
-from hubbub.gopa.quantities.numbers import Histogram, Number, Vector
+from hubbub.gopa.quantities.numbers import BoundedNumber, CategoryShares, Vector
 from hubbub.gopa.quantities.repeated_runs import delta_over, plan_over
 from hubbub.gopa.quantities.weighted import PrivatelyWeighted, Weighted
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, ReversedBounds, Unreachable, WrongShape
 
-AGES = Number(18, 100)
+AGES = BoundedNumber(18, 100)
 
 
-def agreement(of: Measure, parties: int = 12, epsilon: float = 2) -> Agreement:
+def agreement(of: PartyInput, parties: int = 12, epsilon: float = 2) -> Agreement:
     return among(of.plan(parties, epsilon=epsilon, delta=1e-6, honest=0.8), of).agreement
 
 
-def tried(values: list[Any], of: Measure, epsilon: float = 4) -> Average:
+def tried(values: list[Any], of: PartyInput, epsilon: float = 4) -> Average:
     return average(values, of, epsilon=epsilon, delta=1e-6, honest=0.8, proofs=False)
 
 
-CASES: dict[str, tuple[Measure, list[Any], dict[str, float]]] = {
+CASES: dict[str, tuple[PartyInput, list[Any], dict[str, float]]] = {
     "number": (AGES, [20, 40, 90] * 100, {"mean": 50}),
     "vector": (Vector(2, -1, 1), [[-1, 0.5], [1, 0.5]] * 100, {"0": 0, "1": 0.5}),
-    "histogram": (Histogram(("A", "B", "0")), ["A", "A", "B", "0"] * 100, {"A": 0.5, "B": 0.25, "0": 0.25}),
+    "histogram": (CategoryShares(("A", "B", "0")), ["A", "A", "B", "0"] * 100, {"A": 0.5, "B": 0.25, "0": 0.25}),
     "gradient": (Gradient(2, norm=2), [[0.6, 0.8], [0.2, -0.4]] * 100, {"0": 0.4, "1": 0.2}),
     "weighted": (Weighted(AGES, [1, 3] * 100), [20, 60] * 100, {"mean": 50}),
     "private weights": (PrivatelyWeighted(AGES, most=4), [(20, 1), (60, 3)] * 100, {"mean": 50, "weight": 2}),
     "people": (Subjects(AGES, most=9), [[20], [60, 60, 60]] * 50, {"mean": 50, "people per party": 2}),
     "people, public": (Subjects(AGES, most=9, sizes=(1, 3) * 50), [[20], [60, 60, 60]] * 50, {"mean": 50}),
     "people's cells": (
-        Subjects(Histogram(("A", "B")), most=9),
+        Subjects(CategoryShares(("A", "B")), most=9),
         [["A"], ["B", "B", "A"]] * 50,
         {"A": 0.5, "B": 0.5},
     ),
@@ -80,7 +80,7 @@ def test_the_deviation_that_is_told_is_the_one_of_many_runs(case: str, soak: int
     made = of.plan(len(values), epsilon=4, delta=1e-6, honest=0.8)
     who = among(made, of)
 
-    def once() -> Reading:
+    def once() -> RunEstimate:
         steps = [of.encode(value, who.agreement, place=place) for place, value in enumerate(values)]
         return published(who, steps, of, proofs=False).reading
 
@@ -93,22 +93,22 @@ def test_the_deviation_that_is_told_is_the_one_of_many_runs(case: str, soak: int
 
 
 def test_rounding_keeps_the_mean() -> None:
-    agreed = agreement(Number(0, 7))
+    agreed = agreement(BoundedNumber(0, 7))
     place = Fraction(3) * agreed.plan.steps / 7
-    drawn = [Number(0, 7).encode(3, agreed)[0] for _ in range(2000)]
+    drawn = [BoundedNumber(0, 7).encode(3, agreed)[0] for _ in range(2000)]
     assert set(drawn) <= {math.floor(place), math.ceil(place)}
     assert abs(sum(drawn) / 2000 - place) < 5 * 0.5 / 2000**0.5
 
 
 def test_exact_numbers_are_not_rounded() -> None:
-    agreed = agreement(Subjects(Histogram(("A", "B")), most=5))
-    assert Subjects(Histogram(("A", "B")), most=5).encode(["A", "B", "B"], agreed) == (1, 2)
+    agreed = agreement(Subjects(CategoryShares(("A", "B")), most=5))
+    assert Subjects(CategoryShares(("A", "B")), most=5).encode(["A", "B", "B"], agreed) == (1, 2)
 
 
 # ---------------------------------------------------------------- what one unit moves
 
 
-def moved(of: Measure, first: Any, second: Any, agreed: Agreement, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def moved(of: PartyInput, first: Any, second: Any, agreed: Agreement, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """By how many steps two neighbours differ if they are rounded with the same coins."""
     found = []
     for value in (first, second):
@@ -119,15 +119,15 @@ def moved(of: Measure, first: Any, second: Any, agreed: Agreement, monkeypatch: 
     return [abs(a - b) for a, b in zip(*found, strict=True)]
 
 
-NEIGHBOURS: dict[str, tuple[Measure, Any, Any]] = {
+NEIGHBOURS: dict[str, tuple[PartyInput, Any, Any]] = {
     "number": (AGES, 18, 100),
     "vector": (Vector(3), [0, 0, 0], [1, 1, 1]),
-    "histogram": (Histogram(("A", "B", "0")), "A", "B"),
+    "histogram": (CategoryShares(("A", "B", "0")), "A", "B"),
     "gradient": (Gradient(3, norm=2), [5, 0, 0], [-5, 0, 0]),
     "weight": (PrivatelyWeighted(AGES, most=4), (100, 4), (18, 0)),
     "a person": (Subjects(AGES, most=50), [50] * 20 + [18], [50] * 20 + [100]),
     "a person comes": (Subjects(AGES, most=50), [50] * 20, [50] * 20 + [100]),
-    "a person's cell": (Subjects(Histogram(("A", "B")), most=50), ["A"] * 20, ["A"] * 19 + ["B"]),
+    "a person's cell": (Subjects(CategoryShares(("A", "B")), most=50), ["A"] * 20, ["A"] * 19 + ["B"]),
     "a person's gradient": (
         Subjects(Gradient(3, norm=1), most=20, sizes=(20,)),
         [[0.123, 0.2, 0.3]] * 19 + [[1, 1, 1]],
@@ -215,7 +215,7 @@ def test_rounding_into_the_ball_seldom_needs_many_tries(coordinates: int, monkey
 
 
 def test_a_histogram_with_a_dropout_is_proved_and_can_be_checked_offline() -> None:
-    of = Histogram(("A", "B"))
+    of = CategoryShares(("A", "B"))
     told = average(
         ["A", "B", "A", "A", "B", "A", "A"], of, epsilon=4, delta=1e-6, honest=0.7, dropouts=0.15, drops={3: "reveal"}
     )
@@ -241,13 +241,13 @@ def test_a_run_with_too_few_left_has_no_average() -> None:
 
 
 def test_runs_together_cost_more_than_one_and_less_than_their_sum() -> None:
-    made = Number().plan(50, epsilon=0.3, delta=1e-8, honest=0.8)
+    made = BoundedNumber().plan(50, epsilon=0.3, delta=1e-8, honest=0.8)
     assert made.delta_noise < delta_over(made, 1, 0.3) < delta_over(made, 5, 0.3)
     assert delta_over(made, 10, 10 * 0.3) < 10 * 1e-8
 
 
-@pytest.mark.parametrize("of", [Number(), Histogram(("A", "B")), Gradient(3)])
-def test_a_plan_over_runs_fits_and_a_little_less_noise_would_not(of: Measure) -> None:
+@pytest.mark.parametrize("of", [BoundedNumber(), CategoryShares(("A", "B")), Gradient(3)])
+def test_a_plan_over_runs_fits_and_a_little_less_noise_would_not(of: PartyInput) -> None:
     made = plan_over(of, 40, runs=5, epsilon=2, delta=1e-6, honest=0.8)
     assert delta_over(made, 5, 2) <= 1e-6
     weaker = of.plan(40, epsilon=made.epsilon * Fraction(11, 10), delta=made.delta, honest=0.8)
@@ -257,14 +257,14 @@ def test_a_plan_over_runs_fits_and_a_little_less_noise_would_not(of: Measure) ->
 # ---------------------------------------------------------------- bad input
 
 REFUSED: list[tuple[Any, Any, type[Exception]]] = [
-    (lambda: Number(5, 5), None, ReversedBounds),
-    (lambda: Histogram(("A", "A")), None, WrongShape),
+    (lambda: BoundedNumber(5, 5), None, ReversedBounds),
+    (lambda: CategoryShares(("A", "A")), None, WrongShape),
     (lambda: Subjects(Gradient(2), most=4), None, MissingParameter),
     (lambda: Subjects(Gradient(2), most=1, sizes=(1,)), None, OutOfRange),
     (lambda: Subjects(AGES, most=4, unit="ward"), None, OutOfRange),  # type: ignore[arg-type]
     (lambda: Subjects(AGES, most=4, sizes=(5,)), None, OutOfRange),
     (lambda: AGES, 17, OutOfRange),
-    (lambda: Histogram(("A", "B")), "C", OutOfRange),
+    (lambda: CategoryShares(("A", "B")), "C", OutOfRange),
     (lambda: Vector(2), [1], WrongShape),
     (lambda: Vector(2), "ab", WrongShape),
     (lambda: Subjects(AGES, most=2), [20, 20, 20], WrongShape),
@@ -283,7 +283,7 @@ def test_what_does_not_fit_is_refused(case: int) -> None:
 
 def test_one_cannot_hide_alone_and_names_are_one_for_each() -> None:
     with pytest.raises(EmptyInput):
-        tried([0.5], Number())
+        tried([0.5], BoundedNumber())
     with pytest.raises(WrongShape):
         average([0.5] * 5, epsilon=1, delta=1e-6, names=["ann"], proofs=False)
 
@@ -291,7 +291,7 @@ def test_one_cannot_hide_alone_and_names_are_one_for_each() -> None:
 def test_the_log_of_an_average_says_the_same() -> None:
     from hubbub.gopa import in_process
 
-    of = Number(0, 10)
+    of = BoundedNumber(0, 10)
     who = among(of.plan(5, epsilon=9, delta=1e-2, honest=0.8, dropouts=0), of)
     ran = in_process.run(who, [of.encode(v, who.agreement) for v in (1, 2, 3, 4, 5)])
     checked = verify(ran.log)

@@ -13,24 +13,24 @@ import pytest
 
 from hubbub.gopa import Clock, Keeper, plan, verify
 from hubbub.gopa.crypto.ristretto import ORDER, G, encoded, plus
-from hubbub.gopa.in_process import Told, people
+from hubbub.gopa.in_process import RunResult, people
 from hubbub.gopa.protocol import board, wire
 from hubbub.gopa.protocol.board import Shut
 from hubbub.gopa.protocol.faults import Abort, Fault
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import pack, unpack
 from tests.gopa.cast import cast, honest_finish, resigned, run, values
 
 
-def more(party: Party, public: Public, body: dict[str, Any], by: int) -> bytes:
+def more(party: Party, public: PublicState, body: dict[str, Any], by: int) -> bytes:
     """A reveal with a number that is larger by this."""
     data = unpack(body["masked"])
     number = (int.from_bytes(data[:32], "little") + by) % ORDER
     return resigned(party, public, {"masked": pack(encoded(number) + data[32:])})
 
 
-def start_of_a_path(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+def start_of_a_path(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
     """Party 0 has a wrong self mask and, with party 1, a wrong edge."""
     body = json.loads(lines[0])["body"] if lines else {}
     if public.phase == "share":
@@ -40,14 +40,14 @@ def start_of_a_path(party: Party, public: Public, lines: tuple[bytes, ...]) -> S
     return [more(party, public, body, 2)] if public.phase == "reveal" else lines
 
 
-def end_of_a_path(party: Party, public: Public, lines: tuple[bytes, ...]) -> Sequence[bytes]:
+def end_of_a_path(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
     """Party 1 lets the edge stand and reveals by it."""
     if public.phase == "complain":
         return [resigned(party, public, {"complaints": []})]
     return [more(party, public, json.loads(lines[0])["body"], -1)] if public.phase == "reveal" else lines
 
 
-def path_of_liars() -> Told:
+def path_of_liars() -> RunResult:
     """All the corrupted on a path, the first of whom is silent: its seed comes a round later, from its holders."""
     who = cast()
     assert who.agreement.plan.corrupted == 2

@@ -17,10 +17,10 @@ from hubbub.gopa.crypto.point_equations import Equation, hold
 from hubbub.gopa.crypto.ristretto import ORDER, G, base, minus, plus, random_scalar
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.protocol import masks, phases, topology
-from hubbub.gopa.protocol.masks import LogarithmClaim, Opening, OpeningClaim, Share, View
+from hubbub.gopa.protocol.masks import LogarithmClaim, MaskContext, Opening, OpeningClaim, Share
 from tests.gopa.cast import cast, run, values
 
-VIEW = View(bytes(32), bytes(range(32)))
+VIEW = MaskContext(bytes(32), bytes(range(32)))
 
 
 def stream() -> Stream:
@@ -158,7 +158,7 @@ def test_the_two_ends_of_an_edge_cancel() -> None:
 
 def test_masks_differ_by_run_log_pair_and_use() -> None:
     shared = base(random_scalar())
-    views = [VIEW, View(b"r" * 32, VIEW.hash), View(VIEW.run, b"h" * 32)]
+    views = [VIEW, MaskContext(b"r" * 32, VIEW.hash), MaskContext(VIEW.run, b"h" * 32)]
     drawn = [masks.edge_mask(view, *pair, shared, 1) for view in views for pair in ((1, 2), (1, 3))]
     drawn += [masks.self_mask(view, 1, 5, 1) for view in views] + [masks.self_mask(VIEW, 2, 5, 1)]
     numbers = [number for opening in drawn for number in (*opening.values, opening.blinder)]
@@ -175,7 +175,7 @@ def test_a_seal_opens_for_its_holder_and_its_dealers_name_only() -> None:
         masks.unseal(VIEW, 2, 1, shared, sealed),
         masks.unseal(VIEW, 1, 3, shared, sealed),
         masks.unseal(VIEW, 1, 2, base(7), sealed),
-        masks.unseal(View(b"r" * 32, VIEW.hash), 1, 2, shared, sealed),
+        masks.unseal(MaskContext(b"r" * 32, VIEW.hash), 1, 2, shared, sealed),
         masks.unseal(VIEW, 1, 2, shared, sealed[:-1] + bytes([sealed[-1] ^ 1])),
         masks.unseal(VIEW, 1, 2, shared, b""),
     ]

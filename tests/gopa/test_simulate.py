@@ -16,7 +16,7 @@ import pytest
 
 from hubbub import noise
 from hubbub.audit import examine
-from hubbub.gopa import Plan, Simulation, plan, simulate
+from hubbub.gopa import RunPlan, Simulation, plan, simulate
 from hubbub.gopa.privacy.trust_comparison import compare
 from hubbub.gopa.simulate import Profile, _verifiable
 from hubbub.noise.testing import seeded
@@ -149,7 +149,7 @@ def test_the_report_says_whom_a_simulation_does_not_protect() -> None:
 # ---------------------------------------------------------------- an audit that could refute it
 
 
-def published(agreed: Plan) -> Callable[[float, int], np.ndarray]:
+def published(agreed: RunPlan) -> Callable[[float, int], np.ndarray]:
     def draw(value: float, size: int) -> np.ndarray:
         return np.array([_verifiable(np.array([value, 0.5, 0.5]), agreed).mean for _ in range(size)])
 

@@ -21,9 +21,9 @@ from hubbub.learn import (
     StandardScaler,
     make_pipeline,
 )
-from hubbub.learn.base.private_count import Counting, RowCount
+from hubbub.learn.base.private_count import PrivateCount, RowCount
 from hubbub.learn.base.private_estimator import nobody
-from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.training.calibration import _quick_cost
 from hubbub.learn.training.sampling import batches
 from hubbub.ledger import Ledger
@@ -46,7 +46,7 @@ from .contract import DELTA, Unread, Watched
 
 PRICE: dict[str, Any] = {"epsilon": 1, "delta": DELTA}
 FREE: dict[str, Any] = {"epsilon": None, "delta": None, "rows": None}  # inside something that pays
-COUNTING = Counting((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE, Unit())
+COUNTING = PrivateCount((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE, Unit())
 
 
 def people(rows: int = 1200) -> tuple[Any, Any]:
@@ -193,7 +193,7 @@ def test_a_huge_epsilon_works() -> None:
 # ---------------------------------------------------------------- declared numbers
 
 
-DECLARED = Counting((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE, Unit(), declared=32_000)
+DECLARED = PrivateCount((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE, Unit(), declared=32_000)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ DECLARED = Counting((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE, Un
         logistic(rows=100, steps=3, batch=60),
         MLPRegressor(**PRICE, norm=1.0, target_bounds=(0, 1), steps=3, hidden=(4,), rows=100),
         make_pipeline(StandardScaler(bounds=(-1, 1)), logistic(**FREE, steps=3), **PRICE, rows=100),
-        Measured(logistic(**FREE, steps=3), **PRICE, rows=100),
+        WithHeldOutScore(logistic(**FREE, steps=3), **PRICE, rows=100),
         GaussianNB(**PRICE, bounds=(-1, 1), classes=[0, 1], rows=100),
     ],
     ids=["full", "poisson", "regressor", "pipeline", "measured", "sums"],

@@ -17,11 +17,11 @@ from sklearn.frozen import FrozenEstimator
 from hubbub import learn
 from hubbub.learn import identity, load, save
 from hubbub.learn.base.parameters import Estimator
-from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.identity import identity as identity_of_step
 from hubbub.learn.pate.teachers import LeastSquaresTeacher
 from hubbub.learn.public import FrozenEncoder, OrientedGradients
-from hubbub.learn.tables import Category, Number
+from hubbub.learn.tables import Category, NumberFeature
 from hubbub.learn.tables.fit_table import fit_table
 from hubbub.learn.torch import PrivateTrainer, lora
 from hubbub.learn.torch.clipping import AdaptiveClip
@@ -86,7 +86,7 @@ JOBS: dict[str, Callable[[Any], object]] = {
         learn.LogisticRegression(norm=2.0, classes=[0, 1], steps=5),
         **paid(account),
     ).fit(X, Y),
-    "held-out score": lambda account: Measured(
+    "held-out score": lambda account: WithHeldOutScore(
         learn.LogisticRegression(norm=1.0, classes=[0, 1], steps=5), **paid(account)
     ).fit(X, Y),
     "search": lambda account: learn.PrivateSearch(
@@ -99,8 +99,8 @@ JOBS: dict[str, Callable[[Any], object]] = {
     "cross-validation": lambda account: learn.cross_val_score(
         learn.GaussianNB(bounds=(-1, 1), classes=[0, 1]), X, Y, cv=3, **paid(account)
     ),
-    "table": lambda account: fit_columns([Number("a", 0, 2.5), Category("b", ("x", "z"))], account, model="svm"),
-    "table, private bounds": lambda account: fit_columns([Number("a")], account, measure=True, rows=400),
+    "table": lambda account: fit_columns([NumberFeature("a", 0, 2.5), Category("b", ("x", "z"))], account, model="svm"),
+    "table, private bounds": lambda account: fit_columns([NumberFeature("a")], account, measure=True, rows=400),
     "network": lambda account: train(torch_model(), account, clip=0.5),
     "network with adapters": lambda account: train(
         lora(torch_model(), rank=1, scale=0.5), account, clip=AdaptiveClip(quantile=0.25)
@@ -191,9 +191,9 @@ def test_no_class_name_is_in_a_file(tmp_path: Path) -> None:
     table = {"a": X[:, 0], "y": Y}
     target = Category("y", ("0", "1"))
     models = [
-        fit_table(table, columns=[Number("a")], target=target, model="logistic", **PRICE),
-        fit_table(table, columns=[Number("a", -1, 1)], target=target, model="trees", **PRICE),
-        Measured(learn.Ridge(norm=1.0, target_bounds=(0, 1)), **PRICE).fit(X, Y),
+        fit_table(table, columns=[NumberFeature("a")], target=target, model="logistic", **PRICE),
+        fit_table(table, columns=[NumberFeature("a", -1, 1)], target=target, model="trees", **PRICE),
+        WithHeldOutScore(learn.Ridge(norm=1.0, target_bounds=(0, 1)), **PRICE).fit(X, Y),
     ]
     for number, model in enumerate(models):
         save(model, tmp_path / f"{number}.hubbub")

@@ -17,8 +17,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from hubbub import learn
 from hubbub.learn.base.inputs import labels_of, private_table, table_of
-from hubbub.learn.composition.held_out_score import Measured
-from hubbub.learn.tables.features import Number
+from hubbub.learn.composition.held_out_score import WithHeldOutScore
+from hubbub.learn.tables.features import NumberFeature
 from hubbub.learn.tables.table_model import PrivateColumns
 from hubbub.ledger import Ledger
 from hubbub.terms import AS_GIVEN, Budget, HubbubError
@@ -49,7 +49,9 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "CentreScaler": lambda **k: learn.CentreScaler(norm=1.0, **PRICE, **k),
     "KMeans": lambda **k: learn.KMeans(2, **BOUNDED, **PRICE, **k),
     "StandardScaler": lambda **k: learn.StandardScaler(bounds="private", **PRICE, **k),
-    "PrivateColumns": lambda **k: PrivateColumns([Number("a"), Number("b"), Number("c")], **PRICE, **k),
+    "PrivateColumns": lambda **k: PrivateColumns(
+        [NumberFeature("a"), NumberFeature("b"), NumberFeature("c")], **PRICE, **k
+    ),
     "PATEClassifier": lambda **k: learn.PATEClassifier(public=PUBLIC, teachers=5, **CLASSES, **PRICE, **k),
     "Pipeline": lambda **k: learn.Pipeline(
         [
@@ -60,7 +62,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
         **PRICE,
         **k,
     ),
-    "Measured": lambda **k: Measured(learn.LogisticRegression(norm=1.0, **CLASSES, **FEW), **PRICE, **k),
+    "Measured": lambda **k: WithHeldOutScore(learn.LogisticRegression(norm=1.0, **CLASSES, **FEW), **PRICE, **k),
     "PrivateSearch": lambda **k: learn.PrivateSearch(
         learn.LogisticRegression(norm=1.0, sampling="full", **CLASSES, **FEW),
         [{"clip": 0.1}, {"clip": 1.0}],

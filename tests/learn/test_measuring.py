@@ -12,7 +12,7 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import LinearRegression, LogisticRegression
-from hubbub.learn.composition.held_out_score import Measured, Score, misses, noisy_misses, public_score
+from hubbub.learn.composition.held_out_score import ModelScore, WithHeldOutScore, misses, noisy_misses, public_score
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
 from hubbub.terms import Budget, GaussianNoise, OutOfRange, WrongNeighbours
@@ -28,9 +28,9 @@ def people(rows: int = 3000) -> tuple[Any, Any]:
     return X, (X[:, 0] > X[:, 1]).astype(int)
 
 
-def measured(**more: Any) -> Measured:
+def measured(**more: Any) -> WithHeldOutScore:
     classifier = LogisticRegression(norm=1.0, classes=[0, 1], steps=40)
-    return Measured(classifier, **(PRICE | {"rows": 3000} | more))
+    return WithHeldOutScore(classifier, **(PRICE | {"rows": 3000} | more))
 
 
 @pytest.mark.parametrize("rows", [None, 3000, "private"])
@@ -53,7 +53,7 @@ def test_the_score_is_that_of_other_rows() -> None:
 def test_regressors_have_a_mean_absolute_error() -> None:
     X, _ = people()
     regression = LinearRegression(norm=1.0, target_bounds=(-1, 3))
-    found = Measured(regression, **PRICE, rows=3000).fit(X, 2 * X[:, 0])
+    found = WithHeldOutScore(regression, **PRICE, rows=3000).fit(X, 2 * X[:, 0])
     assert found.score_.kind == "mean absolute error" and found.score_.width == 4
     assert 0 <= found.score_.value < 0.2
     assert found.predict(X).shape == (3000,)
@@ -85,10 +85,10 @@ def test_a_row_is_asked_alone() -> None:
 
 
 def test_intervals_widen_with_noise_and_stay_in_range() -> None:
-    quiet, loud = Score(0.1, 100), Score(0.1, 100, noise=5)
+    quiet, loud = ModelScore(0.1, 100), ModelScore(0.1, 100, noise=5)
     assert loud.interval[0] < quiet.interval[0] < 0.9 < quiet.interval[1] < loud.interval[1] <= 1
-    assert Score(0.0, 1, noise=100).interval == (0.0, 1.0)
-    assert Score(0.25, 100, width=40).value == 10
+    assert ModelScore(0.0, 1, noise=100).interval == (0.0, 1.0)
+    assert ModelScore(0.25, 100, width=40).value == 10
 
 
 @pytest.mark.parametrize("rows", [1, 3])
@@ -109,10 +109,10 @@ def test_it_is_charged_once_before_reading_and_questions_can_pay(ledger: Ledger)
     X, y = people()
     rows = Watched(X, ledger)
     classifier = LogisticRegression(norm=1.0, classes=[0, 1], steps=10, sampling="full")
-    first = Measured(classifier, **PRICE, rows="private", account=ledger, dataset="people 1").fit(rows, y)
+    first = WithHeldOutScore(classifier, **PRICE, rows="private", account=ledger, dataset="people 1").fit(rows, y)
     assert all(kinds[-1] == "charge" for kinds in rows.entries)
     assert first.receipt_ is not None and first.estimator_.receipt_ == first.receipt_
-    same = Measured(classifier, **PRICE, rows="private", account=ledger, dataset="people 1")
+    same = WithHeldOutScore(classifier, **PRICE, rows="private", account=ledger, dataset="people 1")
     assert same.fit(Unread(9, 3), Unread(9)).score_ == first.score_
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hubbub.learn import LinearRegression, MLPRegressor
-from hubbub.learn.estimators.mlp_regressor import Curve
+from hubbub.learn.estimators.mlp_regressor import RegressionNetwork
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.terms import OutOfRange
 
@@ -20,16 +20,16 @@ class TestMLPRegressor(SumContract):
     needed = ("norm", "target_bounds")
 
 
-def rows(count: int) -> tuple[Curve, Floats, Examples]:
+def rows(count: int) -> tuple[RegressionNetwork, Floats, Examples]:
     generator = np.random.default_rng(1)
     inputs = generator.standard_normal((count, 4))
     inputs /= np.linalg.norm(inputs, axis=1, keepdims=True)
-    network = Curve((4, 5, 3, 1))
+    network = RegressionNetwork((4, 5, 3, 1))
     targets = generator.uniform(-1, 1, count)
     return network, network.start(), Examples(inputs, (inputs**2).sum(axis=1), targets)  # type: ignore[arg-type]
 
 
-def loss(network: Curve, weights: Floats, x: Floats, target: float) -> float:
+def loss(network: RegressionNetwork, weights: Floats, x: Floats, target: float) -> float:
     """Squared loss, linear beyond a residual of 1."""
     left = abs(float(network.scores(weights, x[None])[0, 0]) - target)
     return left**2 / 2 if left < 1 else left - 0.5

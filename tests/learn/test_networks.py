@@ -20,13 +20,13 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 from hubbub.accounting import epsilon
 from hubbub.learn.torch import AdaptiveClip, PrivateTrainer, adapter, compacter, lora, merge
 from hubbub.learn.torch.adapters import Kronecker
-from hubbub.learn.torch.checkpoints import State
+from hubbub.learn.torch.checkpoints import TrainingState
 from hubbub.learn.torch.clipping import FixedClip
 from hubbub.learn.torch.examples import source_of
 from hubbub.learn.torch.gradients import Recorded
 from hubbub.learn.torch.layer_gradients import squares_of
 from hubbub.learn.torch.process_group import Alone
-from hubbub.learn.torch.training import Course, Model, Momentum, clipped_vector, train, vector_of
+from hubbub.learn.torch.training import Course, Momentum, TrainableWeights, clipped_vector, train, vector_of
 from hubbub.learn.torch.training_plan import prepare
 from hubbub.learn.training.calibration import planned
 from hubbub.learn.training.sampling import FullBatch, PoissonBatch, step_of
@@ -236,10 +236,10 @@ def test_an_adaptive_norm_finds_the_median() -> None:
     rows = source_of(x, y, example=None, dtype=torch.float32, classes=None).open()
     plan = course(27, clip=AdaptiveClip(start=50.0), steps=60, expected=2000.0)
     start = vector_of(way.model.parameters())
-    kept: list[State] = []
-    still = Model(way, lambda parameters: Momentum(parameters, rate=0.0, momentum=0.0))
+    kept: list[TrainingState] = []
+    still = TrainableWeights(way, lambda parameters: Momentum(parameters, rate=0.0, momentum=0.0))
     plan = replace(plan, every=60)
-    train(plan, still, rows, 2000, state=State("", start, start, 50.0), save=kept.append, rng=seeded(0))
+    train(plan, still, rows, 2000, state=TrainingState("", start, start, 50.0), save=kept.append, rng=seeded(0))
     median = float(way.clipped_sum((x,), y, clip=1.0).norms.median())
     assert kept[-1].clip == pytest.approx(median, rel=0.2)
 
@@ -257,8 +257,8 @@ def noise_in(sigma: float, *, steps: int = 1, sampling: Any = None) -> float:
     event = Poisson(step, sampling.rate) if sampling else step
     plan = replace(plan, run=Repeat(event, steps))
     start = np.zeros(6000)
-    model = Model(way, lambda parameters: Momentum(parameters, rate=1.0, momentum=0.0))
-    found = train(plan, model, rows, 50, state=State("", start, start, 1.0), rng=seeded(7))
+    model = TrainableWeights(way, lambda parameters: Momentum(parameters, rate=1.0, momentum=0.0))
+    found = train(plan, model, rows, 50, state=TrainingState("", start, start, 1.0), rng=seeded(7))
     return float(np.std(found)) * 100.0 / (promised * math.sqrt(steps))
 
 
@@ -281,10 +281,10 @@ def test_the_answer_is_the_average_of_the_last_weights() -> None:
     rows = source_of(x, y, example=None, dtype=torch.float32, classes=None).open()
 
     def run(tail: float, seen: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-        model = Model(recorded(small()), lambda parameters: Momentum(parameters, rate=0.1, momentum=0.9))
+        model = TrainableWeights(recorded(small()), lambda parameters: Momentum(parameters, rate=0.1, momentum=0.9))
         start = model.weights
         plan = course(26, steps=8, tail=tail)
-        state = State("", start, start, 1.0)
+        state = TrainingState("", start, start, 1.0)
         return train(plan, model, rows, 50, state=state, rng=seeded(3), watch=lambda step: seen.append(model.weights))
 
     seen: list[np.ndarray[Any, Any]] = []
@@ -366,7 +366,7 @@ def test_a_run_that_died_goes_on_under_its_charge(ledger: Ledger, tmp_path: Path
     with pytest.raises(Died):
         trainer(model, account=ledger, checkpoint=path, every=3).fit(x, y, watch=dying(8))
     assert np.array_equal(vector_of(model.parameters()), vector_of(small().parameters()))  # nobody saw a weight
-    assert State.read(path).step == 6
+    assert TrainingState.read(path).step == 6
     steps: list[int] = []
     fitted = trainer(small(1), account=ledger, checkpoint=path, every=3).fit(x, y, watch=steps.append)
     assert steps == [7, 8, 9, 10]
@@ -391,7 +391,7 @@ def test_a_refused_charge_is_no_attempt(ledger: Ledger, tmp_path: Path) -> None:
     for _ in range(4):
         with pytest.raises(BudgetExceeded):
             trainer(account=ledger, epsilon=5, checkpoint=tmp_path / "a").fit(x, y)
-    assert State.read(tmp_path / "a").attempts == 0
+    assert TrainingState.read(tmp_path / "a").attempts == 0
 
 
 def test_a_finished_run_is_given_again_without_a_ledger_too(tmp_path: Path) -> None:
@@ -417,15 +417,15 @@ def test_a_resumed_optimizer_remembers() -> None:
     rows = source_of(x, y, example=None, dtype=torch.float32, classes=None).open()
     plan = course(26, steps=6, every=3)
 
-    def fresh() -> Model:
-        return Model(recorded(small()), lambda parameters: Momentum(parameters, rate=0.1, momentum=0.9))
+    def fresh() -> TrainableWeights:
+        return TrainableWeights(recorded(small()), lambda parameters: Momentum(parameters, rate=0.1, momentum=0.9))
 
-    kept: list[State] = []
+    kept: list[TrainingState] = []
     model = fresh()
     start = model.weights
     rng = seeded(3)
     quiet = replace(plan, run=Repeat(replace(step_of(plan.run), sigma=Fraction(1, 10**6)), 6))
-    whole = train(quiet, model, rows, 50, state=State("", start, start, 1.0), save=kept.append, rng=rng)
+    whole = train(quiet, model, rows, 50, state=TrainingState("", start, start, 1.0), save=kept.append, rng=rng)
     resumed = train(quiet, fresh(), rows, 50, state=kept[0], rng=seeded(4))
     assert np.allclose(whole, resumed, atol=1e-4)
     forgetful = train(quiet, fresh(), rows, 50, state=replace(kept[0], optimizer={}), rng=seeded(4))

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hubbub.learn.torch.example_independence import best_way, evaluating, made_up, modes, refuse_mixing
-from hubbub.learn.torch.examples import Kind
-from hubbub.learn.torch.gradients import Looped, Mapped, Recorded, Way, sizes
+from hubbub.learn.torch.examples import ExampleKind
+from hubbub.learn.torch.gradients import GradientMethod, Looped, Mapped, Recorded, sizes
 from hubbub.learn.torch.layers import _Linear, known, part_of
 from hubbub.learn.torch.losses import per_example
 from hubbub.terms import MixesPeople, WrongShape
@@ -74,27 +74,30 @@ class Own(nn.Module):
 
 
 IMAGES, VOLUMES, SIGNALS = (3, 13, 11), (2, 7, 6, 5), (3, 20)
-MODELS: dict[str, tuple[Callable[[], nn.Module], Kind]] = {
-    "linear": (lambda: nn.Linear(4, 3), Kind((4,), torch.float32)),
-    "no offset": (lambda: nn.Linear(4, 3, bias=False), Kind((4,), torch.float32)),
-    "3x3": (lambda: head(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(2), 16), Kind(IMAGES, torch.float32)),
+MODELS: dict[str, tuple[Callable[[], nn.Module], ExampleKind]] = {
+    "linear": (lambda: nn.Linear(4, 3), ExampleKind((4,), torch.float32)),
+    "no offset": (lambda: nn.Linear(4, 3, bias=False), ExampleKind((4,), torch.float32)),
+    "3x3": (lambda: head(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(2), 16), ExampleKind(IMAGES, torch.float32)),
     "strides": (
         lambda: head(nn.Conv2d(3, 4, (4, 3), (2, 3), (2, 1), (2, 1)), nn.AdaptiveMaxPool2d(2), 16),
-        Kind(IMAGES, torch.float32),
+        ExampleKind(IMAGES, torch.float32),
     ),
     "wide stride": (
         lambda: head(nn.Conv2d(3, 4, 2, 3, bias=False), nn.AdaptiveAvgPool2d(2), 16),
-        Kind(IMAGES, torch.float32),
+        ExampleKind(IMAGES, torch.float32),
     ),
-    "signal": (lambda: head(nn.Conv1d(3, 4, 3, 2, 1, 2), nn.AdaptiveAvgPool1d(4), 16), Kind(SIGNALS, torch.float32)),
+    "signal": (
+        lambda: head(nn.Conv1d(3, 4, 3, 2, 1, 2), nn.AdaptiveAvgPool1d(4), 16),
+        ExampleKind(SIGNALS, torch.float32),
+    ),
     "volume": (
         lambda: head(
             nn.Sequential(nn.Conv3d(2, 4, (3, 2, 3), (2, 1, 2), 1), nn.GroupNorm(2, 4)), nn.AdaptiveAvgPool3d(2), 32
         ),
-        Kind(VOLUMES, torch.float32),
+        ExampleKind(VOLUMES, torch.float32),
     ),
-    "text": (Text, Kind((9,), torch.int64, 7)),
-    "padded text": (lambda: Text(0), Kind((2,), torch.int64, 7)),
+    "text": (Text, ExampleKind((9,), torch.int64, 7)),
+    "padded text": (lambda: Text(0), ExampleKind((2,), torch.int64, 7)),
 }
 
 
@@ -106,9 +109,9 @@ def shadow(make: Callable[[], nn.Module]) -> tuple[nn.Module, tuple[str, ...]]:
     return model.requires_grad_(False), names
 
 
-def batch(kind: Kind, count: int = 6) -> tuple[tuple[Tensor, ...], Tensor]:
+def batch(kind: ExampleKind, count: int = 6) -> tuple[tuple[Tensor, ...], Tensor]:
     generator = torch.Generator().manual_seed(5)
-    return (kind.made_up(count, 2.0, generator),), Kind((), torch.int64, 3).made_up(count, 1.0, generator)
+    return (kind.made_up(count, 2.0, generator),), ExampleKind((), torch.int64, 3).made_up(count, 1.0, generator)
 
 
 def own_gradients(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor) -> list[Tensor]:
@@ -122,14 +125,14 @@ def own_gradients(model: nn.Module, inputs: tuple[Tensor, ...], targets: Tensor)
     return found
 
 
-def flat(way: Way, inputs: tuple[Tensor, ...], targets: Tensor, clip: float) -> Tensor:
+def flat(way: GradientMethod, inputs: tuple[Tensor, ...], targets: Tensor, clip: float) -> Tensor:
     totals = way.clipped_sum(inputs, targets, clip=clip).totals
     return torch.cat([totals[name].flatten() for name in way.names]).double()
 
 
 @pytest.mark.parametrize("kind", [Recorded, Mapped, Looped])
 @pytest.mark.parametrize("name", MODELS)
-def test_norms_and_clipped_sums_are_those_of_a_loop_over_examples(name: str, kind: type[Way]) -> None:
+def test_norms_and_clipped_sums_are_those_of_a_loop_over_examples(name: str, kind: type[GradientMethod]) -> None:
     make, values = MODELS[name]
     model, names = shadow(make)
     inputs, targets = batch(values)
@@ -145,7 +148,7 @@ def test_norms_and_clipped_sums_are_those_of_a_loop_over_examples(name: str, kin
 
 @pytest.mark.parametrize("kind", [Recorded, Mapped, Looped])
 @pytest.mark.parametrize("name", ["linear", "strides", "text"])
-def test_an_example_moves_a_clipped_sum_by_at_most_one(name: str, kind: type[Way]) -> None:
+def test_an_example_moves_a_clipped_sum_by_at_most_one(name: str, kind: type[GradientMethod]) -> None:
     make, values = MODELS[name]
     model, names = shadow(make)
     inputs, targets = batch(values)
@@ -177,7 +180,7 @@ def test_batch_normalisation_would_break_the_bound() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
     names = tuple(name for name, _ in model.named_parameters() if not name.startswith("1."))
     model.requires_grad_(False)
-    inputs, targets = batch(Kind((4,), torch.float32))
+    inputs, targets = batch(ExampleKind((4,), torch.float32))
     inputs[0][0] *= 100
     way = Recorded(model, losses, names)
     whole, without = flat(way, inputs, targets, 1e-3), flat(way, (inputs[0][1:],), targets[1:], 1e-3)
@@ -206,7 +209,7 @@ def test_an_empty_batch_has_sum_zero() -> None:
 PHYSICAL = 256  # as training has it, if nothing is said
 
 
-def way_for(make: Callable[[], nn.Module], kind: Kind) -> str:
+def way_for(make: Callable[[], nn.Module], kind: ExampleKind) -> str:
     model, names = shadow(make)
     return type(best_way(model, losses, names, [batch(kind), batch(kind, 16)], physical=16)).__name__
 
@@ -214,10 +217,10 @@ def way_for(make: Callable[[], nn.Module], kind: Kind) -> str:
 def test_closed_forms_are_used_where_they_agree_and_only_there() -> None:
     assert way_for(*MODELS["strides"]) == "Recorded"
     assert way_for(*MODELS["text"]) == "Recorded"
-    assert way_for(Own, Kind((4,), torch.float32)) == "Mapped"  # no closed form
-    assert way_for(Tied, Kind((4,), torch.float32)) == "Mapped"  # a use that the taps do not see
-    assert way_for(PlacesFirst, Kind((9,), torch.int64, 7)) == "Mapped"  # examples are not first
-    assert way_for(PlacesFirst, Kind((6,), torch.int64, 7)) == "Mapped"  # not even if the shapes fit
+    assert way_for(Own, ExampleKind((4,), torch.float32)) == "Mapped"  # no closed form
+    assert way_for(Tied, ExampleKind((4,), torch.float32)) == "Mapped"  # a use that the taps do not see
+    assert way_for(PlacesFirst, ExampleKind((9,), torch.int64, 7)) == "Mapped"  # examples are not first
+    assert way_for(PlacesFirst, ExampleKind((6,), torch.int64, 7)) == "Mapped"  # not even if the shapes fit
 
 
 def test_a_model_that_cannot_be_mapped_is_gone_through_one_by_one() -> None:
@@ -225,7 +228,7 @@ def test_a_model_that_cannot_be_mapped_is_gone_through_one_by_one() -> None:
         def forward(self, values: Tensor) -> Tensor:
             return super().forward(values if float(values.sum()) > 0 else 2 * values)
 
-    assert way_for(Branching, Kind((4,), torch.float32)) == "Looped"
+    assert way_for(Branching, ExampleKind((4,), torch.float32)) == "Looped"
 
 
 def test_only_plain_forms_of_layers_have_a_closed_form() -> None:
@@ -279,7 +282,9 @@ class Shuffled(nn.Module):
 def tried(*layers: nn.Module) -> None:
     model = nn.Sequential(nn.Linear(4, 6), *layers, nn.Linear(6, 3))
     modes(model)
-    refuse_mixing(model, losses, made_up((Kind((4,), torch.float32),), Kind((), torch.int64, 3), physical=PHYSICAL))
+    refuse_mixing(
+        model, losses, made_up((ExampleKind((4,), torch.float32),), ExampleKind((), torch.int64, 3), physical=PHYSICAL)
+    )
 
 
 class MixesAt(nn.Module):
@@ -344,7 +349,7 @@ def test_only_sizes_that_were_tried_are_run() -> None:
     names = ("0.weight", "2.weight", "2.bias")
     padded, plain = Recorded(model, losses, names, physical=48), Looped(model, losses, names)
     for count in (1, 3, 5, 17, 33, 47, 48):
-        inputs, targets = batch(Kind((4,), torch.float32), count)
+        inputs, targets = batch(ExampleKind((4,), torch.float32), count)
         inputs[0][0, 0] = torch.inf  # whose gradient is not finite: others are then counted without it
         seen.clear()
         found = flat(padded, inputs, targets, 0.5)
@@ -390,7 +395,9 @@ def test_a_loss_over_pairs_is_found() -> None:
 
     model = nn.Linear(4, 3)
     with pytest.raises(MixesPeople, match="the model or the loss"):
-        refuse_mixing(model, pairs, made_up((Kind((4,), torch.float32),), Kind((), torch.int64, 3), physical=4))
+        refuse_mixing(
+            model, pairs, made_up((ExampleKind((4,), torch.float32),), ExampleKind((), torch.int64, 3), physical=4)
+        )
 
 
 def test_checks_leave_modes_as_they_were() -> None:

@@ -15,7 +15,7 @@ from hubbub.audit import examine
 from hubbub.learn.pate.aggregation import Ballot, ballot_for
 from hubbub.learn.pate.data_dependent_cost import (
     FINE,
-    Table,
+    MarginTable,
     largest_sum,
     likely_divergence,
     margins_of,
@@ -23,7 +23,7 @@ from hubbub.learn.pate.data_dependent_cost import (
     reach,
     table_for,
 )
-from hubbub.learn.pate.smooth_sensitivity import ABOVE, LEAST, Report, report_epsilon, report_for
+from hubbub.learn.pate.smooth_sensitivity import ABOVE, LEAST, CostReport, report_epsilon, report_for
 from hubbub.noise.testing import seeded
 from hubbub.terms import ApproximateStep, GaussianNoise, Neighbours, Unit, Unreachable, root_of
 
@@ -37,9 +37,9 @@ def ballot(sigma: int, classes: int, asked: int = 20, answered: int = 20) -> Bal
     return Ballot(asked, answered, answer)
 
 
-def report(steps: Any, *, rate: str = "1/8", multiple: int = 4, answered: int = 5) -> Report:
+def report(steps: Any, *, rate: str = "1/8", multiple: int = 4, answered: int = 5) -> CostReport:
     event = ApproximateStep(epsilon=Fraction(1), delta=DELTA, mechanism="smooth-gaussian")
-    return Report(Table(np.array(steps), 1e-6), 8.0, Fraction(rate), Fraction(multiple), answered, event)
+    return CostReport(MarginTable(np.array(steps), 1e-6), 8.0, Fraction(rate), Fraction(multiple), answered, event)
 
 
 FALLING = [FINE, FINE, FINE, 900_000, 500_000, 200_000, 90_000, 40_000, 4000, 300, 20, 5, 1]
@@ -129,7 +129,7 @@ def test_smooth_sensitivity_is_the_definition() -> None:
 
 def test_agreement_lowers_the_sensitivity() -> None:
     table = table_for(ballot(10, 10), teachers=1000, order=10.0)
-    told = Report(table, 10.0, Fraction(1, 32), Fraction(4), 20, report(FALLING).event)
+    told = CostReport(table, 10.0, Fraction(1, 32), Fraction(4), 20, report(FALLING).event)
     assert told.sensitivity(np.full(20, 950)) < told.sensitivity(np.full(20, 60)) / 100
 
 
@@ -194,7 +194,7 @@ def test_an_audit_refutes_a_report_with_too_little_noise(share: Fraction, refute
         neighbours=Neighbours.ADD_REMOVE,
         unit=Unit(),
     )
-    noisy = Report(made.table, made.order, made.rate, made.multiple * share, made.answered, made.event)
+    noisy = CostReport(made.table, made.order, made.rate, made.multiple * share, made.answered, made.event)
     source = seeded(21)
     votes = {margin: np.tile([30 + margin // 2, 30 - margin // 2], (30, 1)) for margin in (36, 38)}
 

@@ -14,7 +14,7 @@ import pytest
 from hubbub.accounting import epsilon
 from hubbub.learn import PCA, GaussianNB, LinearRegression, LogisticRegression, Pipeline, StandardScaler, make_pipeline
 from hubbub.learn.composition import stages
-from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.ledger import Ledger
 from hubbub.terms import (
     Budget,
@@ -254,7 +254,7 @@ def test_a_stored_answer_is_of_the_same_steps_in_the_same_order(ledger: Ledger) 
 
 WRAPPERS = {
     "Pipeline": lambda: make_pipeline(StandardScaler(bounds=(-5, 5)), LogisticRegression(norm=5.0, steps=3), **PRICE),
-    "Measured": lambda: Measured(LogisticRegression(norm=5.0, steps=3), **PRICE),
+    "Measured": lambda: WithHeldOutScore(LogisticRegression(norm=5.0, steps=3), **PRICE),
 }
 
 

@@ -17,9 +17,9 @@ import pytest
 from hubbub import learn
 from hubbub.learn import load, save
 from hubbub.learn.base.parameters import Estimator
-from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.identity import estimators as _estimators
-from hubbub.learn.tables import Category, Number
+from hubbub.learn.tables import Category, NumberFeature
 from hubbub.learn.tables.fit_table import fit_table
 from hubbub.ledger import Ledger
 from hubbub.terms import Budget, EmptyInput, NewerFormat, TooLarge, Unreadable, WrongShape
@@ -47,17 +47,17 @@ FITTED: dict[str, Callable[[], Any]] = {
     "Pipeline": lambda: learn.make_pipeline(
         learn.StandardScaler(bounds=(-1, 1)), learn.LogisticRegression(norm=2.0, steps=5), **PRICE
     ).fit(X, Y),
-    "Measured": lambda: Measured(learn.LogisticRegression(norm=1.0, steps=5), **PRICE).fit(X, Y),
+    "Measured": lambda: WithHeldOutScore(learn.LogisticRegression(norm=1.0, steps=5), **PRICE).fit(X, Y),
     "PrivateSearch": lambda: learn.PrivateSearch(
         learn.Ridge(norm=1.0, target_bounds=(0, 1)), [{"alpha": 1}], validation=(X, Y), trials=2, **PRICE
     ).fit(X, Y),
-    "PrivateColumns": lambda: table_model("logistic", Number("a")),
-    "TableModel of codes": lambda: table_model("trees", Number("a", -1, 1)),
-    "TableModel of numbers": lambda: table_model("nb", Number("a", -1, 1)),
+    "PrivateColumns": lambda: table_model("logistic", NumberFeature("a")),
+    "TableModel of codes": lambda: table_model("trees", NumberFeature("a", -1, 1)),
+    "TableModel of numbers": lambda: table_model("nb", NumberFeature("a", -1, 1)),
 }
 
 
-def table_model(kind: str, column: Number) -> Any:
+def table_model(kind: str, column: NumberFeature) -> Any:
     table = {"a": X[:, 0], "y": Y}
     return fit_table(table, columns=[column], target=Category("y", ("0", "1")), model=kind, **PRICE)
 

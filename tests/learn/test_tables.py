@@ -15,7 +15,7 @@ from hubbub.learn.tables.features import (
     BINS,
     MISSING,
     Category,
-    Number,
+    NumberFeature,
     Style,
     code_bounds,
     codes_of,
@@ -24,14 +24,14 @@ from hubbub.learn.tables.features import (
     width_of,
     word_of,
 )
-from hubbub.learn.tables.fit_table import Kind, design, fit_table
+from hubbub.learn.tables.fit_table import TableModelKind, design, fit_table
 from hubbub.learn.tables.model_card import ModelCard
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, UnknownName
 
 from .contract import DELTA
 
 PRICE: dict[str, Any] = {"epsilon": 2, "delta": DELTA}
-AGE, WARD, ILL = Number("age", 0, 100), Category("ward", ("north", "south")), Category("ill", ("no", "yes"))
+AGE, WARD, ILL = NumberFeature("age", 0, 100), Category("ward", ("north", "south")), Category("ill", ("no", "yes"))
 COLUMNS = (AGE, WARD)
 
 
@@ -114,7 +114,7 @@ def test_every_classifier_learns_from_a_table(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["linear", "ridge", "mlp", "trees"])
 def test_every_regressor_learns_from_a_table(kind: str) -> None:
     table = people()
-    model = fit_table(table, columns=COLUMNS, target=Number("cost", 0, 1000), model=kind, **PRICE)
+    model = fit_table(table, columns=COLUMNS, target=NumberFeature("cost", 0, 1000), model=kind, **PRICE)
     score = model.measured(table)
     assert score.kind == "mean absolute error" and score.value < 120  # the middle is off by 250
 
@@ -122,10 +122,10 @@ def test_every_regressor_learns_from_a_table(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["logistic", "trees", "nb"])
 def test_bounds_are_found_privately_and_paid_for(kind: str) -> None:
     table = people()
-    columns = (Number("age"), WARD)
+    columns = (NumberFeature("age"), WARD)
     model = fit_table(table, columns=columns, target=ILL, model=kind, measure=True, **PRICE)
     [age, ward] = model.columns
-    assert isinstance(age, Number) and age.bounded and 64 <= age.ends[1] <= 256 and ward == WARD
+    assert isinstance(age, NumberFeature) and age.bounded and 64 <= age.ends[1] <= 256 and ward == WARD
     assert model.score is not None and model.score.value > 0.75
     assert epsilon(model.event, delta=DELTA) <= 2.000001
     assert model.predict(table).shape == (3000,)
@@ -134,23 +134,23 @@ def test_bounds_are_found_privately_and_paid_for(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["logistic", "nb", "trees"])
 def test_a_column_of_zeros_has_bounds_too(kind: str) -> None:
     table = {"gain": np.zeros(1500), "ill": ["no", "yes"] * 750}
-    model = fit_table(table, columns=(Number("gain"),), target=ILL, model=kind, **PRICE)
-    assert model.columns == (Number("gain", 0.0, 1.0),)
+    model = fit_table(table, columns=(NumberFeature("gain"),), target=ILL, model=kind, **PRICE)
+    assert model.columns == (NumberFeature("gain", 0.0, 1.0),)
     assert set(model.predict({"gain": [0, 1, 5]})) <= {"no", "yes"}
 
 
 def test_the_widest_bounds_do_not_overflow() -> None:
     far = float(np.finfo(np.float64).max) / 1.5
-    wide = (Number("x", -far, far),)
+    wide = (NumberFeature("x", -far, far),)
     assert features_of(codes_of({"x": [-far, 0, far]}, wide), wide, Style.SCALED).ravel().tolist() == [0, 0.5, 1]
 
 
 @pytest.mark.parametrize("measure", [False, True])
-@pytest.mark.parametrize("known", [AGE, Number("age")], ids=["declared", "private"])
+@pytest.mark.parametrize("known", [AGE, NumberFeature("age")], ids=["declared", "private"])
 @pytest.mark.parametrize("rows", [500, "private"])
 @pytest.mark.parametrize("kind", ["logistic", "nb", "trees"])
 def test_a_table_may_be_empty_where_the_number_of_rows_is_not_public(
-    kind: str, rows: Any, known: Number, measure: bool
+    kind: str, rows: Any, known: NumberFeature, measure: bool
 ) -> None:
     empty = {"age": [], "ill": []}
     model = fit_table(empty, columns=(known,), target=ILL, model=kind, rows=rows, measure=measure, **PRICE)
@@ -165,7 +165,7 @@ def test_nothing_is_read_before_everything_is_decided() -> None:
     for changes, error in (
         ({"model": "linear"}, OutOfRange),
         ({"columns": ()}, EmptyInput),
-        ({"target": Number("cost")}, MissingParameter),
+        ({"target": NumberFeature("cost")}, MissingParameter),
         ({"epsilon": None}, MissingParameter),
         ({"epsilon": -1}, OutOfRange),
         ({"rows": "many"}, OutOfRange),
@@ -176,8 +176,11 @@ def test_nothing_is_read_before_everything_is_decided() -> None:
 
 def test_a_design_is_known_by_its_columns() -> None:
     first = design(COLUMNS, ILL)
-    assert first.kind is Kind.LOGISTIC and design(COLUMNS, Number("cost", 0, 1)).kind is Kind.LINEAR
-    others = [design((AGE,), ILL), design((Number("agf", 0, 100), WARD), ILL), design(COLUMNS, ILL, "svm")]
+    assert (
+        first.kind is TableModelKind.LOGISTIC
+        and design(COLUMNS, NumberFeature("cost", 0, 1)).kind is TableModelKind.LINEAR
+    )
+    others = [design((AGE,), ILL), design((NumberFeature("agf", 0, 100), WARD), ILL), design(COLUMNS, ILL, "svm")]
     assert len({each.digest for each in (first, *others)}) == 4
 
 

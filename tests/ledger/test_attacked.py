@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hubbub.ledger import Ledger, Request, Reservation, Window, fingerprint, verify_export, verify_ledger
+from hubbub.ledger import BudgetWindow, Ledger, Request, Reservation, fingerprint, verify_export, verify_ledger
 from hubbub.ledger.policy import EVERY
 from hubbub.mechanisms import DiscreteGaussian, Laplace
 from hubbub.terms import (
@@ -289,7 +289,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, dict[str, 
     folder = tmp_path_factory.mktemp("nonsense")
     place = (str(folder / "ledger.db"), folder / "state")
     with open_ledger(place) as ledger:
-        ledger.open_population("people", Budget(1), window=Window(Budget(1), "day"), **WHO)
+        ledger.open_population("people", Budget(1), window=BudgetWindow(Budget(1), "day"), **WHO)
         for i in range(3):
             ask(ledger, i)
         ledger.fail(ledger.reserve(request("failed")), "timeout")  # type: ignore[arg-type]
@@ -394,12 +394,12 @@ def test_an_answer_that_is_no_text_is_refused_and_can_be_mended(answer: Any, led
 def test_a_window_that_is_changed_back_and_forth_goes_on(place: Place) -> None:
     tenth = Budget(Fraction(1, 50))
     with open_ledger(place) as ledger:
-        ledger.open_population("people", Budget(1), window=Window(tenth, "day"), **WHO)
+        ledger.open_population("people", Budget(1), window=BudgetWindow(tenth, "day"), **WHO)
         before = datetime.now(UTC).date()
         for i in range(2):
             ask(ledger, i)
         for every in ("month", "day", "year", "week", "day"):
-            ledger.change_rules("people", window=Window(tenth, every), **WHO)
+            ledger.change_rules("people", window=BudgetWindow(tenth, every), **WHO)
             if datetime.now(UTC).date() != before:
                 pytest.skip("midnight came between two lines")
             with pytest.raises(BudgetExceeded):
@@ -409,7 +409,7 @@ def test_a_window_that_is_changed_back_and_forth_goes_on(place: Place) -> None:
 
 def test_a_window_starts_again_when_it_is_over(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_ledger(place) as ledger:
-        ledger.open_population("people", Budget(1), window=Window(Budget(Fraction(1, 100)), "day"), **WHO)
+        ledger.open_population("people", Budget(1), window=BudgetWindow(Budget(Fraction(1, 100)), "day"), **WHO)
         ask(ledger, "today")
         now = time.time_ns()
         monkeypatch.setattr(time, "time_ns", lambda: now + 86_400 * 10**9)

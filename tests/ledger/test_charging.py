@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hubbub.accounting.filters import ConcentratedFilter
-from hubbub.ledger import Ledger, Pool, Request, Reservation, Stored, Window, fingerprint, statements
+from hubbub.ledger import BudgetWindow, Ledger, Pool, Request, Reservation, Stored, fingerprint, statements
 from hubbub.mechanisms import DiscreteGaussian, Gaussian, Laplace
 from hubbub.terms import (
     Budget,
@@ -380,7 +380,7 @@ def test_one_question_may_be_capped_by_its_price_tag(ledger: Ledger) -> None:
 def test_a_window_limits_each_day_beneath_the_lifetime(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     day = 86_400 * 10**9
     start = time.time_ns()
-    ledger.open_population("patients", Budget(0.5), window=Window(Budget(0.2), "day"), **OWNER)
+    ledger.open_population("patients", Budget(0.5), window=BudgetWindow(Budget(0.2), "day"), **OWNER)
     spent = 0
     for later in range(1, 4):
         monkeypatch.setattr(time, "time_ns", lambda later=later: start + later * day)
@@ -571,7 +571,7 @@ def test_a_later_rule_takes_no_stored_answer_away(patients: Ledger) -> None:
 
 
 def test_a_window_that_was_closed_and_opened_again_goes_on_where_it_was(patients: Ledger) -> None:
-    window = Window(Budget(0.2), "year")
+    window = BudgetWindow(Budget(0.2), "year")
     patients.change_rules("patients", window=window, **OWNER)
     charge(patients, 1)
     patients.change_rules("patients", window=None, **OWNER)

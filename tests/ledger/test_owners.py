@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.ledger import Ledger, Pool, Window
+from hubbub.ledger import BudgetWindow, Ledger, Pool
 from hubbub.terms import (
     Budget,
     BudgetConflict,
@@ -115,7 +115,7 @@ def test_budgets_of_one_population_are_of_one_kind(ledger: Ledger) -> None:
         with pytest.raises(BudgetConflict):
             ledger.change_rules("patients", each=other, **OWNER)
         with pytest.raises(BudgetConflict):
-            ledger.change_rules("patients", window=Window(other, "day"), **OWNER)
+            ledger.change_rules("patients", window=BudgetWindow(other, "day"), **OWNER)
     assert kinds(ledger) == ["ledger", "population"]
 
 
@@ -182,7 +182,7 @@ def test_rules_not_named_stay(ledger: Ledger) -> None:
     with pytest.raises(OutOfRange):
         ledger.change_rules("patients", shares="sometimes", **OWNER)
     with pytest.raises(OutOfRange):
-        Window(Budget(1), "fortnight")
+        BudgetWindow(Budget(1), "fortnight")
 
 
 def test_erased_answers_are_gone_and_asking_again_is_charged(ledger: Ledger) -> None:

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hubbub.ledger import Ledger, Pool, Request, Reservation, Window, verify_export
+from hubbub.ledger import BudgetWindow, Ledger, Pool, Request, Reservation, verify_export
 from hubbub.ledger.chain import ORIGIN, canonical, digest, link
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import BehindAnchor, Budget, HubbubError, LedgerDamaged, NewerFormat, Unreadable
@@ -58,7 +58,7 @@ def _patients(name: str, **changes: Any) -> Request:
 
 def _owners(ledger: Ledger) -> None:
     budget = Budget(3, Fraction(1, 10**6))
-    window = Window(Budget(2, Fraction(1, 10**6)), "year")
+    window = BudgetWindow(Budget(2, Fraction(1, 10**6)), "year")
     plans = Budget(1, Fraction(1, 2 * 10**6))
     ledger.open_population("patients", budget, plans=plans, lifetime=Budget(5, Fraction(1, 10**5)), **WHO)
     ledger.open_population("visitors", budget, plans=plans, **WHO)

@@ -377,4 +377,4 @@ def test_processes_of_one_client_make_one_report(tmp_path: Path) -> None:
     job = (local.sign(asked(), key), local.public_text(key), str(tmp_path / "memory"))
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert len(set(pool.map(_report, [job] * 6))) == 1
-    assert client_state.State(tmp_path / "memory").read().records[0].charges == 1
+    assert client_state.ClientStateFile(tmp_path / "memory").read().records[0].charges == 1

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub import local
-from hubbub.local import Caps, Client, Collection, Lifetime, Loloha, Spent
+from hubbub.local import Caps, Client, Collection, CollectionSpending, Lifetime, Loloha
 from hubbub.local.collection import report_wire
 from hubbub.local.randomizers.common.exact_words import WORD
 from hubbub.terms import OutOfRange
@@ -195,7 +195,7 @@ def test_what_is_charged_does_not_depend_on_how_often_a_value_changes(tmp_path: 
 
 
 def test_the_three_numbers_stand_side_by_side() -> None:
-    spent = Spent(
+    spent = CollectionSpending(
         collection="bread", attribute="food", epsilon=Fraction(2), charges=2, told=1040, silent=0,
         memoised=True, memos=2, again=Fraction(3, 2),
     )  # fmt: skip
@@ -210,7 +210,7 @@ def test_the_three_numbers_stand_side_by_side() -> None:
 
 
 def test_a_memo_that_is_sent_as_it_is_has_no_worst_case() -> None:
-    sent = Spent(
+    sent = CollectionSpending(
         collection="b", attribute="b", epsilon=Fraction(1), charges=2, told=2, silent=0, memoised=True, memos=1
     )
     told = Lifetime(spent=(sent,), caps=Caps())
@@ -220,7 +220,7 @@ def test_a_memo_that_is_sent_as_it_is_has_no_worst_case() -> None:
 
 
 def test_few_epochs_cost_less_than_a_memo() -> None:
-    spent = Spent(
+    spent = CollectionSpending(
         collection="b", attribute="b", epsilon=Fraction(4), charges=2, told=1, silent=0,
         memoised=True, memos=1, again=Fraction(3, 2),
     )  # fmt: skip
@@ -229,7 +229,7 @@ def test_few_epochs_cost_less_than_a_memo() -> None:
 
 def test_silent_epochs_count_in_the_worst_case_of_a_memory() -> None:
     """Which epochs are silent depends on the values, so they tell something too."""
-    spent = Spent(
+    spent = CollectionSpending(
         collection="b", attribute="b", epsilon=Fraction(2), charges=1, told=3, silent=4,
         memoised=True, memos=1, again=Fraction(3, 2),
     )  # fmt: skip

@@ -17,7 +17,7 @@ import pytest
 
 from hubbub import local
 from hubbub.local.amplification.shuffle_bounds import amplify
-from hubbub.local.collection.collector import Collector, Rules, Way
+from hubbub.local.collection.collector import BatchWay, Collector, Rules
 from hubbub.local.collection.collector_page import Page, look
 from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.randomizers.kary import KaryResponse
@@ -125,9 +125,9 @@ def test_one_report_that_came_another_way_ends_the_claim(tmp_path: Path) -> None
     desk = Desk(collection(), tmp_path)
     with desk.collector(rules=Rules(shuffled=100)) as collector:
         collector.take(frame(packed(desk.collection, 100)))
-        assert look(collector).way == Way(100, Fraction(1, 2))
+        assert look(collector).way == BatchWay(100, Fraction(1, 2))
     with Collector(tmp_path / "reports.db") as direct:
-        assert look(direct).way == Way(100, Fraction(1, 2))  # also for whoever only looks
+        assert look(direct).way == BatchWay(100, Fraction(1, 2))  # also for whoever only looks
         direct.take(frame(packed(desk.collection, 1, seed=2)))
         assert look(direct).way is None
     with Collector(tmp_path / "reports.db", rules=Rules(shuffled=200)) as again:
@@ -141,7 +141,7 @@ def test_what_is_taken_over_from_another_store_came_by_its_way(tmp_path: Path) -
         one.take(frame(packed(desk.collection, 200)))
         other.take(frame(packed(desk.collection, 100, seed=2)))
         one.absorb(other.store)
-        assert one.way == Way(100, Fraction(1, 2))
+        assert one.way == BatchWay(100, Fraction(1, 2))
 
 
 # ---------------------------------------------------------------- in steps

@@ -8,19 +8,19 @@ from pathlib import Path
 
 from hubbub.local import KaryResponse
 from hubbub.local.collection import client_state
-from hubbub.local.collection.client_state import Memory, Record, Seen, State
+from hubbub.local.collection.client_state import ClientStateFile, Memory, Record, SeenConfiguration
 from hubbub.local.randomizers.base import from_parameters
 
 from ..renaming import renamed_classes
 
 MEMORY = Memory(
     [Record("ab" * 16, "cd" * 32, "bread", "bread", "1/2", True, "1", None, 1, 2, 0, "1f", {"3": "a"}, 4, "00" * 64)],
-    {"ab" * 16: Seen(1, "ef" * 32, "bread")},
+    {"ab" * 16: SeenConfiguration(1, "ef" * 32, "bread")},
 )
 
 
 def test_no_class_name_is_in_a_clients_memory(tmp_path: Path) -> None:
-    before, after = State(tmp_path / "before"), State(tmp_path / "after")
+    before, after = ClientStateFile(tmp_path / "before"), ClientStateFile(tmp_path / "after")
     before.write(MEMORY)
     with renamed_classes():
         after.write(MEMORY)

@@ -10,9 +10,9 @@ from scipy import stats
 
 from hubbub.mechanisms import NoisyCDF
 from hubbub.mechanisms.common.additive import drawn
-from hubbub.mechanisms.common.ary_tree import Tree, chosen, consistent, node_sums, rank_moment
+from hubbub.mechanisms.common.ary_tree import AryTree, chosen, consistent, node_sums, rank_moment
 from hubbub.mechanisms.common.noise_combinations import critical, variance_of
-from hubbub.mechanisms.common.noisy_curve import Curve
+from hubbub.mechanisms.common.noisy_curve import NoisyCurve
 from hubbub.noise.testing import seeded
 from hubbub.terms import GaussianNoise, LaplaceNoise, MissingParameter, NotANumber, OutOfRange, TooLarge, WrongShape
 
@@ -20,15 +20,15 @@ from .contract import BAD_NUMBERS, BAD_PROBABILITIES, Contract
 from .laws import FALSE_ALARM, covered, laplace_masses
 
 TREES = [
-    Tree(1, 2, rooted=True),
-    Tree(2, 2, rooted=True),
-    Tree(7, 2, rooted=True),
-    Tree(7, 3, rooted=False),
-    Tree(16, 4, rooted=True),
-    Tree(30, 4, rooted=False),
-    Tree(13, 13, rooted=False),
-    Tree(5, 8, rooted=True),
-    Tree(65, 4, rooted=True),
+    AryTree(1, 2, rooted=True),
+    AryTree(2, 2, rooted=True),
+    AryTree(7, 2, rooted=True),
+    AryTree(7, 3, rooted=False),
+    AryTree(16, 4, rooted=True),
+    AryTree(30, 4, rooted=False),
+    AryTree(13, 13, rooted=False),
+    AryTree(5, 8, rooted=True),
+    AryTree(65, 4, rooted=True),
 ]
 
 
@@ -108,7 +108,7 @@ class TestLeastSquares:
         def score(tree):
             return rank_moment(tree, np.arange(cells), 0, 2).mean() * tree.levels**loss
 
-        others = [Tree(cells, b, rooted) for b in (2, 3, 4, 5, 8, 16, cells) for rooted in (False, True)]
+        others = [AryTree(cells, b, rooted) for b in (2, 3, 4, 5, 8, 16, cells) for rooted in (False, True)]
         assert score(chosen(cells, None, loss)) <= min(score(t) for t in others) * (1 + 1e-9)
 
 
@@ -206,7 +206,9 @@ class TestIntervals:
     def test_ranks_stray_as_told_and_ten_percent_more_or_less_noise_would_be_seen(self, cost, soak) -> None:
         trials = 2000 * soak
         mechanism = NoisyCDF(cells=60, keys=trials, **cost)
-        told = np.array([Curve(np.zeros(60), mechanism.tree, mechanism.event).std_dev_of_rank(x, 0.5) for x in (5, 29)])
+        told = np.array(
+            [NoisyCurve(np.zeros(60), mechanism.tree, mechanism.event).std_dev_of_rank(x, 0.5) for x in (5, 29)]
+        )
         for factor, right in ((1, True), (0.9, False), (1.1, False)):
             other = NoisyCDF(cells=60, keys=trials, **cost)
             other.event = louder(other.event, factor)
@@ -272,12 +274,12 @@ class TestCurve:
         mechanism = NoisyCDF(cells=3, rho=0.05)
         for total in (1.0, 500.0):
             shapes = ([0.0, 0.0, total], [total, total, total], [-300.0, 900.0, total])
-            told = {Curve(np.array(s), mechanism.tree, mechanism.event).quantile(0.5) is None for s in shapes}
+            told = {NoisyCurve(np.array(s), mechanism.tree, mechanism.event).quantile(0.5) is None for s in shapes}
             assert told == {total == 1.0}
 
     def test_the_quantile_is_the_first_crossing_of_the_smoothed_curve(self) -> None:
         mechanism = NoisyCDF(cells=6, epsilon=100)
-        curve = Curve(np.array([100.0, 400, 380, 600, 560, 1000]), mechanism.tree, mechanism.event)
+        curve = NoisyCurve(np.array([100.0, 400, 380, 600, 560, 1000]), mechanism.tree, mechanism.event)
         assert [curve.quantile(q) for q in (0, 0.1, 0.39, 0.395, 0.58, 0.6, 1)] == [0, 0, 1, 3, 3, 5, 5]
 
     @pytest.mark.parametrize("name", ["level", "heavy"])

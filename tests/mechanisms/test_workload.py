@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 from hubbub.mechanisms import DiscreteGaussian, Geometric, Workload
-from hubbub.mechanisms.common.ary_tree import Tree
+from hubbub.mechanisms.common.ary_tree import AryTree
 from hubbub.mechanisms.common.noise_combinations import variance_of
 from hubbub.mechanisms.workload.marginals import Marginals, candidates
 from hubbub.mechanisms.workload.queries import planned
 from hubbub.mechanisms.workload.strategies import Direct, Factor, Product
 from hubbub.mechanisms.workload.strategy_choice import predicted
-from hubbub.mechanisms.workload.union_strategy import Union, groups_of
+from hubbub.mechanisms.workload.union_strategy import UnionStrategy, groups_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
     EmptyInput,
@@ -126,7 +126,7 @@ def strategies():
     weights = {frozenset(s): w for s, w in [((0, 1), 3), ((1,), 2), ((0, 2), 5), ((), 1)]}
     return plan, {
         "cells": Product(plan, (Factor(None),) * 3),
-        "trees": Product(plan, (Factor(Tree(4, 2, rooted=True)), Factor(Tree(5, 2, rooted=False)), Factor(None))),
+        "trees": Product(plan, (Factor(AryTree(4, 2, rooted=True)), Factor(AryTree(5, 2, rooted=False)), Factor(None))),
         "marginals": Marginals(plan, weights),
         "best marginals": candidates(plan, pure=False)[-1],
         "direct": Direct(plan),
@@ -140,8 +140,8 @@ def union_of(plan):
     parts = []
     for group in groups:
         own = plan.restricted(group)
-        parts.append(Product(own, tuple(Factor(Tree(n, 2, rooted=True) if n > 2 else None) for n in own.shape)))
-    return Union(plan, groups, parts, range(1, len(groups) + 1))
+        parts.append(Product(own, tuple(Factor(AryTree(n, 2, rooted=True) if n > 2 else None) for n in own.shape)))
+    return UnionStrategy(plan, groups, parts, range(1, len(groups) + 1))
 
 
 @pytest.mark.parametrize("name", strategies()[1])

@@ -11,7 +11,7 @@ import pytest
 from hubbub.noise import _distributions
 from hubbub.noise._binomial import _invert, binomial_table
 from hubbub.noise._drawing import draw_many, draw_one
-from hubbub.noise._inversion_table import Table
+from hubbub.noise._inversion_table import InversionTable
 from hubbub.noise._lazy_uniform import LazyUniform
 from hubbub.noise._weighted_choice import choose
 from hubbub.noise.fixed_point import enclose_exp_neg, logistic, rational
@@ -137,7 +137,7 @@ def test_a_lazy_uniform_decides_by_as_few_bits_as_it_needs() -> None:
 
 
 def test_a_table_knows_where_a_word_is_undecided() -> None:
-    table = Table.build(lambda cell: rational(Fraction(min(cell + 1, 3), 3)), word_bits=8)
+    table = InversionTable.build(lambda cell: rational(Fraction(min(cell + 1, 3), 3)), word_bits=8)
     assert table.thresholds == (85, 170, 255)
     counts = np.bincount([table.refine(85, seeded(i)) for i in range(3_000)], minlength=2)
     # 85/256 .. 86/256 contains 1/3 at one third of its width

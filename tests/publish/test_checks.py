@@ -19,7 +19,7 @@ from hubbub.publish import (
     Hierarchy,
     Intervals,
     KAnonymity,
-    Model,
+    PrivacyModel,
     RecursiveL,
     TCloseness,
     check,
@@ -110,7 +110,7 @@ def test_the_salaries_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("model", [DistinctL(2, "ill"), EntropyL(1.5, "ill"), RecursiveL(3, 2, "ill")], ids=str)
-def test_a_missing_value_makes_no_class_diverse(model: Model) -> None:
+def test_a_missing_value_makes_no_class_diverse(model: PrivacyModel) -> None:
     """Of flu, flu and missing, everybody whose illness is known has flu."""
 
     def holds(*secrets: list[object]) -> bool:

@@ -15,9 +15,9 @@ from hubbub.publish import (
     Categorical,
     DailySeries,
     Date,
-    Key,
-    Link,
+    ForeignKey,
     Numeric,
+    SurrogateKey,
     compare,
     marginals,
     mondrian,
@@ -41,7 +41,7 @@ PEOPLE = pyarrow.table(
     }
 )
 DOMAIN = {
-    "id": Key("person"),
+    "id": SurrogateKey("person"),
     "age": Numeric(lower=0, upper=99, bins=10),
     "weight": Numeric(lower=40.5, upper=120, bins=4, missing=True),
     "sex": Categorical(["f", "m"]),
@@ -86,7 +86,7 @@ JOBS: dict[str, Callable[[Ledger], object]] = {
         {"people": PEOPLE.select(["id", "sex"]), "visits": VISITS},
         parent="people",
         key="id",
-        links=[Link("visits", "person", 2)],
+        links=[ForeignKey("visits", "person", 2)],
         domain={"people": {"sex": DOMAIN["sex"]}, "visits": {"ward": Categorical(["n", "s"])}},
         method="mst",
         **paid(account),
@@ -138,7 +138,7 @@ def test_no_class_name_is_in_a_manifest() -> None:
 def test_columns_are_told_apart_by_all_that_is_declared() -> None:
     columns = [
         *DOMAIN.values(),
-        Key(),
+        SurrogateKey(),
         *(Numeric(lower=0, upper=9), Numeric(lower=0, upper=9, bins=3), Numeric(lower=0, upper=9, missing=True)),
         *(Numeric(lower=0.0, upper=9), Numeric(lower=0, upper=8), Numeric(bounds="private")),
         *(Categorical("private"), Categorical(["private"]), Categorical(["a"]), Categorical(["a"], other="a")),

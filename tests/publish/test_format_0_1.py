@@ -16,9 +16,9 @@ from hubbub.ledger import Ledger
 from hubbub.publish import (
     Categorical,
     DailySeries,
-    Key,
-    Link,
+    ForeignKey,
     Numeric,
+    SurrogateKey,
     marginals,
     read_domain,
     synthesize,
@@ -115,8 +115,8 @@ def counts(name: str, paid: dict[str, Any]) -> Any:
         {"people": TABLES["people"], "visits": TABLES["visits"]},
         parent="people",
         key="id",
-        links=[Link("visits", "person", 2)],
+        links=[ForeignKey("visits", "person", 2)],
         method="marginals",
-        domain={"people": {"a": XY}, "visits": {"b": XY, "id": Key("visit")}},
+        domain={"people": {"a": XY}, "visits": {"b": XY, "id": SurrogateKey("visit")}},
         **paid,
     )

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from hubbub.publish import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
 from hubbub.publish.anonymize.coded_columns import coded
-from hubbub.publish.anonymize.hierarchies import Flat, Levels
+from hubbub.publish.anonymize.hierarchies import Flat, HierarchyLevels
 from hubbub.terms import BadDescriptor, HubbubError, OutOfRange, WrongShape
 
 
-def on(hierarchy: Hierarchy, values: list[object], kind: pa.DataType | None = None) -> Levels:
+def on(hierarchy: Hierarchy, values: list[object], kind: pa.DataType | None = None) -> HierarchyLevels:
     return hierarchy.on(coded("x", pa.array(values, kind)))
 
 
-def names(levels: Levels, level: int) -> list[str]:
+def names(levels: HierarchyLevels, level: int) -> list[str]:
     return [levels.names[level][code] for code in levels.codes[level]]
 
 

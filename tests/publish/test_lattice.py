@@ -17,8 +17,8 @@ from hubbub.publish import (
     Hierarchy,
     Intervals,
     KAnonymity,
-    Model,
     Prefixes,
+    PrivacyModel,
     TCloseness,
     check,
     full_domain,
@@ -51,7 +51,7 @@ def people(n: int, seed: int = 3) -> pa.Table:
     )
 
 
-def lattice(table: pa.Table, models: list[Model], most: int = 0, names: list[str] = QI) -> Lattice:
+def lattice(table: pa.Table, models: list[PrivacyModel], most: int = 0, names: list[str] = QI) -> Lattice:
     steps = {name: step for name, step in STEPS.items() if name in names}
     task = asked(table, quasi_identifiers=names, models=models, hierarchies=steps)
     levels = [steps.get(column.name, Flat()).on(column) for column in task.columns]
@@ -63,7 +63,7 @@ def every_node(of: Lattice) -> dict[Node, float]:
     return {node: of.outcome(node).loss for node in product(*(range(top + 1) for top in of.top))}
 
 
-CASES: list[tuple[list[Model], float]] = [
+CASES: list[tuple[list[PrivacyModel], float]] = [
     ([KAnonymity(5)], 0),
     ([KAnonymity(5)], 0.02),
     ([KAnonymity(20)], 0.1),
@@ -75,7 +75,7 @@ CASES: list[tuple[list[Model], float]] = [
 
 
 @pytest.mark.parametrize(("models", "share"), CASES, ids=str)
-def test_small_lattices_are_searched_to_the_optimum(models: list[Model], share: float) -> None:
+def test_small_lattices_are_searched_to_the_optimum(models: list[PrivacyModel], share: float) -> None:
     table = people(400)
     best = min(every_node(lattice(table, models, int(share * 400))).values())
     found = search(lattice(table, models, int(share * 400)), effort=10_000)
@@ -86,14 +86,14 @@ def test_small_lattices_are_searched_to_the_optimum(models: list[Model], share: 
 
 
 @pytest.mark.parametrize(("models", "share"), CASES[:3], ids=str)
-def test_tags_and_bounds_spare_most_of_the_looks(models: list[Model], share: float) -> None:
+def test_tags_and_bounds_spare_most_of_the_looks(models: list[PrivacyModel], share: float) -> None:
     of = lattice(people(400), models, int(share * 400))
     assert search(of, effort=10_000).looked_at < of.size / 2
 
 
 @pytest.mark.parametrize(("models", "share"), CASES[:3], ids=str)
 def test_steps_alone_come_within_a_tenth_of_the_optimum(
-    models: list[Model], share: float, monkeypatch: pytest.MonkeyPatch
+    models: list[PrivacyModel], share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lattices, "_DRAWN", 0)  # as if the lattice were too large to be kept
     for seed in range(4):
@@ -116,7 +116,7 @@ def test_little_effort_is_told_with_how_far_the_optimum_may_be() -> None:
 
 @pytest.mark.parametrize(("models", "share"), CASES, ids=str)
 def test_what_is_published_fulfils_the_models_and_suppresses_no_more_than_allowed(
-    models: list[Model], share: float
+    models: list[PrivacyModel], share: float
 ) -> None:
     table = people(600, 9)
     made = full_domain(table, quasi_identifiers=QI, models=models, hierarchies=STEPS, suppression=share)

@@ -22,10 +22,10 @@ from hubbub.publish import (
     synthesize,
 )
 from hubbub.publish.cells import coding_of
-from hubbub.publish.marginal_counts import Rows
+from hubbub.publish.marginal_counts import CodedRows
 from hubbub.publish.metrics import model_scores
 from hubbub.publish.metrics.candidates import CountTables, RowTable
-from hubbub.publish.metrics.comparison_cells import Cells
+from hubbub.publish.metrics.comparison_cells import ComparisonCells
 from hubbub.publish.metrics.generalized_values import shares, spread
 from hubbub.publish.metrics.scores import INDEPENDENT, REAL
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
@@ -189,7 +189,7 @@ def test_rows_that_say_the_same_are_spread_evenly() -> None:
 def test_what_no_table_counts_is_put_together_as_if_independent() -> None:
     chance = np.random.default_rng(0)
     codes = np.stack([chance.integers(0, size, 500) for size in (2, 3, 4)], axis=1)
-    rows = RowTable(Rows(codes, (2, 3, 4)))
+    rows = RowTable(CodedRows(codes, (2, 3, 4)))
     tables = CountTables({(0, 2): rows.counts((0, 2)).astype(float), (1,): rows.counts((1,)).astype(float)}, (2, 3, 4))
     assert np.allclose(tables.counts((2,)), rows.counts((2,)))
     expected = np.einsum("ik,j->ijk", rows.counts((0, 2)), rows.counts((1,)) / 500)
@@ -201,9 +201,9 @@ def test_what_no_table_counts_is_put_together_as_if_independent() -> None:
 
 def test_very_many_marginals_are_a_fixed_choice() -> None:
     codings = {f"c{i}": coding_of(Categorical(["a", "b"])) for i in range(20)}
-    cells = Cells.of(codings, bins=20)
+    cells = ComparisonCells.of(codings, bins=20)
     assert len(cells.marginals(2)) == 190 and len(cells.marginals(3)) == 300
-    assert cells.marginals(3) == Cells.of(codings, bins=20).marginals(3)
+    assert cells.marginals(3) == ComparisonCells.of(codings, bins=20).marginals(3)
 
 
 # ---------------------------------------------------------------- refusals

@@ -16,11 +16,18 @@ from hubbub.accounting import epsilon as cost_of
 from hubbub.ledger import Ledger
 from hubbub.publish import Categorical, compare
 from hubbub.publish.cells import coding_of
-from hubbub.publish.marginal_counts import Rows, Whom
+from hubbub.publish.marginal_counts import CodedRows, Whom
 from hubbub.publish.metrics import private_metrics
 from hubbub.publish.metrics.candidates import Independent, RowTable
-from hubbub.publish.metrics.comparison_cells import Cells
-from hubbub.publish.metrics.private_metrics import Public, Task, against_half, against_public, noise_of, reach
+from hubbub.publish.metrics.comparison_cells import ComparisonCells
+from hubbub.publish.metrics.private_metrics import (
+    MetricTask,
+    ScaledCandidate,
+    against_half,
+    against_public,
+    noise_of,
+    reach,
+)
 from hubbub.publish.metrics.range_queries import random_questions
 from hubbub.publish.metrics.scores import REAL
 from hubbub.publish.tables.noisy_counts import budget_of
@@ -32,16 +39,16 @@ SIZES = (3, 2, 4)
 row = st.tuples(*(st.integers(0, size - 1) for size in SIZES))
 crowd = st.lists(row, max_size=14)
 CODINGS = {f"c{i}": coding_of(Categorical(list(range(n)), other=0)) for i, n in enumerate(SIZES)}
-CELLS = Cells.of(CODINGS, bins=20)
+CELLS = ComparisonCells.of(CODINGS, bins=20)
 TABLES = {width: CELLS.marginals(width) for width in (1, 2, 3)}
 
 
 def table(rows: list[tuple[int, ...]]) -> RowTable:
-    return RowTable(Rows(np.array(rows, dtype=np.int64).reshape(-1, len(SIZES)), SIZES))
+    return RowTable(CodedRows(np.array(rows, dtype=np.int64).reshape(-1, len(SIZES)), SIZES))
 
 
-def task(most: int, neighbours: Neighbours, *, rows: int = 12) -> Task:
-    return Task(TABLES, random_questions(CELLS, 30), rows, 3, Whom(Unit("id"), neighbours, most))
+def task(most: int, neighbours: Neighbours, *, rows: int = 12) -> MetricTask:
+    return MetricTask(TABLES, random_questions(CELLS, 30), rows, 3, Whom(Unit("id"), neighbours, most))
 
 
 # ---------------------------------------------------------------- sensitivity
@@ -54,7 +61,7 @@ def test_one_unit_moves_no_number_by_more_than_its_bound(
     others: list[Any], one: list[Any], another: list[Any], made: list[Any], replaced: bool
 ) -> None:
     asked = task(2, Neighbours.REPLACE if replaced else Neighbours.ADD_REMOVE)
-    public = Public.of(table(made), asked)
+    public = ScaledCandidate.of(table(made), asked)
     before = against_public(table(others + one), public, asked)
     after = against_public(table(others + (another if replaced else [])), public, asked)
     assert max(abs(a - b) for a, b in zip(before, after, strict=True)) <= asked.whom.l1
@@ -83,7 +90,7 @@ def test_one_unit_moves_no_number_of_two_halves_by_more_than_its_bound(
 
 def test_the_bound_on_distances_is_reached() -> None:
     asked = task(1, Neighbours.ADD_REMOVE)
-    public = Public.of(table([(0, 0, 0)]), asked)
+    public = ScaledCandidate.of(table([(0, 0, 0)]), asked)
     before, after = (against_public(table([(1, 1, 1)] * n), public, asked) for n in (1, 2))
     assert abs(before[1] - after[1]) == asked.whom.l1  # the largest one-way distance
 
@@ -126,7 +133,7 @@ def test_a_row_is_in_no_more_questions_than_the_reach_says(seed: int) -> None:
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_the_noise_on_all_numbers_is_worth_the_price(neighbours: Neighbours) -> None:
     budget = budget_of(people(1).schema, 0.5, 1e-6, None, None, neighbours)
-    asked = Task(TABLES, random_questions(CELLS, 30), 100, 3, budget.whom)
+    asked = MetricTask(TABLES, random_questions(CELLS, 30), 100, 3, budget.whom)
     noise = noise_of(asked, budget, 3)
     assert noise.event.dimension == 24
     assert noise.event.sensitivity**2 >= 24 * budget.whom.l1**2
@@ -160,8 +167,8 @@ def test_noisy_numbers_are_near_the_exact_ones_within_their_margins(monkeypatch:
     seed_noise(monkeypatch, 11)
     rows, made = people(3000), people(3000, seed=4)
     noisy = compare(made, private=rows, epsilon=1, delta=1e-6, domain=DOMAIN)
-    cells = Cells.of({n: coding_of(c) for n, c in DOMAIN.items()}, bins=20)  # type: ignore[arg-type]
-    ours, theirs = (RowTable(Rows(cells.encode(each), cells.sizes)) for each in (made, rows))
+    cells = ComparisonCells.of({n: coding_of(c) for n, c in DOMAIN.items()}, bins=20)  # type: ignore[arg-type]
+    ours, theirs = (RowTable(CodedRows(cells.encode(each), cells.sizes)) for each in (made, rows))
     for width in (1, 2, 3):
         exact = [0.5 * np.abs(ours.shares(t) - theirs.shares(t)).sum() for t in cells.marginals(width)]
         for name, value in ((f"tvd{width}_mean", np.mean(exact)), (f"tvd{width}_max", max(exact))):

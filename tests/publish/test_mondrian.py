@@ -22,7 +22,7 @@ from hubbub.publish import (
     EntropyL,
     Intervals,
     KAnonymity,
-    Model,
+    PrivacyModel,
     RecursiveL,
     TCloseness,
     check,
@@ -266,7 +266,7 @@ def test_any_table_is_cut_into_classes_of_k(data: st.DataObject) -> None:
 
 # --- models as constraints
 
-MODELS: list[Model] = [
+MODELS: list[PrivacyModel] = [
     DistinctL(3, "ill"),
     EntropyL(2.5, "ill"),
     RecursiveL(2, 2, "ill"),
@@ -278,7 +278,7 @@ MODELS: list[Model] = [
 
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{type(model).__name__}-{model.sensitive}")
-def test_models_hold_in_every_class_and_k_alone_would_break_them(model: Model, relaxed: bool) -> None:
+def test_models_hold_in_every_class_and_k_alone_would_break_them(model: PrivacyModel, relaxed: bool) -> None:
     table = people(1500).append_column("wage", pa.array(np.random.default_rng(8).integers(10, 99, 1500)))
     made = mondrian(table, quasi_identifiers=QI, models=[KAnonymity(5), model], relaxed=relaxed)
     found = check(made.table, quasi_identifiers=QI, models=[KAnonymity(5), model])

@@ -16,9 +16,9 @@ from hubbub.ledger import Ledger
 from hubbub.publish import (
     Categorical,
     DailySeries,
-    Key,
-    Link,
+    ForeignKey,
     Numeric,
+    SurrogateKey,
     marginals,
     synthesize,
     synthesize_linked,
@@ -160,11 +160,11 @@ def linked(ledger: Ledger, visits: list[str], **changed: Any) -> Any:
     asked: dict[str, Any] = {
         "parent": "people",
         "key": "id",
-        "links": [Link("visits", "person", 2)],
+        "links": [ForeignKey("visits", "person", 2)],
         "epsilon": 4,
         "delta": 1e-6,
         "method": "marginals",
-        "domain": {"people": {"a": XY, "b": XY}, "visits": {"a": XY, "b": XY, "id": Key("visit")}},
+        "domain": {"people": {"a": XY, "b": XY}, "visits": {"a": XY, "b": XY, "id": SurrogateKey("visit")}},
         "dataset": "d",
     }
     tables = {"people": pyarrow.table(people), "visits": pyarrow.table(events).select(visits)}
@@ -177,7 +177,7 @@ def test_linked_tables_know_their_columns_too(ledger: Ledger) -> None:
     assert number(first.receipt) == number(again.receipt) != number(turned.receipt)
     visits = turned.tables["visits"]
     assert visits["a"].to_pylist().count("x") > 0.8 * visits.num_rows
-    assert number(linked(ledger, order, links=[Link("visits", "person", 1)]).receipt) != number(first.receipt)
+    assert number(linked(ledger, order, links=[ForeignKey("visits", "person", 1)]).receipt) != number(first.receipt)
 
 
 # ---------------------------------------------------------------- tables of counts

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pytest
 
 import hubbub
-from hubbub.publish import Categorical, Key, Link, Numeric, synthesize, synthesize_linked
+from hubbub.publish import Categorical, ForeignKey, Numeric, SurrogateKey, synthesize, synthesize_linked
 from hubbub.terms import MissingExtra, MissingParameter, OutOfRange, Unreadable
 
 from ._synthetic import DOMAIN, distance, people, seed_noise
@@ -64,7 +64,7 @@ def test_values_of_few_people_are_not_found() -> None:
 
 def test_keys_are_made_up_and_never_copied() -> None:
     private = people(500).append_column("name", pyarrow.array([f"secret {i}" for i in range(500)]))
-    made = synthesize(private, epsilon=5, delta=1e-6, domain={**DOMAIN, "name": Key("person")}).table
+    made = synthesize(private, epsilon=5, delta=1e-6, domain={**DOMAIN, "name": SurrogateKey("person")}).table
     names = made["name"].to_pylist()
     assert len(set(names)) == len(names)
     assert names[0] == "person-1"
@@ -157,7 +157,11 @@ def test_a_stored_answer_that_is_none_is_refused() -> None:
 
 # ---------------------------------------------------------------- linked tables
 
-VISITS = {"ward": Categorical(["north", "south"]), "cost": Numeric(lower=0, upper=500, bins=10), "id": Key("visit")}
+VISITS = {
+    "ward": Categorical(["north", "south"]),
+    "cost": Numeric(lower=0, upper=500, bins=10),
+    "id": SurrogateKey("visit"),
+}
 
 
 def family(count: int = 3000) -> dict[str, pyarrow.Table]:
@@ -183,7 +187,7 @@ def linked(**changed: Any) -> Any:
     given: dict[str, Any] = {
         "parent": "people",
         "key": "id",
-        "links": [Link("visits", "person", 6)],
+        "links": [ForeignKey("visits", "person", 6)],
         "epsilon": 2,
         "delta": 1e-6,
         "domain": {"people": PEOPLE, "visits": VISITS},
@@ -217,8 +221,8 @@ def test_linked_tables_come_in_batches_of_people() -> None:
     ("changed", "error"),
     [
         ({"links": []}, MissingParameter),
-        ({"links": [Link("visits", "who", 3)]}, OutOfRange),
-        ({"links": [Link("visits", "person", 0)]}, OutOfRange),
+        ({"links": [ForeignKey("visits", "who", 3)]}, OutOfRange),
+        ({"links": [ForeignKey("visits", "person", 0)]}, OutOfRange),
         ({"domain": {"people": PEOPLE}}, MissingParameter),
         ({"domain": {"people": {**PEOPLE, "age": Numeric(bounds="private")}, "visits": VISITS}}, MissingParameter),
         ({"people": 0}, OutOfRange),

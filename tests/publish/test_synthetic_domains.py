@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.publish import Categorical, Date, Key, Numeric, marginals, synthesize
-from hubbub.publish.cells import Labels, Scale, coding_of
+from hubbub.publish import Categorical, Date, Numeric, SurrogateKey, marginals, synthesize
+from hubbub.publish.cells import CategoryCells, Scale, coding_of
 from hubbub.publish.domains import domain_for, equal_edges
 from hubbub.terms import EmptyInput, HubbubError, MissingParameter, NotANumber, OutOfRange, ReversedBounds, TooLarge
 
@@ -53,20 +53,20 @@ def test_what_is_no_number_has_a_cell_too(value: float) -> None:
 
 
 def test_words_that_are_not_listed_count_as_other() -> None:
-    apart = Labels(("a", "b"))
+    apart = CategoryCells(("a", "b"))
     assert apart.encode(pyarrow.chunked_array([["b", "z", None]])).tolist() == [1, 2, 2]
     assert apart.decode(np.array([0, 2]), np.random.default_rng(0)).to_pylist() == ["a", None]
-    as_one = Labels(("a", "b"), "b")
+    as_one = CategoryCells(("a", "b"), "b")
     assert as_one.encode(pyarrow.chunked_array([["b", "z", None]])).tolist() == [1, 1, 1]
 
 
 def test_lists_of_another_type_than_the_column_are_compared_as_text() -> None:
-    assert Labels(("1", "x")).encode(pyarrow.chunked_array([[1, 2]])).tolist() == [0, 2]
+    assert CategoryCells(("1", "x")).encode(pyarrow.chunked_array([[1, 2]])).tolist() == [0, 2]
 
 
 def test_categories_in_a_dictionary_and_dates_in_text_are_read() -> None:
     column = pyarrow.chunked_array([pyarrow.array(["b", "a", None]).dictionary_encode()])
-    assert Labels(("a", "b")).encode(column).tolist() == [1, 0, 2]
+    assert CategoryCells(("a", "b")).encode(column).tolist() == [1, 0, 2]
     days = coding_of(Date(lower="2025-01-01", upper="2025-01-10"))
     assert days.encode(pyarrow.chunked_array([["2025-01-03", "2024-01-01", "soon"]])).tolist() == [2, 0, 0]
 
@@ -129,7 +129,7 @@ def test_declarations_that_make_no_sense_are_refused(make: Any, error: type[Hubb
         ({**DOMAIN, "height": Numeric(lower=0, upper=2)}, OutOfRange),
         ({**DOMAIN, "age": "numbers"}, NotANumber),
         ({**DOMAIN, "age": Categorical(range(20_000))}, TooLarge),
-        ({name: Key() for name in DOMAIN}, EmptyInput),
+        ({name: SurrogateKey() for name in DOMAIN}, EmptyInput),
     ],
 )
 def test_domains_that_do_not_fit_the_table_are_refused(domain: Any, error: type[HubbubError]) -> None:
@@ -141,7 +141,7 @@ def test_domains_that_do_not_fit_the_table_are_refused(domain: Any, error: type[
     "column", [Categorical([1, 2.5], other=0), Categorical([datetime.date(2025, 1, 1)]), Categorical("private", "rest")]
 )
 def test_values_that_fit_together_are_written_together(column: Categorical) -> None:
-    coding = Labels(("a",) if column.is_private else tuple(column.values), column.other)
+    coding = CategoryCells(("a",) if column.is_private else tuple(column.values), column.other)
     assert len(coding.decode(np.array([0, coding.cells - 1]), np.random.default_rng(0))) == 2
 
 

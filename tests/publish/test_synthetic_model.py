@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.publish.graphical.belief import Model, calibrated, spread
+from hubbub.publish.graphical.belief import GraphicalModel, calibrated, spread
 from hubbub.publish.graphical.fitting import Zeros, fitted
 from hubbub.publish.graphical.junction import JunctionTree, junction_tree, tree_cells
 from hubbub.publish.graphical.totals import to_total
@@ -54,7 +54,7 @@ def test_messages_give_the_marginals_of_the_whole_table(
     tree = junction_tree(sizes, wanted)
     potentials = [generator.normal(size=[sizes[c] for c in clique]) for clique in tree.cliques]
     whole = joint(sizes, tree, potentials)
-    model = Model(sizes, tree, tuple(calibrated(tree, potentials)), 1.0)
+    model = GraphicalModel(sizes, tree, tuple(calibrated(tree, potentials)), 1.0)
     for columns in [*PAIRS, (0, 2, 4), (1, 2, 3)]:
         gone = tuple(c for c in range(5) if c not in columns)
         assert np.allclose(model.project(columns), whole.sum(axis=gone), atol=1e-12)

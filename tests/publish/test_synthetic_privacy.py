@@ -17,9 +17,9 @@ from hubbub.accounting import epsilon as cost_of
 from hubbub.accounting.costs import concentrated
 from hubbub.audit import Audit, examine
 from hubbub.ledger import Ledger
-from hubbub.publish import Categorical, Key, Numeric, synthesize
+from hubbub.publish import Categorical, Numeric, SurrogateKey, synthesize
 from hubbub.publish import marginal_counts as measure
-from hubbub.publish.marginal_counts import Meter, Rows, Whom
+from hubbub.publish.marginal_counts import CodedRows, Meter, Whom
 from hubbub.publish.measured_marginals import read_text
 from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.publish.synthetic import aim, synthesis
@@ -45,8 +45,8 @@ row = st.tuples(*(st.integers(0, size - 1) for size in SIZES))
 crowd = st.lists(row, max_size=12)
 
 
-def rows_of(rows: list[tuple[int, ...]]) -> Rows:
-    return Rows(np.array(rows, dtype=np.int64).reshape(-1, len(SIZES)), SIZES)
+def rows_of(rows: list[tuple[int, ...]]) -> CodedRows:
+    return CodedRows(np.array(rows, dtype=np.int64).reshape(-1, len(SIZES)), SIZES)
 
 
 # ---------------------------------------------------------------- sensitivity
@@ -265,7 +265,7 @@ def test_what_is_stored_fits_the_size_known_beforehand(method: str, monkeypatch:
 
 # ---------------------------------------------------------------- an audit
 
-TINY = {"a": Categorical(["x", "y"], other="y"), "b": Categorical(["u", "v"], other="v"), "id": Key()}
+TINY = {"a": Categorical(["x", "y"], other="y"), "b": Categorical(["u", "v"], other="v"), "id": SurrogateKey()}
 DELTA = 0.01
 
 

@@ -22,7 +22,7 @@ from pyarrow import csv, parquet
 from hubbub.accounting import epsilon as epsilon_of
 from hubbub.audit import lower_bound
 from hubbub.ledger import Account, Ledger
-from hubbub.publish import Categorical, DailySeries, Key, Numeric, marginals, top_down
+from hubbub.publish import Categorical, DailySeries, Numeric, SurrogateKey, marginals, top_down
 from hubbub.publish.tables.consistency import combined, downwards, to_totals
 from hubbub.publish.tables.visits import Visits
 from hubbub.terms import Budget, EmptyInput, MissingParameter, OutOfRange, Repeat, TooLarge, WrongShape
@@ -170,7 +170,7 @@ def test_what_cannot_be_published_is_refused_before_a_charge(tmp_path) -> None: 
         with pytest.raises(OutOfRange, match="not public"):
             marginals(people(), of=[["age"]], domain={"age": Numeric(bounds="private")}, **asked)
         with pytest.raises(OutOfRange, match="not public"):
-            marginals(people(), of=[["person"]], domain={"person": Key()}, **asked)
+            marginals(people(), of=[["person"]], domain={"person": SurrogateKey()}, **asked)
         with pytest.raises(OutOfRange, match="no column 'shoe'"):
             marginals(people(), of=[["shoe"]], domain=DOMAIN, **asked)
         with pytest.raises(OutOfRange, match="twice"):

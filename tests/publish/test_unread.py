@@ -29,7 +29,7 @@ from hubbub.publish import (
     top_down,
 )
 from hubbub.publish import __file__ as room
-from hubbub.publish.synthetic import Link
+from hubbub.publish.synthetic import ForeignKey
 from hubbub.publish.unread_table import Unread, unread_of
 from hubbub.terms import Budget, OutOfRange, SourceUnavailable
 
@@ -48,7 +48,7 @@ def _made(table: Unread, account: object) -> dict[str, Any]:
     priced = {**PRICE, "account": account}
     visits = Unread(table.schema, table.read)
     series = DailySeries(places=["f", "m"], first="1970-01-01", days=9, unit="age", place="sex", day="age", **priced)
-    links = [Link("visits", "age", max_rows=2)]
+    links = [ForeignKey("visits", "age", max_rows=2)]
     own = {"people": {"sex": DOMAIN["sex"]}, "visits": {"sex": DOMAIN["sex"]}}
     both = {"people": table, "visits": visits}
     return {

@@ -9,7 +9,7 @@ from typing import Any
 
 from hubbub.noise import discrete_gaussian, discrete_laplace
 from hubbub.noise.testing import seeded
-from hubbub.releases import KeyColumn, Measure, Noise, Output, Release
+from hubbub.releases import KeyColumn, Noise, NoisyColumn, Release, ReleasedColumn
 from hubbub.releases.formulas import Key, Mean, Ref
 from hubbub.terms import ApproximateDP, GaussianNoise, Guarantee, PureDP, Receipt, Unit, ZeroConcentratedDP
 
@@ -17,11 +17,11 @@ GUARANTEE = Guarantee(ApproximateDP(Fraction(1, 2), Fraction(1, 10**8)), Unit("p
 QUESTION = "SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY ward"
 
 
-def drawn(name: str, truth: int, noise: Noise, *, size: int, seed: int, step: Fraction = Fraction(1)) -> Measure:
+def drawn(name: str, truth: int, noise: Noise, *, size: int, seed: int, step: Fraction = Fraction(1)) -> NoisyColumn:
     """The same true integer released again and again, with the noise of real releases."""
     sampler = discrete_gaussian if noise.law == "gaussian" else discrete_laplace
     values = sampler(noise.scale, size=size, rng=seeded(seed))
-    return Measure(name, step, noise, tuple(truth + int(value) for value in values))
+    return NoisyColumn(name, step, noise, tuple(truth + int(value) for value in values))
 
 
 def receipt(sequence: int = 12) -> Receipt:
@@ -32,17 +32,17 @@ def receipt(sequence: int = 12) -> Receipt:
 
 def by_ward(**changes: Any) -> Release:
     """Counts and average costs of three wards, one of which is nearly empty."""
-    counts = Measure("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(10)), (1203, 342, -4))
-    sums = Measure(
+    counts = NoisyColumn("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(10)), (1203, 342, -4))
+    sums = NoisyColumn(
         "SUM(cost)", Fraction(1, 100), Noise("gaussian", Fraction(1_250_000)), (-190_000_000, 3_500_000, 2_000_000)
     )
     made = Release(
         keys=(KeyColumn("ward", ("north", "south", "east <b>")),),
         measures=(counts, sums),
         columns=(
-            Output("ward", Key(0)),
-            Output("n", Ref(0), "COUNT(*)", "discrete Gaussian, sigma = 10"),
-            Output(
+            ReleasedColumn("ward", Key(0)),
+            ReleasedColumn("n", Ref(0), "COUNT(*)", "discrete Gaussian, sigma = 10"),
+            ReleasedColumn(
                 "cost",
                 Mean(Ref(1), Ref(0), Fraction(2500), Fraction(0), Fraction(5000)),
                 "AVG(cost), cost in [0, 5000] by 0.01",
@@ -60,8 +60,8 @@ def by_ward(**changes: Any) -> Release:
 
 def total(value: int = 1203, *, sigma: int = 10, **changes: Any) -> Release:
     """One count."""
-    counts = Measure("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(sigma)), (value,))
-    made = Release((), (counts,), (Output("n", Ref(0)),), GUARANTEE)
+    counts = NoisyColumn("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(sigma)), (value,))
+    made = Release((), (counts,), (ReleasedColumn("n", Ref(0)),), GUARANTEE)
     return dataclasses.replace(made, **changes)
 
 
@@ -77,6 +77,6 @@ KEYS = (
 
 def every_key() -> Release:
     """Keys of every kind, with missing values, and integers beyond 64 bits."""
-    huge = Measure("SUM(x)", Fraction(1), Noise("laplace", Fraction(2**80)), (10**30, -(10**30)))
-    columns = tuple(Output(key.name, Key(i)) for i, key in enumerate(KEYS))
-    return Release(KEYS, (huge,), (*columns, Output("sum", Ref(0))), Guarantee(PureDP(Fraction(1))))
+    huge = NoisyColumn("SUM(x)", Fraction(1), Noise("laplace", Fraction(2**80)), (10**30, -(10**30)))
+    columns = tuple(ReleasedColumn(key.name, Key(i)) for i, key in enumerate(KEYS))
+    return Release(KEYS, (huge,), (*columns, ReleasedColumn("sum", Ref(0))), Guarantee(PureDP(Fraction(1))))

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hubbub.releases import Measure, Noise, Table
+from hubbub.releases import Noise, NoisyColumn, NoisyTable
 from hubbub.releases.formulas import Formula, Function, Mean, Minus, Number, Over, Plus, Ref, Times, Variance
 
 from ._made import drawn
@@ -23,32 +23,32 @@ SIZE = 20_000
 COUNT, TWIN = Noise("gaussian", Fraction(20)), Noise("laplace", Fraction(15))
 
 
-def table(*truths: tuple[int, Noise, Fraction], declared: float = 1.0) -> Table:
+def table(*truths: tuple[int, Noise, Fraction], declared: float = 1.0) -> NoisyTable:
     """Measures with the given true integers; ``declared`` plants a lie about the scale of the noise."""
     measures = [
         drawn(f"m{i}", truth, noise, size=SIZE, seed=100 + i, step=step)
         for i, (truth, noise, step) in enumerate(truths)
     ]
     told = [dataclasses.replace(m, noise=Noise(m.noise.law, m.noise.scale * Fraction(declared))) for m in measures]
-    return Table((), tuple(told), SIZE)
+    return NoisyTable((), tuple(told), SIZE)
 
 
-def shorter(measure: Measure) -> Measure:
+def shorter(measure: NoisyColumn) -> NoisyColumn:
     """Fewer repetitions, for what is simulated row by row."""
     return dataclasses.replace(measure, values=measure.values[:4000])
 
 
-def covered(formula: Formula, known: Table, truth: float, confidence: float = 0.95) -> float:
+def covered(formula: Formula, known: NoisyTable, truth: float, confidence: float = 0.95) -> float:
     lows, highs = (np.array(end, dtype=float) for end in formula.interval(known, confidence))
     return float(np.mean((lows <= truth + 1e-9) & (truth - 1e-9 <= highs)))
 
 
-def widths(formula: Formula, known: Table) -> np.ndarray:
+def widths(formula: Formula, known: NoisyTable) -> np.ndarray:
     lows, highs = (np.array(end, dtype=float) for end in formula.interval(known, 0.95))
     return highs - lows
 
 
-def average(people: int, mean: float, law: str) -> tuple[Table, Mean, float]:
+def average(people: int, mean: float, law: str) -> tuple[NoisyTable, Mean, float]:
     """An average of values in [0, 5000] by 0.01, from a sum around 2500 and a count."""
     noise = Noise(law, Fraction(20) if law == "gaussian" else Fraction(12))
     total = int((mean - 2500) * 100) * people
@@ -132,7 +132,7 @@ def test_what_is_worked_out_from_two_counts_covers(name: str, law: Noise) -> Non
     make, truth = CASES[name]
     known = table((1203, law, Fraction(1)), (800, law, Fraction(1)))
     if name in SIMULATED:
-        known = Table((), tuple(map(shorter, known.measures)), 4000)
+        known = NoisyTable((), tuple(map(shorter, known.measures)), 4000)
     assert covered(make(), known, truth) >= (0.94 if name in SIMULATED else 0.945)
 
 
@@ -162,7 +162,7 @@ def test_variances_cover(root: bool) -> None:
     squares = (int((spread + mean**2) * people), Noise("gaussian", Fraction(20 * 2500**2)), Fraction(1))
     known = table(sums, squares, (people, COUNT, Fraction(1)))
     formula = Variance(Ref(0), Ref(1), Ref(2), Fraction(2500), Fraction(2500**2), root)
-    small = Table((), tuple(map(shorter, known.measures)), 4000)
+    small = NoisyTable((), tuple(map(shorter, known.measures)), 4000)
     assert covered(formula, small, math.sqrt(spread) if root else spread) >= 0.94
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.releases import KeyColumn, Measure, Noise, Table
+from hubbub.releases import KeyColumn, Noise, NoisyColumn, NoisyTable
 from hubbub.releases.formulas import (
     Formula,
     Function,
-    Given,
+    GivenIntervals,
     Key,
     Mean,
     Minus,
@@ -33,10 +33,10 @@ NOISE = Noise("gaussian", Fraction(10))
 HUGE = 10**40 + 1
 
 
-def two(*, step: Fraction = Fraction(1)) -> Table:
-    counts = Measure("COUNT(*)", Fraction(1), NOISE, (1203, 0, -4))
-    sums = Measure("SUM(x)", step, Noise("laplace", Fraction(7)), (HUGE, 12, -1))
-    return Table((KeyColumn("year", (2024, 2025, 2026)),), (counts, sums), 3)
+def two(*, step: Fraction = Fraction(1)) -> NoisyTable:
+    counts = NoisyColumn("COUNT(*)", Fraction(1), NOISE, (1203, 0, -4))
+    sums = NoisyColumn("SUM(x)", step, Noise("laplace", Fraction(7)), (HUGE, 12, -1))
+    return NoisyTable((KeyColumn("year", (2024, 2025, 2026)),), (counts, sums), 3)
 
 
 def test_counts_are_exact_integers_of_any_size() -> None:
@@ -81,7 +81,7 @@ def test_keys_are_public_numbers() -> None:
 
 
 def test_a_public_measure_has_no_error() -> None:
-    known = Table((), (Measure("n", Fraction(1), Noise("none"), (7,)),), 1)
+    known = NoisyTable((), (NoisyColumn("n", Fraction(1), Noise("none"), (7,)),), 1)
     assert Ref(0).interval(known, 0.95) == ([7], [7])
     assert not Ref(0).is_uncertain(known)
     assert Function("sqrt", (Ref(0),)).interval(known, 0.95) == ([math.sqrt(7)], [math.sqrt(7)])
@@ -136,19 +136,19 @@ def test_noises_are_the_measures_in_use() -> None:
 
 
 def test_a_mean_is_none_where_the_count_is_within_its_noise() -> None:
-    counts = Measure("COUNT(x)", Fraction(1), NOISE, (21, 20, 1, -30))
-    sums = Measure("SUM(x)", Fraction(1), NOISE, (42, 42, 42, 42))
-    known = Table((), (sums, counts), 4)
+    counts = NoisyColumn("COUNT(x)", Fraction(1), NOISE, (21, 20, 1, -30))
+    sums = NoisyColumn("SUM(x)", Fraction(1), NOISE, (42, 42, 42, 42))
+    known = NoisyTable((), (sums, counts), 4)
     assert Mean(Ref(0), Ref(1), Fraction(1), Fraction(0), Fraction(10)).evaluate(known) == [3.0, None, None, None]
-    exact = Table((), (sums, Measure("COUNT(x)", Fraction(1), Noise("none"), (21, 20, 1, 0))), 4)
+    exact = NoisyTable((), (sums, NoisyColumn("COUNT(x)", Fraction(1), Noise("none"), (21, 20, 1, 0))), 4)
     assert Mean(Ref(0), Ref(1), Fraction(1), Fraction(0), Fraction(10)).evaluate(exact) == [3.0, 3.1, None, None]
 
 
 def test_variance_is_cut_to_what_is_possible() -> None:
-    counts = Measure("COUNT(x)", Fraction(1), NOISE, (100, 100, 100, 10))
-    sums = Measure("SUM(x)", Fraction(1), NOISE, (0, 1000, 0, 0))
-    squares = Measure("SUM(x*x)", Fraction(1), NOISE, (400, 400, 10**9, 400))
-    known = Table((), (sums, squares, counts), 4)
+    counts = NoisyColumn("COUNT(x)", Fraction(1), NOISE, (100, 100, 100, 10))
+    sums = NoisyColumn("SUM(x)", Fraction(1), NOISE, (0, 1000, 0, 0))
+    squares = NoisyColumn("SUM(x*x)", Fraction(1), NOISE, (400, 400, 10**9, 400))
+    known = NoisyTable((), (sums, squares, counts), 4)
     assert Variance(Ref(0), Ref(1), Ref(2), Fraction(0), Fraction(25)).evaluate(known) == [4.0, 0.0, 25.0, None]
     assert Variance(Ref(0), Ref(1), Ref(2), Fraction(0), Fraction(25), root=True).evaluate(known)[0] == 2.0
     assert Variance(Ref(0), Ref(1), Ref(2), Fraction(0), Fraction(25), sample=True).evaluate(known)[0] == pytest.approx(
@@ -158,11 +158,11 @@ def test_variance_is_cut_to_what_is_possible() -> None:
     assert all(a is None or 0 <= a <= b <= 25 for a, b in zip(lows, highs, strict=True))
 
 
-MEDIAN = Given((10.0, None), (0.5, 0.95), ((9.0, None), (7.0, None)), ((11.5, None), (14.0, None)))
+MEDIAN = GivenIntervals((10.0, None), (0.5, 0.95), ((9.0, None), (7.0, None)), ((11.5, None), (14.0, None)))
 
 
 def test_given_values_use_the_next_higher_stored_level() -> None:
-    empty = Table((), (), 2)
+    empty = NoisyTable((), (), 2)
     assert MEDIAN.interval(empty, 0.5) == ([9.0, None], [11.5, None])
     assert MEDIAN.interval(empty, 0.6) == MEDIAN.interval(empty, 0.95) == ([7.0, None], [14.0, None])
     assert MEDIAN.interval(empty, 0.99) == MEDIAN.interval(empty, 0.95)
@@ -170,7 +170,7 @@ def test_given_values_use_the_next_higher_stored_level() -> None:
 
 
 def test_given_values_can_be_calculated_with() -> None:
-    empty = Table((), (), 2)
+    empty = NoisyTable((), (), 2)
     assert Times(MEDIAN, Number(Fraction(2))).interval(empty, 0.95) == ([14.0, None], [28.0, None])
     drawn = MEDIAN.simulate(empty, 20_000)
     assert np.quantile(drawn[:, 0], [0.025, 0.25, 0.5, 0.75, 0.975]) == pytest.approx([7, 9, 10, 11.5, 14], abs=0.15)
@@ -179,21 +179,21 @@ def test_given_values_can_be_calculated_with() -> None:
 
 
 def test_given_values_that_are_alike_are_still_drawn_apart() -> None:
-    twin = Given(MEDIAN.values, MEDIAN.levels, MEDIAN.lows, MEDIAN.highs)
-    lows, highs = Minus(MEDIAN, twin).interval(Table((), (), 2), 0.95)
+    twin = GivenIntervals(MEDIAN.values, MEDIAN.levels, MEDIAN.lows, MEDIAN.highs)
+    lows, highs = Minus(MEDIAN, twin).interval(NoisyTable((), (), 2), 0.95)
     assert lows[0] is not None and highs[0] is not None
     assert highs[0] - lows[0] > 8
 
 
 def test_given_values_need_matching_columns() -> None:
     with pytest.raises(WrongShape):
-        Given((1.0,), (0.5, 0.95), ((0.0,),), ((2.0,),))
+        GivenIntervals((1.0,), (0.5, 0.95), ((0.0,),), ((2.0,),))
     with pytest.raises(WrongShape):
-        Given((1.0,), (0.95,), ((0.0, 1.0),), ((2.0,),))
+        GivenIntervals((1.0,), (0.95,), ((0.0, 1.0),), ((2.0,),))
 
 
 def test_no_rows_are_no_trouble() -> None:
-    known = Table((), (Measure("a", Fraction(1), NOISE, ()), Measure("b", Fraction(1), NOISE, ())), 0)
+    known = NoisyTable((), (NoisyColumn("a", Fraction(1), NOISE, ()), NoisyColumn("b", Fraction(1), NOISE, ())), 0)
     mean, spread = Mean(Ref(0), Ref(1), Fraction(0)), Variance(Ref(0), Ref(0), Ref(1), Fraction(0), Fraction(1))
     for formula in (Ref(0), Over(Ref(0), Ref(1)), mean, spread, Times(Ref(0), Ref(1))):
         assert formula.evaluate(known) == []
@@ -237,7 +237,7 @@ def formulas() -> st.SearchStrategy[Formula]:
 
 @given(formulas())
 def test_every_formula_has_ends_around_its_value_or_none(formula: Formula) -> None:
-    known = Table(two().keys, tuple(Measure(m.name, m.step, m.noise, (40, 3, -4)) for m in two().measures), 3)
+    known = NoisyTable(two().keys, tuple(NoisyColumn(m.name, m.step, m.noise, (40, 3, -4)) for m in two().measures), 3)
     values, (lows, highs) = formula.evaluate(known), formula.interval(known, 0.95)
     for value, low, high in zip(values, lows, highs, strict=True):
         assert (value is None) == (low is None) == (high is None)

@@ -17,8 +17,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, formulas, json_form
-from hubbub.releases.formulas import Function, Given, Key, Mean, Minus, Negate, Number, Over, Plus, Ref, Times, Variance
+from hubbub.releases import KeyColumn, Noise, NoisyColumn, Release, ReleasedColumn, formulas, json_form
+from hubbub.releases.formulas import (
+    Function,
+    GivenIntervals,
+    Key,
+    Mean,
+    Minus,
+    Negate,
+    Number,
+    Over,
+    Plus,
+    Ref,
+    Times,
+    Variance,
+)
 from hubbub.terms import NewerFormat, Unreadable, WrongShape
 
 from ..renaming import renamed_classes
@@ -59,10 +72,12 @@ def test_arrow_keeps_the_types_of_keys() -> None:
 
 @pytest.mark.parametrize("kind", ["boolean", "integer", "number", "text", "date", "timestamp"])
 def test_types_are_known_without_a_row(kind: str) -> None:
-    counts = Measure("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(5)), ())
-    empty = Release((KeyColumn("k", (), kind),), (counts,), (Output("k", Key(0)), Output("n", Ref(0))), GUARANTEE)
+    counts = NoisyColumn("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(5)), ())
+    empty = Release(
+        (KeyColumn("k", (), kind),), (counts,), (ReleasedColumn("k", Key(0)), ReleasedColumn("n", Ref(0))), GUARANTEE
+    )
     full = {"boolean": True, "integer": 1, "number": 0.5, "text": "a", "date": date.min, "timestamp": datetime.max}
-    one = Release((KeyColumn("k", (full[kind],)),), (), (Output("k", Key(0)),), GUARANTEE)
+    one = Release((KeyColumn("k", (full[kind],)),), (), (ReleasedColumn("k", Key(0)),), GUARANTEE)
     assert empty.to_arrow().schema.field("k").type == one.to_arrow().schema.field("k").type
     assert len(empty) == len(empty.to_pandas()) == 0
     assert empty.to_csv() == "k,n,n_low,n_high\n"
@@ -72,7 +87,7 @@ def test_types_are_known_without_a_row(kind: str) -> None:
 
 
 def test_names_in_a_frame_are_unique() -> None:
-    twice = by_ward(columns=(Output("n", Ref(0)), Output("n", Ref(1)), Output("n_low", Key(0))))
+    twice = by_ward(columns=(ReleasedColumn("n", Ref(0)), ReleasedColumn("n", Ref(1)), ReleasedColumn("n_low", Key(0))))
     assert list(twice.to_pandas().columns) == ["n", "n_low", "n_high", "n_2", "n_low_2", "n_high_2", "n_low_3"]
 
 
@@ -113,7 +128,7 @@ def test_a_release_is_the_same_after_json() -> None:
         assert again.to_csv() == release.to_csv()
 
 
-median = Given((1.5, None), (0.5, 0.95), ((1.0, None), (-float("inf"), None)), ((2.0, None), (3.0, None)))
+median = GivenIntervals((1.5, None), (0.5, 0.95), ((1.0, None), (-float("inf"), None)), ((2.0, None), (3.0, None)))
 FORMULAS = [
     Over(Plus(Ref(0), Number(Fraction(1, 3))), Minus(Ref(1), Times(Key(0), Negate(Ref(0))))),
     Mean(Ref(0), Ref(1), Fraction(1, 7), None, Fraction(5)),
@@ -125,13 +140,13 @@ FORMULAS = [
 
 @pytest.mark.parametrize("formula", FORMULAS, ids=lambda formula: type(formula).__name__)
 def test_every_formula_survives_json(formula: Any) -> None:
-    measures = (Measure("a", Fraction(1, 3), Noise("laplace", Fraction(22, 7)), (10**30, -5)),) * 2
-    release = Release((KeyColumn("k", (1, 2)),), measures, (Output("x", formula),), GUARANTEE)
+    measures = (NoisyColumn("a", Fraction(1, 3), Noise("laplace", Fraction(22, 7)), (10**30, -5)),) * 2
+    release = Release((KeyColumn("k", (1, 2)),), measures, (ReleasedColumn("x", formula),), GUARANTEE)
     assert through_text(release) == release
 
 
 def test_no_class_name_is_in_what_is_stored() -> None:
-    columns = tuple(Output(f"x{i}", formula) for i, formula in enumerate((*FORMULAS[:-1], Key(0))))
+    columns = tuple(ReleasedColumn(f"x{i}", formula) for i, formula in enumerate((*FORMULAS[:-1], Key(0))))
     releases = [by_ward(), every_key(), total(), dataclasses.replace(by_ward(), columns=columns)]
     before = [json.dumps(release.to_json()) for release in releases]
     with renamed_classes() as count:
@@ -152,7 +167,7 @@ def test_every_field_has_its_stored_key_and_every_formula_its_tag() -> None:
 @given(st.lists(st.integers()), st.fractions(min_value="1/1000", max_value=1000), st.booleans())
 def test_integers_and_rationals_survive_json(values: list[int], scale: Fraction, laplace: bool) -> None:
     noise = Noise("laplace" if laplace else "gaussian", scale)
-    release = Release((), (Measure("m", scale, noise, tuple(values)),), (Output("m", Ref(0)),), GUARANTEE)
+    release = Release((), (NoisyColumn("m", scale, noise, tuple(values)),), (ReleasedColumn("m", Ref(0)),), GUARANTEE)
     assert through_text(release) == release
 
 
@@ -186,7 +201,7 @@ def test_a_newer_document_is_refused() -> None:
 
 
 def test_a_column_that_finds_nothing_or_is_of_another_length_is_refused() -> None:
-    for columns in ((Output("x", Ref(2)),), (Output("x", Key(1)),), (Output("x", median),)):
+    for columns in ((ReleasedColumn("x", Ref(2)),), (ReleasedColumn("x", Key(1)),), (ReleasedColumn("x", median),)):
         with pytest.raises(WrongShape):
             by_ward(columns=columns)
     with pytest.raises(WrongShape):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.releases import Measure, Noise, Output, Release
-from hubbub.releases.formulas import Given, Key, Minus, Over, Ref
+from hubbub.releases import Noise, NoisyColumn, Release, ReleasedColumn
+from hubbub.releases.formulas import GivenIntervals, Key, Minus, Over, Ref
 from hubbub.releases.publication_sheet import PAPERS
 from hubbub.terms import EmptyInput, Guarantee, PureDP, WrongShape, ZeroConcentratedDP
 
@@ -82,8 +82,10 @@ def test_the_rounded_view_is_for_display_only() -> None:
 
 
 def test_only_counts_are_cut_at_zero() -> None:
-    below = Measure("SUM(x)", Fraction(1, 2), Noise("gaussian", Fraction(4)), (-100,))
-    release = Release((), (below,), (Output("s", Ref(0)), Output("d", Minus(Ref(0), Ref(0)))), GUARANTEE)
+    below = NoisyColumn("SUM(x)", Fraction(1, 2), Noise("gaussian", Fraction(4)), (-100,))
+    release = Release(
+        (), (below,), (ReleasedColumn("s", Ref(0)), ReleasedColumn("d", Minus(Ref(0), Ref(0)))), GUARANTEE
+    )
     assert release.rounded().rows() == [("-50.0", "0")]
 
 
@@ -123,14 +125,16 @@ def test_html_is_well_formed_and_escaped(release: Release) -> None:
 
 def test_html_draws_an_error_bar_for_each_number_that_has_one() -> None:
     assert by_ward()._repr_html_().count('class="hb-span"') == 5
-    unbounded = by_ward(columns=(Output("r", Over(Ref(1), Minus(Ref(0), Ref(0)))), Output("s", Over(Ref(0), Ref(1)))))
+    unbounded = by_ward(
+        columns=(ReleasedColumn("r", Over(Ref(1), Minus(Ref(0), Ref(0)))), ReleasedColumn("s", Over(Ref(0), Ref(1))))
+    )
     assert unbounded._repr_html_().count('class="hb-span"') == 2  # the third ratio has no ends to draw
     assert "±∞" in unbounded._repr_html_()
 
 
 def test_long_tables_are_cut_with_a_word() -> None:
-    many = Measure("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(5)), tuple(range(250)))
-    release = Release((), (many,), (Output("n", Ref(0)),), GUARANTEE)
+    many = NoisyColumn("COUNT(*)", Fraction(1), Noise("gaussian", Fraction(5)), tuple(range(250)))
+    release = Release((), (many,), (ReleasedColumn("n", Ref(0)),), GUARANTEE)
     assert "and 150 more rows" in release._repr_html_()
     assert "(250 rows" in str(release)
     assert str(release).count("\n") < 60
@@ -144,7 +148,7 @@ def test_a_chart_has_a_bar_and_whiskers_for_each_row() -> None:
     assert "south: 342 ±20" in picture
     assert by_ward().chart("cost").count("hb-whisker") == 2 + 1
     with pytest.raises(EmptyInput):
-        by_ward(columns=(Output("ward", Key(0)),)).chart()
+        by_ward(columns=(ReleasedColumn("ward", Key(0)),)).chart()
 
 
 def test_the_sheet_has_what_a_publication_needs() -> None:
@@ -203,5 +207,5 @@ def test_the_head_of_a_release_is_the_same_in_those_rows() -> None:
     assert release.head(2).dbapi_rows() == release.dbapi_rows()[:2]
     assert release.head(2).intervals() == {name: ends[:2] for name, ends in release.intervals().items()}
     assert release.head(3) is release
-    given = Given((1.0, 2.0, 3.0), (0.95,), ((0.0, 1.0, 2.0),), ((2.0, 3.0, 4.0),))
-    assert by_ward(columns=(Output("median", given),)).head(1).intervals() == {"median": [(0.0, 2.0)]}
+    given = GivenIntervals((1.0, 2.0, 3.0), (0.95,), ((0.0, 1.0, 2.0),), ((2.0, 3.0, 4.0),))
+    assert by_ward(columns=(ReleasedColumn("median", given),)).head(1).intervals() == {"median": [(0.0, 2.0)]}

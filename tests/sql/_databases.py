@@ -18,7 +18,7 @@ import pyarrow
 from hypothesis import strategies as st
 
 from hubbub.engines import DuckDB
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.terms import Budget, Neighbours
 from tests.sql._exact import engine_over
 
@@ -89,16 +89,18 @@ def dataset_of(unit: str, neighbours: Neighbours, caps: tuple[int, int, int], *,
     )
     wards = (column("ward", Kind.TEXT), column("grp", Kind.TEXT, values=("g", "h")), column("beds", Kind.INTEGER))
     tables = (
-        Table(name="people", source="", columns=people, link=Link("pid"), key="pid", max_rows_per_unit=caps[0]),
+        Table(name="people", source="", columns=people, link=PersonLink("pid"), key="pid", max_rows_per_unit=caps[0]),
         Table(
             name="visits",
             source="",
             columns=visits,
-            link=Link("pid", "people", "pid"),
+            link=PersonLink("pid", "people", "pid"),
             key="vid",
             max_rows_per_unit=caps[1],
         ),
-        Table(name="items", source="", columns=items, link=Link("vid", "visits", "vid"), max_rows_per_unit=caps[2]),
+        Table(
+            name="items", source="", columns=items, link=PersonLink("vid", "visits", "vid"), max_rows_per_unit=caps[2]
+        ),
         Table(name="wards", source="", columns=wards, key="ward", public=True),
     )
     if by_row:

@@ -11,8 +11,8 @@ import numpy as np
 
 from hubbub.engines import DuckDB
 from hubbub.sql import measurement
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.quote import Planned
+from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.quote import QueryPlan
 
 SECRET = "6d0e"
 
@@ -53,7 +53,7 @@ class _ExactCurve:
         return np.zeros((self.keys, 2), dtype=int)
 
 
-def read_plan(engine: DuckDB, plan: Plan, statements: Any) -> Read:
+def read_plan(engine: DuckDB, plan: QuestionPlan, statements: Any) -> Read:
     """The plan's integers by the real way of measuring, without noise and with every key."""
     curves = [_ExactCurve(plan.size or 1) for _ in plan.curves]
     spent = SimpleNamespace(measures=[_Exact()] * len(plan.measures), curves=curves, chooser=_Exact())
@@ -62,7 +62,7 @@ def read_plan(engine: DuckDB, plan: Plan, statements: Any) -> Read:
     return Read(columns, tuple(curve.leaves for curve in curves))
 
 
-def read_exactly(engine: DuckDB, planned: Planned) -> list[Read]:
+def read_exactly(engine: DuckDB, planned: QueryPlan) -> list[Read]:
     """Every plan's integers."""
     statements = planned.statements(engine.dialect, secret=SECRET)
     return [read_plan(engine, plan, texts) for plan, texts in zip(planned.plans, statements, strict=True)]

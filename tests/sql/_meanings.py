@@ -6,7 +6,7 @@ from fractions import Fraction
 from random import Random
 
 from hubbub import Budget
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 
 MADE = """
 CREATE TABLE people AS SELECT i AS pid, 18 + i % 50 AS age, CASE i % 3 WHEN 0 THEN 'f' WHEN 1 THEN 'm' END AS sex
@@ -61,11 +61,13 @@ DATASET = Dataset(
                 _column("age", Kind.INTEGER, 18, 67),
                 _column("sex", Kind.TEXT, values=("f", "m")),
             ),
-            link=Link("pid"),
+            link=PersonLink("pid"),
             key="pid",
             max_rows_per_unit=1,
         ),
-        Table(name="visits", columns=VISITS, link=Link("pid", "people", "pid"), key="vid", max_rows_per_unit=_CAP),
+        Table(
+            name="visits", columns=VISITS, link=PersonLink("pid", "people", "pid"), key="vid", max_rows_per_unit=_CAP
+        ),
         Table(
             name="items",
             columns=(
@@ -73,7 +75,7 @@ DATASET = Dataset(
                 _column("n", Kind.INTEGER, 0, 6),
                 _column("kind", Kind.TEXT, values=("x", "y")),
             ),
-            link=Link("vid", "visits", "vid"),
+            link=PersonLink("vid", "visits", "vid"),
             max_rows_per_unit=_CAP,
         ),
         Table(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hubbub.sql.compiler.query_plan import Counted, Plan
+from hubbub.sql.compiler.query_plan import QuestionPlan, SumKind
 from hubbub.sql.noise_allocation import keys_per_unit
 from hubbub.terms import Neighbours
 from tests.sql._exact import Read
 
 
-def distances(plan: Plan, one: Read, other: Read, neighbours: Neighbours) -> list[str]:
+def distances(plan: QuestionPlan, one: Read, other: Read, neighbours: Neighbours) -> list[str]:
     """What moved further than the plan says, in words."""
     too_far = []
     sides = 2 if neighbours is Neighbours.REPLACE else 1
@@ -27,9 +27,9 @@ def distances(plan: Plan, one: Read, other: Read, neighbours: Neighbours) -> lis
     return too_far
 
 
-def keys_moved(plan: Plan, one: Read, other: Read, sides: int) -> list[str]:
+def keys_moved(plan: QuestionPlan, one: Read, other: Read, sides: int) -> list[str]:
     """Whether a person counts once under a key, and under no more keys than the choice of keys reckons with."""
-    place = next(i for i, m in enumerate(plan.measures) if m.counted is Counted.PEOPLE and m.condition is None)
+    place = next(i for i, m in enumerate(plan.measures) if m.counted is SumKind.PEOPLE and m.condition is None)
     parts = difference(one.measures[place], other.measures[place])
     changed = sum(part != 0 for part in parts)
     too_far = [f"a key's people moved by {max(map(abs, parts))}"] if any(abs(part) > 1 for part in parts) else []

@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 
 from hubbub.relations.dialects import DIALECTS, Dialect
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
 from hubbub.sql.compiler import bound_contribution, plan_question
 from hubbub.sql.quote import plan_text
@@ -48,7 +48,7 @@ def _dataset(**declared: Any) -> Dataset:
         Column(name="x", kind=Kind.INTEGER, **bounds),
     )
     given: dict[str, Any] = {"max_rows_per_unit": 600} | declared
-    table = Table(name="t", source="", columns=columns, link=Link("p"), **given)
+    table = Table(name="t", source="", columns=columns, link=PersonLink("p"), **given)
     return Dataset(name="d", population="d", unit="t.p", budget=Budget(1, 1e-6), tables=(table,))
 
 

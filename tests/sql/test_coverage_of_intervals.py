@@ -19,10 +19,10 @@ from hubbub import noise
 from hubbub.engines import DuckDB
 from hubbub.noise.testing import seeded
 from hubbub.releases import Release
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import answer, measurement
 from hubbub.sql.noise_allocation import Price
-from hubbub.sql.quote import Priced, plan_text, priced
+from hubbub.sql.quote import QueryQuote, plan_text, priced
 from hubbub.terms import Budget
 from tests.sql._exact import engine_over
 
@@ -46,7 +46,7 @@ DATASET = Dataset(
                 Column(name="x", kind=Kind.NUMBER, lower=Fraction(0), upper=Fraction(10), step=Fraction(1, 10)),
                 Column(name="w", kind=Kind.TEXT, values=("a", "b")),
             ),
-            link=Link("pid"),
+            link=PersonLink("pid"),
             max_rows_per_unit=1,
         ),
     ),
@@ -86,11 +86,11 @@ def engine() -> Iterator[Remembering]:
     real.close()
 
 
-def question(price: Price, text: str = TEXT) -> Priced:
+def question(price: Price, text: str = TEXT) -> QueryQuote:
     return priced(plan_text(text, DATASET, gaussian=price.delta > 0), price)
 
 
-def released(engine: Remembering, told: Priced) -> Release:
+def released(engine: Remembering, told: QueryQuote) -> Release:
     """One release, by the real way but for the ledger."""
     statements = told.planned.statements("duckdb", secret="s")
     parts = [
@@ -124,7 +124,7 @@ def seed(monkeypatch: pytest.MonkeyPatch, *, stretch: Fraction = Fraction(1)) ->
         monkeypatch.setattr(noise, name, drawing(getattr(noise, name)))
 
 
-def coverage(engine: Remembering, told: Priced, runs: int) -> dict[str, float]:
+def coverage(engine: Remembering, told: QueryQuote, runs: int) -> dict[str, float]:
     """How often each column's 95% interval holds the true value, over both keys."""
     held = dict.fromkeys("nsamr", 0)
     for _ in range(runs):
@@ -165,7 +165,7 @@ def test_intervals_of_counts_and_sums_are_as_wide_as_the_noise_and_no_wider(
             assert (high - low) / 2 == pytest.approx(spread * step)
 
 
-def exact_spread(told: Priced, name: str, confidence: float) -> int:
+def exact_spread(told: QueryQuote, name: str, confidence: float) -> int:
     """The least distance that the noise stays within with that probability, from its exact mass function."""
     [plan], [spent] = told.planned.plans, told.spent
     place = next(i for i, m in enumerate(plan.measures) if (m.value is None) == (name == "n") and not m.centre)
@@ -188,7 +188,7 @@ CHOSEN = {
 }
 
 
-def all_held(engine: Remembering, told: Priced, runs: int, looked_at: int | None = None) -> float:
+def all_held(engine: Remembering, told: QueryQuote, runs: int, looked_at: int | None = None) -> float:
     """How often all intervals that are shown hold at once."""
     true: dict[object, int] = {}
     for _, x, _ in ROWS:

@@ -64,7 +64,7 @@ def test_the_module_says_what_it_is() -> None:
 
 
 @pytest.mark.usefixtures("silence")
-def test_rows_are_fetched_one_some_or_all(db: dbapi.Connection) -> None:
+def test_rows_are_fetched_one_some_or_all(db: dbapi.DbapiConnection) -> None:
     cursor = db.cursor()
     assert (cursor.rowcount, cursor.description, cursor.rownumber) == (-1, None, None)
     with pytest.raises(dbapi.InterfaceError):
@@ -78,7 +78,7 @@ def test_rows_are_fetched_one_some_or_all(db: dbapi.Connection) -> None:
     assert cursor.release is not None and cursor.release.receipt is not None
 
 
-def test_the_description_tells_names_and_types(db: dbapi.Connection) -> None:
+def test_the_description_tells_names_and_types(db: dbapi.DbapiConnection) -> None:
     cursor = db.cursor().execute("SELECT ward, COUNT(*) AS n, AVG(age) AS mean FROM table GROUP BY ward")
     assert cursor.description is not None
     assert [column[0] for column in cursor.description] == ["ward", "n", "mean"]
@@ -114,7 +114,7 @@ def test_intervals_stand_beside_their_columns_if_wanted(tmp_path: Path) -> None:
     ],
 )
 def test_parameters_are_values_and_nothing_else(
-    db: dbapi.Connection, where: str, parameters: list[object], count: int
+    db: dbapi.DbapiConnection, where: str, parameters: list[object], count: int
 ) -> None:
     assert db.cursor().execute(f"SELECT COUNT(*) AS n FROM table WHERE {where}", parameters).fetchall() == [(count,)]
 
@@ -137,7 +137,7 @@ def test_parameters_are_values_and_nothing_else(
     ],
 )
 def test_what_cannot_be_asked_is_a_programming_error_with_its_cause(
-    db: dbapi.Connection, text: str, parameters: Any
+    db: dbapi.DbapiConnection, text: str, parameters: Any
 ) -> None:
     cursor = db.cursor()
     with pytest.raises(dbapi.ProgrammingError) as caught:
@@ -185,7 +185,7 @@ def test_a_budget_that_is_used_up_is_an_operational_error(tmp_path: Path) -> Non
     assert isinstance(caught.value.__cause__, terms.BudgetExceeded)
 
 
-def test_nothing_is_rolled_back_and_committing_does_nothing(db: dbapi.Connection) -> None:
+def test_nothing_is_rolled_back_and_committing_does_nothing(db: dbapi.DbapiConnection) -> None:
     db.commit()
     with pytest.raises(dbapi.NotSupportedError):
         db.rollback()
@@ -193,7 +193,7 @@ def test_nothing_is_rolled_back_and_committing_does_nothing(db: dbapi.Connection
         db.cursor().executemany(GROUPS, [[], []])
 
 
-def test_what_is_closed_stays_closed(db: dbapi.Connection) -> None:
+def test_what_is_closed_stays_closed(db: dbapi.DbapiConnection) -> None:
     with db.cursor() as cursor:
         cursor.setinputsizes([1])
         cursor.setoutputsize(10)
@@ -218,7 +218,7 @@ def test_a_source_that_is_not_there_is_told_when_connecting(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("silence")
 @pytest.mark.filterwarnings("ignore:pandas only supports SQLAlchemy")
-def test_pandas_reads_a_frame(db: dbapi.Connection) -> None:
+def test_pandas_reads_a_frame(db: dbapi.DbapiConnection) -> None:
     text = "SELECT ward, COUNT(*) AS n FROM table WHERE age < ? GROUP BY ward"
     frame = pandas.read_sql(text, db, params=[45])  # type: ignore[call-overload]
     known = visits().query("age < 45").groupby("ward").size()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hubbub.schema import descriptor, toml_positions
 from hubbub.schema.descriptor import Inside, complete, parse, read
-from hubbub.schema.tables import Column, Dataset, Kind, Link
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink
 from hubbub.terms import BadDescriptor, Budget, Neighbours
 
 HOSPITAL = """\
@@ -91,7 +91,7 @@ def test_the_example_of_the_design_is_read_as_it_stands() -> None:
     assert dataset.neighbours is Neighbours.ADD_REMOVE
     assert dataset.budget == Budget(3, Fraction(1, 10**6))
     visits = table_of(dataset, "visits")
-    assert visits.link == Link("patient_id", "patients", "patient_id")
+    assert visits.link == PersonLink("patient_id", "patients", "patient_id")
     assert visits.max_rows_per_unit == 50
     assert visits.columns[1:4] == (
         Column(name="ward", kind=Kind.TEXT, values=("north", "south", "east")),
@@ -102,7 +102,7 @@ def test_the_example_of_the_design_is_read_as_it_stands() -> None:
 
 def test_the_table_of_the_people_has_one_row_for_each() -> None:
     patients = table_of(hospital(), "patients")
-    assert patients.link == Link("patient_id")
+    assert patients.link == PersonLink("patient_id")
     assert patients.max_rows_per_unit == 1
 
 
@@ -134,9 +134,9 @@ def test_people_can_be_told_apart_without_a_table_of_people() -> None:
     text = text.replace('unit = { patient_id = "patients.patient_id" }', "")
     text = text.replace('key = "patient_id"', 'unit = "patient_id"\nkey = "patient_id"')
     dataset = complete(parse(text), SCHEMAS)
-    assert table_of(dataset, "visits").link == Link("patient_id")
+    assert table_of(dataset, "visits").link == PersonLink("patient_id")
     assert table_of(dataset, "visits").max_rows_per_unit == 50
-    assert table_of(dataset, "patients").link == Link("patient_id")
+    assert table_of(dataset, "patients").link == PersonLink("patient_id")
     assert table_of(dataset, "patients").max_rows_per_unit == 1
 
 
@@ -145,7 +145,7 @@ def test_a_way_to_the_person_can_have_several_steps() -> None:
     text = HOSPITAL.replace('source = "visits.parquet"', 'key = "VISIT"') + drugs
     schemas = {**SCHEMAS, "visits": [*SCHEMAS["visits"], ("Visit", Kind.INTEGER)], "drugs": [("visit", Kind.INTEGER)]}
     dataset = complete(parse(text), schemas)
-    assert table_of(dataset, "drugs").link == Link("visit", "visits", "Visit")
+    assert table_of(dataset, "drugs").link == PersonLink("visit", "visits", "Visit")
     assert table_of(dataset, "drugs").max_rows_per_unit is None
     assert table_of(dataset, "visits").key == "Visit"
 
@@ -154,7 +154,7 @@ def test_names_take_the_spelling_of_the_source() -> None:
     schemas = {**SCHEMAS, "patients": [("Patient_ID", Kind.INTEGER)]}
     dataset = complete(parse(HOSPITAL), schemas)
     assert dataset.unit == "patients.Patient_ID"
-    assert table_of(dataset, "visits").link == Link("patient_id", "patients", "Patient_ID")
+    assert table_of(dataset, "visits").link == PersonLink("patient_id", "patients", "Patient_ID")
 
 
 def test_reasons_and_who_declared_it_are_kept() -> None:

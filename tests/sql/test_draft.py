@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hubbub.schema.descriptor import Inside, complete, parse
 from hubbub.schema.draft import decimal, draft, from_dataset, toml
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.terms import BadDescriptor, Budget, Neighbours, OutOfRange
 
 SCHEMAS = {
@@ -216,13 +216,13 @@ def datasets(draw: Callable[..., object]) -> Dataset:
     )
 
 
-def links(before: list[Table], column: str, unit: str) -> list[Link]:
+def links(before: list[Table], column: str, unit: str) -> list[PersonLink]:
     """Ways to the person: the column itself, or a key of a table that has one."""
     if not before:
-        return [Link(column)]
+        return [PersonLink(column)]
     private = [table for table in before if not table.public]
-    keys = [Link(column, table.name, table.key) for table in private if table.key]
-    return [Link(column), Link(column, *unit.split(".", 1)), *keys]
+    keys = [PersonLink(column, table.name, table.key) for table in private if table.key]
+    return [PersonLink(column), PersonLink(column, *unit.split(".", 1)), *keys]
 
 
 def schemas_of(dataset: Dataset, kind: Kind | None = None) -> dict[str, list[tuple[str, Kind]]]:

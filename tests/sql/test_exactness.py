@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hubbub import Budget
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import Connection, connect
 from hubbub.sql.quote import plan_text
 from tests.sql._exact import engine_over, read_exactly
@@ -219,7 +219,7 @@ def declared(cap: int, step: str = "0.5") -> Dataset:
         Column(name="x", kind=Kind.NUMBER, lower=Fraction(-5), upper=Fraction(10), step=Fraction(step)),
         Column(name="w", kind=Kind.TEXT, values=("a", "b")),
     )
-    table = Table(name="t", source="", columns=columns, link=Link("pid"), max_rows_per_unit=cap)
+    table = Table(name="t", source="", columns=columns, link=PersonLink("pid"), max_rows_per_unit=cap)
     return Dataset(name="d", population="d", unit="t.pid", budget=Budget(1, 1e-6), tables=(table,))
 
 

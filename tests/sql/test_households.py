@@ -23,9 +23,9 @@ from hubbub.engines.sources import arrow_of
 from hubbub.relations import person as identity
 from hubbub.schema.tables import Dataset
 from hubbub.sql import quote
-from hubbub.sql.compiler.print_plan import Statement
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.quote import Planned, plan_text
+from hubbub.sql.compiler.print_plan import EngineStatement
+from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import HubbubError, Neighbours, OutOfRange, QueryError
 from tests.sql._exact import Read, read_exactly
 from tests.sql._households import ANEW, IN_PLACE, Household, household, neighbours, opened
@@ -68,9 +68,9 @@ def _aggregate(rng: Random, source: Source, totals: bool) -> str:
     )
 
 
-def plans(rng: Random, dataset: Dataset, fixed: str = "") -> list[tuple[Asked, Planned]]:
+def plans(rng: Random, dataset: Dataset, fixed: str = "") -> list[tuple[Asked, QueryPlan]]:
     """Some questions that are not refused."""
-    planned: list[tuple[Asked, Planned]] = []
+    planned: list[tuple[Asked, QueryPlan]] = []
     for _ in range(8):
         asked = Asked(fixed, gaussian=True) if fixed else question(rng)
         try:
@@ -85,7 +85,7 @@ def plans(rng: Random, dataset: Dataset, fixed: str = "") -> list[tuple[Asked, P
 # ---------------------------------------------------------------- what one person changes
 
 
-def read(engine: DuckDB, planned: Planned) -> list[Read] | str:
+def read(engine: DuckDB, planned: QueryPlan) -> list[Read] | str:
     """The exact integers, or the word that the engine failed."""
     try:
         return read_exactly(engine, planned)
@@ -93,7 +93,7 @@ def read(engine: DuckDB, planned: Planned) -> list[Read] | str:
         return "the engine failed"
 
 
-def compare(planned: Planned, one: list[Read] | str, other: list[Read] | str, relation: Neighbours) -> Iterator[str]:
+def compare(planned: QueryPlan, one: list[Read] | str, other: list[Read] | str, relation: Neighbours) -> Iterator[str]:
     """Everything that the difference of two neighbours shows."""
     if isinstance(one, str) or isinstance(other, str):
         yield f"the engine failed: {isinstance(one, str)} and {isinstance(other, str)}"
@@ -161,7 +161,7 @@ def _opened(one: Household, kinds: Mapping[str, str], folder: Path) -> tuple[Dat
         return str(refusal).replace(str(folder), "")
 
 
-def _differ(first: Any, second: Any, asked: list[tuple[Asked, Planned]], before: list[Any]) -> Iterator[str]:
+def _differ(first: Any, second: Any, asked: list[tuple[Asked, QueryPlan]], before: list[Any]) -> Iterator[str]:
     if isinstance(first, str) or isinstance(second, str):
         if first != second:
             yield f"refused otherwise: {first}, {second}"
@@ -227,11 +227,13 @@ def test_tables_that_would_never_meet_are_refused_in_the_same_words(tmp_path: Pa
 # ---------------------------------------------------------------- the test can fail
 
 
-def faulty_plan(change: Callable[[str], str], widen: Callable[[Plan], Plan], patch: pytest.MonkeyPatch) -> None:
+def faulty_plan(
+    change: Callable[[str], str], widen: Callable[[QuestionPlan], QuestionPlan], patch: pytest.MonkeyPatch
+) -> None:
     """Every plan and printed text with a fault in it."""
     real = quote.print_plan
 
-    def print_faulty(plan: Plan, *given: Any, **named: Any) -> tuple[Statement, ...]:
+    def print_faulty(plan: QuestionPlan, *given: Any, **named: Any) -> tuple[EngineStatement, ...]:
         return tuple(replace(each, sql=change(each.sql)) for each in real(widen(plan), *given, **named))
 
     patch.setattr(quote, "print_plan", print_faulty)
@@ -243,7 +245,7 @@ def one_row_more(text: str) -> str:
     return re.sub(r"count\(\*\) > (\d+)", lambda m: f"count(*) > {int(m[1]) + 1}", text)
 
 
-def unclamped(plan: Plan) -> Plan:
+def unclamped(plan: QuestionPlan) -> QuestionPlan:
     wide = [
         replace(each, lower=100 * each.lower, upper=100 * each.upper) if each.value else each for each in plan.measures
     ]

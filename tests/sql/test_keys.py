@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import connect
 from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget, OutOfRange
@@ -22,7 +22,7 @@ def answer(engine: DuckDB, question: str) -> dict[str, int]:
     """Keys as they leave, and the first integer of each."""
     natives = engine.natives("t")
     columns = tuple(Column(name=name, kind=Kind(kind), native=natives[name]) for name, kind in engine.columns("t"))
-    table = Table(name="t", source="", columns=columns, link=Link("p"), max_rows_per_unit=3)
+    table = Table(name="t", source="", columns=columns, link=PersonLink("p"), max_rows_per_unit=3)
     dataset = Dataset(name="d", population="d", unit="t.p", budget=Budget(1, 1e-6), tables=(table,))
     [read] = read_exactly(engine, plan_text(question, dataset, gaussian=True))
     return {key: number for key, number in read.measures[0].items() if number}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.engines import DuckDB, EngineFailed
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget, HubbubError, QueryError
 
@@ -32,7 +32,7 @@ DATASET = Dataset(
                 Column(name="day", kind=Kind.DATE),
                 Column(name='odd"name', kind=Kind.TEXT),
             ),
-            link=Link("pid"),
+            link=PersonLink("pid"),
             max_rows_per_unit=2,
         ),
         Table(name="wards", source="", columns=(Column(name="ward", kind=Kind.TEXT),), key="ward", public=True),

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hubbub.engines import DuckDB, InDatabase
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import quote
-from hubbub.sql.compiler.print_plan import Statement
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.quote import Planned, plan_text
+from hubbub.sql.compiler.print_plan import EngineStatement
+from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import Budget, Neighbours, OutOfRange, QueryError
 from tests.sql._databases import Database, Pair, dataset_of, pairs
 from tests.sql._exact import read_exactly
@@ -29,7 +29,7 @@ QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck), "database
 PER_PAIR = 6  # questions to each pair of neighbours
 
 
-def planned(question: Asked, pair: Pair) -> Planned | None:
+def planned(question: Asked, pair: Pair) -> QueryPlan | None:
     """The plan of a question, or None if it is refused."""
     try:
         return plan_text(question.text, pair.one.dataset, gaussian=question.gaussian, totals=question.totals)
@@ -111,7 +111,7 @@ def test_keys_that_look_alike_outside_the_engine_are_one_key_inside_it(tmp_path:
     kinds = {"pid": Kind.INTEGER, "d": Kind.DATE, "s": Kind.TIMESTAMP}
     columns = [Column(name=name, kind=kind) for name, kind in kinds.items()]
     columns.append(Column(name="x", kind=Kind.NUMBER, lower=Fraction(0), upper=Fraction(4), step=Fraction(1)))
-    table = Table(name="t", source="", columns=tuple(columns), link=Link("pid"), max_rows_per_unit=9)
+    table = Table(name="t", source="", columns=tuple(columns), link=PersonLink("pid"), max_rows_per_unit=9)
     dataset = Dataset(name="t", population="t", unit="t.pid", budget=Budget(1, 1e-6), tables=(table,))
     engine = DuckDB({"t": InDatabase(path, "t")})
     for key in ("d", "s", "x", "x + 0"):
@@ -151,19 +151,19 @@ def test_the_sum_of_no_values_is_missing_and_not_the_bound() -> None:
 # ---------------------------------------------------------------- the test can fail
 
 
-def off_by_one(statement: Statement) -> Statement:
+def off_by_one(statement: EngineStatement) -> EngineStatement:
     """Every cap lets one row (or key) more through."""
     text = re.sub(r"\b([rg]) (<=|>) (\d+)", lambda m: f"{m[1]} {m[2]} {int(m[3]) + 1}", statement.sql)
     text = re.sub(r"count\(\*\) > (\d+)", lambda m: f"count(*) > {int(m[1]) + 1}", text)
     return replace(statement, sql=text)
 
 
-def without_person(statement: Statement) -> Statement:
+def without_person(statement: EngineStatement) -> EngineStatement:
     """No join compares the persons."""
     return replace(statement, sql=re.sub(r" AND t\d+\._hb_u = t\d+\._hb_u", "", statement.sql))
 
 
-def unclamped(plan: Plan) -> Plan:
+def unclamped(plan: QuestionPlan) -> QuestionPlan:
     """Values are clamped to bounds far beyond the declared ones."""
     wide = [replace(m, lower=100 * m.lower, upper=100 * m.upper) if m.value else m for m in plan.measures]
     return replace(plan, measures=tuple(wide))
@@ -200,7 +200,7 @@ def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
     change, widen, text = PLANTED[fault]
     real = quote.print_plan
 
-    def faulty(plan: Plan, *given: Any, **named: Any) -> tuple[Statement, ...]:
+    def faulty(plan: QuestionPlan, *given: Any, **named: Any) -> tuple[EngineStatement, ...]:
         return tuple(map(change, real(widen(plan), *given, **named)))
 
     monkeypatch.setattr(quote, "print_plan", faulty)

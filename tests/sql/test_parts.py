@@ -11,8 +11,8 @@ from hubbub.sql.compiler.allow_nodes import ALLOWED, check
 from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.functions import FUNCTIONS
 from hubbub.sql.compiler.parse import parse
-from hubbub.sql.compiler.question import Question, Union
-from hubbub.sql.compiler.source_text import Text
+from hubbub.sql.compiler.question import Question, UnionOfQuestions
+from hubbub.sql.compiler.source_text import QueryText
 from tests.sql._meanings import DATASET
 from tests.sql.passes.datasets import HOSPITAL
 from tests.sql.passes.used import USED
@@ -85,10 +85,10 @@ def questions() -> Iterator[tuple[str, Any]]:
 QUESTIONS = list(questions())
 
 
-def meaning(tree: exp.Expr, dataset: Any) -> Question | Union | None:
+def meaning(tree: exp.Expr, dataset: Any) -> Question | UnionOfQuestions | None:
     """What a tree asks; None if it is refused, in whatever way."""
     try:
-        return resolve(check(tree, Text("")), Text(""), dataset)
+        return resolve(check(tree, QueryText("")), QueryText(""), dataset)
     except Exception:
         return None
 

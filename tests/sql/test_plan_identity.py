@@ -18,18 +18,28 @@ from typing import Any
 import pytest
 
 from hubbub.relations import dialects, value_facts
-from hubbub.relations.casts import Target
-from hubbub.relations.expressions import Expr, Facts, literal
+from hubbub.relations.casts import CastTarget
+from hubbub.relations.expressions import Expr, ValueFacts, literal
 from hubbub.relations.number_types import NumberType
-from hubbub.schema.tables import Column, Dataset, Link, Table
+from hubbub.schema.tables import Column, Dataset, PersonLink, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
 from hubbub.sql.compiler.functions import FUNCTIONS
-from hubbub.sql.compiler.query_plan import Bounding, Clamped, Curve, Key, Measured, Moved, Output, Plan, Reading
-from hubbub.sql.compiler.question import Aggregated, Field, Inside, Item, Ordering, Rows, Scan, Windowed
+from hubbub.sql.compiler.query_plan import (
+    AggregateReading,
+    BoundedSum,
+    Bounding,
+    Clamped,
+    GroupKey,
+    Moved,
+    PlannedColumn,
+    QuantileCurve,
+    QuestionPlan,
+)
+from hubbub.sql.compiler.question import Aggregated, Field, Item, Ordering, Scan, SemiJoin, Subquery, Windowed
 from hubbub.sql.measurement import quantiles_of
 from hubbub.sql.noise_allocation import Price
 from hubbub.sql.plan_identity import OPERATIONS, expression_identity, plan_identity, value_identity
-from hubbub.sql.quote import Planned, plan_text, priced
+from hubbub.sql.quote import QueryPlan, plan_text, priced
 from hubbub.sql.workload.plan import plan_workload
 from hubbub.terms import HubbubError
 from tests.sql._fingerprints import Entry, accept, entries, fingerprints
@@ -74,7 +84,7 @@ def test_a_changed_tag_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---------------------------------------------------------------- what is distinguished
 
 
-def printed(planned: Planned) -> str:
+def printed(planned: QueryPlan) -> str:
     """All that tells two questions apart by what is run: statements of each engine, public keys, quantiles."""
     statements = [[[s.sql for s in part] for part in planned.statements(name)] for name in dialects.DIALECTS]
     keys = [[repr(key.domain) for key in plan.keys] for plan in planned.plans]
@@ -82,12 +92,12 @@ def printed(planned: Planned) -> str:
     return json.dumps([planned.dataset.fingerprint(), statements, keys, quantiles], sort_keys=True)
 
 
-def identified(planned: Planned) -> str:
+def identified(planned: QueryPlan) -> str:
     return json.dumps(planned.identity(), sort_keys=True)
 
 
 @cache
-def accepted(random_ones: int) -> tuple[Planned, ...]:
+def accepted(random_ones: int) -> tuple[QueryPlan, ...]:
     """Every accepted question of the fixtures, one for each function, and random ones."""
     fixed = [planned for fixture in every() if (planned := _or_none(fixture.planned)) is not None]
     random = Random(11)
@@ -96,9 +106,9 @@ def accepted(random_ones: int) -> tuple[Planned, ...]:
     return (*fixed, *(asked(about) for about in USED), *drawn)
 
 
-def _or_none(plan: Any) -> Planned | None:
+def _or_none(plan: Any) -> QueryPlan | None:
     try:
-        planned: Planned = plan()
+        planned: QueryPlan = plan()
     except HubbubError:
         return None
     return planned
@@ -127,7 +137,7 @@ def test_whatever_changes_what_is_run_changes_the_fingerprint(soak: int) -> None
     assert differing > 120
 
 
-def _mutants(planned: Planned, random: Random, *, most: int) -> Iterator[Planned]:
+def _mutants(planned: QueryPlan, random: Random, *, most: int) -> Iterator[QueryPlan]:
     """The plan with one thing changed (but for its tables), or the question under a dataset with one thing changed."""
     ways: list[Path] = [("plans", *way) for way in paths(planned.plans) if "table" not in way]
     ways += [("dataset", *way) for way in paths(planned.dataset) if way[0] == "tables" and way[-1] not in _NATIVE]
@@ -153,43 +163,43 @@ def _or_refused(function: Any, *given: Any) -> Any:
 # ---------------------------------------------------------------- every part of a plan is decided about
 
 DECIDES: dict[type, str] = {
-    Plan: "source where keys measures curves bounding",
-    Key: "value domain",
-    Measured: "counted value condition step lower upper centre square fine",
-    Curve: "value condition lower width cells",
+    QuestionPlan: "source where keys measures curves bounding",
+    GroupKey: "value domain",
+    BoundedSum: "counted value condition step lower upper centre square fine",
+    QuantileCurve: "value condition lower width cells",
     Bounding: "shape rows keys rows_per_key totals fine norm",
-    Reading: "how curve quantile",
+    AggregateReading: "how curve quantile",
     Item: "alias rows how on at_most unique_by",
     Scan: "table",
-    Rows: "source fields where keys having distinct private",
+    Subquery: "source fields where keys having distinct private",
     Field: "name value",
     Table: "name identity columns link key public prepared",
     Column: "name kind",
-    Link: "column table key",
+    PersonLink: "column table key",
     Expr: "op args param facts",
-    Facts: "kind number step lower upper unit",
+    ValueFacts: "kind number step lower upper unit",
     NumberType: "name digits",
-    Target: "kind width digits name",
+    CastTarget: "kind width digits name",
     Aggregated: "function distinct quantile",
     Windowed: "function arguments descending alias nulls_first",
-    Inside: "source where outer",
+    SemiJoin: "source where outer",
 }
 LEFT_OUT: dict[type, str] = {
     # noise, and what is done with noisy numbers, but for the quantiles that are read (Reading)
-    Plan: "moved curve_rows weights outputs having order limit offset levels notes clamped",
-    Key: "name",
-    Measured: "name",
-    Curve: "name",
+    QuestionPlan: "moved curve_rows weights outputs having order limit offset levels notes clamped",
+    GroupKey: "name",
+    BoundedSum: "name",
+    QuantileCurve: "name",
     Moved: "l1 l2_squared",
-    Output: "name value about notes",
+    PlannedColumn: "name value about notes",
     Ordering: "value descending nulls_first",
     Clamped: "name beyond all",
-    Reading: "measures centre lower upper root sample",
-    Rows: "cap",
+    AggregateReading: "measures centre lower upper root sample",
+    Subquery: "cap",
     Table: "source max_rows_per_unit rows why",
     Column: "lower upper step values max_per_unit max_rows_per_unit from_text native why",
     Expr: "size",
-    Facts: "values max_per_unit max_rows_per_unit origin image",
+    ValueFacts: "values max_per_unit max_rows_per_unit origin image",
     Windowed: "running",
 }
 SAMPLE = (
@@ -207,7 +217,7 @@ SAMPLE = (
 )
 
 
-def _sample() -> list[Planned]:
+def _sample() -> list[QueryPlan]:
     clipped = plan_text(
         "SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward", HOSPITAL, gaussian=True, totals={"s": Fraction(9)}
     )
@@ -226,7 +236,14 @@ def reachable(kind: Any, known: set[type]) -> None:
 
 def test_of_every_part_of_a_plan_it_is_said_whether_it_decides() -> None:
     known: set[type] = set()
-    for kind in (Plan, Target, Aggregated, Windowed, Inside, Reading):  # the parameters of expressions
+    for kind in (
+        QuestionPlan,
+        CastTarget,
+        Aggregated,
+        Windowed,
+        SemiJoin,
+        AggregateReading,
+    ):  # the parameters of expressions
         reachable(kind, known)
     assert known == {*DECIDES, *LEFT_OUT}
     for part in known:

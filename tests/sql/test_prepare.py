@@ -17,7 +17,7 @@ import pytest
 
 from hubbub import Budget
 from hubbub.engines import DuckDB, EngineFailed, InDatabase
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.open_connection import connect
 from hubbub.sql.prepare_copy import check_prepared, is_prepared, prepare
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName
@@ -135,18 +135,18 @@ def test_a_copy_serves_the_unit_it_was_made_for_and_no_other(tmp_path: Path) -> 
     source = tmp_path / "copy.parquet"
     columns = [("who", "integer"), ("ward", "text"), ("_hb_rank", "integer"), ("_hb_rows", "integer")]
 
-    def usable(link: Link | None, kind: Kind = Kind.INTEGER, unit: str = "people.who") -> bool:
+    def usable(link: PersonLink | None, kind: Kind = Kind.INTEGER, unit: str = "people.who") -> bool:
         named = tuple(Column(name=name, kind=kind) for name, _ in columns)
         table = Table(name="visits", source=source, columns=named, link=link)
         dataset = Dataset(name="d", population="p", unit=unit, budget=None, tables=(table,))
         return is_prepared(source, table, dataset, columns)
 
-    assert usable(Link("who")) and usable(Link("WHO", "people", "who"))
-    assert not usable(Link("who"), unit="") and not usable(None)
+    assert usable(PersonLink("who")) and usable(PersonLink("WHO", "people", "who"))
+    assert not usable(PersonLink("who"), unit="") and not usable(None)
     for link, kind in (
-        (Link("ward"), Kind.TEXT),  # another column
-        (Link("who", "stays", "stay"), Kind.INTEGER),  # people are found over another table
-        (Link("who"), Kind.TEXT),  # "1" and "01" would be two people in one place and one in the other
+        (PersonLink("ward"), Kind.TEXT),  # another column
+        (PersonLink("who", "stays", "stay"), Kind.INTEGER),  # people are found over another table
+        (PersonLink("who"), Kind.TEXT),  # "1" and "01" would be two people in one place and one in the other
     ):
         with pytest.raises(SourceUnavailable):
             usable(link, kind)

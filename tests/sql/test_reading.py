@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from hubbub.engines import DuckDB, EngineFailed
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget, SourceUnavailable
 from tests.sql._exact import read_exactly
@@ -19,7 +19,7 @@ from tests.sql._exact import read_exactly
 
 def _dataset(engine: DuckDB, unit: str = "p") -> Dataset:
     columns = tuple(Column(name=name, kind=Kind(kind)) for name, kind in engine.columns("t"))
-    table = Table(name="t", source="", columns=columns, link=Link(unit), max_rows_per_unit=2)
+    table = Table(name="t", source="", columns=columns, link=PersonLink(unit), max_rows_per_unit=2)
     return Dataset(name="d", population="d", unit=f"t.{unit}", budget=Budget(1, 1e-6), tables=(table,))
 
 

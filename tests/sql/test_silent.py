@@ -13,7 +13,7 @@ import pytest
 from hubbub import Budget
 from hubbub.engines import DuckDB
 from hubbub.ledger import Ledger
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import Connection, connect
 from hubbub.sql.quote import plan_text
 from hubbub.terms import HubbubError, QueryError, Underflow
@@ -336,7 +336,7 @@ def test_people_are_told_apart_by_a_column_of_any_type(asked: dict[str, Connecti
 def _told_apart_by(engine: DuckDB, unit: str) -> Dataset:
     facts: dict[str, Any] = {"k": {"lower": Fraction(0), "upper": Fraction(4)}, "ward": {"values": ("n", "s", "e")}}
     columns = tuple(Column(name=n, kind=Kind(kind), **facts.get(n, {})) for n, kind in engine.columns("t"))
-    table = Table(name="t", source="", columns=columns, link=Link(unit), max_rows_per_unit=2)
+    table = Table(name="t", source="", columns=columns, link=PersonLink(unit), max_rows_per_unit=2)
     return Dataset(name="d", population="d", unit=f"t.{unit}", budget=Budget(1, 1e-6), tables=(table,))
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from hubbub.engines import DuckDB, EngineFailed
 from hubbub.relations.dialects import DIALECTS, Dialect
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
 from hubbub.sql.prepare_copy import prepare
-from hubbub.sql.quote import Planned, plan_text
+from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import Budget, HubbubError
 from tests.sql import _hostile
 from tests.sql._unguarded import Plodding, faults, unguarded
@@ -24,7 +24,7 @@ from tests.sql.passes.used import USED, asked
 DUCKDB = DIALECTS["duckdb"]
 
 
-def statements(planned: Planned) -> Iterator[str]:
+def statements(planned: QueryPlan) -> Iterator[str]:
     """What the engine is asked."""
     for part in planned.statements("duckdb", secret="5ec"):
         yield from (statement.sql for statement in part)
@@ -144,7 +144,7 @@ def _dataset(columns: list[tuple[str, str]], unit: str, natives: Mapping[str, st
         )
         for name, kind in columns
     )
-    table = Table(name="t", source="", columns=declared, link=Link(unit), max_rows_per_unit=2)
+    table = Table(name="t", source="", columns=declared, link=PersonLink(unit), max_rows_per_unit=2)
     return Dataset(name="d", population="d", unit=f"t.{unit}", budget=Budget(1, 1e-6), tables=(table,))
 
 

@@ -16,10 +16,10 @@ from hubbub.relations import limits
 from hubbub.relations.dialects import DIALECTS
 from hubbub.relations.expressions import Expr, column, literal
 from hubbub.relations.value_facts import build
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.compiler.print_rows import RowsPrinter
 from hubbub.sql.compiler.text_work import made, width
-from hubbub.sql.quote import Planned, plan_text
+from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import Budget, OverLimit
 
 CAP, HEAVY = 4, 300
@@ -37,10 +37,10 @@ DATASET = Dataset(
     unit="people.pid",
     budget=Budget(1, 1e-6),
     tables=(
-        _table("people", link=Link("pid"), key="pid", max_rows_per_unit=1),
-        _table("visits", link=Link("pid", "people", "pid"), key="vid", max_rows_per_unit=CAP),
-        _table("items", link=Link("vid", "visits", "vid"), max_rows_per_unit=CAP),
-        _table("open_ended", link=Link("pid", "people", "pid")),
+        _table("people", link=PersonLink("pid"), key="pid", max_rows_per_unit=1),
+        _table("visits", link=PersonLink("pid", "people", "pid"), key="vid", max_rows_per_unit=CAP),
+        _table("items", link=PersonLink("vid", "visits", "vid"), max_rows_per_unit=CAP),
+        _table("open_ended", link=PersonLink("pid", "people", "pid")),
         _table("wards", public=True, key="k"),
         _table("days", public=True, rows=50),
     ),
@@ -81,12 +81,12 @@ JOINS = {
 }
 
 
-def planned(source: str) -> Planned:
+def planned(source: str) -> QueryPlan:
     whom = next(each for each in ("v", "q") if f" {each} " in f"{source} ")
     return plan_text(f"SELECT COUNT(DISTINCT {whom}.pid) AS n FROM {source}", DATASET, gaussian=True)
 
 
-def most_rows(connection: Any, told: Planned) -> int:
+def most_rows(connection: Any, told: QueryPlan) -> int:
     """The rows that the busiest operator of the engine gives."""
     [[statement]] = told.statements("duckdb")
     [[_, text]] = connection.execute(f"EXPLAIN (ANALYZE, FORMAT json) {statement.sql}").fetchall()

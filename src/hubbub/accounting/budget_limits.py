@@ -21,9 +21,9 @@ from hubbub.terms import (
     ApproximateDP,
     Budget,
     Event,
-    Measure,
     Neighbours,
     NoBound,
+    PrivacyBound,
     PureDP,
     TooLarge,
     ZeroConcentratedDP,
@@ -76,7 +76,7 @@ class Amount(NamedTuple):
         """(loss, delta) as rational numbers."""
         return Fraction(self.loss, LOSS_UNIT), Fraction(self.delta, DELTA_UNIT)
 
-    def measure(self, currency: Currency) -> Measure:
+    def measure(self, currency: Currency) -> PrivacyBound:
         """The amount as a privacy measure."""
         loss, delta = self.parts()
         if currency is Currency.PURE:

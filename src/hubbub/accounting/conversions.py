@@ -18,8 +18,8 @@ from hubbub.accounting import gaussian_tradeoff
 from hubbub.terms import (
     ApproximateDP,
     GaussianDP,
-    Measure,
     NoBound,
+    PrivacyBound,
     PureDP,
     Real,
     RenyiDP,
@@ -83,7 +83,7 @@ def curve_epsilon(curve: RenyiDP, delta: float) -> float:
     )
 
 
-def to_approximate(measure: Measure, delta: Real) -> ApproximateDP:
+def to_approximate(measure: PrivacyBound, delta: Real) -> ApproximateDP:
     """Any measure as (epsilon, delta)-DP at the given delta."""
     asked = fraction_of(delta, name="delta", zero=True)
     slack = getattr(measure, "delta", Fraction(0))
@@ -99,7 +99,7 @@ def to_approximate(measure: Measure, delta: Real) -> ApproximateDP:
     return ApproximateDP(round_up(_convert(measure, left)), asked)
 
 
-def _convert(measure: Measure, delta: float) -> float:
+def _convert(measure: PrivacyBound, delta: float) -> float:
     if isinstance(measure, ZeroConcentratedDP):
         return rho_epsilon(float(measure.rho), delta)
     if isinstance(measure, GaussianDP):

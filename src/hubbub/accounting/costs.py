@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from hubbub.accounting import privacy_profiles
 from hubbub.accounting.gaussian_tradeoff import is_summed, mu_of
-from hubbub.accounting.privacy_profiles import Profile
+from hubbub.accounting.privacy_profiles import PrivacyProfile
 from hubbub.terms import (
     ApproximateStep,
     Compose,
@@ -217,13 +217,13 @@ def _(event: Poisson | WithoutReplacement, neighbours: Neighbours) -> tuple[Frac
 
 
 @singledispatch
-def profile(event: Event, neighbours: Neighbours) -> Profile | None:
+def profile(event: Event, neighbours: Neighbours) -> PrivacyProfile | None:
     """The event's dominating profile, or None where none is known in closed form."""
     return None
 
 
 @profile.register
-def _(event: GaussianNoise, neighbours: Neighbours) -> Profile | None:
+def _(event: GaussianNoise, neighbours: Neighbours) -> PrivacyProfile | None:
     apart = distance(event, neighbours)
     if is_summed(event) and apart == 1:  # two steps apart, two coordinates may change
         return privacy_profiles.discrete_gaussian(
@@ -234,36 +234,36 @@ def _(event: GaussianNoise, neighbours: Neighbours) -> Profile | None:
 
 
 @profile.register
-def _(event: LaplaceNoise, neighbours: Neighbours) -> Profile:
+def _(event: LaplaceNoise, neighbours: Neighbours) -> PrivacyProfile:
     steps = math.floor(event.sensitivity * distance(event, neighbours) / event.grid)
     return privacy_profiles.laplace(event.scale / event.grid, max(1, steps))
 
 
 @profile.register
-def _(event: PureStep, neighbours: Neighbours) -> Profile:
+def _(event: PureStep, neighbours: Neighbours) -> PrivacyProfile:
     return privacy_profiles.pure(float(event.epsilon) * distance(event, neighbours))
 
 
 @profile.register
-def _(event: ExponentialChoice, neighbours: Neighbours) -> Profile:
+def _(event: ExponentialChoice, neighbours: Neighbours) -> PrivacyProfile:
     return privacy_profiles.bounded_range(float(event.epsilon) * distance(event, neighbours))
 
 
 @profile.register
-def _(event: ApproximateStep, neighbours: Neighbours) -> Profile | None:
+def _(event: ApproximateStep, neighbours: Neighbours) -> PrivacyProfile | None:
     cost = approximate(event, neighbours)
     return None if cost is None else privacy_profiles.approximate(float(cost[0]), min(1.0, float(cost[1])))
 
 
 @profile.register(Compose | Repeat)
-def _(event: Compose | Repeat, neighbours: Neighbours) -> Profile | None:
+def _(event: Compose | Repeat, neighbours: Neighbours) -> PrivacyProfile | None:
     """Only Gaussians compose in closed form."""
     found = gaussian_mu(event, neighbours)
     return None if found is None else privacy_profiles.gaussian(found[0], slack=found[1])
 
 
 @profile.register
-def _(event: Parallel, neighbours: Neighbours) -> Profile | None:
+def _(event: Parallel, neighbours: Neighbours) -> PrivacyProfile | None:
     if neighbours is Neighbours.REPLACE:
         return None  # two parts change at once: left to the currencies that add up
     inner = _known([profile(part, neighbours) for part in event.events])
@@ -271,7 +271,7 @@ def _(event: Parallel, neighbours: Neighbours) -> Profile | None:
 
 
 @profile.register
-def _(event: Poisson, neighbours: Neighbours) -> Profile | None:
+def _(event: Poisson, neighbours: Neighbours) -> PrivacyProfile | None:
     if neighbours is Neighbours.REPLACE:
         return None  # see pld.replaced_sample
     inner = profile(event.event, neighbours)
@@ -279,7 +279,7 @@ def _(event: Poisson, neighbours: Neighbours) -> Profile | None:
 
 
 @profile.register
-def _(event: WithoutReplacement, neighbours: Neighbours) -> Profile | None:
+def _(event: WithoutReplacement, neighbours: Neighbours) -> PrivacyProfile | None:
     if neighbours is not Neighbours.REPLACE:
         return None
     inner = profile(event.event, neighbours)

@@ -19,7 +19,7 @@ import numpy as np
 
 from hubbub.accounting.costs import Count, flatten, profile
 from hubbub.accounting.gaussian_tradeoff import is_summed, mu_of
-from hubbub.accounting.privacy_profiles import Curve, Profile
+from hubbub.accounting.privacy_profiles import Curve, PrivacyProfile
 from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, Poisson, Repeat
 
 _LARGEST_STEP = 2.0**-13
@@ -81,7 +81,7 @@ class _ReplacedSample:
         return self.mu * (self.mu + 19)
 
 
-def _profile(event: Event, neighbours: Neighbours) -> Profile | _ReplacedSample | None:
+def _profile(event: Event, neighbours: Neighbours) -> PrivacyProfile | _ReplacedSample | None:
     if isinstance(event, Poisson) and neighbours is Neighbours.REPLACE and isinstance(event.event, GaussianNoise):
         found = mu_of(event.event)
         own = event.event.neighbours is Neighbours.ADD_REMOVE
@@ -105,7 +105,7 @@ def _merges(event: Event) -> bool:
     return isinstance(event, GaussianNoise) and not is_summed(event)
 
 
-def _grid(terms: list[tuple[Profile | _ReplacedSample, int]]) -> tuple[float, float]:
+def _grid(terms: list[tuple[PrivacyProfile | _ReplacedSample, int]]) -> tuple[float, float]:
     """The common step, fine against the typical loss of one event, and how many nodes the total will take."""
     spreads = [(2.5 * _total_variation(curve), times) for curve, times in terms]
     count = sum(times for _, times in spreads)
@@ -115,13 +115,13 @@ def _grid(terms: list[tuple[Profile | _ReplacedSample, int]]) -> tuple[float, fl
     return step, span / step
 
 
-def _total_variation(curve: Profile | _ReplacedSample) -> float:
+def _total_variation(curve: PrivacyProfile | _ReplacedSample) -> float:
     if isinstance(curve, _ReplacedSample):
         return curve.rate * math.erf(curve.mu / math.sqrt(2))
     return float(curve.remove(np.zeros(1))[0])
 
 
-def _distribution(curve: Profile | _ReplacedSample, step: float) -> Any:
+def _distribution(curve: PrivacyProfile | _ReplacedSample, step: float) -> Any:
     from dp_accounting.pld import privacy_loss_distribution as dp
 
     if isinstance(curve, _ReplacedSample):

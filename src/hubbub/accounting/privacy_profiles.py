@@ -31,7 +31,7 @@ _FINE = 1 << 20  # grid steps per scale from which the discrete Laplace profile 
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class PrivacyProfile:
     """delta(epsilon) when a unit is removed and when one is added; ``reach`` bounds the finite losses."""
 
     remove: Curve
@@ -40,12 +40,12 @@ class Profile:
     slack: float = 0.0  # to be added to epsilon in the end
 
     @classmethod
-    def symmetric(cls, curve: Curve, *, reach: float, slack: float = 0.0) -> Profile:
+    def symmetric(cls, curve: Curve, *, reach: float, slack: float = 0.0) -> PrivacyProfile:
         """A profile that is the same in both directions."""
         return cls(curve, curve, reach, slack)
 
 
-def gaussian(mu: float, *, slack: float = 0.0) -> Profile:
+def gaussian(mu: float, *, slack: float = 0.0) -> PrivacyProfile:
     """Two unit Gaussians ``mu`` apart."""
 
     def curve(epsilon: Floats) -> Floats:
@@ -55,10 +55,10 @@ def gaussian(mu: float, *, slack: float = 0.0) -> Profile:
         second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
         return _probability(-np.exp(first) * np.expm1(np.minimum(0.0, second - first)))
 
-    return Profile.symmetric(curve, reach=mu * (mu / 2 + 9.5), slack=slack)
+    return PrivacyProfile.symmetric(curve, reach=mu * (mu / 2 + 9.5), slack=slack)
 
 
-def discrete_gaussian(sigma: float, sensitivity: int) -> Profile:
+def discrete_gaussian(sigma: float, sensitivity: int) -> PrivacyProfile:
     """One discrete Gaussian of ``sigma`` grid steps, moved by ``sensitivity`` of them [CKS20, Thm. 7]."""
     last = int(40 * sigma) + 2 * sensitivity + 2
     masses = np.exp(-0.5 * (np.arange(-last, last + 1) / sigma) ** 2)
@@ -73,10 +73,10 @@ def discrete_gaussian(sigma: float, sensitivity: int) -> Profile:
         return _probability(tail(first) - grown * tail(first + sensitivity))
 
     mu = sensitivity / sigma
-    return Profile.symmetric(curve, reach=mu * (mu / 2 + 9.5))
+    return PrivacyProfile.symmetric(curve, reach=mu * (mu / 2 + 9.5))
 
 
-def laplace(scale: Fraction, sensitivity: int) -> Profile:
+def laplace(scale: Fraction, sensitivity: int) -> PrivacyProfile:
     """Discrete Laplace noise of ``scale`` grid steps and an L1 sensitivity of so many steps."""
     top = sensitivity / scale
 
@@ -86,7 +86,7 @@ def laplace(scale: Fraction, sensitivity: int) -> Profile:
 
     if scale >= _FINE:
         shift = 2 / float(scale)
-        return Profile.symmetric(lambda e: smooth(e - shift), reach=float(top) + shift)
+        return PrivacyProfile.symmetric(lambda e: smooth(e - shift), reach=float(top) + shift)
 
     def stepped(epsilon: Floats) -> Floats:
         """The smooth curve at the possible losses (sensitivity - 2k) / scale, and chords in e^epsilon between."""
@@ -96,36 +96,36 @@ def laplace(scale: Fraction, sensitivity: int) -> Profile:
         chord = smooth(low) + np.clip(weight, 0, 1) * (smooth(high) - smooth(low))
         return np.where(np.abs(epsilon) >= float(top), smooth(epsilon), _probability(chord))
 
-    return Profile.symmetric(stepped, reach=float(top))
+    return PrivacyProfile.symmetric(stepped, reach=float(top))
 
 
-def pure(epsilon: float) -> Profile:
+def pure(epsilon: float) -> PrivacyProfile:
     """Anything that is epsilon-DP: randomized response."""
 
     def curve(at: Floats) -> Floats:
         inside = -np.expm1(np.minimum(0.0, at - epsilon)) / (1 + np.exp(-epsilon))
         return _probability(np.where(at < -epsilon, -np.expm1(np.minimum(0.0, at)), inside))
 
-    return Profile.symmetric(curve, reach=epsilon)
+    return PrivacyProfile.symmetric(curve, reach=epsilon)
 
 
-def approximate(epsilon: float, delta: float) -> Profile:
+def approximate(epsilon: float, delta: float) -> PrivacyProfile:
     """Anything that is (epsilon, delta)-DP."""
     inner = pure(epsilon).remove
-    return Profile.symmetric(lambda at: delta + (1 - delta) * inner(at), reach=epsilon)
+    return PrivacyProfile.symmetric(lambda at: delta + (1 - delta) * inner(at), reach=epsilon)
 
 
-def bounded_range(epsilon: float) -> Profile:
+def bounded_range(epsilon: float) -> PrivacyProfile:
     """A mechanism whose losses on any pair span at most epsilon, as the exponential mechanism's do."""
 
     def curve(at: Floats) -> Floats:
         inside = np.expm1(np.minimum(0.0, at - epsilon) / 2) ** 2 / -np.expm1(-epsilon)
         return _probability(np.where(at < -epsilon, -np.expm1(np.minimum(0.0, at)), inside))
 
-    return Profile.symmetric(curve, reach=epsilon)
+    return PrivacyProfile.symmetric(curve, reach=epsilon)
 
 
-def poisson(profile: Profile, rate: float) -> Profile:
+def poisson(profile: PrivacyProfile, rate: float) -> PrivacyProfile:
     """On a Poisson sample: (1-q) Q + q P against Q when a unit is removed, the reverse when one is added."""
     if rate == 1:
         return profile
@@ -140,10 +140,10 @@ def poisson(profile: Profile, rate: float) -> Profile:
         return _probability(np.where(room > 0, room * profile.add(inner), 0.0))
 
     reach = max(np.log1p(rate * np.expm1(min(profile.reach, 700.0))), 1e-12)
-    return Profile(remove, add, float(min(max(reach, -np.log1p(-rate)), profile.reach)), profile.slack)
+    return PrivacyProfile(remove, add, float(min(max(reach, -np.log1p(-rate)), profile.reach)), profile.slack)
 
 
-def fixed_size(profile: Profile, rate: float) -> Profile:
+def fixed_size(profile: PrivacyProfile, rate: float) -> PrivacyProfile:
     """On a sample of fixed size, under replacement of one unit; a share ``rate`` is sampled."""
 
     def positive(epsilon: Floats) -> Floats:
@@ -156,7 +156,7 @@ def fixed_size(profile: Profile, rate: float) -> Profile:
         )
 
     reach = np.log1p(rate * np.expm1(min(profile.reach, 700.0)))
-    return Profile.symmetric(curve, reach=float(min(reach, profile.reach)), slack=profile.slack)
+    return PrivacyProfile.symmetric(curve, reach=float(min(reach, profile.reach)), slack=profile.slack)
 
 
 def _before_sampling(epsilon: Floats, rate: float) -> tuple[Floats, NDArray[np.bool_]]:
@@ -165,9 +165,9 @@ def _before_sampling(epsilon: Floats, rate: float) -> tuple[Floats, NDArray[np.b
     return epsilon + np.log(np.maximum(part, 1e-300) / rate), part > 0
 
 
-def largest(profiles: list[Profile]) -> Profile:
+def largest(profiles: list[PrivacyProfile]) -> PrivacyProfile:
     """Disjoint parts: whichever part the unit lies in."""
-    return Profile(
+    return PrivacyProfile(
         lambda epsilon: reduce(np.maximum, [p.remove(epsilon) for p in profiles]),
         lambda epsilon: reduce(np.maximum, [p.add(epsilon) for p in profiles]),
         max(p.reach for p in profiles),

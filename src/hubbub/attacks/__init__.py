@@ -60,11 +60,11 @@ from hubbub.attacks.models.frequency_membership import (
 )
 from hubbub.attacks.models.inversion import Inversion, invert_linear, invert_logistic
 from hubbub.attacks.models.lira import lira, lira_scores
-from hubbub.attacks.models.model_leak import Comparison, ModelMembership
+from hubbub.attacks.models.model_leak import ModelMembership, TrainingComparison
 from hubbub.attacks.models.ngrams import NgramModel, train_ngrams, train_private_ngrams
 from hubbub.attacks.models.shadow_models import Shadows, confidence_attack, shadow_attack, shadow_models
 from hubbub.attacks.queries.averaging import Repeats, average_repeats, repeats_needed
-from hubbub.attacks.queries.differencing import Asked, Differencing, differencing
+from hubbub.attacks.queries.differencing import Differencing, NoisyAnswer, differencing
 from hubbub.attacks.queries.isolation import Isolation, isolate
 from hubbub.attacks.queries.log_differences import Difference, Differences, Isolated, differences
 from hubbub.attacks.queries.newcomer_salary import Newcomer, newcomer
@@ -77,10 +77,8 @@ from hubbub.attacks.roc import Roc, roc_svg
 
 __all__ = [
     "AllSubsets",
-    "Asked",
     "Attack",
     "Background",
-    "Comparison",
     "Difference",
     "Differences",
     "Differencing",
@@ -97,12 +95,14 @@ __all__ = [
     "ModelMembership",
     "Newcomer",
     "NgramModel",
+    "NoisyAnswer",
     "Reconstruction",
     "Repeats",
     "Roc",
     "Shadows",
     "SparseLinkage",
     "Tracing",
+    "TrainingComparison",
     "Unicity",
     "Uniqueness",
     "all_subsets",

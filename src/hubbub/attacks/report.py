@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.render import Json, percent
 
 
@@ -23,7 +23,7 @@ def count_of(part: int, whole: int) -> str:
     return f"{part:,} ({share_of(part / max(whole, 1))})"
 
 
-class Attack(Leaflet):
+class Attack(Document):
     """The result of an attack, as a leaflet: terminal, notebook, HTML and JSON from the same object.
 
     A subclass is a frozen dataclass that says what it found. The parts have headings that begin with its ``name``,
@@ -72,9 +72,9 @@ class Attack(Leaflet):
         """What was tried."""
         return self.name
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The facts as a table; an attack that compares several things has columns of its own."""
-        return Table(("what", "found"), self.facts())
+        return TextTable(("what", "found"), self.facts())
 
     def sections(self) -> tuple[Section, ...]:
         """What was found, what it means, and what would have helped."""

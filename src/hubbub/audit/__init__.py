@@ -16,12 +16,12 @@ from hubbub.audit._subprocess import CannotLoad, literal, run_apart
 from hubbub.audit.black_box import examine, lower_bound
 from hubbub.audit.canaries import Guessed, OneRun, one_run, one_run_bound, one_run_p_value
 from hubbub.audit.pair_search import Search, search
-from hubbub.audit.report import Audit, Counted
+from hubbub.audit.report import Audit, CountedEvent
 
 __all__ = [
     "Audit",
     "CannotLoad",
-    "Counted",
+    "CountedEvent",
     "Guessed",
     "OneRun",
     "Search",

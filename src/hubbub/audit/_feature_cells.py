@@ -19,7 +19,7 @@ _ATOMS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class LikelihoodCells:
     """A cut of the line into cells, and the log-ratio of each."""
 
     edges: Floats
@@ -36,7 +36,7 @@ class Cells:
         return self.ratios[self.codes(values)]
 
 
-def learn_cells(first: Floats, second: Floats, *, often: int = _OFTEN, bins: int = _BINS) -> Cells:
+def learn_cells(first: Floats, second: Floats, *, often: int = _OFTEN, bins: int = _BINS) -> LikelihoodCells:
     """Cells for a feature from its values under the two inputs."""
     both = np.concatenate([first, second])
     present = np.sort(both[~np.isnan(both)])
@@ -48,7 +48,7 @@ def learn_cells(first: Floats, second: Floats, *, often: int = _OFTEN, bins: int
     size = len(edges) + 1 + len(atoms) + 1
     here, there = (np.bincount(_codes(side, edges, atoms), minlength=size) for side in (first, second))
     ratios = np.log((here + 1.0) / (there + 1.0)) - np.log((len(first) + 1.0) / (len(second) + 1.0))
-    return Cells(edges, atoms, ratios, _telling(here, there))
+    return LikelihoodCells(edges, atoms, ratios, _telling(here, there))
 
 
 def _runs(ordered: Floats) -> tuple[Floats, Codes]:

@@ -12,8 +12,8 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.audit._feature_cells import Cells, learn_cells
-from hubbub.audit._outcomes import Column
+from hubbub.audit._feature_cells import LikelihoodCells, learn_cells
+from hubbub.audit._outcomes import OutcomeFeature
 
 Floats = NDArray[np.float64]
 _FEW = 6  # places of which all pairs are compared
@@ -31,13 +31,13 @@ class Feature:
     symbols: tuple[str, ...] | None = None
 
 
-def base_features(columns: Sequence[Column]) -> list[Feature]:
+def base_features(columns: Sequence[OutcomeFeature]) -> list[Feature]:
     """The columns themselves."""
     return [Feature(c.name, _place(i), c.symbols is None, c.symbols) for i, c in enumerate(columns)]
 
 
 def derived_features(
-    columns: Sequence[Column], learned: Floats, cells: Sequence[Cells], *, low_bits: bool
+    columns: Sequence[OutcomeFeature], learned: Floats, cells: Sequence[LikelihoodCells], *, low_bits: bool
 ) -> list[Feature]:
     """What can be told from several columns together, and the low bits of each; ``learned`` are rows to learn from."""
     numeric = [i for i, c in enumerate(columns) if c.symbols is None]
@@ -57,7 +57,7 @@ def _place(i: int) -> Callable[[Floats], Floats]:
 # ---------------------------------------------------------------- several places
 
 
-def _differences(columns: Sequence[Column], numeric: list[int]) -> list[Feature]:
+def _differences(columns: Sequence[OutcomeFeature], numeric: list[int]) -> list[Feature]:
     """Noise that two places share cancels in their difference."""
     pairs = combinations(numeric, 2) if len(numeric) <= _FEW else pairwise(numeric[:_NEIGHBOURS])
     return [
@@ -85,7 +85,7 @@ def _filled(rows: Floats, value: float) -> Floats:
     return np.where(np.isnan(rows), value, rows)
 
 
-def _pairs(columns: Sequence[Column], learned: Floats) -> list[Feature]:
+def _pairs(columns: Sequence[OutcomeFeature], learned: Floats) -> list[Feature]:
     """Two places looked at together, coarsely: also what follows what in a list."""
     places = range(len(columns))
     pairs = list(combinations(places, 2)) if len(columns) <= _FEW else list(pairwise(range(min(len(columns), 40))))
@@ -100,7 +100,7 @@ def _pairs(columns: Sequence[Column], learned: Floats) -> list[Feature]:
     ]
 
 
-def _joint(i: int, j: int, first: Cells, second: Cells) -> Callable[[Floats], Floats]:
+def _joint(i: int, j: int, first: LikelihoodCells, second: LikelihoodCells) -> Callable[[Floats], Floats]:
     size = len(second.ratios)
     return lambda table: (first.codes(table[i]) * size + second.codes(table[j])).astype(np.float64)
 
@@ -110,7 +110,7 @@ def _pattern(table: Floats) -> Floats:
     return _hashed(table.view(np.uint64))
 
 
-def _levels(cells: Sequence[Cells]) -> Callable[[Floats], Floats]:
+def _levels(cells: Sequence[LikelihoodCells]) -> Callable[[Floats], Floats]:
     def of(table: Floats) -> Floats:
         levels = [np.digitize(cell.ratio(row), (-0.05, 0.05)) for cell, row in zip(cells, table, strict=True)]
         return _hashed(np.array(levels, dtype=np.uint64))

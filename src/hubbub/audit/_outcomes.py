@@ -41,7 +41,7 @@ MISSING = _Missing()
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class OutcomeFeature:
     """One feature of every outcome: a number each, or the number of a symbol. NaN is a place that is not there."""
 
     name: str
@@ -49,7 +49,7 @@ class Column:
     symbols: tuple[str, ...] | None = None
 
 
-def tabulate(first: Outcomes, second: Outcomes, *, learned: int) -> list[Column]:
+def tabulate(first: Outcomes, second: Outcomes, *, learned: int) -> list[OutcomeFeature]:
     """The columns of all outcomes, those of ``first`` before those of ``second``; at least one.
 
     Symbols and keys are taken from the ``learned`` first outcomes of each side.
@@ -80,7 +80,7 @@ def _shape(outcomes: NDArray[Any]) -> str:
     return " x ".join(map(str, shape)) if shape else "a number"
 
 
-def _numbers(name: str, table: NDArray[Any]) -> list[Column]:
+def _numbers(name: str, table: NDArray[Any]) -> list[OutcomeFeature]:
     """A column for each place of a numeric table; with too many places, the first ones and some sums."""
     values = table.astype(np.float64, copy=False)
     if np.isnan(values).any():
@@ -89,21 +89,21 @@ def _numbers(name: str, table: NDArray[Any]) -> list[Column]:
     if width == 0:
         raise Incomparable("its outputs are empty")
     if width == 1:
-        return [Column(name, values[:, 0])]
-    columns = [Column(f"place {i + 1} of {name}", values[:, i].copy()) for i in range(min(width, MOST_PLACES))]
+        return [OutcomeFeature(name, values[:, 0])]
+    columns = [OutcomeFeature(f"place {i + 1} of {name}", values[:, i].copy()) for i in range(min(width, MOST_PLACES))]
     return columns if width <= MOST_PLACES else [*columns, *_blocks(name, values)]
 
 
-def _blocks(name: str, values: Floats) -> list[Column]:
+def _blocks(name: str, values: Floats) -> list[OutcomeFeature]:
     """Sums of consecutive places, so that a long vector is looked at as a whole."""
     parts = np.array_split(np.arange(values.shape[1]), MOST_PLACES // 2)
     return [
-        Column(f"the sum of places {part[0] + 1} to {part[-1] + 1} of {name}", values[:, part].sum(axis=1))
+        OutcomeFeature(f"the sum of places {part[0] + 1} to {part[-1] + 1} of {name}", values[:, part].sum(axis=1))
         for part in parts
     ]
 
 
-def _columns(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     """The columns of something in each outcome, of which the ``learned`` first are known."""
     kinds = {kind for kind in set(map(type, outcomes)) if kind is not _Missing}
     families = {_family(kind) for kind in kinds}
@@ -127,7 +127,7 @@ def _family(kind: type) -> str:
     return "symbol"
 
 
-def _scalars(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _scalars(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     try:
         values = np.array([np.nan if x is MISSING else float(x) for x in outcomes])
     except OverflowError:
@@ -135,10 +135,10 @@ def _scalars(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     absent = np.array([x is MISSING for x in outcomes])
     if np.isnan(values[~absent]).any():
         raise Incomparable("it returns NaN, which compares with nothing")
-    return [Column(name, values)]
+    return [OutcomeFeature(name, values)]
 
 
-def _symbols(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _symbols(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     try:
         codes = {symbol: code for code, symbol in enumerate(dict.fromkeys(outcomes[:learned]))}
         values = np.array([codes.get(x, len(codes)) for x in outcomes], dtype=np.float64)
@@ -147,7 +147,7 @@ def _symbols(name: str, outcomes: list[Any], learned: int) -> list[Column]:
         raise Incomparable(f"{name} is of type {kind}, which cannot be compared or hashed") from None
     if len(codes) > learned // 2 and _by_identity(outcomes[0]):
         raise Incomparable(f"{name} is a new {type(outcomes[0]).__name__} each time, which compares with nothing")
-    return [Column(name, values, (*map(_short, codes), "something new"))]
+    return [OutcomeFeature(name, values, (*map(_short, codes), "something new"))]
 
 
 def _by_identity(symbol: object) -> bool:
@@ -159,7 +159,7 @@ def _short(symbol: object) -> str:
     return told if len(told) <= 40 else told[:37] + "..."
 
 
-def _mixed(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _mixed(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     """Sometimes a number and sometimes a symbol: which symbol, and which number."""
     numeric = [_family(type(x)) == "number" and not isinstance(x, bool) for x in outcomes]
     symbols = ["a number" if number else x for number, x in zip(numeric, outcomes, strict=True)]
@@ -167,13 +167,13 @@ def _mixed(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     return [*_symbols(f"what kind {name} is", symbols, learned), *_scalars(name, numbers, learned)]
 
 
-def _sometimes(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _sometimes(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     """Sometimes None, and else something with parts."""
-    there = Column(f"whether there is {name}", np.array([x is not None for x in outcomes], dtype=np.float64))
+    there = OutcomeFeature(f"whether there is {name}", np.array([x is not None for x in outcomes], dtype=np.float64))
     return [there, *_columns(name, [MISSING if x is None else x for x in outcomes], learned)]
 
 
-def _arrays(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _arrays(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     present = [x for x in outcomes if x is not MISSING]
     shapes = Counter(x.shape for x in present)
     if len(shapes) > 1 or len(present) < len(outcomes):
@@ -185,7 +185,7 @@ def _arrays(name: str, outcomes: list[Any], learned: int) -> list[Column]:
     return _places(name, [tuple(row) for row in table.tolist()], learned)
 
 
-def _places(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _places(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     """One column per place, and the length if it varies."""
     rows = [() if x is MISSING else x for x in outcomes]
     lengths = [len(row) for row in rows]
@@ -198,11 +198,11 @@ def _places(name: str, outcomes: list[Any], learned: int) -> list[Column]:
         for column in _columns(f"place {i + 1} of {name}", list(place), learned)
     ]
     if min(lengths) < max(lengths) or not columns:
-        columns.append(Column(f"the length of {name}", np.array(lengths, dtype=np.float64)))
+        columns.append(OutcomeFeature(f"the length of {name}", np.array(lengths, dtype=np.float64)))
     return [*columns, *_rest(name, [row[MOST_PLACES:] for row in rows], learned)]
 
 
-def _rest(name: str, parts: list[Any], learned: int) -> list[Column]:
+def _rest(name: str, parts: list[Any], learned: int) -> list[OutcomeFeature]:
     """What has no columns of its own, as it prints: so that a constant is called one only if all of it is."""
     return _symbols(f"the rest of {name}", list(map(repr, parts)), learned) if any(map(len, parts)) else []
 
@@ -216,30 +216,32 @@ def _table(rows: list[Any]) -> NDArray[Any] | None:
     return table if table.ndim == 2 and table.dtype.kind in "biuf" else None
 
 
-def _strings(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _strings(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     letters = [
         x if x is MISSING else tuple(x[:_LETTERS] if isinstance(x, bytes) else map(ord, x[:_LETTERS])) for x in outcomes
     ]
-    lengths = Column(
+    lengths = OutcomeFeature(
         f"the length of {name}", np.array([0 if x is MISSING else len(x) for x in outcomes], dtype=np.float64)
     )
     return [*_symbols(name, outcomes, learned), lengths, *_places(f"the letters of {name}", letters, learned)]
 
 
-def _mappings(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _mappings(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     rows: list[Mapping[Any, Any]] = [{} if x is MISSING else x for x in outcomes]
     known = [key for key, _ in Counter(key for row in rows[:learned] for key in row).most_common(MOST_PLACES)]
-    columns = [Column(f"how many keys {name} has", np.array([len(row) for row in rows], dtype=np.float64))]
+    columns = [OutcomeFeature(f"how many keys {name} has", np.array([len(row) for row in rows], dtype=np.float64))]
     for key in known:
         place = [row.get(key, MISSING) for row in rows]
-        here = Column(f"whether {_short(key)} is a key", np.array([x is not MISSING for x in place], dtype=np.float64))
+        here = OutcomeFeature(
+            f"whether {_short(key)} is a key", np.array([x is not MISSING for x in place], dtype=np.float64)
+        )
         columns += [here, *_columns(f"the value at {_short(key)}", place, learned)]
     shown = set(known)
     others = [sorted((repr(key), repr(row[key])) for key in row if key not in shown) for row in rows]
     return [*columns, *_rest(name, others, learned)]
 
 
-def _sets(name: str, outcomes: list[Any], learned: int) -> list[Column]:
+def _sets(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     return _mappings(name, [x if x is MISSING else dict.fromkeys(x, True) for x in outcomes], learned)
 
 
@@ -252,7 +254,7 @@ _FAMILIES: dict[str, tuple[type, ...]] = {
     "string": (str, bytes),
     "sequence": (tuple, list),
 }
-_READERS: dict[str, Callable[[str, list[Any], int], list[Column]]] = {
+_READERS: dict[str, Callable[[str, list[Any], int], list[OutcomeFeature]]] = {
     "number": _scalars,
     "symbol": _symbols,
     "array": _arrays,

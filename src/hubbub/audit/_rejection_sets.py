@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.audit._confidence_limits import BOLD, SAFE, Caution
-from hubbub.audit._feature_cells import Cells
-from hubbub.audit._scores import Score
+from hubbub.audit._feature_cells import LikelihoodCells
+from hubbub.audit._scores import OutcomeScore
 
 Floats = NDArray[np.float64]
 Tables = tuple[Floats, Floats]  # outcomes under the first input, and under the second
@@ -24,13 +24,13 @@ _SHOWN = 4  # values or ranges that are named
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class RejectionSet:
     """The outcomes whose score is at least (or, without ``above``, at most) a threshold.
 
     ``swapped``: the event is likelier under the second input.
     """
 
-    score: Score
+    score: OutcomeScore
     threshold: float
     above: bool
     swapped: bool
@@ -52,12 +52,12 @@ class Event:
         return f"{feature.name} is {_listed([*_ranges(cells, inside), *map(_short, _atoms(cells, inside))])}"
 
 
-def _atoms(cells: Cells, inside: NDArray[np.bool_]) -> list[float]:
+def _atoms(cells: LikelihoodCells, inside: NDArray[np.bool_]) -> list[float]:
     chosen = inside[len(cells.edges) + 1 : -1]
     return [float(value) for value in cells.atoms[chosen]]
 
 
-def _ranges(cells: Cells, inside: NDArray[np.bool_]) -> list[str]:
+def _ranges(cells: LikelihoodCells, inside: NDArray[np.bool_]) -> list[str]:
     """Neighbouring cells as one range each; empty if all values are cells of their own."""
     if not len(cells.edges):
         return []
@@ -93,13 +93,15 @@ def _listed(parts: Sequence[str]) -> str:
 # ---------------------------------------------------------------- choosing
 
 
-def choose_events(scores: Sequence[Score], learned: Tables, fresh: Tables, *, ahead: int, delta: float) -> list[Event]:
+def choose_events(
+    scores: Sequence[OutcomeScore], learned: Tables, fresh: Tables, *, ahead: int, delta: float
+) -> list[RejectionSet]:
     """The safe and the bold event (one, if they agree) for ``ahead`` outcomes to come.
 
     ``fresh`` outcomes judge what was learned; a score that has learned nothing is judged on all that were seen.
     """
     every = tuple(np.concatenate(pair, axis=1) for pair in zip(learned, fresh, strict=True))
-    found: dict[Caution, list[tuple[float, Event]]] = {SAFE: [], BOLD: []}
+    found: dict[Caution, list[tuple[float, RejectionSet]]] = {SAFE: [], BOLD: []}
     for score in scores:
         first, second = (np.sort(score.of(table)) for table in (fresh if score.learned else every))
         for caution, bets in found.items():
@@ -109,8 +111,8 @@ def choose_events(scores: Sequence[Score], learned: Tables, fresh: Tables, *, ah
 
 
 def _bets(
-    score: Score, first: Floats, second: Floats, caution: Caution, *, ahead: int, delta: float
-) -> list[tuple[float, Event]]:
+    score: OutcomeScore, first: Floats, second: Floats, caution: Caution, *, ahead: int, delta: float
+) -> list[tuple[float, RejectionSet]]:
     """The best threshold of a score for each tail and direction, and what it promises."""
     trials = float(min(len(first), len(second)))
     first, second = first[~np.isnan(first)], second[~np.isnan(second)]
@@ -121,7 +123,7 @@ def _bets(
         for swapped, (more, less) in enumerate(((here, there), (there, here))):
             promise = caution.promise(more, less, trials, ahead, delta=delta)
             place = int(np.argmax(promise))
-            found.append((float(promise[place]), Event(score, float(marks[place]), above, bool(swapped))))
+            found.append((float(promise[place]), RejectionSet(score, float(marks[place]), above, bool(swapped))))
     return found
 
 

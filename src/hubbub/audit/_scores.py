@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.audit._feature_cells import Cells, learn_cells
+from hubbub.audit._feature_cells import LikelihoodCells, learn_cells
 from hubbub.audit._features import Feature, base_features, derived_features
-from hubbub.audit._outcomes import Column
+from hubbub.audit._outcomes import OutcomeFeature
 
 Floats = NDArray[np.float64]
 _BEST = 6  # features that are tried alone
@@ -23,13 +23,13 @@ _REACH = 4.0  # standard deviations at which a place is cut off before it is wei
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class OutcomeScore:
     """A number for each outcome (columns of a table), and what it is called."""
 
     of: Callable[[Floats], Floats]
     name: str
     feature: Feature | None = None  # where the score speaks of one feature alone
-    cells: Cells | None = None  # and has learned its cells
+    cells: LikelihoodCells | None = None  # and has learned its cells
 
     @property
     def learned(self) -> bool:
@@ -37,7 +37,9 @@ class Score:
         return self.feature is None or self.cells is not None
 
 
-def learn_scores(columns: Sequence[Column], first: Floats, second: Floats, *, low_bits: bool = True) -> list[Score]:
+def learn_scores(
+    columns: Sequence[OutcomeFeature], first: Floats, second: Floats, *, low_bits: bool = True
+) -> list[OutcomeScore]:
     """Every score worth a try, from tables of outcomes under the two inputs."""
     base = [(feature, _cells(feature, first, second)) for feature in base_features(columns)]
     mixed = _interleaved(first, second)
@@ -55,37 +57,42 @@ def _interleaved(first: Floats, second: Floats) -> Floats:
     return np.concatenate([first[:, :half], second[:, : 2 * half], first[:, half : 2 * half]], axis=1)
 
 
-def _cells(feature: Feature, first: Floats, second: Floats) -> Cells:
+def _cells(feature: Feature, first: Floats, second: Floats) -> LikelihoodCells:
     often = 12 if feature.numeric else 4
     return learn_cells(feature.of(first), feature.of(second), often=often)
 
 
-def _alone(feature: Feature, cells: Cells) -> list[Score]:
-    learned = Score(lambda table: cells.ratio(feature.of(table)), f"a learned score of {feature.name}", feature, cells)
-    raw = Score(feature.of, feature.name, feature)
+def _alone(feature: Feature, cells: LikelihoodCells) -> list[OutcomeScore]:
+    learned = OutcomeScore(
+        lambda table: cells.ratio(feature.of(table)), f"a learned score of {feature.name}", feature, cells
+    )
+    raw = OutcomeScore(feature.of, feature.name, feature)
     return [learned, raw] if feature.numeric else [learned]
 
 
 def _together(
-    base: list[tuple[Feature, Cells]], telling: list[tuple[Feature, Cells]], first: Floats, second: Floats
-) -> list[Score]:
+    base: list[tuple[Feature, LikelihoodCells]],
+    telling: list[tuple[Feature, LikelihoodCells]],
+    first: Floats,
+    second: Floats,
+) -> list[OutcomeScore]:
     found = []
     places = [pair for pair in base if pair[1].telling > 0]
     if len(places) > 1:
         name = f"the sum over {len(places)} places of what each tells"
-        found.append(Score(lambda table: _ratios(places, table).sum(axis=0), name))
+        found.append(OutcomeScore(lambda table: _ratios(places, table).sum(axis=0), name))
     found.append(_weighed(telling, first, second))
     return found
 
 
-def _ratios(pairs: list[tuple[Feature, Cells]], table: Floats) -> Floats:
+def _ratios(pairs: list[tuple[Feature, LikelihoodCells]], table: Floats) -> Floats:
     return np.stack([cells.ratio(feature.of(table)) for feature, cells in pairs])
 
 
 # ---------------------------------------------------------------- logistic regression
 
 
-def _weighed(pairs: list[tuple[Feature, Cells]], first: Floats, second: Floats) -> Score:
+def _weighed(pairs: list[tuple[Feature, LikelihoodCells]], first: Floats, second: Floats) -> OutcomeScore:
     numeric = [feature for feature, _ in pairs if feature.numeric]
     scales = [_scale(np.concatenate([feature.of(first), feature.of(second)])) for feature in numeric]
 
@@ -97,7 +104,7 @@ def _weighed(pairs: list[tuple[Feature, Cells]], first: Floats, second: Floats) 
         return np.concatenate([_ratios(pairs, table), np.array(plain).reshape(-1, table.shape[1])])
 
     weights = _logistic(inputs(first), inputs(second))
-    return Score(lambda table: weights @ inputs(table), f"a learned score of {len(pairs)} features together")
+    return OutcomeScore(lambda table: weights @ inputs(table), f"a learned score of {len(pairs)} features together")
 
 
 def _scale(values: Floats) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from hubbub.audit.black_box import Plan, examine
+from hubbub.audit.black_box import AuditPlan, examine
 from hubbub.audit.report import Audit
 
 _GRACE = 30.0  # seconds for Python to start and for counting, over those for the mechanism
@@ -66,7 +66,7 @@ def run_apart(
     target: str, a: str, b: str, *, timeout: float, vectorised: bool, grace: float = _GRACE, **options: Any
 ) -> tuple[Audit, str]:
     """Audit ``target`` on two typed inputs in another process; the audit, and all that was printed there."""
-    plan = Plan.checked(target, **options)  # wrong options are told at once
+    plan = AuditPlan.checked(target, **options)  # wrong options are told at once
     request = {"target": target, "a": a, "b": b, "options": {**options, "vectorised": vectorised, "timeout": timeout}}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         asked, answer, talk = (Path(folder) / name for name in ("request", "answer", "printed"))

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.audit._confidence_limits import ceiling, epsilon_of
-from hubbub.audit._outcomes import Column, Incomparable, Outcomes, tabulate
-from hubbub.audit._rejection_sets import Event, choose_events
+from hubbub.audit._outcomes import Incomparable, OutcomeFeature, Outcomes, tabulate
+from hubbub.audit._rejection_sets import RejectionSet, choose_events
 from hubbub.audit._sampling import Mechanism, Unusable, draw
 from hubbub.audit._scores import learn_scores
-from hubbub.audit.report import Audit, Counted
+from hubbub.audit.report import Audit, CountedEvent
 from hubbub.terms import Neighbours, NotAuditable, Real, exact, fraction_of, positive, whole
 
 Floats = NDArray[np.float64]
@@ -99,7 +99,7 @@ def examine(
     Error: at 100,000 trials within a few per cent where the worst event is likely; never above ln(trials) - 1.
     Not covered: other pairs of inputs; that a small bound would mean privacy; running time as a leak.
     """
-    plan = Plan.checked(
+    plan = AuditPlan.checked(
         name or str(getattr(mechanism, "__name__", type(mechanism).__name__)),
         trials=trials,
         delta=delta,
@@ -121,7 +121,7 @@ def examine(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AuditPlan:
     """What was asked for, checked."""
 
     name: str
@@ -143,7 +143,7 @@ class Plan:
         claim: object,
         neighbours: Neighbours | str,
         low_bits: bool,
-    ) -> Plan:
+    ) -> AuditPlan:
         """The plan, or an error that says which parameter makes no sense."""
         return cls(
             name=name,
@@ -170,7 +170,9 @@ class Plan:
         """No bound, and why."""
         return self.report(None, None, problem)
 
-    def report(self, bound: float | None, counted: Counted | None, problem: str | None, leak: bool = False) -> Audit:
+    def report(
+        self, bound: float | None, counted: CountedEvent | None, problem: str | None, leak: bool = False
+    ) -> Audit:
         """What was found."""
         return Audit(
             name=self.name,
@@ -186,7 +188,7 @@ class Plan:
         )
 
 
-def _columns(first: Outcomes, second: Outcomes, features: Features | None, *, learned: int) -> list[Column]:
+def _columns(first: Outcomes, second: Outcomes, features: Features | None, *, learned: int) -> list[OutcomeFeature]:
     columns = tabulate(first, second, learned=learned)
     if features is None:
         return columns
@@ -198,10 +200,10 @@ def _columns(first: Outcomes, second: Outcomes, features: Features | None, *, le
         raise Incomparable(f"the features that were given raise {type(error).__name__}") from error
     if np.isnan(extra).any():
         raise Incomparable("the features that were given are NaN somewhere")
-    return [*columns, *(Column(f"feature {i + 1}", extra[:, i].copy()) for i in range(extra.shape[1]))]
+    return [*columns, *(OutcomeFeature(f"feature {i + 1}", extra[:, i].copy()) for i in range(extra.shape[1]))]
 
 
-def _audit(plan: Plan, columns: list[Column]) -> Audit:
+def _audit(plan: AuditPlan, columns: list[OutcomeFeature]) -> Audit:
     table = np.stack([column.values for column in columns])
     sides = table[:, : plan.trials].copy(), table[:, plan.trials :].copy()
     constant = [bool(np.all(_same(side))) for side in sides]
@@ -224,14 +226,14 @@ def _same(side: Floats) -> NDArray[np.bool_]:
     return np.asarray((side == side[:, :1]) | (np.isnan(side) & np.isnan(side[:, :1])))
 
 
-def _count(plan: Plan, event: Event, share: float, rest: tuple[Floats, Floats]) -> Counted:
+def _count(plan: AuditPlan, event: RejectionSet, share: float, rest: tuple[Floats, Floats]) -> CountedEvent:
     """Count one event on the runs that had no part in choosing it."""
     scores = [event.score.of(side) for side in rest]
     more, less = (event.meets(side) for side in (reversed(scores) if event.swapped else scores))
     trials, error = len(more), share * plan.error
     sizes = np.unique(np.geomspace(min(100, trials), trials, _CURVE).astype(np.int64))
     along = epsilon_of(np.cumsum(more)[sizes - 1], np.cumsum(less)[sizes - 1], sizes, delta=plan.delta, error=error)
-    return Counted(
+    return CountedEvent(
         event=event.words(),
         likelier_under="b" if event.swapped else "a",
         hits=(int(more.sum()), int(less.sum())),
@@ -243,7 +245,7 @@ def _count(plan: Plan, event: Event, share: float, rest: tuple[Floats, Floats]) 
     )
 
 
-def _roc(scores: list[Floats], event: Event) -> tuple[tuple[float, float], ...]:
+def _roc(scores: list[Floats], event: RejectionSet) -> tuple[tuple[float, float], ...]:
     """(share on the other input, share on the input for which the event speaks), as its threshold moves."""
     sign, trials = (1.0 if event.above else -1.0), len(scores[0])
     more, less = (np.sort(sign * side[~np.isnan(side)]) for side in (reversed(scores) if event.swapped else scores))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.render import Json, out_of_100, short
 from hubbub.render.charts import Axis, Mark, Panel, Rule, Series, line_chart
 from hubbub.terms import OutOfRange, Real, fraction_of, positive, whole
@@ -87,7 +87,7 @@ class Guessed:
 
 
 @dataclass(frozen=True, slots=True)
-class OneRun(Leaflet):
+class OneRun(Document):
     """A lower bound on epsilon from one training run; or the reason why there is none."""
 
     name: str
@@ -140,7 +140,7 @@ class OneRun(Leaflet):
             f"{out_of_100(best.correct / max(1, best.guesses))}. Without the trained model it would be 50."
         )
         rows = tuple((f"{t.guesses:,}", f"{t.correct:,}", f"{t.bound:.2f}") for t in self.tried)
-        table = Table(("guesses", "right", "epsilon at least"), rows)
+        table = TextTable(("guesses", "right", "epsilon at least"), rows)
         caption = "Theory above, audit below; the line is what all-right guesses would show."
         return (
             Section("Verdict", (self.verdict, odds)),

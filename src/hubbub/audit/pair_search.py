@@ -9,7 +9,7 @@ from typing import Any
 from hubbub.audit._sampling import Mechanism
 from hubbub.audit.black_box import FEWEST, examine
 from hubbub.audit.report import Audit
-from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain import Document, Section, TextTable
 from hubbub.render import Json
 from hubbub.terms import EmptyInput, whole
 
@@ -17,7 +17,7 @@ _FINALISTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Search(Leaflet):
+class Search(Document):
     """The audit of the worst pair that was found, and what a first look at every pair said."""
 
     audit: Audit
@@ -48,7 +48,7 @@ class Search(Leaflet):
             f"The audit is of this pair: {self.pair_name}. It was chosen by a first look at all pairs with few runs, "
             "which prove nothing; the audit has fresh ones."
         )
-        table = Table(("pair", "first look: about"), rows)
+        table = TextTable(("pair", "first look: about"), rows)
         return (*self.audit.sections(), Section("How the pair was found", (words,), table))
 
     def to_json(self) -> dict[str, Json]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hubbub.explain import Figure, Leaflet, Section, Table, attacker_bounds
+from hubbub.explain import Document, Figure, Section, TextTable, attacker_bounds
 from hubbub.render import Json, out_of_100, short
 from hubbub.render.charts import Axis, Panel, Rule, Series, Tick, line_chart, percentage, plain
 from hubbub.terms import Neighbours
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedEvent:
     """One event, counted on runs that had no part in choosing it."""
 
     event: str
@@ -31,7 +31,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit(Leaflet):
+class Audit(Document):
     """A lower bound on epsilon for one mechanism and one pair of inputs; or the reason why there is none."""
 
     name: str
@@ -41,7 +41,7 @@ class Audit(Leaflet):
     trials: int
     claim: float | None
     neighbours: Neighbours
-    counted: Counted | None
+    counted: CountedEvent | None
     deterministic: bool
     problem: str | None
 
@@ -113,7 +113,7 @@ class Audit(Leaflet):
     def _delta(self) -> str:
         return f" at delta = {short(self.delta)}" if self.delta else ""
 
-    def _verdict(self, counted: Counted) -> Section:
+    def _verdict(self, counted: CountedEvent) -> Section:
         more, less = counted.hits
         sure = (more + 1) / (more + less + 2)
         words = [
@@ -128,7 +128,7 @@ class Audit(Leaflet):
             )
         return Section("Verdict", tuple(words))
 
-    def _counts(self, counted: Counted) -> Section:
+    def _counts(self, counted: CountedEvent) -> Section:
         words = f"The event: {counted.event}. It was chosen on other runs than those counted here."
         rows = tuple(
             (f"{name} ({'more' if likelier else 'less'} likely)", f"{hits:,}", f"{counted.trials:,}")
@@ -136,11 +136,11 @@ class Audit(Leaflet):
                 (counted.likelier_under, counted.other), counted.hits, (True, False), strict=True
             )
         )
-        table = Table(("input", "runs with the event", "runs counted"), rows)
+        table = TextTable(("input", "runs with the event", "runs counted"), rows)
         caption = "Theory above, audit below: a line that climbs over the claim refutes it."
         return Section("What was seen", (words,), table, Figure("bound", self.bound_svg(), caption))
 
-    def _curves(self, counted: Counted) -> Section:
+    def _curves(self, counted: CountedEvent) -> Section:
         words = (
             "Someone who sees one output guesses that it came from "
             f"{counted.likelier_under} whenever a score is high enough. The curve shows how often that is right, and "

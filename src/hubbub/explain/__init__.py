@@ -18,21 +18,21 @@ from hubbub.explain.elections import Election, election
 from hubbub.explain.odds import Explanation, epsilon
 from hubbub.explain.trust_models import Models, models, response_error
 from hubbub.explain.what_dp_does_not_promise import NotPromised, not_promised
-from hubbub.render import Figure, Leaflet, Section, Table, charts
+from hubbub.render import Document, Figure, Section, TextTable, charts
 
 __all__ = [
     "EXAMPLE_BIDS",
     "Auction",
     "Charlie",
+    "Document",
     "Election",
     "Explanation",
     "Figure",
-    "Leaflet",
     "Models",
     "NotPromised",
     "Pricing",
     "Section",
-    "Table",
+    "TextTable",
     "attacker_bounds",
     "auction",
     "belief",

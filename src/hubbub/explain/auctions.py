@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from hubbub.explain import exponential_stories
-from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, as_float, percent, short
 from hubbub.render.charts import Axis, Bar, Panel, Series, bar_chart, percentage, stacked_chart
 from hubbub.terms import EmptyInput, OutOfRange, Real, TooLarge, exact, positive
 
@@ -77,7 +77,7 @@ class Pricing:
 
 
 @dataclass(frozen=True)
-class Auction(Leaflet):
+class Auction(Document):
     """Bids, the public prices on offer, and two private ways to choose one.
 
     Guarantee: ``drawn`` is epsilon-DP for one bidder more or less, the score being the revenue, with the
@@ -177,7 +177,7 @@ class Auction(Leaflet):
         revenue = Figure("auction-revenue", self.revenue_svg(), "Average revenue over the chances of each price.")
         return (
             Section("One step too high", (self._cliff(),), figure=prices),
-            Section("Draw the price by what it earns", (self._draw(),), Table(header, rows), revenue),
+            Section("Draw the price by what it earns", (self._draw(),), TextTable(header, rows), revenue),
         )
 
     def to_json(self) -> dict[str, Json]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, as_float, percent, short
 from hubbub.render.charts import Rule, Series, density_chart
 from hubbub.terms import OutOfRange, Real, exact, positive, sensitivity_of
 
@@ -30,7 +30,7 @@ def charlie(epsilon: Real, *, count: object = 101, sensitivity: Real = 1) -> Cha
 
 
 @dataclass(frozen=True, slots=True)
-class Charlie(Leaflet):
+class Charlie(Document):
     """A count with Charlie in it (``count``) and one without, both with Laplace noise of scale sensitivity/epsilon.
 
     Guarantee: the ratio of the two densities lies within [e^-epsilon, e^epsilon] everywhere.
@@ -122,12 +122,12 @@ class Charlie(Leaflet):
             "answers": [{"answer": x, "ratio": self.ratio(x)} for x in self._examples()],
         }
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         def row(x: float) -> tuple[str, ...]:
             belief = self.ratio(x) / (1 + self.ratio(x))
             return (short_answer(x), f"{self.ratio(x):.3f}", percent(belief))
 
-        return Table(("answer seen", "likelier with Charlie by", "50% becomes"), tuple(map(row, self._examples())))
+        return TextTable(("answer seen", "likelier with Charlie by", "50% becomes"), tuple(map(row, self._examples())))
 
     def _examples(self) -> tuple[float, ...]:
         scale, low, high = map(as_float, (self.scale, self.without, self.count))

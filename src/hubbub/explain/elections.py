@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.explain import attacker_bounds, exponential_stories
-from hubbub.render import Figure, Json, Leaflet, Section, as_float, percent, short, text
+from hubbub.render import Document, Figure, Json, Section, as_float, percent, short, text
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.terms import EmptyInput, Real, WrongShape, positive, whole
 
@@ -39,7 +39,7 @@ def election(votes: Mapping[str, object], *, epsilon: Real, monotone: bool = Tru
 
 
 @dataclass(frozen=True, slots=True)
-class Election(Leaflet):
+class Election(Document):
     """Votes, and the chance of each candidate to be drawn as winner.
 
     Guarantee: drawing a winner with these chances is epsilon-DP for one voter more or less; without

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 from hubbub.explain import attacker_bounds
 from hubbub.render import (
+    Document,
     Figure,
     Json,
-    Leaflet,
     Section,
-    Table,
+    TextTable,
     as_float,
     hundredths,
     one_in,
@@ -44,7 +44,7 @@ def epsilon(value: object, *, delta: Real = 0) -> Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation(Leaflet):
+class Explanation(Document):
     """One (epsilon, delta), explained: bounds for the strongest attacker, who knows all but whether you are in.
 
     Guarantee: the numbers are upper bounds on what one release with this guarantee tells about one unit.
@@ -166,7 +166,9 @@ class Explanation(Leaflet):
         caption = "The further the curve is above the diagonal, the more an answer can tell."
         words = "How sure someone can get that you are in the data depends on how sure they were before."
         figure = Figure("belief", self.belief_svg(), caption)
-        return Section("What someone can come to believe", (words,), Table(("before", "after, at most"), rows), figure)
+        return Section(
+            "What someone can come to believe", (words,), TextTable(("before", "after, at most"), rows), figure
+        )
 
     def _tests(self) -> Section:
         rows = tuple((percent(f), percent(self.true_positives(f))) for f in FALSE_POSITIVES)
@@ -177,7 +179,7 @@ class Explanation(Leaflet):
         caption = "The region above the curve cannot be reached by any test."
         figure = Figure("roc", self.roc_svg(), caption)
         return Section(
-            "How good a test can be", (words,), Table(("wrongly accused", "rightly found, at most"), rows), figure
+            "How good a test can be", (words,), TextTable(("wrongly accused", "rightly found, at most"), rows), figure
         )
 
     def _failures(self) -> Section:

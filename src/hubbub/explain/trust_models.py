@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache
 
 from hubbub.accounting import mu_for
-from hubbub.render import Figure, Json, Leaflet, Section, Table, as_float, percent, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, as_float, percent, short
 from hubbub.render.charts import Axis, Mark, Panel, Series, Tick, line_chart
 from hubbub.terms import OutOfRange, Real, fraction_of, positive, whole
 
@@ -54,18 +54,18 @@ def models(
         whole(people, name="people", least=2),
         trusted,
         (
-            Model("trusted curator", "the curator, who sees everything", lambda n: math.log(20) / (alone * n)),
-            Model(
+            TrustModel("trusted curator", "the curator, who sees everything", lambda n: math.log(20) / (alone * n)),
+            TrustModel(
                 "GOPA",
                 f"that {percent(float(trusted), digits=0)} of the people do not work against you",
                 lambda n: _NORMAL / (mu_for(alone, loss) * math.sqrt(float(trusted)) * n),
             ),
-            Model(
+            TrustModel(
                 "shuffled",
                 "the shuffler, who sees sealed reports, and most other people",
                 lambda n: _NORMAL * response_error(stronger(n), n),
             ),
-            Model("local", "nobody", lambda n: _NORMAL * response_error(alone, n)),
+            TrustModel("local", "nobody", lambda n: _NORMAL * response_error(alone, n)),
         ),
     )
 
@@ -94,7 +94,7 @@ def _amplified(epsilon: float, people: int, delta: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class TrustModel:
     """One model: its name, whom people trust in it, and what the share's error stays within, 95 times out of 100."""
 
     name: str
@@ -113,7 +113,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Models(Leaflet):
+class Models(Document):
     """The same question in four models, at the same epsilon for each person.
 
     The trusted curator adds Laplace noise [DMNS06] and is epsilon-DP; local answers are two-valued randomized response
@@ -125,7 +125,7 @@ class Models(Leaflet):
     delta: Fraction
     people: int
     honest: Fraction
-    models: tuple[Model, ...]
+    models: tuple[TrustModel, ...]
 
     @property
     def title(self) -> str:
@@ -195,13 +195,13 @@ class Models(Leaflet):
             ],
         }
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         rows = tuple((f"{n:,}", *(_points(model.error(n)) for model in self.models)) for n in SIZES)
-        return Table(("people", *(model.name for model in self.models)), rows)
+        return TextTable(("people", *(model.name for model in self.models)), rows)
 
-    def _trust(self) -> Table:
+    def _trust(self) -> TextTable:
         rows = tuple((model.name, model.trust, f"{model.needed(0.01):,}") for model in self.models)
-        return Table(("model", "you trust", "people for ±1 point"), rows)
+        return TextTable(("model", "you trust", "people for ±1 point"), rows)
 
 
 _NEEDED = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hubbub.render import Json, Leaflet, Section
+from hubbub.render import Document, Json, Section
 
 
 def not_promised() -> NotPromised:
@@ -17,7 +17,7 @@ def not_promised() -> NotPromised:
 
 
 @dataclass(frozen=True, slots=True)
-class NotPromised(Leaflet):
+class NotPromised(Document):
     """The limits, each with an example and what helps instead."""
 
     @property

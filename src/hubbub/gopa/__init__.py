@@ -3,7 +3,7 @@
 What people average, in one process:
 
 - ``average(values, of, epsilon=1, delta=1e-6)``: a whole run with its certificate; ``Picture`` draws it
-- ``Number``, ``Vector``, ``Histogram``, ``Gradient``, ``Weighted``, ``PrivatelyWeighted``: what each party brings
+- ``BoundedNumber``, ``Vector``, ``CategoryShares``, ``Gradient``, ``Weighted``, ``PrivatelyWeighted``: a party's input
 - ``Subjects``: parties that hold many people, and protect each of them
 - ``plan_over``, ``delta_over``: several runs on the same people; ``learn_together``: a model, a run for each step
 - ``flower``: in place of Flower's secure aggregation (its package is imported when it is used)
@@ -20,7 +20,7 @@ Parameters and privacy:
 The proofs (the extra ``[gopa]``: libsodium's ristretto255, and a C compiler's help if there is one):
 
 - ``ristretto``, ``pedersen``, ``transcript``: points and scalars, commitments, challenges bound to a ``Context``
-- ``bit_proof``: the coin-signed bit proof for a ``Shape``: ``bind`` before the coins, ``prove`` after them, ``verify``
+- ``bit_proof``: the coin-signed bit proof for a ``ProofShape``: ``bind`` before the coins, ``prove`` after, ``verify``
 - ``schnorr``: a commitment to zero, one key under two points
 - ``linked_commitments``, ``sum_of_squares``: numbers and a vector commitment that hold the same; a vector in a ball
 - ``verify_many``: any claims at once, the false ones named
@@ -38,7 +38,7 @@ The network around it (``hubbub gopa board | party`` on the command line):
 
 - ``Keeper``: a board with its log on disk and a ``Clock``; ``serve`` puts HTTP around it
 - ``Host``: one or many parties against a board, in the same process or over an ``HttpLink``; ``Diary``: what they wrote
-- ``charges.charging``: what a party pays before a line leaves; ``Sheet``: a certificate for people
+- ``charges.charging``: what a party pays before a line leaves; ``CertificateSheet``: a certificate for people
 
 Inside the protocol: ``wire`` and ``bodies`` (messages), ``net`` (picks), ``masks``, ``shares``, ``blame`` (complaints),
 ``chapters``, ``openings`` and ``mending`` (what each phase changes), ``saying`` and ``checking`` (what a party says).
@@ -51,7 +51,7 @@ from hubbub.gopa import in_process
 from hubbub.gopa.average import Average, average
 from hubbub.gopa.crypto import bit_proof, linked_commitments, multi_scalar, pedersen, ristretto, schnorr, sum_of_squares
 from hubbub.gopa.crypto.batch_verification import verify_many
-from hubbub.gopa.crypto.proof_shape import Shape
+from hubbub.gopa.crypto.proof_shape import ProofShape
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.gopa.federated_learning import Federated, learn_together
 from hubbub.gopa.lectures import theorems
@@ -63,9 +63,9 @@ from hubbub.gopa.network.board_link import HttpLink
 from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Host
-from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
+from hubbub.gopa.privacy.calibration import Achieved, RunPlan, achieved, plan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
-from hubbub.gopa.privacy.trust_comparison import Comparison, compare
+from hubbub.gopa.privacy.trust_comparison import TrustComparison, compare
 from hubbub.gopa.protocol import board, party, public_state
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.certificate import Certificate, verify
@@ -73,14 +73,14 @@ from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.identities import Identity, Member
 from hubbub.gopa.protocol.phase_clock import Clock
-from hubbub.gopa.quantities.base import Measure
+from hubbub.gopa.quantities.base import PartyInput
 from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.quantities.many_people import Subjects
-from hubbub.gopa.quantities.numbers import Histogram, Number, Vector
+from hubbub.gopa.quantities.numbers import BoundedNumber, CategoryShares, Vector
 from hubbub.gopa.quantities.repeated_runs import delta_over, plan_over
 from hubbub.gopa.quantities.weighted import PrivatelyWeighted, Weighted
 from hubbub.gopa.reports.agreement_notice import Notice
-from hubbub.gopa.reports.certificate_sheet import Sheet
+from hubbub.gopa.reports.certificate_sheet import CertificateSheet
 from hubbub.gopa.reports.run_picture import Picture
 from hubbub.gopa.simulate import Simulation, simulate
 
@@ -89,9 +89,11 @@ __all__ = [
     "Agreement",
     "Attempts",
     "Average",
+    "BoundedNumber",
+    "CategoryShares",
     "Certificate",
+    "CertificateSheet",
     "Clock",
-    "Comparison",
     "Consent",
     "Context",
     "Diary",
@@ -99,27 +101,25 @@ __all__ = [
     "Federated",
     "Gradient",
     "Graph",
-    "Histogram",
     "HonestGraph",
     "Host",
     "HttpLink",
     "Identity",
     "Keeper",
-    "Measure",
     "Member",
     "Notice",
-    "Number",
+    "PartyInput",
     "Picture",
-    "Plan",
     "PrivatelyWeighted",
+    "ProofShape",
     "Quantity",
     "Register",
+    "RunPlan",
     "Sensitivity",
-    "Shape",
-    "Sheet",
     "Simulation",
     "Subjects",
     "Transcript",
+    "TrustComparison",
     "Vector",
     "Weighted",
     "achieved",

@@ -9,27 +9,27 @@ from statistics import NormalDist
 from typing import Any
 
 from hubbub import noise
-from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain import Document, Section, TextTable
 from hubbub.gopa import in_process
 from hubbub.gopa.crypto.proof_shape import listlike
-from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved
+from hubbub.gopa.privacy.calibration import Achieved, RunPlan, achieved
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.quantities.base import Measure, Reading
-from hubbub.gopa.quantities.numbers import Number
+from hubbub.gopa.quantities.base import PartyInput, RunEstimate
+from hubbub.gopa.quantities.numbers import BoundedNumber
 from hubbub.render import Json, short
 from hubbub.terms import EmptyInput, Real, Unreachable, WrongShape, fraction_of, refuse_masked
 
-_EVERYBODY = Number()
+_EVERYBODY = BoundedNumber()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Average(Leaflet):
+class Average(Document):
     """What a run published, with its ``log`` and the ``certificate`` of it; neither if the run went without proofs."""
 
-    reading: Reading
-    plan: Plan
+    reading: RunEstimate
+    plan: RunPlan
     achieved: Achieved
     parties: tuple[str, ...]
     certificate: Certificate | None
@@ -91,15 +91,15 @@ class Average(Leaflet):
             "proved": self.certificate is not None,
         }
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         reach = _reach(0.95)
         rows = zip(self.reading.labels, self.reading.values, self.reading.std_devs, strict=True)
-        return Table(("", "value", "95%"), tuple((name, f"{v:.5g}", f"±{reach * s:.2g}") for name, v, s in rows))
+        return TextTable(("", "value", "95%"), tuple((name, f"{v:.5g}", f"±{reach * s:.2g}") for name, v, s in rows))
 
 
 def average(
     values: Sequence[Any],
-    of: Measure = _EVERYBODY,
+    of: PartyInput = _EVERYBODY,
     *,
     epsilon: Real,
     delta: Real,
@@ -141,7 +141,7 @@ def average(
 def published(
     who: in_process.People,
     steps: Sequence[Sequence[int]],
-    of: Measure,
+    of: PartyInput,
     *,
     proofs: bool = True,
     drops: Mapping[int, str] | None = None,
@@ -162,7 +162,7 @@ def published(
     return Average(reading, who.agreement.plan, told.achieved, told.parties, told, tuple(ran.log))
 
 
-def among(made: Plan, of: Measure, *, names: Sequence[str] | None = None, title: str = "") -> in_process.People:
+def among(made: RunPlan, of: PartyInput, *, names: Sequence[str] | None = None, title: str = "") -> in_process.People:
     """Identities with fresh keys and an agreement between them, for a plan of this measure."""
     told = tuple(names) if names is not None else tuple(f"p{place}" for place in range(made.parties))
     if len(told) != made.parties:
@@ -172,7 +172,7 @@ def among(made: Plan, of: Measure, *, names: Sequence[str] | None = None, title:
     return in_process.People(agreed, identities, board)
 
 
-def _summed(steps: Sequence[Sequence[int]], of: Measure, agreed: Agreement) -> Average:
+def _summed(steps: Sequence[Sequence[int]], of: PartyInput, agreed: Agreement) -> Average:
     """What a run would publish: in the sum, masks are not there any more."""
     made, quantity, count = agreed.plan, agreed.quantity, len(steps)
     drawn = noise.binomial(made.noise_bits * count, Fraction(1, 2), quantity.coordinates)

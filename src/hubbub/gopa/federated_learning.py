@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubbub.gopa.average import among, published
-from hubbub.gopa.privacy.calibration import Plan
+from hubbub.gopa.privacy.calibration import RunPlan
 from hubbub.gopa.protocol.certificate import Certificate
-from hubbub.gopa.quantities.base import Measure
+from hubbub.gopa.quantities.base import PartyInput
 from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.quantities.many_people import Subjects
 from hubbub.gopa.quantities.many_people import Unit as Protected
@@ -51,7 +51,7 @@ class Federated:
 
     weights: Floats
     history: tuple[Floats, ...]
-    plan: Plan
+    plan: RunPlan
     event: ApproximateStep
     certificates: tuple[Certificate, ...]
 
@@ -110,13 +110,13 @@ def learn_together(
     return Federated(weights, tuple(history), made, event, tuple(certificates))
 
 
-def _measure(unit: Protected, width: int, norm: Real, sizes: list[int]) -> Measure:
+def _measure(unit: Protected, width: int, norm: Real, sizes: list[int]) -> PartyInput:
     of = Gradient(width, norm)
     return of if unit == "party" else Subjects(of, most=max(sizes), sizes=tuple(sizes))
 
 
 def _step(
-    tables: list[tuple[Floats, Floats]], weights: Floats, of: Measure, made: Plan, unit: Protected, proofs: bool
+    tables: list[tuple[Floats, Floats]], weights: Floats, of: PartyInput, made: RunPlan, unit: Protected, proofs: bool
 ) -> tuple[Floats, Certificate | None]:
     who = among(made, of)
     values = [_gradients(rows, target, weights) for rows, target in tables]

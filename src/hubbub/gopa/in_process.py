@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hubbub.gopa.privacy.calibration import Plan, plan
+from hubbub.gopa.privacy.calibration import RunPlan, plan
 from hubbub.gopa.protocol import board as boards
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state
@@ -23,11 +23,11 @@ from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Inputs, Public
+from hubbub.gopa.protocol.public_state import Inputs, PublicState
 from hubbub.gopa.protocol.wire import ORDER
 from hubbub.terms import Real
 
-Cheat = Callable[[Party, Public, tuple[bytes, ...]], Sequence[bytes]]
+Cheat = Callable[[Party, PublicState, tuple[bytes, ...]], Sequence[bytes]]
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class People:
 
 
 @dataclass(frozen=True)
-class Told:
+class RunResult:
     """How a run went: the board, the last public state, the parties, and every refusal of the board."""
 
     board: Board
-    public: Public
+    public: PublicState
     parties: tuple[Party, ...]
     refusals: tuple[Reply, ...]
-    states: tuple[Public, ...]
+    states: tuple[PublicState, ...]
 
     @property
     def certificate(self) -> Certificate:
@@ -66,7 +66,7 @@ def people(
     honest: Real = 0.5,
     dropouts: object = 0.05,
     quantity: Quantity | None = None,
-    planned: Plan | None = None,
+    planned: RunPlan | None = None,
     previous: bytes | None = None,
 ) -> People:
     """So many identities with fresh keys, and an agreement between them."""
@@ -86,7 +86,7 @@ def run(
     cheats: Mapping[int, Cheat] | None = None,
     earlier: Inputs | None = None,
     blinders: Sequence[Sequence[int]] | None = None,
-) -> Told:
+) -> RunResult:
     """The run: ``drops`` says from which phase on a party is silent, ``cheats`` what it posts instead of its lines."""
     agreed = who.agreement
     board, public = boards.opened(agreed, who.board), public_state.start(agreed, earlier=earlier)
@@ -98,7 +98,7 @@ def run(
     stage = _Stage(board, public, crowd, drops or {}, cheats or {})
     while not stage.public.over:
         stage.phase()
-    return Told(stage.board, stage.public, tuple(stage.crowd), tuple(stage.refusals), tuple(stage.states))
+    return RunResult(stage.board, stage.public, tuple(stage.crowd), tuple(stage.refusals), tuple(stage.states))
 
 
 @dataclass
@@ -106,12 +106,12 @@ class _Stage:
     """What changes while a run goes on."""
 
     board: Board
-    public: Public
+    public: PublicState
     crowd: list[Party]
     drops: Mapping[int, str]
     cheats: Mapping[int, Cheat]
     refusals: list[Reply] = field(default_factory=list)
-    states: list[Public] = field(default_factory=list)
+    states: list[PublicState] = field(default_factory=list)
 
     def phase(self) -> None:
         """Everybody who is there posts; then the phase is shut and the log folded."""

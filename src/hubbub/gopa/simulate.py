@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
-from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain import Document, Section, TextTable
 from hubbub.gopa.lectures import gaussian_gopa
 from hubbub.gopa.lectures.random_graphs import pairs, picks
-from hubbub.gopa.privacy.calibration import Achieved, Plan, achieved, plan
+from hubbub.gopa.privacy.calibration import Achieved, RunPlan, achieved, plan
 from hubbub.render import Json, short
 from hubbub.terms import (
     EmptyInput,
@@ -46,14 +46,14 @@ _MODULUS = 1 << 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Simulation(Leaflet):
+class Simulation(Document):
     """What a run would publish. ``reveals`` is what each included party shows: only the sum of them tells something."""
 
     mean: float
     variance: float
     achieved: Achieved
     profile: Profile
-    parameters: Plan | gaussian_gopa.Setting
+    parameters: RunPlan | gaussian_gopa.Setting
     bounds: tuple[float, float]
     included: Integers
     edges: int
@@ -101,7 +101,7 @@ class Simulation(Leaflet):
             "repaired": self.repaired,
         }
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         rows = (
             ("parties", f"{self.parameters.parties:,}"),
             ("in the mean", f"{len(self.included):,}"),
@@ -109,7 +109,7 @@ class Simulation(Leaflet):
             ("masks repaired", f"{self.repaired:,}"),
             ("standard deviation of the mean", f"{math.sqrt(self.variance):.3g}"),
         )
-        return Table(("", ""), rows)
+        return TextTable(("", ""), rows)
 
 
 def simulate(
@@ -161,7 +161,7 @@ def simulate(
     return _scaled(found, float(low), float(high))
 
 
-def _verifiable(shares: Floats, agreed: Plan) -> Simulation:
+def _verifiable(shares: Floats, agreed: RunPlan) -> Simulation:
     """The run of a plan on values in [0, 1]; dropouts happen after the masks are shared, and are repaired."""
     count, lost = agreed.parties, agreed.parties - agreed.survivors
     stays = np.ones(count, dtype=bool)

@@ -14,9 +14,9 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from hubbub.terms import Budget, Event, Guarantee, Measure, Receipt, Unit, stored_keys, to_json
+from hubbub.terms import Budget, Event, Guarantee, PrivacyBound, Receipt, Unit, stored_keys, to_json
 
-_TERMS = (Event, Guarantee, Receipt, Measure, Budget, Unit)
+_TERMS = (Event, Guarantee, Receipt, PrivacyBound, Budget, Unit)
 _PAID = " rows neighbours unit account population dataset"
 _TRAINED = " rows neighbours unit sampling batch steps clip learning_rate account population dataset"
 _LEARNED = stored_keys(
@@ -74,7 +74,7 @@ _PUBLIC = {
 @cache
 def estimators() -> dict[str, type[Any]]:
     """Every estimator that a file may hold, by its stored name."""
-    from hubbub.learn.composition.held_out_score import Measured
+    from hubbub.learn.composition.held_out_score import WithHeldOutScore
     from hubbub.learn.composition.pipeline import Pipeline
     from hubbub.learn.composition.search import PrivateSearch
     from hubbub.learn.estimators.additive_trees import AdditiveTreesClassifier, AdditiveTreesRegressor
@@ -104,7 +104,7 @@ def estimators() -> dict[str, type[Any]]:
         "LogisticRegression": LogisticRegression,
         "MLPClassifier": MLPClassifier,
         "MLPRegressor": MLPRegressor,
-        "Measured": Measured,
+        "Measured": WithHeldOutScore,
         "MetricLearner": MetricLearner,
         "PATEClassifier": PATEClassifier,
         "PCA": PCA,
@@ -119,10 +119,10 @@ def estimators() -> dict[str, type[Any]]:
 @cache
 def values() -> dict[str, type[Any]]:
     """Frozen dataclasses that do nothing when they are made but check their fields, by their stored names."""
-    from hubbub.learn.composition.held_out_score import Score
+    from hubbub.learn.composition.held_out_score import ModelScore
     from hubbub.learn.estimators.linear_svc import Margins
-    from hubbub.learn.estimators.mlp_regressor import Curve
-    from hubbub.learn.tables import Category, Number
+    from hubbub.learn.estimators.mlp_regressor import RegressionNetwork
+    from hubbub.learn.tables import Category, NumberFeature
     from hubbub.learn.tables.table_model import TableModel
     from hubbub.learn.training.boosting import Bins
     from hubbub.learn.training.network import Network
@@ -131,12 +131,12 @@ def values() -> dict[str, type[Any]]:
     return {
         "Bins": Bins,
         "Category": Category,
-        "Curve": Curve,
+        "Curve": RegressionNetwork,
         "Margins": Margins,
         "Network": Network,
-        "Number": Number,
+        "Number": NumberFeature,
         "Recipe": Recipe,
-        "Score": Score,
+        "Score": ModelScore,
         "TableModel": TableModel,
     }
 

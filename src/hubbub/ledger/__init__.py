@@ -13,34 +13,34 @@
 from hubbub.accounting import Amount
 from hubbub.ledger.accounts import Account, AccountLike
 from hubbub.ledger.backup import line_of, verify_export, verify_ledger
-from hubbub.ledger.budget_view import BudgetView, Line
+from hubbub.ledger.budget_view import AccountBalance, BudgetView
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.ledger import Ledger, restore
-from hubbub.ledger.policy import Plea, Policy, Population, Window, account_key, read_budget
+from hubbub.ledger.policy import BudgetWindow, Plea, Policy, Population, account_key, read_budget
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored, fingerprint
-from hubbub.ledger.second_place import Place
+from hubbub.ledger.second_place import SecondPlace
 from hubbub.ledger.temporary import temporary_ledger
 from hubbub.ledger.verify import Verification
 
 __all__ = [
     "Account",
+    "AccountBalance",
     "AccountLike",
     "Amount",
     "BudgetView",
+    "BudgetWindow",
     "Entry",
     "Ledger",
-    "Line",
-    "Place",
     "Plea",
     "Policy",
     "Pool",
     "Population",
     "Request",
     "Reservation",
+    "SecondPlace",
     "Stored",
     "Verification",
-    "Window",
     "account_key",
     "amount_of",
     "fingerprint",

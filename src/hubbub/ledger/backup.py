@@ -16,10 +16,10 @@ from hubbub.ledger.chain import Entry, canonical, clock
 from hubbub.ledger.database import Book, Transaction
 from hubbub.ledger.decimals import decimals
 from hubbub.ledger.drivers import Row
-from hubbub.ledger.open_ledger import Core, Turn
+from hubbub.ledger.open_ledger import Core, LedgerTurn
 from hubbub.ledger.policy import NONSENSE, Policy, account_key
 from hubbub.ledger.requests import Pool
-from hubbub.ledger.second_place import Place
+from hubbub.ledger.second_place import SecondPlace
 from hubbub.ledger.sql_schema import ANSWERS, ENTRIES, EVENTS, TOTALS
 from hubbub.ledger.verify import Replay, Verification, compare_anchors, compare_tables
 from hubbub.terms import BehindAnchor, LedgerDamaged, LedgerUnavailable, Unreadable, plain_text
@@ -135,7 +135,7 @@ def verify_ledger(
     book = Book(url, create=False)
     try:
         first = _first(book)
-        found = verify_book(book, Anchors(Place(state).of(str(first.get("ledger", "")))) if anchor else None)
+        found = verify_book(book, Anchors(SecondPlace(state).of(str(first.get("ledger", "")))) if anchor else None)
     finally:
         book.close()
     if public_key is not None and public_key.lower() != first.get("key"):
@@ -242,12 +242,12 @@ def restore(source: Path, target: str | Path, *, state: str | Path | None, spend
                 why="A damaged backup could hide what was spent.",
                 fix="Use another backup.",
             )
-        anchors = Anchors(Place(state).of(checked.ledger)).read()
+        anchors = Anchors(SecondPlace(state).of(checked.ledger)).read()
         if not anchors and not spend_all:
             raise _no_anchor()
         with old.snapshot() as view:
             policy = Policy.read(Entry(*row) for row in view.stream(statements.POLICY))
-        Place(state).key(policy.ledger, policy.public_key)  # missing? before anything is made
+        SecondPlace(state).key(policy.ledger, policy.public_key)  # missing? before anything is made
         new = Book(target, create=True)
         try:
             with new.transaction() as into:
@@ -259,7 +259,7 @@ def restore(source: Path, target: str | Path, *, state: str | Path | None, spend
                     )
                 with old.snapshot() as view:
                     _copy(view, into)
-                entry = _append_restore(into, anchors, Place(state), spend_all=spend_all, by=by, why=why)
+                entry = _append_restore(into, anchors, SecondPlace(state), spend_all=spend_all, by=by, why=why)
         finally:
             new.close()
     finally:
@@ -269,7 +269,7 @@ def restore(source: Path, target: str | Path, *, state: str | Path | None, spend
 
 
 def _append_restore(
-    into: Transaction, anchors: Mapping[str, Anchor], place: Place, *, spend_all: bool, by: str, why: str
+    into: Transaction, anchors: Mapping[str, Anchor], place: SecondPlace, *, spend_all: bool, by: str, why: str
 ) -> Entry:
     ((last,),) = into.read((statements.LAST, {}))
     policy = Policy.read(Entry(*row) for row in into.stream(statements.POLICY))
@@ -277,7 +277,7 @@ def _append_restore(
     spent, unknown = _gaps(policy, totals, anchors, spend_all)
     anchored = max((anchor.sequence for anchor in anchors.values()), default=0)
     sequence = max(last[0], anchored) + 1
-    turn = Turn(into, last, time.time_ns() // 1000)
+    turn = LedgerTurn(into, last, time.time_ns() // 1000)
     said = {
         "kind": "restore",
         "lost": [last[0] + 1, sequence - 1] if sequence > last[0] + 1 else None,

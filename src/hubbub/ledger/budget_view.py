@@ -16,9 +16,9 @@ from hubbub.ledger.database import Transaction
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.open_ledger import Core
-from hubbub.ledger.policy import Account, Plea, Policy, Population, account_key
+from hubbub.ledger.policy import Plea, Policy, Population, SpendingLimit, account_key
 from hubbub.ledger.requests import Pool
-from hubbub.render import Figure, Json, Leaflet, Section, Table
+from hubbub.render import Document, Figure, Json, Section, TextTable
 from hubbub.render.charts import Axis, Panel, Rule, Series, Tick, step_chart
 
 _ALL = 4000  # entries that are read one by one for the chart; a longer book is sampled
@@ -26,7 +26,7 @@ _SAMPLES = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AccountBalance:
     """One account: its limit, and what became of it so far."""
 
     name: str
@@ -72,15 +72,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetView(Leaflet):
+class BudgetView(Document):
     """What a population's budget is, and what is spent, reserved and left of it.
 
     Reserved is the part of what was spent whose answers nobody has seen yet.
     """
 
     population: Population
-    accounts: tuple[Line, ...]
-    shares: tuple[Line, ...]
+    accounts: tuple[AccountBalance, ...]
+    shares: tuple[AccountBalance, ...]
     pleas: tuple[Plea, ...]
     history: tuple[tuple[int, float], ...]
     entries: int
@@ -111,7 +111,9 @@ class BudgetView(Leaflet):
         header = ("account", "pool", "budget", "spent", "of it reserved", "left")
         parts = [
             Section("What was promised, and what is used of it", (*self._odds(), *self._promise())),
-            Section("In numbers", (), Table(header, tuple(line.cells() for line in (*self.accounts, *self.shares)))),
+            Section(
+                "In numbers", (), TextTable(header, tuple(line.cells() for line in (*self.accounts, *self.shares)))
+            ),
         ]
         if len(self.history) > 1:
             parts.append(Section("Over time", (), figure=self._figure()))
@@ -119,7 +121,7 @@ class BudgetView(Leaflet):
             parts.append(Section("Without an answer", (), self._failed()))
         if self.pleas:
             rows = tuple((str(p.number), clock(p.at)[:16], p.by, p.budget.measure().words(), p.why) for p in self.pleas)
-            parts.append(Section("Asked for", (), Table(("number", "when", "who", "how much", "why"), rows)))
+            parts.append(Section("Asked for", (), TextTable(("number", "when", "who", "how much", "why"), rows)))
         return tuple(parts)
 
     def to_json(self) -> dict[str, Json]:
@@ -141,9 +143,9 @@ class BudgetView(Leaflet):
             "entries": self.entries,
         }
 
-    def _failed(self) -> Table:
+    def _failed(self) -> TextTable:
         header = ("analyst", "questions, since an owner looked")
-        return Table(header, tuple((analyst, str(count)) for analyst, count in self.failures))
+        return TextTable(header, tuple((analyst, str(count)) for analyst, count in self.failures))
 
     def _odds(self) -> Iterator[str]:
         for line in self.accounts:
@@ -218,7 +220,7 @@ def _failures(totals: dict[str, Row], name: str) -> tuple[tuple[str, int], ...]:
     return tuple((part[2], int(totals[key][2])) for key, part in sorted(parts.items()) if totals[key][2] != "0")
 
 
-def glance(core: Core, name: str) -> Line:
+def glance(core: Core, name: str) -> AccountBalance:
     """A population's account for questions, without its shares and its history."""
     core.policy.population(name)
     with core.book.snapshot() as view:
@@ -227,7 +229,9 @@ def glance(core: Core, name: str) -> Line:
     return _line(core.policy, core.policy.all_accounts()[key], totals, [])
 
 
-def _line(policy: Policy, account: Account, totals: dict[str, Row], waiting: list[tuple[Row, dict[str, Any]]]) -> Line:
+def _line(
+    policy: Policy, account: SpendingLimit, totals: dict[str, Row], waiting: list[tuple[Row, dict[str, Any]]]
+) -> AccountBalance:
     name, project, analyst, pool = account.key.split("/")
     row = totals.get(account.key)
     spent = Amount(int(row[2]), int(row[3])) if row is not None else Amount()
@@ -241,7 +245,7 @@ def _line(policy: Policy, account: Account, totals: dict[str, Row], waiting: lis
         words = f"window {row[1]}"
     currency = policy.populations[name].currency(counted)
     reserved = Amount(min(reserved.loss, spent.loss), min(reserved.delta, spent.delta))  # a share begins when granted
-    return Line(words or name, pool, currency, account.limit, spent, reserved)
+    return AccountBalance(words or name, pool, currency, account.limit, spent, reserved)
 
 
 def _charges(said: dict[str, Any], population: str) -> bool:

@@ -13,12 +13,12 @@ from typing import Any, Self
 from hubbub.accounting import Amount, Currency, Remeasurement, remeasure
 from hubbub.ledger import backup as transfer
 from hubbub.ledger import owner_entries, reservations, statements
-from hubbub.ledger.budget_view import BudgetView, Line, glance, look
+from hubbub.ledger.budget_view import AccountBalance, BudgetView, glance, look
 from hubbub.ledger.chain import Entry, event_of
 from hubbub.ledger.database import Transaction
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.open_ledger import Core
-from hubbub.ledger.policy import Plea, Population, Window
+from hubbub.ledger.policy import BudgetWindow, Plea, Population
 from hubbub.ledger.requests import LAST, Pool, Request, Reservation, Stored
 from hubbub.ledger.verify import Verification
 from hubbub.terms import Budget, BudgetConflict, Event, Neighbours, OutOfRange, Real, Receipt, RequestChanged, whole
@@ -135,7 +135,7 @@ class Ledger:
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: str = "",
         each: Budget | None = None,
-        window: Window | None = None,
+        window: BudgetWindow | None = None,
         shares: str = "optional",
         share_answers: bool = False,
         least_share: Real = LEAST_SHARE,
@@ -181,7 +181,7 @@ class Ledger:
         population: str,
         *,
         each: Budget | None = _KEEP,
-        window: Window | None = _KEEP,
+        window: BudgetWindow | None = _KEEP,
         shares: str = _KEEP,
         share_answers: bool = _KEEP,
         least_share: Real = _KEEP,
@@ -303,7 +303,7 @@ class Ledger:
         self._core.refresh()
         return list(self._core.policy.pleas.values())
 
-    def glance(self, population: str) -> Line:
+    def glance(self, population: str) -> AccountBalance:
         """A population's account for questions: limit and spent, and no more; for showing beside each answer."""
         return glance(self._core, population)
 

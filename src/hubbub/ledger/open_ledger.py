@@ -23,14 +23,14 @@ from hubbub.ledger.database import Batch, Book, Transaction
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.policy import Policy
 from hubbub.ledger.requests import Pool
-from hubbub.ledger.second_place import Place
+from hubbub.ledger.second_place import SecondPlace
 from hubbub.terms import BehindAnchor, ClockBackwards, LedgerDamaged
 
 DRIFT = 5_000_000  # microseconds by which the clocks of several machines may differ
 _SIGN_EVERY = 1.0  # seconds; an owner's entry is signed always
 
 
-class Turn:
+class LedgerTurn:
     """One exclusive turn at the book: the head as it is now, and what will be written."""
 
     def __init__(self, transaction: Transaction, head: Row, now: int) -> None:
@@ -90,7 +90,7 @@ class Core:
 
     def __init__(self, url: str | Path, *, state: str | Path | None, create: bool) -> None:
         self.book = Book(url, create=create)
-        self.place = Place(state)
+        self.place = SecondPlace(state)
         self.seen = 0
         self._trusted: dict[str, Anchor] = {}  # anchors that were found in this book
         self.known_events: set[str] = set()  # committed already: need not be sent again
@@ -132,12 +132,12 @@ class Core:
             raise behind("the ledger is empty")
         self.policy = policy
 
-    def begin(self, transaction: Transaction, last: list[Row], *, any_clock: bool = False) -> Turn:
+    def begin(self, transaction: Transaction, last: list[Row], *, any_clock: bool = False) -> LedgerTurn:
         """A turn at the head just read, refused if the book or the clock went back."""
         if not last or last[0][0] < self.seen:
             raise behind("its last entry is older than one this program has seen")
         now = time.time_ns() // 1000
-        turn = Turn(transaction, last[0], now)
+        turn = LedgerTurn(transaction, last[0], now)
         if any_clock:
             turn.now = now
         elif now < turn.last_at - DRIFT:
@@ -152,7 +152,7 @@ class Core:
         self,
         fields: Callable[[Policy], Mapping[str, Any] | None],
         *,
-        also: Callable[[Turn, Policy, Entry], None] | None = None,
+        also: Callable[[LedgerTurn, Policy, Entry], None] | None = None,
         owner: bool = True,
         any_clock: bool = False,
     ) -> Entry | None:
@@ -220,7 +220,7 @@ class Core:
         self.book.close()
 
     @staticmethod
-    def _open_accounts(turn: Turn, policy: Policy, entry: Entry) -> None:
+    def _open_accounts(turn: LedgerTurn, policy: Policy, entry: Entry) -> None:
         """Apply the entry, and start a total for each account that it brings."""
         before = policy.all_accounts().keys()
         policy.apply(entry, entry.fields())
@@ -266,7 +266,7 @@ class Core:
         identity = secrets.token_hex(16)
         key = self.place.new_key(identity)
         public = key.public_key().public_bytes_raw().hex()
-        turn = Turn(transaction, (0, 0, 0, ORIGIN), time.time_ns() // 1000)
+        turn = LedgerTurn(transaction, (0, 0, 0, ORIGIN), time.time_ns() // 1000)
         turn.append({"kind": "ledger", "ledger": identity, "key": public, "format": 1}, owner=True, key=key)
         turn.finish()
 

@@ -11,9 +11,9 @@ from hubbub.ledger import statements
 from hubbub.ledger.chain import Entry
 from hubbub.ledger.open_ledger import Core
 from hubbub.ledger.policy import (
+    BudgetWindow,
     Policy,
     Population,
-    Window,
     failures_key,
     minus,
     plus,
@@ -375,7 +375,7 @@ def _write_count(count: object) -> int | None:
     return None if count is None else whole(count, name="most_failures")
 
 
-def _write_window(window: Window | None) -> dict[str, Any] | None:
+def _write_window(window: BudgetWindow | None) -> dict[str, Any] | None:
     return None if window is None else {"budget": write_budget(window.budget), "every": window.every}
 
 

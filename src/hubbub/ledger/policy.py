@@ -44,7 +44,7 @@ EVERY = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class BudgetWindow:
     """At most ``budget`` in every day, week, month or year (UTC), beneath the population's own budget."""
 
     budget: Budget
@@ -81,7 +81,7 @@ class Population:
     pools: dict[Pool, Budget | None]
     opened: dict[str, Any]  # the terms as they were said then
     each: Budget | None = None  # per question
-    window: Window | None = None
+    window: BudgetWindow | None = None
     shares: str = "optional"
     share_answers: bool = False
     least_share: Fraction | None = None  # of the pool for questions, that one question must at least cost
@@ -106,13 +106,13 @@ class Population:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SpendingLimit:
     """Something with a limit: a population, a share of it, or a window; None lets nothing through."""
 
     key: str
     population: str
     limit: Limit | None
-    window: Window | None = None
+    window: BudgetWindow | None = None
 
     def period(self, at: int) -> str:
         """The window that counts at a time; empty for accounts that never start again."""
@@ -206,38 +206,38 @@ class Policy:
         """Whether two populations may share people: always, unless their owners declared them disjoint."""
         return frozenset((one, other)) not in self.disjoint
 
-    def accounts(self, populations: Iterable[str], *, project: str, analyst: str, pool: Pool) -> list[Account]:
+    def accounts(self, populations: Iterable[str], *, project: str, analyst: str, pool: Pool) -> list[SpendingLimit]:
         """Every account that a charge by this analyst in this project is held against."""
         return [a for name in populations for a in self._accounts_of(self.population(name), project, analyst, pool)]
 
-    def _accounts_of(self, who: Population, project: str, analyst: str, pool: Pool) -> Iterator[Account]:
+    def _accounts_of(self, who: Population, project: str, analyst: str, pool: Pool) -> Iterator[SpendingLimit]:
         currency = who.currency(pool)
-        yield Account(account_key(who.name, pool), who.name, _limit(who.pools.get(pool), currency))
+        yield SpendingLimit(account_key(who.name, pool), who.name, _limit(who.pools.get(pool), currency))
         if who.window is not None and pool is Pool.QUESTIONS:
-            yield Account(window_key(who.name), who.name, _limit(who.window.budget, currency), who.window)
+            yield SpendingLimit(window_key(who.name), who.name, _limit(who.window.budget, currency), who.window)
         for place in ((project, ""), ("", analyst), (project, analyst)):
             key = (who.name, *place, pool)
             if key in self.shares:
-                yield Account(account_key(who.name, pool, *place), who.name, _limit(self.shares[key], currency))
+                yield SpendingLimit(account_key(who.name, pool, *place), who.name, _limit(self.shares[key], currency))
 
     def may_spend(self, who: Population, *, project: str, analyst: str, pool: Pool) -> bool:
         """Whether a share, where the owner requires one, is there."""
         places = ((project, ""), ("", analyst), (project, analyst))
         return who.shares == "optional" or any((who.name, *place, pool) in self.shares for place in places)
 
-    def population_accounts(self, who: Population) -> list[Account]:
+    def population_accounts(self, who: Population) -> list[SpendingLimit]:
         """The accounts of a population itself, without shares and windows."""
         return [a for pool in Pool for a in self._accounts_of(who, "", "", pool) if a.window is None]
 
-    def all_accounts(self) -> dict[str, Account]:
+    def all_accounts(self) -> dict[str, SpendingLimit]:
         """Every account there is."""
-        found: list[Account] = []
+        found: list[SpendingLimit] = []
         for who in self.populations.values():
             for pool in Pool:
                 found += self._accounts_of(who, "", "", pool)
         for (name, project, analyst, pool), budget in self.shares.items():
             currency = self.populations[name].currency(pool)
-            found.append(Account(account_key(name, pool, project, analyst), name, _limit(budget, currency)))
+            found.append(SpendingLimit(account_key(name, pool, project, analyst), name, _limit(budget, currency)))
         return {account.key: account for account in found}
 
     def is_lost(self, sequence: int) -> bool:
@@ -366,7 +366,7 @@ def _rules(said: dict[str, Any]) -> dict[str, Any]:
     window = said["window"]
     return {
         "each": _maybe(said["each"]),
-        "window": None if window is None else Window(read_budget(window["budget"]), window["every"]),
+        "window": None if window is None else BudgetWindow(read_budget(window["budget"]), window["every"]),
         "shares": said["shares"],
         "share_answers": said["share_answers"],
         "least_share": None if (least := said.get("least_share")) is None else parse(least),  # 0.1 had neither

@@ -27,8 +27,8 @@ from hubbub.ledger.chain import answer_body, canonical, digest, event_text
 from hubbub.ledger.database import Batch, Transaction
 from hubbub.ledger.decimals import amount_of, decimals
 from hubbub.ledger.drivers import Row
-from hubbub.ledger.open_ledger import Core, Turn
-from hubbub.ledger.policy import Account, Policy, Population, account_key, failures_key
+from hubbub.ledger.open_ledger import Core, LedgerTurn
+from hubbub.ledger.policy import Policy, Population, SpendingLimit, account_key, failures_key
 from hubbub.ledger.requests import Pool, Request, Reservation, Stored
 from hubbub.terms import (
     BelowLeastPrice,
@@ -58,7 +58,7 @@ class Bill:
     populations: tuple[str, ...]  # the ones named first, then all that may overlap them
     costs: dict[str, Amount]
     prices: dict[str, tuple[str, str]]  # the same as entries say it
-    accounts: list[Account]
+    accounts: list[SpendingLimit]
     failures: dict[str, str]  # population -> where its failures by this analyst are counted
     look: Select[Any]  # the statement that reads their totals, and the names it wants
     keys: dict[str, str]
@@ -144,7 +144,7 @@ def _settle(core: Core, held: Reservation, said: str, record: str | None) -> tup
     return ending, not settled
 
 
-def _count_failures(core: Core, transaction: Transaction, turn: Turn, request: Request) -> None:
+def _count_failures(core: Core, transaction: Transaction, turn: LedgerTurn, request: Request) -> None:
     for name in core.policy.named(request):
         key = failures_key(name, request.analyst)
         (rows,) = transaction.read((statements.totals_of(1), {"a0": key}))
@@ -388,7 +388,7 @@ def _check_terms(bill: Bill, row: Row) -> None:
 _NOTHING = _Earlier()
 
 
-def _try_again(turn: Turn, bill: Bill, request: Request, earlier: _Earlier) -> Reservation:
+def _try_again(turn: LedgerTurn, bill: Bill, request: Request, earlier: _Earlier) -> Reservation:
     assert earlier.open is not None
     attempt = earlier.attempts + 1
     turn.append(
@@ -400,7 +400,7 @@ def _try_again(turn: Turn, bill: Bill, request: Request, earlier: _Earlier) -> R
 
 
 def _charge(
-    core: Core, turn: Turn, bill: Bill, request: Request, totals: Mapping[str, Row], earlier: _Earlier
+    core: Core, turn: LedgerTurn, bill: Bill, request: Request, totals: Mapping[str, Row], earlier: _Earlier
 ) -> Reservation:
     _check_rules(bill, request)
     failures = {name: failures_of(totals.get(key)) for name, key in bill.failures.items()}
@@ -437,7 +437,7 @@ def failures_of(row: Row | None) -> Failures:
     return Failures() if row is None else Failures(int(row[2]), row[1])
 
 
-def _count_failure(turn: Turn, key: str, failures: Failures) -> None:
+def _count_failure(turn: LedgerTurn, key: str, failures: Failures) -> None:
     values = {"period": failures.since, "loss": str(failures.count + 1), "delta": "0"}
     turn.add(statements.ADD_TOTAL, account=key, **values)
     turn.add(statements.SPEND, key=key, **values)
@@ -455,7 +455,7 @@ def _check_failures(bill: Bill, request: Request, failures: Mapping[str, Failure
             )
 
 
-def _spend(turn: Turn, bill: Bill, account: Account, row: Row | None) -> Amount:
+def _spend(turn: LedgerTurn, bill: Bill, account: SpendingLimit, row: Row | None) -> Amount:
     """The account's total with this charge, or a refusal."""
     period = account.period(turn.now)
     spent = Amount() if row is None or account.starts_again(row[1], turn.now) else Amount(int(row[2]), int(row[3]))
@@ -535,7 +535,7 @@ def _record(held: Reservation, answer: str) -> str | None:
     return answer + " " * missing if missing >= 0 else None
 
 
-def _exceeded(bill: Bill, account: Account, spent: Amount) -> BudgetExceeded:
+def _exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> BudgetExceeded:
     _, project, analyst, pool = account.key.split("/")
     counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
     currency = bill.policy.populations[account.population].currency(counted)

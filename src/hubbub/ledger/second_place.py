@@ -24,7 +24,7 @@ STATE = "HUBBUB_STATE"  # environment variable: where the second place is
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
-class Place:
+class SecondPlace:
     """The second place of all ledgers of this machine."""
 
     def __init__(self, folder: str | Path | None) -> None:

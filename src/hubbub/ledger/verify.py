@@ -25,7 +25,7 @@ from hubbub.ledger.anchors import Anchor
 from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, typed_entry
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.drivers import Row
-from hubbub.ledger.policy import NONSENSE, Account, Policy, failures_key
+from hubbub.ledger.policy import NONSENSE, Policy, SpendingLimit, failures_key
 from hubbub.ledger.requests import Pool
 from hubbub.ledger.reservations import ATTEMPTS
 from hubbub.ledger.second_place import signed
@@ -94,8 +94,8 @@ class Replay:
         self.entries = self.charges = self.answers = self.signed_to = 0
         self._events = events
         self._open: dict[int, list[Any]] = {}  # charge -> [attempts, fingerprint, project]
-        self._paid: dict[tuple[Any, ...], tuple[list[Account], dict[str, Amount]]] = {}
-        self._touched: dict[str, Account] = {}
+        self._paid: dict[tuple[Any, ...], tuple[list[SpendingLimit], dict[str, Amount]]] = {}
+        self._touched: dict[str, SpendingLimit] = {}
         self._steps = {
             "charge": self._charge,
             "attempt": self._attempt,
@@ -200,7 +200,7 @@ class Replay:
             self._count_failures(said)
         self._open[sequence] = [1, row[3], row[4]]
 
-    def _pay(self, said: dict[str, Any], row: Row) -> tuple[list[Account], dict[str, Amount]]:
+    def _pay(self, said: dict[str, Any], row: Row) -> tuple[list[SpendingLimit], dict[str, Amount]]:
         """Accounts and amounts of a charge; the same charge again is looked up."""
         costs = tuple((name, *amounts[:2]) for name, amounts in said["charged"].items())
         delta = said.get("delta", "0")
@@ -213,7 +213,7 @@ class Replay:
 
     def _work_out(
         self, said: dict[str, Any], row: Row, costs: tuple[tuple[str, str, str], ...], delta: Fraction
-    ) -> tuple[list[Account], dict[str, Amount]]:
+    ) -> tuple[list[SpendingLimit], dict[str, Amount]]:
         charged = {name: amount_of(loss, slack) for name, loss, slack in costs}
         named, pool = said["named"], Pool(said["pool"])
         due = {o for o in self.policy.populations if o in named or any(self.policy.overlap(o, n) for n in named)}

@@ -31,8 +31,8 @@ from hubbub.local.collection.report_store import Store
 from hubbub.local.collection.report_wire import Batch, Report
 from hubbub.local.collection.signed_configuration import key_text, new_key, open_signed, public_text, read_key, sign
 from hubbub.local.collection.tally import Tally
-from hubbub.local.estimates import Frequencies, MeanEstimate, VectorEstimate
-from hubbub.local.longitudinal.lifetime import Caps, Lifetime, Spent
+from hubbub.local.estimates import FrequencyEstimate, MeanEstimate, VectorEstimate
+from hubbub.local.longitudinal.lifetime import Caps, CollectionSpending, Lifetime
 from hubbub.local.longitudinal.loloha import Loloha
 from hubbub.local.longitudinal.memoized import Memoised, new_secret
 from hubbub.local.longitudinal.rappor import Rappor
@@ -57,7 +57,7 @@ from hubbub.local.shuffling.shuffler import Shuffler, permute
 from hubbub.local.statistics.auc import AUC, HierarchicalAUC
 from hubbub.local.statistics.confidence_region import ConfidenceSet, confidence_set
 from hubbub.local.statistics.cumulative_curves import LocalCurve
-from hubbub.local.statistics.group_comparison import Comparison, MannWhitney
+from hubbub.local.statistics.group_comparison import GroupComparison, MannWhitney
 from hubbub.local.statistics.heavy_hitters import FrequentStrings, HeavyHitters
 from hubbub.local.statistics.joint import JointEstimate, JointTable
 from hubbub.local.statistics.pair_estimates import PairEstimate
@@ -76,15 +76,16 @@ __all__ = [
     "Choice",
     "Client",
     "Collection",
+    "CollectionSpending",
     "Collector",
-    "Comparison",
     "ConfidenceSet",
     "CountMeanSketch",
     "DBitFlip",
     "Duchi",
     "FiniteRandomizer",
-    "Frequencies",
+    "FrequencyEstimate",
     "FrequentStrings",
+    "GroupComparison",
     "HadamardCountMeanSketch",
     "HadamardResponse",
     "HeavyHitters",
@@ -120,7 +121,6 @@ __all__ = [
     "Rules",
     "Shuffler",
     "SignResponse",
-    "Spent",
     "Store",
     "SubsetSelection",
     "Taken",

@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.render import Figure, Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.terms import Real, fraction_of
 
@@ -21,7 +21,7 @@ _FAKES = (0.001, 0.01, 0.05)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frequencies(Leaflet):
+class FrequencyEstimate(Document):
     """Estimated shares of the values 0, 1, ... among ``count`` people.
 
     ``variances`` is the variance of the noise, given what the people hold. ``null_variance`` is that of a value
@@ -118,7 +118,7 @@ class Frequencies(Leaflet):
             f"A share below {100 * limit:.2g}% cannot be told from nobody at all: chance alone puts one of "
             f"{self.values.size:,} empty values above it in fewer than 1 of 20 collections.",
         )
-        table = Table(("value", "share", "interval", "told from nobody"), rows)
+        table = TextTable(("value", "share", "interval", "told from nobody"), rows)
         return Section(
             "What was found",
             words,
@@ -144,11 +144,11 @@ class Frequencies(Leaflet):
             "Reports are not checked against the truth. Fake clients that send what they like can move one share by:",
         )
         rows = tuple((f"{100 * s:g}%", f"{100 * self.shift(s):.3g}%") for s in _FAKES)
-        return Section("How far to trust it", words, Table(("fake clients", "one share moves at most"), rows))
+        return Section("How far to trust it", words, TextTable(("fake clients", "one share moves at most"), rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MeanEstimate(Leaflet):
+class MeanEstimate(Document):
     """An estimated mean of values in [lower, upper].
 
     ``variance`` is for the mean of the population that the people are a sample of; for the mean of just those who
@@ -201,7 +201,7 @@ class MeanEstimate(Leaflet):
             "Reports are not checked against the truth. Fake clients that send what they like can move the mean by:",
         )
         rows = tuple((f"{100 * s:g}%", f"{self.shift(s):.3g}") for s in _FAKES)
-        return (Section("What was found", words, Table(("fake clients", "the mean moves at most"), rows)),)
+        return (Section("What was found", words, TextTable(("fake clients", "the mean moves at most"), rows)),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -224,7 +224,7 @@ class MeanEstimate(Leaflet):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VectorEstimate(Leaflet):
+class VectorEstimate(Document):
     """An estimated mean of vectors in the unit ball, with the variance of each coordinate."""
 
     values: Floats
@@ -261,7 +261,7 @@ class VectorEstimate(Leaflet):
             "Reports are not checked against the truth. Fake clients that send what they like can move the mean by:",
         )
         rows = tuple((f"{100 * s:g}%", f"{self.shift(s):.3g}") for s in _FAKES)
-        return (Section("What was found", words, Table(("fake clients", "the mean moves at most"), rows)),)
+        return (Section("What was found", words, TextTable(("fake clients", "the mean moves at most"), rows)),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -279,7 +279,7 @@ class VectorEstimate(Leaflet):
         return f"VectorEstimate({self.values.size} coordinates, {self.count} people, error about {self.error:.3g})"
 
 
-Estimate = Frequencies | MeanEstimate | VectorEstimate
+Estimate = FrequencyEstimate | MeanEstimate | VectorEstimate
 
 
 def quantile(confidence: Real, times: int = 1) -> float:

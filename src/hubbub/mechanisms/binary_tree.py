@@ -14,7 +14,7 @@ from hubbub import noise
 from hubbub.mechanisms.common.additive import AdditiveNoise, drawn
 from hubbub.mechanisms.common.grid_values import Steps, integer_array, packed
 from hubbub.mechanisms.common.mechanism import Mechanism
-from hubbub.mechanisms.common.process_secret import Secret
+from hubbub.mechanisms.common.process_secret import ProcessSecret
 from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.terms import (
     LaplaceNoise,
@@ -28,7 +28,7 @@ from hubbub.terms import (
 )
 
 
-class TreeCounter(Secret, Mechanism):
+class TreeCounter(ProcessSecret, Mechanism):
     """Tell the noisy total so far after every element of a stream of integers.
 
     Guarantee: epsilon-DP, (epsilon, delta)-DP or rho-zCDP for all totals together, if one unit changes one element of
@@ -86,11 +86,11 @@ class TreeCounter(Secret, Mechanism):
         """How many elements have been added."""
         return self._time
 
-    def add(self, value: int, *, rng: noise.Source | None = None) -> int:
+    def add(self, value: int, *, rng: noise.RandomSource | None = None) -> int:
         """Add an element and tell the noisy total."""
         return int(self.release([value], rng=rng)[0])
 
-    def release(self, values: Sequence[int] | NDArray[Any], *, rng: noise.Source | None = None) -> Steps:
+    def release(self, values: Sequence[int] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> Steps:
         """Add elements one after the other and tell the noisy total after each."""
         self._check_process()
         elements = integer_array(values)

@@ -46,7 +46,7 @@ class Exponential(Mechanism):
         self._reader = ScoreReader(rate=self.rate, missing=missing)
         self.event: ExponentialChoice = ExponentialChoice(epsilon=cost, neighbours=relation, unit=unit or Unit())
 
-    def release(self, scores: Scores, *, rng: noise.Source | None = None) -> int:
+    def release(self, scores: Scores, *, rng: noise.RandomSource | None = None) -> int:
         """The index of the chosen candidate."""
         return noise.choose_exp([-self.rate * score for score in self._reader.read(scores)], rng=rng)
 

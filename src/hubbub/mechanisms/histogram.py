@@ -80,7 +80,7 @@ class Histogram(Mechanism):
         """The public list, in the order of the counts."""
         return list(self._places)
 
-    def release(self, values: Iterable[object], *, rng: noise.Source | None = None) -> Steps:
+    def release(self, values: Iterable[object], *, rng: noise.RandomSource | None = None) -> Steps:
         """One noisy count for each category, in their order."""
         counts = np.zeros(len(self._places), dtype=np.int64)
         for place, count in _tally(values, self._places).items():

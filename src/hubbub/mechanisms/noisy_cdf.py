@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from hubbub import noise
 from hubbub.mechanisms.common.additive import AdditiveNoise, drawn
-from hubbub.mechanisms.common.ary_tree import Integers, Tree, chosen, consistent, node_sums
+from hubbub.mechanisms.common.ary_tree import AryTree, Integers, chosen, consistent, node_sums
 from hubbub.mechanisms.common.grid_values import Numbers, integer_array, plus
 from hubbub.mechanisms.common.mechanism import Mechanism
-from hubbub.mechanisms.common.noisy_curve import Curve, rank_widths
+from hubbub.mechanisms.common.noisy_curve import NoisyCurve, rank_widths
 from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.terms import Neighbours, Real, TooLarge, Unit, WrongShape, whole
 
@@ -34,7 +34,7 @@ class NoisyCDF(Mechanism):
     added (2 and sqrt(2) times that when one is replaced); noise is added to every node, and the rest is
     post-processing.
     Error: for any one cell, (rows up to it) - (half of all rows) is within ``error(confidence)``; unbiased.
-    Not covered: running time. How far a quantile is off in cells depends on the data; ``Curve.interval`` tells it.
+    Not covered: running time. How far a quantile is off in cells depends on the data; ``NoisyCurve.interval`` tells it.
 
     >>> from hubbub.noise.testing import seeded
     >>> ages = NoisyCDF(cells=100, rho=0.1)
@@ -61,7 +61,7 @@ class NoisyCDF(Mechanism):
         most = whole(max_rows, name="max_rows")
         fan_out = None if branching is None else whole(branching, name="branching", least=2)
         pure = rho is None and delta is None
-        self.tree: Tree = chosen(self.cells, fan_out, 2 if pure else 1)
+        self.tree: AryTree = chosen(self.cells, fan_out, 2 if pure else 1)
         sides = 2 if relation is Neighbours.REPLACE else 1
         self.event: AdditiveNoise = integer_noise(
             "noisy-cdf",
@@ -75,7 +75,7 @@ class NoisyCDF(Mechanism):
             unit=unit,
         ).event
 
-    def release(self, counts: Numbers, *, rng: noise.Source | None = None) -> Curve:
+    def release(self, counts: Numbers, *, rng: noise.RandomSource | None = None) -> NoisyCurve:
         """A curve for how many rows fall into each cell: ``counts`` of shape (cells,) or (keys, cells)."""
         given = _counts(counts)
         shapes = {(self.keys, self.cells)} | ({(self.cells,)} if self.keys == 1 else set())
@@ -85,13 +85,13 @@ class NoisyCDF(Mechanism):
                 why="How many keys and cells there are is public and says what is released.",
                 fix="Give one count for each cell of each key, zeros too.",
             )
-        return Curve(
+        return NoisyCurve(
             self._cumulative(given.reshape(self.keys, self.cells), rng).reshape(given.shape), self.tree, self.event
         )
 
     def release_sparse(
-        self, cells: Numbers, counts: Numbers, *, keys: Numbers | None = None, rng: noise.Source | None = None
-    ) -> Curve:
+        self, cells: Numbers, counts: Numbers, *, keys: Numbers | None = None, rng: noise.RandomSource | None = None
+    ) -> NoisyCurve:
         """The same from a list of (key, cell, count); what is not listed is 0, what is listed twice is added up.
 
         Entries outside the declared keys and cells are not counted, and nothing tells how many.
@@ -110,7 +110,7 @@ class NoisyCDF(Mechanism):
         """How far any one cell's rank, counted from the median's, is off at most, with that confidence, in rows."""
         return float(rank_widths(self.tree, self.event, 0.5, confidence).max())
 
-    def _cumulative(self, counts: Integers, rng: noise.Source | None) -> NDArray[np.float64]:
+    def _cumulative(self, counts: Integers, rng: noise.RandomSource | None) -> NDArray[np.float64]:
         out = np.empty(counts.shape)
         step = max(1, _AT_ONCE // self.cells)
         for first in range(0, self.keys, step):

@@ -95,7 +95,7 @@ class ThresholdKeys(Mechanism):
             else ApproximateStep(mechanism=name, epsilon=cost, delta=chance, neighbours=relation, unit=whom)
         )
 
-    def release(self, counts: Mapping[K, int], *, rng: raw.Source | None = None) -> dict[K, int]:
+    def release(self, counts: Mapping[K, int], *, rng: raw.RandomSource | None = None) -> dict[K, int]:
         """The named keys with their noisy counts, in an order that tells nothing about the input's."""
         people = _people(counts)
         draw = raw.discrete_gaussian if self._gaussian else raw.discrete_laplace
@@ -153,7 +153,7 @@ class OptimalKeys(Mechanism):
         """The probability that a key of so many people is named."""
         return self._chances[min(whole(people, name="people", least=0), len(self._chances) - 1)]
 
-    def release(self, counts: Mapping[K, int], *, rng: raw.Source | None = None) -> list[K]:
+    def release(self, counts: Mapping[K, int], *, rng: raw.RandomSource | None = None) -> list[K]:
         """The named keys, in an order that tells nothing about the input's."""
         by_count: dict[int, list[K]] = {}
         for key, people in _people(counts).items():

@@ -80,7 +80,7 @@ class FindRange(Mechanism):
         self.event: AdditiveNoise = self._noise.event
         self.threshold = laplace_threshold(moved / cost, tries=2 * len(self._edges), chance=chance)
 
-    def release(self, values: Column, *, rng: noise.Source | None = None) -> tuple[float, float] | None:
+    def release(self, values: Column, *, rng: noise.RandomSource | None = None) -> tuple[float, float] | None:
         """(lower, upper), or None if no bucket stands out."""
         places = self._places(values)
         counts = np.bincount(places, minlength=2 * len(self._edges))

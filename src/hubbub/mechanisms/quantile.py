@@ -76,7 +76,7 @@ class Quantile(Mechanism):
             epsilon=cost, mechanism="quantile", neighbours=relation, unit=unit or Unit()
         )
 
-    def release(self, values: Column, *, rng: noise.Source | None = None) -> float:
+    def release(self, values: Column, *, rng: noise.RandomSource | None = None) -> float:
         """One of the candidates."""
         starts, lengths, losses = _runs(self._places(values), self.candidates, self._q)
         run = noise.choose_exp(losses, weights=lengths, rate=self.rate / self._q.denominator, rng=rng)

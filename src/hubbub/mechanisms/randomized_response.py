@@ -32,7 +32,7 @@ _MOST = 1 << 24  # shares are estimated for every value
 
 
 @dataclass(frozen=True, slots=True)
-class Frequencies:
+class ResponseShares:
     """Estimated shares of the values 0, 1, ... among ``count`` people, each with the noise's standard error."""
 
     values: NDArray[np.float64]
@@ -41,7 +41,7 @@ class Frequencies:
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class ResponseMean:
     """An estimated mean with the noise's standard error."""
 
     value: float
@@ -95,10 +95,10 @@ class RandomizedResponse(Mechanism):
         return self.keep - (1 - self.keep) / (self.values - 1)
 
     @overload
-    def release(self, x: int, *, rng: noise.Source | None = None) -> int: ...
+    def release(self, x: int, *, rng: noise.RandomSource | None = None) -> int: ...
     @overload
-    def release(self, x: Codes, *, rng: noise.Source | None = None) -> NDArray[np.int64]: ...
-    def release(self, x: int | Codes, *, rng: noise.Source | None = None) -> int | NDArray[np.int64]:
+    def release(self, x: Codes, *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]: ...
+    def release(self, x: int | Codes, *, rng: noise.RandomSource | None = None) -> int | NDArray[np.int64]:
         """The report of one person, or of each person in an array."""
         single = isinstance(x, int | np.integer)
         known = codes_in([x] if isinstance(x, int | np.integer) else x, values=self.values, missing=self._missing)
@@ -107,7 +107,7 @@ class RandomizedResponse(Mechanism):
         reports = np.where(kept == 1, known, (known + 1 + others) % self.values)
         return int(reports[0]) if single else reports
 
-    def estimate(self, reports: Codes) -> Frequencies:
+    def estimate(self, reports: Codes) -> ResponseShares:
         """Unbiased shares of all values from the reports of many people (entries may fall outside [0, 1])."""
         codes = _reports(reports, self.values)
         lie = (1 - self.keep) / (self.values - 1)
@@ -115,9 +115,9 @@ class RandomizedResponse(Mechanism):
         shares = (observed - lie) / self.contrast
         likely = np.clip(shares, 0, 1)
         variances = likely * self.keep * (1 - self.keep) + (1 - likely) * lie * (1 - lie)
-        return Frequencies(shares, np.sqrt(variances / codes.size) / self.contrast, codes.size)
+        return ResponseShares(shares, np.sqrt(variances / codes.size) / self.contrast, codes.size)
 
-    def estimate_mean(self, reports: Codes) -> Mean:
+    def estimate_mean(self, reports: Codes) -> ResponseMean:
         """The mean of answers that are +1 (reported as 1) or -1 (reported as 0).
 
         c * average with c = (e^epsilon + 1) / (e^epsilon - 1), which undoes the shrinking of the coin.
@@ -130,7 +130,7 @@ class RandomizedResponse(Mechanism):
             )
         codes = _reports(reports, 2)
         error = 2 * math.sqrt(self.keep * (1 - self.keep) / codes.size) / self.contrast
-        return Mean(float(np.mean(2 * codes - 1) / self.contrast), error)
+        return ResponseMean(float(np.mean(2 * codes - 1) / self.contrast), error)
 
     def error(self, confidence: Real, *, count: int) -> float:
         """The distance that each estimated share stays within, with that confidence, for ``count`` reports."""

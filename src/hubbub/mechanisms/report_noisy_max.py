@@ -55,7 +55,7 @@ class ReportNoisyMax(Mechanism):
         """The noise scale in the scores' own units."""
         return float(self._scale * self._grid)
 
-    def release(self, scores: Scores, *, rng: noise.Source | None = None) -> int:
+    def release(self, scores: Scores, *, rng: noise.RandomSource | None = None) -> int:
         """The index of the chosen candidate."""
         steps = [round(score / self._grid) for score in self._reader.read(scores)]
         drawn = noise.discrete_laplace(self._scale, len(steps), rng=rng).tolist()
@@ -102,7 +102,7 @@ class PermuteAndFlip(Mechanism):
             mechanism="permute-and-flip", epsilon=cost, neighbours=relation, unit=unit or Unit()
         )
 
-    def release(self, scores: Scores, *, rng: noise.Source | None = None) -> int:
+    def release(self, scores: Scores, *, rng: noise.RandomSource | None = None) -> int:
         """The index of the chosen candidate."""
         exact = self._reader.read(scores)
         best = max(exact)
@@ -128,5 +128,5 @@ class PermuteAndFlip(Mechanism):
         return least_gap(miss_beyond, confidence) / float(self.rate)
 
 
-def _taken(exponent: Fraction, rng: noise.Source | None) -> bool:
+def _taken(exponent: Fraction, rng: noise.RandomSource | None) -> bool:
     return exponent == 0 or bool(noise.bernoulli_exp(exponent, rng=rng))

@@ -75,7 +75,7 @@ class SampleAggregate(Mechanism):
             unit=unit or Unit(),
         )
 
-    def release(self, rows: Rows, *, rng: noise.Source | None = None) -> float:
+    def release(self, rows: Rows, *, rng: noise.RandomSource | None = None) -> float:
         """The noisy mean of the function over the blocks."""
         refuse_masked(rows, name="rows")
         places = noise.uniform(self.blocks, len(rows), rng=rng)

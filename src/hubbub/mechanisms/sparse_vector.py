@@ -12,7 +12,7 @@ import numpy as np
 from hubbub import noise
 from hubbub.mechanisms.common.grid_values import Number, grid_for, steps_of
 from hubbub.mechanisms.common.mechanism import Mechanism
-from hubbub.mechanisms.common.process_secret import Secret
+from hubbub.mechanisms.common.process_secret import ProcessSecret
 from hubbub.mechanisms.common.selection_scores import laplace_log_cdf, least_gap, spread_of
 from hubbub.terms import (
     MechanismExhausted,
@@ -30,7 +30,7 @@ from hubbub.terms import (
 )
 
 
-class AboveThreshold(Secret, Mechanism):
+class AboveThreshold(ProcessSecret, Mechanism):
     """Say for each value in turn whether it lies above a threshold, until ``count`` of them did.
 
     Guarantee: epsilon-DP for the given unit and neighbours and all answers together, if ``sensitivity`` bounds how
@@ -87,7 +87,7 @@ class AboveThreshold(Secret, Mechanism):
         """How many more values may be found above the threshold."""
         return self._left
 
-    def ask(self, value: Number, *, rng: noise.Source | None = None) -> bool:
+    def ask(self, value: Number, *, rng: noise.RandomSource | None = None) -> bool:
         """Whether ``value`` lies above the threshold, nearly; after ``count`` times yes it refuses."""
         self._check_process()
         step = steps_of(value, grid=self._grid, missing=self._missing, dimension=1)
@@ -99,7 +99,7 @@ class AboveThreshold(Secret, Mechanism):
             self._left -= above
             return above
 
-    def release(self, values: Sequence[Number], *, rng: noise.Source | None = None) -> list[bool]:
+    def release(self, values: Sequence[Number], *, rng: noise.RandomSource | None = None) -> list[bool]:
         """The answers for ``values`` in turn; the list ends with the last yes that was left."""
         refuse_masked(values)
         answers: list[bool] = []
@@ -128,7 +128,7 @@ class AboveThreshold(Secret, Mechanism):
     def __repr__(self) -> str:
         return f"AboveThreshold(epsilon={shown(self.event.epsilon)}, left={self._left})"
 
-    def _drawn_threshold(self, rng: noise.Source | None) -> int:
+    def _drawn_threshold(self, rng: noise.RandomSource | None) -> int:
         if self._noisy_threshold is None:  # once for the whole run: drawing it again after a yes is another mechanism
             self._noisy_threshold = self._threshold + noise.discrete_laplace(self._threshold_scale, rng=rng)
         return self._noisy_threshold

@@ -4,7 +4,7 @@ These functions take a noise scale and trust the caller. To release something ab
 ``hubbub.mechanisms``, which calibrates the scale and leaves an event behind.
 """
 
-from hubbub.noise._source import SECURE, Source
+from hubbub.noise._source import SECURE, RandomSource
 from hubbub.noise.fixed_point import enclose_exp_neg
 from hubbub.noise.samplers import (
     LARGEST_SCALE_IN_ARRAYS,
@@ -25,7 +25,7 @@ from hubbub.noise.samplers import (
 __all__ = [
     "LARGEST_SCALE_IN_ARRAYS",
     "SECURE",
-    "Source",
+    "RandomSource",
     "bernoulli",
     "bernoulli_exp",
     "bernoulli_logistic",

@@ -10,15 +10,15 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.noise._inversion_table import Table
-from hubbub.noise._source import Source
+from hubbub.noise._inversion_table import InversionTable
+from hubbub.noise._source import RandomSource
 from hubbub.noise.fixed_point import Real, rational
 
 _CHUNK = 256  # trials per table
 _BITS = 1 << 16  # coins of each draw at a time
 
 
-def binomial_many(trials: int, probability: Fraction, count: int, source: Source) -> NDArray[np.int64]:
+def binomial_many(trials: int, probability: Fraction, count: int, source: RandomSource) -> NDArray[np.int64]:
     """``count`` draws: a binomial of n + m trials is the sum of one of n and one of m."""
     if probability == Fraction(1, 2):
         return _fair(trials, count, source)
@@ -31,7 +31,7 @@ def binomial_many(trials: int, probability: Fraction, count: int, source: Source
     return total
 
 
-def _fair(trials: int, count: int, source: Source) -> NDArray[np.int64]:
+def _fair(trials: int, count: int, source: RandomSource) -> NDArray[np.int64]:
     """Each bit of a word is one coin."""
     total = np.zeros(count, dtype=np.int64)
     for start in range(0, trials, _BITS):
@@ -43,7 +43,7 @@ def _fair(trials: int, count: int, source: Source) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=256)
-def binomial_table(trials: int, probability: Fraction, word_bits: int = 64) -> Table:
+def binomial_table(trials: int, probability: Fraction, word_bits: int = 64) -> InversionTable:
     """Cells 0, ..., trials of exactly the binomial masses."""
     hit, of = probability.numerator, probability.denominator
     masses = (comb(trials, k) * hit**k * (of - hit) ** (trials - k) for k in range(trials + 1))
@@ -52,10 +52,10 @@ def binomial_table(trials: int, probability: Fraction, word_bits: int = 64) -> T
     def end(cell: int) -> Real:
         return ends[min(cell, trials)]
 
-    return Table.build(end, word_bits=word_bits)
+    return InversionTable.build(end, word_bits=word_bits)
 
 
-def _invert(table: Table, count: int, source: Source) -> NDArray[np.int64]:
+def _invert(table: InversionTable, count: int, source: RandomSource) -> NDArray[np.int64]:
     words = source.words(count) >> np.uint64(64 - table.word_bits)
     cells = np.searchsorted(table.array, words).astype(np.int64)
     for i in np.flatnonzero(table.array[cells] == words):

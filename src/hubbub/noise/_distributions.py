@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-from hubbub.noise._inversion_table import Table
+from hubbub.noise._inversion_table import InversionTable
 from hubbub.noise.fixed_point import Enclosure, Real, enclose_exp_neg
 
 _STRATA_BITS = 4  # at least 2^4 strata per scale
@@ -25,7 +25,7 @@ _STRATA_BITS = 4  # at least 2^4 strata per scale
 class Law:
     """A law on the magnitudes 0, 1, 2, ...; ``signed`` mirrors it to the negative integers."""
 
-    table: Table
+    table: InversionTable
     shift: int
     linear: Fraction
     quadratic: Fraction
@@ -45,7 +45,7 @@ def laplace(scale: Fraction, *, signed: bool = True, word_bits: int = 64) -> Law
     """Mass proportional to exp(-|x| / scale); unsigned, the geometric law."""
     shift = _shift(scale)
     powers = _Powers((1 << shift) / scale)
-    table = Table.build(lambda cell: powers.end(cell + 1), word_bits=word_bits)
+    table = InversionTable.build(lambda cell: powers.end(cell + 1), word_bits=word_bits)
     return Law(table, shift, 1 / scale, Fraction(0), signed)
 
 
@@ -55,7 +55,7 @@ def gaussian(sigma: Fraction, *, word_bits: int = 64) -> Law:
     shift = _shift(sigma)
     step = 1 / (2 * sigma * sigma)
     sums = _Sums(step * (1 << 2 * shift))
-    return Law(Table.build(sums.end, word_bits=word_bits), shift, Fraction(0), step, signed=True)
+    return Law(InversionTable.build(sums.end, word_bits=word_bits), shift, Fraction(0), step, signed=True)
 
 
 def _shift(scale: Fraction) -> int:

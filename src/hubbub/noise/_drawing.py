@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from hubbub.noise._distributions import Law
 from hubbub.noise._kernels import KEPT, MARGIN, REJECTED, UNDECIDED, Kernel, kernel_for
 from hubbub.noise._lazy_uniform import LazyUniform
-from hubbub.noise._source import Source, Words
+from hubbub.noise._source import RandomSource, Words
 from hubbub.noise.fixed_point import exp_neg
 
 _BATCH = 1 << 15  # draws at a time: their words stay in the cache
 
 
-def draw_many(law: Law, count: int, source: Source) -> NDArray[np.int64]:
+def draw_many(law: Law, count: int, source: RandomSource) -> NDArray[np.int64]:
     """``count`` independent draws from ``law``."""
     out = np.empty(count, dtype=np.int64)
     kernel = kernel_for(count)
@@ -32,7 +32,7 @@ def draw_many(law: Law, count: int, source: Source) -> NDArray[np.int64]:
     return out
 
 
-def _fill(out: NDArray[np.int64], law: Law, source: Source, kernel: Kernel) -> None:
+def _fill(out: NDArray[np.int64], law: Law, source: RandomSource, kernel: Kernel) -> None:
     """Fill ``out``, drawing again for rejected places until none is left."""
     out[:], rejected = _draw(law, out.size, source, kernel)
     places = np.flatnonzero(rejected)
@@ -41,7 +41,7 @@ def _fill(out: NDArray[np.int64], law: Law, source: Source, kernel: Kernel) -> N
         places = places[rejected]
 
 
-def _draw(law: Law, count: int, source: Source, kernel: Kernel) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _draw(law: Law, count: int, source: RandomSource, kernel: Kernel) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """So many draws, and which of them are rejected: their values mean nothing."""
     words = source.words(3 * count).reshape(3, count)
     values, states = kernel(law, words)
@@ -51,7 +51,7 @@ def _draw(law: Law, count: int, source: Source, kernel: Kernel) -> tuple[NDArray
     return values, states == REJECTED
 
 
-def _decide(law: Law, words: Words, source: Source) -> int | None:
+def _decide(law: Law, words: Words, source: RandomSource) -> int | None:
     """The value of a draw that the kernel left undecided, or None if it is rejected."""
     word, body, coin = (int(w) for w in words)
     drop = 64 - law.table.word_bits
@@ -59,7 +59,7 @@ def _decide(law: Law, words: Words, source: Source) -> int | None:
     return _value(law, (word >> drop, coin >> drop), rest, bool(body & 1), source)
 
 
-def draw_one(law: Law, source: Source) -> int:
+def draw_one(law: Law, source: RandomSource) -> int:
     """One draw from ``law``, for scales of any size."""
     bits = law.table.word_bits
     mask = (1 << bits) - 1
@@ -71,7 +71,7 @@ def draw_one(law: Law, source: Source) -> int:
             return value
 
 
-def _value(law: Law, words: tuple[int, int], rest: int, negative: bool, source: Source) -> int | None:
+def _value(law: Law, words: tuple[int, int], rest: int, negative: bool, source: RandomSource) -> int | None:
     """The draw that these words stand for (stratum, coin; rest and sign), or None if it is rejected."""
     word, coin = words
     stratum = bisect_left(law.table.thresholds, word)
@@ -85,7 +85,7 @@ def _value(law: Law, words: tuple[int, int], rest: int, negative: bool, source: 
     return -magnitude or None  # minus zero is rejected, so that zero is not counted twice
 
 
-def _keep(law: Law, stratum: int, rest: int, coin: int, source: Source) -> bool:
+def _keep(law: Law, stratum: int, rest: int, coin: int, source: RandomSource) -> bool:
     """True with probability exactly exp(-exponent): in doubles where they decide, else by refinement."""
     linear, quadratic = law.steps
     bits = law.table.word_bits

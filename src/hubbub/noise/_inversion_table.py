@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hubbub.noise._lazy_uniform import LazyUniform
-from hubbub.noise._source import Source, Words
+from hubbub.noise._source import RandomSource, Words
 from hubbub.noise.fixed_point import Real
 
 Ends = Callable[[int], Real]  # cell number -> the real number at which the cell ends
@@ -23,7 +23,7 @@ GUIDE_BITS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class InversionTable:
     """Thresholds of ``word_bits`` bits, the last one being the largest word, and the exact cell ends."""
 
     thresholds: tuple[int, ...]
@@ -40,7 +40,7 @@ class Table:
         object.__setattr__(self, "guide", np.searchsorted(array, starts).astype(np.int32))
 
     @classmethod
-    def build(cls, ends: Ends, *, word_bits: int) -> Table:
+    def build(cls, ends: Ends, *, word_bits: int) -> InversionTable:
         """The table of a sequence of cells, up to where words of ``word_bits`` bits cannot tell cells apart."""
         top = (1 << word_bits) - 1
         thresholds: list[int] = []
@@ -53,7 +53,7 @@ class Table:
         """By how many bits a word is shifted to find its place in the guide."""
         return self.word_bits - min(GUIDE_BITS, self.word_bits)
 
-    def refine(self, word: int, source: Source) -> int:
+    def refine(self, word: int, source: RandomSource) -> int:
         """The cell of an undecided word, by drawing more bits of it."""
         uniform = LazyUniform(word, self.word_bits, source)
         cell = next(i for i, t in enumerate(self.thresholds) if t >= word)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.noise._source import Source
+from hubbub.noise._source import RandomSource
 from hubbub.noise.fixed_point import Real
 
 _STEP = 32
@@ -17,7 +17,7 @@ class LazyUniform:
 
     __slots__ = ("_bits", "_source", "_value")
 
-    def __init__(self, value: int, bits: int, source: Source) -> None:
+    def __init__(self, value: int, bits: int, source: RandomSource) -> None:
         self._value, self._bits, self._source = value, bits, source
 
     def less_than(self, real: Real) -> bool:

@@ -20,7 +20,7 @@ _DIRECT = 4096  # bytes; beyond, setting up a cipher is cheaper than the system 
 _ZEROS = memoryview(bytes(1 << 20))  # what is encrypted, piece by piece: the key stream alone comes out
 
 
-class Source(Protocol):
+class RandomSource(Protocol):
     """Uniform random bits: production has one source; another exists for tests only."""
 
     def words(self, count: int) -> Words:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.noise._lazy_uniform import LazyUniform
-from hubbub.noise._source import Source
+from hubbub.noise._source import RandomSource
 from hubbub.noise.fixed_point import Enclosure, Real, enclose_exp_neg
 
 Exponents: TypeAlias = Sequence[Fraction | int] | NDArray[np.int64]
@@ -25,7 +25,7 @@ Weights: TypeAlias = NDArray[np.int64]
 _FARTHEST = Fraction(700)  # beyond, exp(-x) is nothing beside the largest weight
 
 
-def choose(exponents: Exponents, weights: Weights, rate: Fraction, source: Source, *, word_bits: int = 64) -> int:
+def choose(exponents: Exponents, weights: Weights, rate: Fraction, source: RandomSource, *, word_bits: int = 64) -> int:
     """Index i with probability proportional to weights[i] * exp(-rate * exponents[i]); weights are at least 1."""
     gaps = _gaps(exponents)
     word = source.bits(word_bits)

@@ -25,7 +25,7 @@ from hubbub.noise._binomial import binomial_many
 from hubbub.noise._drawing import draw_many, draw_one
 from hubbub.noise._inversion_table import floor_of
 from hubbub.noise._lazy_uniform import LazyUniform
-from hubbub.noise._source import SECURE, Source, Words
+from hubbub.noise._source import SECURE, RandomSource, Words
 from hubbub.noise._weighted_choice import Exponents, choose
 from hubbub.noise.fixed_point import Real, exp_neg, logistic, rational
 from hubbub.terms import EmptyInput, OutOfRange, TooLarge, Underflow, exact, fraction_of, positive, shown, whole
@@ -41,10 +41,10 @@ _COIN_BITS = 16  # of a coin in an array; one in 65,536 needs more, and draws th
 
 
 @overload
-def discrete_laplace(scale: object, size: None = None, *, rng: Source | None = None) -> int: ...
+def discrete_laplace(scale: object, size: None = None, *, rng: RandomSource | None = None) -> int: ...
 @overload
-def discrete_laplace(scale: object, size: Size, *, rng: Source | None = None) -> Integers: ...
-def discrete_laplace(scale: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+def discrete_laplace(scale: object, size: Size, *, rng: RandomSource | None = None) -> Integers: ...
+def discrete_laplace(scale: object, size: Size | None = None, *, rng: RandomSource | None = None) -> int | Integers:
     """Integers with mass proportional to exp(-|x| / scale).
 
     >>> from hubbub.noise.testing import seeded
@@ -55,10 +55,10 @@ def discrete_laplace(scale: object, size: Size | None = None, *, rng: Source | N
 
 
 @overload
-def discrete_gaussian(sigma: object, size: None = None, *, rng: Source | None = None) -> int: ...
+def discrete_gaussian(sigma: object, size: None = None, *, rng: RandomSource | None = None) -> int: ...
 @overload
-def discrete_gaussian(sigma: object, size: Size, *, rng: Source | None = None) -> Integers: ...
-def discrete_gaussian(sigma: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+def discrete_gaussian(sigma: object, size: Size, *, rng: RandomSource | None = None) -> Integers: ...
+def discrete_gaussian(sigma: object, size: Size | None = None, *, rng: RandomSource | None = None) -> int | Integers:
     """Integers with mass proportional to exp(-x^2 / (2 sigma^2)).
 
     ``sigma`` is the parameter; the standard deviation is at most that [CKS20, Cor. 9].
@@ -67,53 +67,53 @@ def discrete_gaussian(sigma: object, size: Size | None = None, *, rng: Source | 
 
 
 @overload
-def geometric(scale: object, size: None = None, *, rng: Source | None = None) -> int: ...
+def geometric(scale: object, size: None = None, *, rng: RandomSource | None = None) -> int: ...
 @overload
-def geometric(scale: object, size: Size, *, rng: Source | None = None) -> Integers: ...
-def geometric(scale: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+def geometric(scale: object, size: Size, *, rng: RandomSource | None = None) -> Integers: ...
+def geometric(scale: object, size: Size | None = None, *, rng: RandomSource | None = None) -> int | Integers:
     """Integers 0, 1, 2, ... with mass proportional to exp(-x / scale)."""
     return _draw(_law(_geometric, scale, size is None), size, rng)
 
 
 @overload
-def bernoulli(probability: object, size: None = None, *, rng: Source | None = None) -> int: ...
+def bernoulli(probability: object, size: None = None, *, rng: RandomSource | None = None) -> int: ...
 @overload
-def bernoulli(probability: object, size: Size, *, rng: Source | None = None) -> Integers: ...
-def bernoulli(probability: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+def bernoulli(probability: object, size: Size, *, rng: RandomSource | None = None) -> Integers: ...
+def bernoulli(probability: object, size: Size | None = None, *, rng: RandomSource | None = None) -> int | Integers:
     """1 with the given rational probability, else 0."""
     return _flip(rational(fraction_of(probability, name="probability", zero=True, one=True)), size, rng)
 
 
-def coins(probability: object, size: Size, *, rng: Source | None = None) -> NDArray[np.bool_]:
+def coins(probability: object, size: Size, *, rng: RandomSource | None = None) -> NDArray[np.bool_]:
     """``bernoulli`` as true and false: where many choose what is taken, and nobody adds them up."""
     return _coins(rational(fraction_of(probability, name="probability", zero=True, one=True)), size, rng or SECURE)
 
 
 @overload
-def bernoulli_exp(x: object, size: None = None, *, rng: Source | None = None) -> int: ...
+def bernoulli_exp(x: object, size: None = None, *, rng: RandomSource | None = None) -> int: ...
 @overload
-def bernoulli_exp(x: object, size: Size, *, rng: Source | None = None) -> Integers: ...
-def bernoulli_exp(x: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+def bernoulli_exp(x: object, size: Size, *, rng: RandomSource | None = None) -> Integers: ...
+def bernoulli_exp(x: object, size: Size | None = None, *, rng: RandomSource | None = None) -> int | Integers:
     """1 with probability exp(-x), for a rational x of at least 0."""
     return _flip(exp_neg(_not_negative(x)), size, rng)
 
 
 @overload
-def bernoulli_logistic(x: object, size: None = None, *, weight: object = 1, rng: Source | None = None) -> int: ...
+def bernoulli_logistic(x: object, size: None = None, *, weight: object = 1, rng: RandomSource | None = None) -> int: ...
 @overload
-def bernoulli_logistic(x: object, size: Size, *, weight: object = 1, rng: Source | None = None) -> Integers: ...
+def bernoulli_logistic(x: object, size: Size, *, weight: object = 1, rng: RandomSource | None = None) -> Integers: ...
 def bernoulli_logistic(
-    x: object, size: Size | None = None, *, weight: object = 1, rng: Source | None = None
+    x: object, size: Size | None = None, *, weight: object = 1, rng: RandomSource | None = None
 ) -> int | Integers:
     """1 with probability 1 / (1 + weight exp(-x)): the coin of randomized response, x at least 0."""
     return _flip(logistic(_not_negative(x), positive(weight, name="weight")), size, rng)
 
 
 @overload
-def uniform(below: object, size: None = None, *, rng: Source | None = None) -> int: ...
+def uniform(below: object, size: None = None, *, rng: RandomSource | None = None) -> int: ...
 @overload
-def uniform(below: object, size: Size, *, rng: Source | None = None) -> Integers: ...
-def uniform(below: object, size: Size | None = None, *, rng: Source | None = None) -> int | Integers:
+def uniform(below: object, size: Size, *, rng: RandomSource | None = None) -> Integers: ...
+def uniform(below: object, size: Size | None = None, *, rng: RandomSource | None = None) -> int | Integers:
     """Integers 0, 1, ..., below - 1, each as likely as the others."""
     bound = whole(below, name="below")
     if size is None:
@@ -124,11 +124,11 @@ def uniform(below: object, size: Size | None = None, *, rng: Source | None = Non
 
 
 @overload
-def binomial(trials: object, probability: object, size: None = None, *, rng: Source | None = None) -> int: ...
+def binomial(trials: object, probability: object, size: None = None, *, rng: RandomSource | None = None) -> int: ...
 @overload
-def binomial(trials: object, probability: object, size: Size, *, rng: Source | None = None) -> Integers: ...
+def binomial(trials: object, probability: object, size: Size, *, rng: RandomSource | None = None) -> Integers: ...
 def binomial(
-    trials: object, probability: object, size: Size | None = None, *, rng: Source | None = None
+    trials: object, probability: object, size: Size | None = None, *, rng: RandomSource | None = None
 ) -> int | Integers:
     """How many of ``trials`` coins with the given rational probability show 1."""
     count = whole(trials, name="trials", least=0)
@@ -138,7 +138,7 @@ def binomial(
 
 
 def choose_exp(
-    exponents: Exponents, *, weights: Integers | None = None, rate: object = 1, rng: Source | None = None
+    exponents: Exponents, *, weights: Integers | None = None, rate: object = 1, rng: RandomSource | None = None
 ) -> int:
     """The index i with probability proportional to weights[i] * exp(-rate * exponents[i]).
 
@@ -183,7 +183,7 @@ def _geometric(scale: object, single: bool) -> _distributions.Law:
     return _distributions.laplace(_fits(check_scale(scale), single, "scale"), signed=False)
 
 
-def _draw(law: _distributions.Law, size: Size | None, rng: Source | None) -> int | Integers:
+def _draw(law: _distributions.Law, size: Size | None, rng: RandomSource | None) -> int | Integers:
     source = rng or SECURE
     if size is None:
         return draw_one(law, source)
@@ -252,14 +252,14 @@ def _count(size: Size) -> int:
     return math.prod(size) if isinstance(size, tuple) else whole(size, name="size", least=0)
 
 
-def _flip(real: Real, size: Size | None, rng: Source | None) -> int | Integers:
+def _flip(real: Real, size: Size | None, rng: RandomSource | None) -> int | Integers:
     source = rng or SECURE
     if size is None:
         return int(LazyUniform(source.bits(64), 64, source).less_than(real))
     return _coins(real, size, source).astype(np.int64)
 
 
-def _coins(real: Real, size: Size, source: Source) -> NDArray[np.bool_]:
+def _coins(real: Real, size: Size, source: RandomSource) -> NDArray[np.bool_]:
     threshold = floor_of(real, _COIN_BITS)
     if threshold >= 1 << _COIN_BITS:
         return np.ones(size, dtype=np.bool_)
@@ -271,14 +271,14 @@ def _coins(real: Real, size: Size, source: Source) -> NDArray[np.bool_]:
     return flips.reshape(size)
 
 
-def _uniform_one(bound: int, source: Source) -> int:
+def _uniform_one(bound: int, source: RandomSource) -> int:
     bits = (bound - 1).bit_length()
     while (value := source.bits(bits)) >= bound:
         pass
     return value
 
 
-def _uniform_many(bound: int, count: int, source: Source) -> Integers:
+def _uniform_many(bound: int, count: int, source: RandomSource) -> Integers:
     bits = (bound - 1).bit_length()
     out: Words = np.zeros(count, dtype=np.uint64)
     places = np.arange(count if bits else 0)

@@ -13,7 +13,7 @@ Synthetic data with differential privacy: made-up rows that agree with noisy mar
 
 - ``synthesize(table, epsilon=1, delta=1e-9, domain={...})``   by AIM or MST, or column by column
 - ``synthesize_linked(tables, parent=..., key=..., links=[Link(...)], ...)``   people and what belongs to them
-- ``Numeric``, ``Categorical``, ``Date``, ``Key``   what may stand in a column; ``read_domain(file)``
+- ``Numeric``, ``Categorical``, ``Date``, ``SurrogateKey``   what may stand in a column; ``read_domain(file)``
 
 Tables of counts with differential privacy: noisy, and made to add up.
 
@@ -34,20 +34,36 @@ kept), ``graphical`` (one distribution that fits noisy marginals): all that ``sy
 
 from hubbub.publish.anonymize.anonymized_table import Anonymised
 from hubbub.publish.anonymize.beliefs import Beliefs, beliefs
-from hubbub.publish.anonymize.checks import Checked, Measure, check
-from hubbub.publish.anonymize.equivalence_classes import Classes
+from hubbub.publish.anonymize.checks import Checked, ColumnDiversity, check
+from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses
 from hubbub.publish.anonymize.full_domain import full_domain
 from hubbub.publish.anonymize.hierarchies import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
 from hubbub.publish.anonymize.identifiers import refuse_identifiers
 from hubbub.publish.anonymize.losses import Metrics
 from hubbub.publish.anonymize.manifest import Manifest, ManifestColumn
 from hubbub.publish.anonymize.mondrian import mondrian
-from hubbub.publish.anonymize.privacy_models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
+from hubbub.publish.anonymize.privacy_models import (
+    DistinctL,
+    EntropyL,
+    KAnonymity,
+    PrivacyModel,
+    RecursiveL,
+    TCloseness,
+)
 from hubbub.publish.domain_file import read_domain
-from hubbub.publish.domains import PRIVATE, Categorical, ColumnDomain, Date, Key, Numeric, domain_for, is_private
-from hubbub.publish.marginal_counts import Rows
-from hubbub.publish.metrics import Comparison, Score, Scores, compare
-from hubbub.publish.synthetic import Link, LinkedSynthetic, Synthetic, synthesize, synthesize_linked
+from hubbub.publish.domains import (
+    PRIVATE,
+    Categorical,
+    ColumnDomain,
+    Date,
+    Numeric,
+    SurrogateKey,
+    domain_for,
+    is_private,
+)
+from hubbub.publish.marginal_counts import CodedRows
+from hubbub.publish.metrics import Scores, UtilityComparison, UtilityScore, compare
+from hubbub.publish.synthetic import ForeignKey, LinkedSynthetic, Synthetic, synthesize, synthesize_linked
 from hubbub.publish.tables import DailySeries, Published, marginals, top_down
 from hubbub.publish.unread_table import Unread, unread_of
 
@@ -58,35 +74,35 @@ __all__ = [
     "Categorical",
     "Categories",
     "Checked",
-    "Classes",
+    "CodedRows",
+    "ColumnDiversity",
     "ColumnDomain",
-    "Comparison",
     "DailySeries",
     "Date",
     "DistinctL",
     "EntropyL",
+    "EquivalenceClasses",
+    "ForeignKey",
     "Hierarchy",
     "Intervals",
     "KAnonymity",
-    "Key",
-    "Link",
     "LinkedSynthetic",
     "Manifest",
     "ManifestColumn",
-    "Measure",
     "Metrics",
-    "Model",
     "Numeric",
     "Periods",
     "Prefixes",
+    "PrivacyModel",
     "Published",
     "RecursiveL",
-    "Rows",
-    "Score",
     "Scores",
+    "SurrogateKey",
     "Synthetic",
     "TCloseness",
     "Unread",
+    "UtilityComparison",
+    "UtilityScore",
     "beliefs",
     "check",
     "compare",

@@ -62,7 +62,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class CategoryCells:
     """Cells of a list of values; one more for the rest, unless the rest counts as one of them."""
 
     values: tuple[Any, ...]
@@ -98,13 +98,13 @@ class Labels:
         return pyarrow.array(told).take(pyarrow.array(codes))
 
 
-Coding: TypeAlias = Scale | Labels
+Coding: TypeAlias = Scale | CategoryCells
 
 
 def coding_of(column: Numeric | Categorical | Date) -> Coding:
     """The cells of a column whose domain is public: from its declaration alone, however its values are stored."""
     if isinstance(column, Categorical):
-        return Labels(tuple(column.values), column.other)
+        return CategoryCells(tuple(column.values), column.other)
     if isinstance(column, Date):
         return Scale(tuple(column.edges(whole=True)), column.missing, "date")
     return Scale(tuple(column.edges(whole=column.is_whole)), column.missing, "int" if column.is_whole else "float")

@@ -17,14 +17,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hubbub.publish.domains import Categorical, ColumnDomain, Date, Key, Numeric
+from hubbub.publish.domains import Categorical, ColumnDomain, Date, Numeric, SurrogateKey
 from hubbub.terms import BadDescriptor, HubbubError
 
 _KEYS = {
     Numeric: {"lower", "upper", "bounds", "bins", "missing", "whole"},
     Date: {"lower", "upper", "bins", "missing"},
     Categorical: {"values", "other"},
-    Key: {"key"},
+    SurrogateKey: {"key"},
 }
 
 
@@ -49,7 +49,7 @@ def _column(name: str, told: object) -> ColumnDomain:
         raise _bad(name, f"it has the unknown key {sorted(unknown)[0]!r}")
     given: dict[str, Any] = dict(told)
     try:
-        made: ColumnDomain = kind(given["key"]) if kind is Key else kind(**given)
+        made: ColumnDomain = kind(given["key"]) if kind is SurrogateKey else kind(**given)
     except HubbubError as problem:
         raise _bad(name, problem.what.rstrip(".")) from None
     except TypeError:
@@ -59,7 +59,7 @@ def _column(name: str, told: object) -> ColumnDomain:
 
 def _kind(name: str, told: Mapping[str, object]) -> Any:
     if "key" in told:
-        return Key
+        return SurrogateKey
     if "values" in told:
         return Categorical
     if isinstance(told.get("lower"), datetime.date):

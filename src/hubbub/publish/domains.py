@@ -154,13 +154,13 @@ class Date:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SurrogateKey:
     """Names of people or things: each synthetic row gets a new one, ``prefix-1``, ``prefix-2``, ...; none is read."""
 
     prefix: str = "key"
 
 
-ColumnDomain: TypeAlias = Numeric | Categorical | Date | Key
+ColumnDomain: TypeAlias = Numeric | Categorical | Date | SurrogateKey
 Domain: TypeAlias = Mapping[str, ColumnDomain]
 Found: TypeAlias = list[Any]  # two bounds, or a list of values: as it is stored
 
@@ -177,7 +177,7 @@ def column_identity(column: object) -> Any:
         case Date():
             ends = {"lower": identity_of(column.lower), "upper": identity_of(column.upper)}
             return {"column": "date", **ends, "bins": column.bins, "missing": bool(column.missing)}
-        case Key():
+        case SurrogateKey():
             return {"column": "key", "prefix": column.prefix}
     return identity_of(column)
 
@@ -257,7 +257,7 @@ def check_type(field: pyarrow.Field) -> None:
 
 
 def _checked(name: str, column: object) -> ColumnDomain:
-    if isinstance(column, Key):
+    if isinstance(column, SurrogateKey):
         return column
     if not isinstance(column, Numeric | Categorical | Date):
         raise NotANumber(

@@ -21,7 +21,7 @@ _MOST_KEPT = 1 << 24  # exact counts that a meter keeps
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class CodedRows:
     """The private rows as cells (a row of codes each) and how many cells each column has."""
 
     codes: Codes
@@ -35,11 +35,11 @@ class Rows:
             places = places * size + self.codes[:, column]
         return np.bincount(places, minlength=math.prod(shape)).reshape(shape)
 
-    def merged(self, groups: list[Codes]) -> Rows:
+    def merged(self, groups: list[Codes]) -> CodedRows:
         """The same rows on coarser cells; ``groups`` has the new cell of each old one."""
         codes = [group[self.codes[:, column]] for column, group in enumerate(groups)]
         sizes = tuple(int(group.max()) + 1 for group in groups)
-        return Rows(np.stack(codes, axis=1) if codes else self.codes, sizes)
+        return CodedRows(np.stack(codes, axis=1) if codes else self.codes, sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Meter:
     Not covered: running time.
     """
 
-    def __init__(self, rows: Rows, whom: Whom) -> None:
+    def __init__(self, rows: CodedRows, whom: Whom) -> None:
         self.rows, self.whom = rows, whom
         self._counted: dict[Columns, Codes] = {}
         self._room = _MOST_KEPT

@@ -21,7 +21,7 @@ from hubbub.terms import Unreadable
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredMarginals:
     """All noisy marginals of one table: of single columns on the declared cells, of pairs on coarser ones."""
 
     found: dict[str, Found]
@@ -39,7 +39,7 @@ class Measured:
         }
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> Measured:
+    def read(cls, told: dict[str, Any]) -> MeasuredMarginals:
         """What ``told`` says."""
         return cls(
             found=told["found"],
@@ -49,17 +49,17 @@ class Measured:
         )
 
 
-def text_of(tables: Sequence[Measured]) -> str:
+def text_of(tables: Sequence[MeasuredMarginals]) -> str:
     """The answer as it is stored. The seed is for drawing rows: the same answer gives the same rows."""
     told = {"kind": "synthetic", "format": 1, "seed": secrets.randbits(62), "tables": [t.told() for t in tables]}
     return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
 
 
-def read_text(text: str) -> tuple[list[Measured], int]:
+def read_text(text: str) -> tuple[list[MeasuredMarginals], int]:
     """The tables and the seed."""
     try:
         told = json.loads(text)
-        return [Measured.read(table) for table in told["tables"]], int(told["seed"])
+        return [MeasuredMarginals.read(table) for table in told["tables"]], int(told["seed"])
     except (ValueError, KeyError, TypeError):
         raise Unreadable(
             "the stored answer is no synthetic model.",

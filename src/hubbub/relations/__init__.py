@@ -5,10 +5,10 @@ prints. Nothing here runs a statement. Start with ``expressions``.
 """
 
 from hubbub.relations import limits
-from hubbub.relations.casts import TARGETS, Target, can_cast
+from hubbub.relations.casts import TARGETS, CastTarget, can_cast
 from hubbub.relations.column_images import half_away
 from hubbub.relations.dialects import DIALECTS, Dialect
-from hubbub.relations.expressions import Expr, Facts, column, kind_of, literal, place_of, readable, renamed, shown
+from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, literal, place_of, readable, renamed, shown
 from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
 from hubbub.relations.person import (
     check_ids,
@@ -37,11 +37,11 @@ __all__ = [
     "INTEGER",
     "MOST_DIGITS",
     "TARGETS",
+    "CastTarget",
     "Dialect",
     "Expr",
-    "Facts",
     "ReadForm",
-    "Target",
+    "ValueFacts",
     "build",
     "can_cast",
     "check_ids",

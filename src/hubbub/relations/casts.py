@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from hubbub.relations.column_images import grid_values, half_away
-from hubbub.relations.expressions import Expr, Facts
+from hubbub.relations.expressions import Expr, ValueFacts
 from hubbub.relations.number_types import DOUBLE, INTEGER, decimal
 from hubbub.schema import Kind
 
@@ -15,7 +15,7 @@ _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31}
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CastTarget:
     """What a value is cast to: a kind, and of numbers the engine's own type where that is narrower."""
 
     kind: Kind
@@ -28,17 +28,17 @@ class Target:
         return f"decimal({self.width}, {self.digits})" if self.width else self.name.lower() or self.kind.value
 
 
-TARGETS: dict[str, Target] = {
-    "BOOLEAN": Target(Kind.BOOLEAN),
-    "TINYINT": Target(Kind.INTEGER, name="TINYINT"),
-    "SMALLINT": Target(Kind.INTEGER, name="SMALLINT"),
-    "INT": Target(Kind.INTEGER, name="INTEGER"),
-    "BIGINT": Target(Kind.INTEGER),
-    "DOUBLE": Target(Kind.NUMBER),
-    "DECIMAL": Target(Kind.NUMBER, width=18, digits=3),  # unless it says how many
-    **dict.fromkeys(("VARCHAR", "TEXT", "CHAR"), Target(Kind.TEXT)),
-    "DATE": Target(Kind.DATE),
-    **dict.fromkeys(("TIMESTAMP", "DATETIME", "TIMESTAMPNTZ"), Target(Kind.TIMESTAMP)),
+TARGETS: dict[str, CastTarget] = {
+    "BOOLEAN": CastTarget(Kind.BOOLEAN),
+    "TINYINT": CastTarget(Kind.INTEGER, name="TINYINT"),
+    "SMALLINT": CastTarget(Kind.INTEGER, name="SMALLINT"),
+    "INT": CastTarget(Kind.INTEGER, name="INTEGER"),
+    "BIGINT": CastTarget(Kind.INTEGER),
+    "DOUBLE": CastTarget(Kind.NUMBER),
+    "DECIMAL": CastTarget(Kind.NUMBER, width=18, digits=3),  # unless it says how many
+    **dict.fromkeys(("VARCHAR", "TEXT", "CHAR"), CastTarget(Kind.TEXT)),
+    "DATE": CastTarget(Kind.DATE),
+    **dict.fromkeys(("TIMESTAMP", "DATETIME", "TIMESTAMPNTZ"), CastTarget(Kind.TIMESTAMP)),
 }
 _FROM = {
     Kind.BOOLEAN: (Kind.BOOLEAN, Kind.INTEGER, Kind.NUMBER, Kind.TEXT),
@@ -50,7 +50,7 @@ _FROM = {
 }
 
 
-def can_cast(value: Expr, target: Target) -> bool:
+def can_cast(value: Expr, target: CastTarget) -> bool:
     """Whether the cast means the same everywhere; how a number that is not whole reads as text does not."""
     if target.kind is Kind.TEXT and value.kind is Kind.INTEGER and not value.facts.number.is_integer:
         return False
@@ -59,9 +59,9 @@ def can_cast(value: Expr, target: Target) -> bool:
     return value.kind in _FROM[target.kind]
 
 
-def cast_facts(parts: Sequence[Expr], param: object) -> Facts:
+def cast_facts(parts: Sequence[Expr], param: object) -> ValueFacts:
     """What is known of the value as another kind: numbers are rounded, and what does not fit is missing."""
-    assert isinstance(param, Target)
+    assert isinstance(param, CastTarget)
     facts = _facts(parts[0].facts, param)
     if param.name and facts.lower is not None and facts.upper is not None:
         most = 2 ** _BITS[param.name]
@@ -69,24 +69,24 @@ def cast_facts(parts: Sequence[Expr], param: object) -> Facts:
     return facts
 
 
-def _facts(a: Facts, target: Target) -> Facts:
+def _facts(a: ValueFacts, target: CastTarget) -> ValueFacts:
     kind = target.kind
     if kind.is_number and a.kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN):
         return _number(a, target)
     if kind is a.kind:
         return a
     if kind is Kind.TEXT and a.number.is_integer and a.kind is Kind.INTEGER and a.values is not None:
-        return Facts(kind=kind, values=tuple(str(value) for value in a.values))
+        return ValueFacts(kind=kind, values=tuple(str(value) for value in a.values))
     number = INTEGER if kind is Kind.INTEGER else DOUBLE
-    return Facts(kind=kind, values=(False, True) if kind is Kind.BOOLEAN else None, number=number)
+    return ValueFacts(kind=kind, values=(False, True) if kind is Kind.BOOLEAN else None, number=number)
 
 
-def _number(a: Facts, target: Target) -> Facts:
+def _number(a: ValueFacts, target: CastTarget) -> ValueFacts:
     if a.kind is Kind.BOOLEAN:
-        a = Facts(kind=Kind.INTEGER, lower=Fraction(0), upper=Fraction(1), step=Fraction(1), values=(0, 1))
+        a = ValueFacts(kind=Kind.INTEGER, lower=Fraction(0), upper=Fraction(1), step=Fraction(1), values=(0, 1))
     if target.kind is Kind.NUMBER and not target.width:
-        return Facts(kind=Kind.NUMBER, lower=a.lower, upper=a.upper, step=a.step)
-    if target == Target(Kind.INTEGER) and a.number.is_integer:
+        return ValueFacts(kind=Kind.NUMBER, lower=a.lower, upper=a.upper, step=a.step)
+    if target == CastTarget(Kind.INTEGER) and a.number.is_integer:
         return a
     step = Fraction(10) ** -target.digits
     number = decimal(target.digits) if target.width else INTEGER
@@ -95,7 +95,7 @@ def _number(a: Facts, target: Target) -> Facts:
     else:
         lower, upper = (None if end is None else half_away(end / step) * step for end in (a.lower, a.upper))
     if step.denominator != 1:
-        return Facts(kind=Kind.NUMBER, lower=lower, upper=upper, step=step, number=number)
+        return ValueFacts(kind=Kind.NUMBER, lower=lower, upper=upper, step=step, number=number)
     values = a.values if a.kind is Kind.INTEGER else grid_values(lower, upper, int(step))
     image = a.image if a.kind is Kind.INTEGER else None
-    return Facts(kind=Kind.INTEGER, lower=lower, upper=upper, step=step, values=values, number=number, image=image)
+    return ValueFacts(kind=Kind.INTEGER, lower=lower, upper=upper, step=step, values=values, number=number, image=image)

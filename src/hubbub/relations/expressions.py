@@ -1,8 +1,8 @@
 """Typed expressions: what a question says about one row, rebuilt from allowed parts, with what is known of its value.
 
-An expression carries ``Facts``: kind, bounds, grid, and a finite list of values where there is one. They are derived
-when the expression is built (``facts.py``) and lost when they cannot be. Bounds are what the owner declared would be
-there; nothing relies on rows keeping to them, since values are clamped where they are summed.
+An expression carries ``ValueFacts``: kind, bounds, grid, and a finite list of values where there is one. They are
+derived when the expression is built (``value_facts.py``) and lost when they cannot be. Bounds are what the owner
+declared would be there; nothing relies on rows keeping to them, since values are clamped where they are summed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hubbub.schema import Column, Kind, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class ValueFacts:
     """What is publicly known of a value: kind, bounds, grid, finite list, and where it comes from."""
 
     kind: Kind
@@ -46,7 +46,7 @@ class Expr:
     op: str
     args: tuple[Expr, ...] = ()
     param: Any = None
-    facts: Facts = field(default=Facts(kind=Kind.OPAQUE), compare=False)
+    facts: ValueFacts = field(default=ValueFacts(kind=Kind.OPAQUE), compare=False)
     size: int = field(init=False, compare=False, repr=False)  # operations, each as often as it is named
 
     def __post_init__(self) -> None:
@@ -79,10 +79,10 @@ def literal(value: Value | None, *, exponent: bool = False) -> Expr:
         number = Fraction(value)  # type: ignore[arg-type]
         step = (abs(number) or Fraction(1)) if number.denominator <= 10**9 else None
         of_type = type_of_literal(number, exponent=exponent)
-        facts = Facts(kind=kind, lower=number, upper=number, step=step, values=(value,), number=of_type)  # type: ignore[arg-type]
+        facts = ValueFacts(kind=kind, lower=number, upper=number, step=step, values=(value,), number=of_type)  # type: ignore[arg-type]
     else:
         at = place_of(value)
-        facts = Facts(kind=kind, lower=at, upper=at, values=None if value is None else (value,))
+        facts = ValueFacts(kind=kind, lower=at, upper=at, values=None if value is None else (value,))
     return Expr("literal", param=value, facts=facts)
 
 
@@ -97,7 +97,7 @@ def column(alias: str, table: str, declared: Column, *, unit: bool) -> Expr:
     if numbers and lower is None and upper is None:
         lower, upper = min(numbers), max(numbers)
     values = (False, True) if declared.kind is Kind.BOOLEAN and declared.values is None else declared.values
-    facts = Facts(
+    facts = ValueFacts(
         kind=declared.kind,
         lower=lower,
         upper=upper,
@@ -119,7 +119,7 @@ def renamed(inner: Expr, alias: str, name: str) -> Expr:
 
 def without_facts(expression: Expr, kind: Kind) -> Expr:
     """The same expression of which nothing but the kind is known."""
-    return replace(expression, facts=Facts(kind=kind))
+    return replace(expression, facts=ValueFacts(kind=kind))
 
 
 def kind_of(value: Value | None) -> Kind:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from hubbub.relations import limits
 from hubbub.relations.casts import cast_facts
 from hubbub.relations.column_images import MOST_VALUES, grid_values, half_away, image_of
-from hubbub.relations.expressions import Expr, Facts, place_of
+from hubbub.relations.expressions import Expr, ValueFacts, place_of
 from hubbub.relations.number_types import type_of
 from hubbub.schema import Kind
 
@@ -29,11 +29,11 @@ def build(op: str, args: Sequence[Expr], param: object = None, *, kind: Kind | N
     """The operation on these parts, with everything that follows about its value."""
     parts = tuple(args)
     rule = _RULES.get(op)
-    facts = rule(parts, param) if rule else Facts(kind=kind or parts[0].kind)
+    facts = rule(parts, param) if rule else ValueFacts(kind=kind or parts[0].kind)
     return Expr(op, parts, param, _typed(op, parts, param, facts) if facts.kind.is_number else facts)
 
 
-def _typed(op: str, parts: tuple[Expr, ...], param: object, facts: Facts) -> Facts:
+def _typed(op: str, parts: tuple[Expr, ...], param: object, facts: ValueFacts) -> ValueFacts:
     """Facts of a number with the type that SQL gives it, and with its values where they follow from a column's."""
     if op != "cast":
         numbers = [part.facts.number for part in parts if part.kind.is_number]
@@ -77,46 +77,48 @@ def _is_zero(part: Expr) -> bool:
     return part.op == "literal" and part.param == 0 and part.kind.is_number
 
 
-def _number(parts: Sequence[Expr], interval: Interval, step: Fraction | None) -> Facts:
+def _number(parts: Sequence[Expr], interval: Interval, step: Fraction | None) -> ValueFacts:
     lower, upper = (None if end is None or abs(end) > limits.LARGEST else end for end in interval)
     if step is not None and max(step.numerator, step.denominator) > limits.LARGEST:
         step = None  # no double holds it
     if step is None or step.denominator != 1:
-        return Facts(kind=Kind.NUMBER, lower=lower, upper=upper, step=step)
-    return Facts(kind=Kind.INTEGER, lower=lower, upper=upper, step=step, values=grid_values(lower, upper, int(step)))
+        return ValueFacts(kind=Kind.NUMBER, lower=lower, upper=upper, step=step)
+    return ValueFacts(
+        kind=Kind.INTEGER, lower=lower, upper=upper, step=step, values=grid_values(lower, upper, int(step))
+    )
 
 
-def _add(parts: Sequence[Expr], _: object) -> Facts:
+def _add(parts: Sequence[Expr], _: object) -> ValueFacts:
     a, b = parts[0].facts, parts[1].facts
     lower = None if a.lower is None or b.lower is None else a.lower + b.lower
     upper = None if a.upper is None or b.upper is None else a.upper + b.upper
     return _number(parts, (lower, upper), _common_step(parts))
 
 
-def _sub(parts: Sequence[Expr], _: object) -> Facts:
+def _sub(parts: Sequence[Expr], _: object) -> ValueFacts:
     a, b = parts[0].facts, parts[1].facts
     lower = None if a.lower is None or b.upper is None else a.lower - b.upper
     upper = None if a.upper is None or b.lower is None else a.upper - b.lower
     return _number(parts, (lower, upper), _common_step(parts))
 
 
-def _mul(parts: Sequence[Expr], _: object) -> Facts:
+def _mul(parts: Sequence[Expr], _: object) -> ValueFacts:
     one, other = parts[0].facts.step, parts[1].facts.step
     step = None if one is None or other is None else one * other
     return _number(parts, _corners(parts, lambda x, y: x * y), step)
 
 
-def _div(parts: Sequence[Expr], _: object) -> Facts:
+def _div(parts: Sequence[Expr], _: object) -> ValueFacts:
     below = parts[1].facts
     if not below.bounded or (below.lower <= 0 <= below.upper):  # type: ignore[operator]
-        return Facts(kind=Kind.NUMBER)
+        return ValueFacts(kind=Kind.NUMBER)
     return _number(parts, _corners(parts, lambda x, y: x / y), None)
 
 
-def _mod(parts: Sequence[Expr], _: object) -> Facts:
+def _mod(parts: Sequence[Expr], _: object) -> ValueFacts:
     a, below = parts[0].facts, parts[1].facts
     if not below.bounded:
-        return Facts(kind=Kind.NUMBER)
+        return ValueFacts(kind=Kind.NUMBER)
     step = _common_step(parts)
     most = max(abs(below.lower), abs(below.upper)) - (step or 0)  # type: ignore[arg-type]
     lower = Fraction(0) if a.lower is not None and a.lower >= 0 else -most
@@ -124,7 +126,7 @@ def _mod(parts: Sequence[Expr], _: object) -> Facts:
     return _number(parts, (lower, upper), step)
 
 
-def _int_div(parts: Sequence[Expr], _: object) -> Facts:
+def _int_div(parts: Sequence[Expr], _: object) -> ValueFacts:
     """x // y of whole numbers, cut off toward zero."""
     facts = _div(parts, None)
     ends = (facts.lower, facts.upper)
@@ -132,14 +134,14 @@ def _int_div(parts: Sequence[Expr], _: object) -> Facts:
     return _number(parts, (lower, upper), Fraction(1))
 
 
-def _neg(parts: Sequence[Expr], _: object) -> Facts:
+def _neg(parts: Sequence[Expr], _: object) -> ValueFacts:
     a = parts[0].facts
     lower = None if a.upper is None else -a.upper
     upper = None if a.lower is None else -a.lower
     return _number(parts, (lower, upper), a.step)
 
 
-def _abs(parts: Sequence[Expr], _: object) -> Facts:
+def _abs(parts: Sequence[Expr], _: object) -> ValueFacts:
     a = parts[0].facts
     if not a.bounded:
         return _number(parts, (Fraction(0), None), a.step)
@@ -148,8 +150,8 @@ def _abs(parts: Sequence[Expr], _: object) -> Facts:
     return _number(parts, (least, max(abs(a.lower), abs(a.upper))), a.step)
 
 
-def _whole(rounded: Callable[[Fraction], int]) -> Callable[[Sequence[Expr], object], Facts]:
-    def rule(parts: Sequence[Expr], _: object) -> Facts:
+def _whole(rounded: Callable[[Fraction], int]) -> Callable[[Sequence[Expr], object], ValueFacts]:
+    def rule(parts: Sequence[Expr], _: object) -> ValueFacts:
         a = parts[0].facts
         lower = None if a.lower is None else Fraction(rounded(a.lower))
         upper = None if a.upper is None else Fraction(rounded(a.upper))
@@ -158,7 +160,7 @@ def _whole(rounded: Callable[[Fraction], int]) -> Callable[[Sequence[Expr], obje
     return rule
 
 
-def _round(parts: Sequence[Expr], digits: object) -> Facts:
+def _round(parts: Sequence[Expr], digits: object) -> ValueFacts:
     assert isinstance(digits, int)
     step = Fraction(10) ** -digits
     a = parts[0].facts
@@ -168,32 +170,34 @@ def _round(parts: Sequence[Expr], digits: object) -> Facts:
     return _number(parts, (lower, upper), step)
 
 
-def _rising(function: Callable[[float], float], *, least: Fraction | None) -> Callable[[Sequence[Expr], object], Facts]:
+def _rising(
+    function: Callable[[float], float], *, least: Fraction | None
+) -> Callable[[Sequence[Expr], object], ValueFacts]:
     """A growing function, known where its argument is bounded inside its domain; rounded outward."""
 
-    def rule(parts: Sequence[Expr], _: object) -> Facts:
+    def rule(parts: Sequence[Expr], _: object) -> ValueFacts:
         a = parts[0].facts
         if not a.bounded or (least is not None and a.lower < least):  # type: ignore[operator]
-            return Facts(kind=Kind.NUMBER)
+            return ValueFacts(kind=Kind.NUMBER)
         assert a.lower is not None and a.upper is not None
         try:
             low, high = function(float(a.lower)), function(float(a.upper))
         except (OverflowError, ValueError):
-            return Facts(kind=Kind.NUMBER)
+            return ValueFacts(kind=Kind.NUMBER)
         margin = Fraction(max(abs(low), abs(high), 1e-9)) / 10**9
         return _number(parts, (Fraction(low) - margin, Fraction(high) + margin), None)
 
     return rule
 
 
-def _least(parts: Sequence[Expr], _: object) -> Facts:
+def _least(parts: Sequence[Expr], _: object) -> ValueFacts:
     uppers = [part.facts.upper for part in parts if part.facts.upper is not None]
     lowers = [part.facts.lower for part in parts]
     lower = min(low for low in lowers if low is not None) if all(low is not None for low in lowers) else None
     return _chosen(parts, (lower, min(uppers) if uppers and _never_null(parts) else _all(parts, "upper", max)))
 
 
-def _greatest(parts: Sequence[Expr], _: object) -> Facts:
+def _greatest(parts: Sequence[Expr], _: object) -> ValueFacts:
     lowers = [part.facts.lower for part in parts if part.facts.lower is not None]
     uppers = [part.facts.upper for part in parts]
     upper = max(high for high in uppers if high is not None) if all(high is not None for high in uppers) else None
@@ -210,12 +214,12 @@ def _all(parts: Sequence[Expr], side: str, pick: Callable[[list[Fraction]], Frac
     return None if any(end is None for end in ends) else pick(ends)
 
 
-def _chosen(parts: Sequence[Expr], interval: Interval) -> Facts:
+def _chosen(parts: Sequence[Expr], interval: Interval) -> ValueFacts:
     """The value of one of the parts."""
     kind = parts[0].kind
     if kind.is_number:
         return _number(parts, interval, _fold_steps(parts))
-    return Facts(kind=kind, lower=interval[0], upper=interval[1])
+    return ValueFacts(kind=kind, lower=interval[0], upper=interval[1])
 
 
 def _fold_steps(parts: Sequence[Expr]) -> Fraction | None:
@@ -224,28 +228,28 @@ def _fold_steps(parts: Sequence[Expr]) -> Fraction | None:
     for part in parts[1:]:
         if step is None or part.facts.step is None:
             return None
-        step = _common_step([Expr("", facts=Facts(kind=Kind.NUMBER, step=step)), part])
+        step = _common_step([Expr("", facts=ValueFacts(kind=Kind.NUMBER, step=step)), part])
     return step
 
 
 # ---------------------------------------------------------------- choices, texts, dates
 
 
-def _case(parts: Sequence[Expr], _: object) -> Facts:
+def _case(parts: Sequence[Expr], _: object) -> ValueFacts:
     """CASE c1 THEN v1 ... ELSE v: one of the branches."""
     branches = [*parts[1:-1:2], parts[-1]]
     given = [branch for branch in branches if not (branch.op == "literal" and branch.param is None)]
     return _one_of(given or branches[-1:])
 
 
-def _one_of(branches: Sequence[Expr]) -> Facts:
+def _one_of(branches: Sequence[Expr]) -> ValueFacts:
     kind = branches[0].kind
     if any(branch.kind is not kind for branch in branches):
         kind = Kind.NUMBER if all(branch.kind.is_number for branch in branches) else kind
     lists = [branch.facts.values for branch in branches]
     values = None if any(part is None for part in lists) else tuple(dict.fromkeys(v for p in lists for v in p or ()))
     facts = _chosen(branches, (_all(branches, "lower", min), _all(branches, "upper", max)))
-    return Facts(
+    return ValueFacts(
         kind=kind,
         lower=facts.lower,
         upper=facts.upper,
@@ -254,36 +258,36 @@ def _one_of(branches: Sequence[Expr]) -> Facts:
     )
 
 
-def _coalesce(parts: Sequence[Expr], _: object) -> Facts:
+def _coalesce(parts: Sequence[Expr], _: object) -> ValueFacts:
     return _one_of(parts)
 
 
-def _nullif(parts: Sequence[Expr], _: object) -> Facts:
+def _nullif(parts: Sequence[Expr], _: object) -> ValueFacts:
     return _one_of(parts[:1])
 
 
-def _boolean(parts: Sequence[Expr], _: object) -> Facts:
-    return Facts(kind=Kind.BOOLEAN, values=(False, True))
+def _boolean(parts: Sequence[Expr], _: object) -> ValueFacts:
+    return ValueFacts(kind=Kind.BOOLEAN, values=(False, True))
 
 
-def _text(parts: Sequence[Expr], _: object) -> Facts:
-    return Facts(kind=Kind.TEXT)
+def _text(parts: Sequence[Expr], _: object) -> ValueFacts:
+    return ValueFacts(kind=Kind.TEXT)
 
 
-def _text_of(function: Callable[[str], str]) -> Callable[[Sequence[Expr], object], Facts]:
+def _text_of(function: Callable[[str], str]) -> Callable[[Sequence[Expr], object], ValueFacts]:
     """A function of one text: a finite list stays one."""
 
-    def rule(parts: Sequence[Expr], _: object) -> Facts:
+    def rule(parts: Sequence[Expr], _: object) -> ValueFacts:
         known = parts[0].facts.values
         if known is None or not all(isinstance(v, str) and v.isascii() for v in known):
-            return Facts(kind=Kind.TEXT)
-        return Facts(kind=Kind.TEXT, values=tuple(dict.fromkeys(function(str(value)) for value in known)))
+            return ValueFacts(kind=Kind.TEXT)
+        return ValueFacts(kind=Kind.TEXT, values=tuple(dict.fromkeys(function(str(value)) for value in known)))
 
     return rule
 
 
-def _length(parts: Sequence[Expr], _: object) -> Facts:
-    return Facts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1))
+def _length(parts: Sequence[Expr], _: object) -> ValueFacts:
+    return ValueFacts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1))
 
 
 _PARTS: dict[str, tuple[int, int]] = {
@@ -300,7 +304,7 @@ _PARTS: dict[str, tuple[int, int]] = {
 }
 
 
-def _extract(parts: Sequence[Expr], part: object) -> Facts:
+def _extract(parts: Sequence[Expr], part: object) -> ValueFacts:
     if part == "year":
         days = _days(parts[0].facts)
         interval = (None, None) if days is None else (Fraction(days[0].year), Fraction(days[1].year))
@@ -325,7 +329,7 @@ _OF_DAYS: dict[str, Callable[[date], int]] = {
 }
 
 
-def _few_days(facts: Facts) -> list[date]:
+def _few_days(facts: ValueFacts) -> list[date]:
     """All days between the bounds, if they are less than a year."""
     days = _days(facts)
     if days is None or not 0 <= (days[1] - days[0]).days < 366:
@@ -333,7 +337,7 @@ def _few_days(facts: Facts) -> list[date]:
     return [days[0] + timedelta(days=i) for i in range((days[1] - days[0]).days + 1)]
 
 
-def _days(facts: Facts) -> tuple[date, date] | None:
+def _days(facts: ValueFacts) -> tuple[date, date] | None:
     """The first and last day of a bounded date or timestamp."""
     if not facts.bounded or facts.kind not in (Kind.DATE, Kind.TIMESTAMP):
         return None
@@ -345,14 +349,14 @@ def _days(facts: Facts) -> tuple[date, date] | None:
         return None
 
 
-def _date_trunc(parts: Sequence[Expr], unit: object) -> Facts:
+def _date_trunc(parts: Sequence[Expr], unit: object) -> ValueFacts:
     days = _days(parts[0].facts)
     if days is None or unit in ("hour", "minute", "second"):
-        return Facts(kind=Kind.TIMESTAMP if unit in ("hour", "minute", "second") else Kind.DATE)
+        return ValueFacts(kind=Kind.TIMESTAMP if unit in ("hour", "minute", "second") else Kind.DATE)
     if _periods(days, str(unit)) > MOST_VALUES:
-        return Facts(kind=Kind.DATE)
+        return ValueFacts(kind=Kind.DATE)
     starts = tuple(_starts(days[0], days[1], str(unit)))
-    return Facts(kind=Kind.DATE, lower=place_of(starts[0]), upper=place_of(starts[-1]), values=starts)
+    return ValueFacts(kind=Kind.DATE, lower=place_of(starts[0]), upper=place_of(starts[-1]), values=starts)
 
 
 def _periods(days: tuple[date, date], unit: str) -> float:
@@ -396,11 +400,11 @@ def shifted(day: date, months: int) -> date:
     return day.replace(year=year, month=month + 1, day=min(day.day, calendar.monthrange(year, month + 1)[1]))
 
 
-def _date_diff(parts: Sequence[Expr], unit: object) -> Facts:
+def _date_diff(parts: Sequence[Expr], unit: object) -> ValueFacts:
     """Whole days between two dates, or boundaries crossed between them."""
     first, second = _days(parts[0].facts), _days(parts[1].facts)
     if first is None or second is None:
-        return Facts(kind=Kind.INTEGER, step=Fraction(1))
+        return ValueFacts(kind=Kind.INTEGER, step=Fraction(1))
     days = {"day": 1, "week": 7, "month": 28, "quarter": 89, "year": 365}[str(unit)]
     lower = math.floor(Fraction((second[0] - first[1]).days, days)) - 1
     upper = math.ceil(Fraction((second[1] - first[0]).days, days)) + 1
@@ -417,7 +421,7 @@ def date_at(place: Fraction) -> date:
     return _EPOCH + timedelta(days=int(place))
 
 
-_RULES: dict[str, Callable[[Sequence[Expr], object], Facts]] = {
+_RULES: dict[str, Callable[[Sequence[Expr], object], ValueFacts]] = {
     "add": _add,
     "sub": _sub,
     "mul": _mul,
@@ -435,7 +439,7 @@ _RULES: dict[str, Callable[[Sequence[Expr], object], Facts]] = {
     "ln": _rising(math.log, least=Fraction(1, 10**9)),
     "log10": _rising(math.log10, least=Fraction(1, 10**9)),
     "exp": _rising(math.exp, least=None),
-    "power": lambda parts, _: Facts(kind=Kind.NUMBER),
+    "power": lambda parts, _: ValueFacts(kind=Kind.NUMBER),
     "least": _least,
     "greatest": _greatest,
     "case": _case,

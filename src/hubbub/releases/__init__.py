@@ -4,7 +4,7 @@
 - ``Release``   the table: rows, intervals, frames, charts, text, HTML, JSON, and a sheet to publish with it
 - ``Noisy``     one column of it, to calculate with and to simulate
 - ``formulas``  how a column comes from noisy integers
-- ``Measure`` ``Noise`` ``KeyColumn`` ``Output`` ``Table``  what a release is made of
+- ``NoisyColumn`` ``Noise`` ``KeyColumn`` ``ReleasedColumn`` ``NoisyTable``  what a release is made of
 
 A job's ``run`` alone reads data, and the door alone spends budget; all else is post-processing. Intervals cover the
 noise, and nothing else.
@@ -14,10 +14,10 @@ from hubbub.releases import formulas, frames, text
 from hubbub.releases.door import JobQuote, plan_pool, quote_job, release_job, request_for
 from hubbub.releases.formulas.base import rebuilt
 from hubbub.releases.jobs import LONGEST, Job, JobFacts, Progress, nobody
-from hubbub.releases.noisy_columns import KeyColumn, Measure, Noise, Table, simultaneous
+from hubbub.releases.noisy_columns import KeyColumn, Noise, NoisyColumn, NoisyTable, simultaneous
 from hubbub.releases.noisy_values import Noisy
-from hubbub.releases.publication_sheet import Sheet
-from hubbub.releases.release import Output, Release
+from hubbub.releases.publication_sheet import PublicationSheet
+from hubbub.releases.release import Release, ReleasedColumn
 from hubbub.releases.rounded import Rounded
 
 __all__ = [
@@ -26,15 +26,15 @@ __all__ = [
     "JobFacts",
     "JobQuote",
     "KeyColumn",
-    "Measure",
     "Noise",
     "Noisy",
-    "Output",
+    "NoisyColumn",
+    "NoisyTable",
     "Progress",
+    "PublicationSheet",
     "Release",
+    "ReleasedColumn",
     "Rounded",
-    "Sheet",
-    "Table",
     "formulas",
     "frames",
     "nobody",

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from hubbub import terms
-from hubbub.releases.formulas import Given, Key
+from hubbub.releases.formulas import GivenIntervals, Key
 from hubbub.releases.release import Release
 from hubbub.terms import MissingExtra
 
@@ -48,7 +48,7 @@ def _kind(release: Release, place: int) -> str:
     if isinstance(formula, Key):
         key = release.keys[formula.index]
         return key.kind or _kind_of(key.values)
-    if isinstance(formula, Given):
+    if isinstance(formula, GivenIntervals):
         known = [value for column in (formula.values, *formula.lows, *formula.highs) for value in column]
         if (kind := _kind_of(known)) in ("date", "timestamp"):
             return kind

@@ -17,15 +17,15 @@ from typing import Any
 
 from hubbub import terms
 from hubbub.releases import formulas
-from hubbub.releases.noisy_columns import KeyColumn, Measure, Noise
-from hubbub.releases.release import Output, Release
+from hubbub.releases.noisy_columns import KeyColumn, Noise, NoisyColumn
+from hubbub.releases.release import Release, ReleasedColumn
 from hubbub.terms import HubbubError, NewerFormat, Unreadable, stored_keys
 
 VERSION = 1
 _LARGEST = 2**53
 _TAGS: dict[str, type[formulas.Formula]] = {
     "function": formulas.Function,
-    "given": formulas.Given,
+    "given": formulas.GivenIntervals,
     "key": formulas.Key,
     "mean": formulas.Mean,
     "minus": formulas.Minus,
@@ -41,11 +41,11 @@ _TAG_OF = {kind: tag for tag, kind in _TAGS.items()}
 _PLAIN = stored_keys("question repeated parameters budget_left clipped looked_at")  # of a release, as they are
 _KEYS: dict[type[Any], dict[str, str]] = {
     KeyColumn: stored_keys("name values kind"),
-    Measure: stored_keys("name step noise values"),
+    NoisyColumn: stored_keys("name step noise values"),
     Noise: stored_keys("law scale"),
-    Output: stored_keys("name formula about mechanism notes"),
+    ReleasedColumn: stored_keys("name formula about mechanism notes"),
     formulas.Function: stored_keys("name args"),
-    formulas.Given: stored_keys("values levels lows highs"),
+    formulas.GivenIntervals: stored_keys("values levels lows highs"),
     formulas.Key: stored_keys("index"),
     formulas.Mean: stored_keys("total count centre lower upper"),
     formulas.Minus: stored_keys("a b"),
@@ -101,8 +101,8 @@ def _release(body: dict[str, Any]) -> Release:
     receipt = body.pop("receipt")
     return Release(
         keys=tuple(_in(KeyColumn, item) for item in body.pop("keys")),
-        measures=tuple(_in(Measure, item) for item in body.pop("measures")),
-        columns=tuple(_in(Output, item) for item in body.pop("columns")),
+        measures=tuple(_in(NoisyColumn, item) for item in body.pop("measures")),
+        columns=tuple(_in(ReleasedColumn, item) for item in body.pop("columns")),
         guarantee=terms.from_json(body.pop("guarantee")),
         notes=tuple(body.pop("notes")),
         receipt=None if receipt is None else terms.from_json(receipt),

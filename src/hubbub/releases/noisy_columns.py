@@ -1,6 +1,6 @@
 """What a release is made of: noisy integers with the law of their noise, and the keys beside them.
 
-A ``Measure`` here is a column of noisy integers. (``hubbub.terms.Measure`` is another thing: a measure of privacy
+A ``NoisyColumn`` here is a column of noisy integers. (``hubbub.terms.Measure`` is another thing: a measure of privacy
 loss.) Everything in this room works on numbers that were released already: post-processing, which costs nothing.
 """
 
@@ -121,7 +121,7 @@ def simultaneous(confidence: float, rows: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class NoisyColumn:
     """A column of noisy integers: the value of a row is its integer times ``step``; noises are independent."""
 
     name: str
@@ -164,7 +164,7 @@ class KeyColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class NoisyTable:
     """Keys and noisy integers, row by row, and where each measure's noise was drawn.
 
     Two measures of the same origin have the same noise (an answer that was repeated, or one used twice); all others
@@ -172,7 +172,7 @@ class Table:
     """
 
     keys: tuple[KeyColumn, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[NoisyColumn, ...]
     size: int
     origins: tuple[tuple[object, ...], ...] = ()
     looked_at: int = 1  # rows among which noisy values chose these
@@ -195,14 +195,14 @@ class Table:
         """
         return simultaneous(confidence, self.looked_at)
 
-    def row(self, index: int) -> Table:
+    def row(self, index: int) -> NoisyTable:
         """One row as a table of its own; it remembers which row it was."""
         keys = tuple(KeyColumn(key.name, (key.values[index],), key.kind) for key in self.keys)
-        measures = tuple(Measure(m.name, m.step, m.noise, (m.values[index],)) for m in self.measures)
+        measures = tuple(NoisyColumn(m.name, m.step, m.noise, (m.values[index],)) for m in self.measures)
         origins = tuple((*origin, index) for origin in self.origins)
-        return Table(keys, measures, 1, origins, self.looked_at)
+        return NoisyTable(keys, measures, 1, origins, self.looked_at)
 
-    def joined(self, other: Table) -> tuple[Table, tuple[int, ...]]:
+    def joined(self, other: NoisyTable) -> tuple[NoisyTable, tuple[int, ...]]:
         """Both side by side, and where each measure of ``other`` went; one with a known origin is not added again."""
         if self.size != other.size:
             raise WrongShape(
@@ -218,7 +218,9 @@ class Table:
                 origins.append(origin)
             places.append(origins.index(origin))
         looked_at = self.looked_at * other.looked_at
-        return Table((*self.keys, *other.keys), tuple(measures), self.size, tuple(origins), looked_at), tuple(places)
+        return NoisyTable((*self.keys, *other.keys), tuple(measures), self.size, tuple(origins), looked_at), tuple(
+            places
+        )
 
 
 class Same:

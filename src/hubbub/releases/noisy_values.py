@@ -11,7 +11,7 @@ from typing import TypeAlias
 from hubbub.releases import formulas
 from hubbub.releases.formulas import Formula, Key, Minus, Negate, Number, Over, Plus, Times
 from hubbub.releases.formulas.base import DRAWS, Ends, Values
-from hubbub.releases.noisy_columns import Floats, Table
+from hubbub.releases.noisy_columns import Floats, NoisyTable
 from hubbub.terms import NotANumber, WrongShape, exact, whole
 
 Operand: TypeAlias = "Noisy | int | float | Decimal | Real"
@@ -31,9 +31,9 @@ class Noisy:
     Guarantee: whatever is worked out here is as private as the releases it comes from, together.
     Because: [DR14], post-processing: nothing here reads data.
 
-    >>> from hubbub.releases import Measure, Noise
-    >>> counts = Measure("COUNT(*)", 1, Noise("gaussian", 10), (120, 80))
-    >>> n = Noisy("n", formulas.Ref(0), Table((), (counts,), 2))
+    >>> from hubbub.releases import Noise, NoisyColumn
+    >>> counts = NoisyColumn("COUNT(*)", 1, Noise("gaussian", 10), (120, 80))
+    >>> n = Noisy("n", formulas.Ref(0), NoisyTable((), (counts,), 2))
     >>> share = n[0] / (n[0] + n[1])
     >>> share.value, [round(end, 2) for end in (share.low[0], share.high[0])]
     (0.6, [0.53, 0.67])
@@ -41,7 +41,7 @@ class Noisy:
 
     name: str
     formula: Formula
-    table: Table
+    table: NoisyTable
 
     @property
     def values(self) -> Values:

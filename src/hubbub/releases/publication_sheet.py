@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from hubbub import terms
 from hubbub.releases import text as _text
 from hubbub.releases.formulas import Mean, Over, walk
-from hubbub.render import Json, Leaflet, Section, Table
+from hubbub.render import Document, Json, Section, TextTable
 from hubbub.terms import ApproximateDP, PureDP, ZeroConcentratedDP
 
 if TYPE_CHECKING:
-    from hubbub.releases.release import Output, Release
+    from hubbub.releases.release import Release, ReleasedColumn
 
 PAPERS = {
     "DMNS06": "Cynthia Dwork, Frank McSherry, Kobbi Nissim and Adam Smith. Calibrating Noise to Sensitivity in Private "
@@ -31,7 +31,7 @@ _ROWS = 200  # printed; the data themselves are published as a file
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet(Leaflet):
+class PublicationSheet(Document):
     """Methods, parameters, guarantee and citations of one release, for a terminal, a page, Markdown and JSON."""
 
     release: Release
@@ -55,7 +55,7 @@ class Sheet(Leaflet):
             Section("References", self.references()),
         ]
         if known:
-            parts.insert(3, Section("Parameters", (), Table(("parameter", "value"), tuple(known.items()))))
+            parts.insert(3, Section("Parameters", (), TextTable(("parameter", "value"), tuple(known.items()))))
         return tuple(parts)
 
     def methods(self) -> str:
@@ -103,21 +103,21 @@ class Sheet(Leaflet):
             ("at", receipt.at),
             ("head of the chain", receipt.head),
         )
-        return Section("Receipt", again, Table(("receipt", ""), rows))
+        return Section("Receipt", again, TextTable(("receipt", ""), rows))
 
-    def _numbers(self) -> Table:
+    def _numbers(self) -> TextTable:
         release = self.release
         columns = _text.shown(release, confidence=self.confidence, limit=_ROWS)
-        return Table(release.columns_names, tuple(zip(*columns, strict=True)))
+        return TextTable(release.columns_names, tuple(zip(*columns, strict=True)))
 
-    def _columns(self) -> Table:
+    def _columns(self) -> TextTable:
         rows = tuple(
             (output.name, output.about or "—", self._mechanism(output), self._clipping(output))
             for output in self.release.columns
         )
-        return Table(("column", "what it is", "mechanism", "clipping"), rows)
+        return TextTable(("column", "what it is", "mechanism", "clipping"), rows)
 
-    def _mechanism(self, output: Output) -> str:
+    def _mechanism(self, output: ReleasedColumn) -> str:
         if output.mechanism:
             return output.mechanism
         told = {
@@ -126,7 +126,7 @@ class Sheet(Leaflet):
         }
         return "; ".join(sorted(told)) or "a key or a public number"
 
-    def _clipping(self, output: Output) -> str:
+    def _clipping(self, output: ReleasedColumn) -> str:
         noisy = output.formula.is_uncertain(self.release.table)
         return self.release.clipped.get(output.name, "not estimated" if noisy else "none")
 
@@ -198,7 +198,7 @@ def _inline(words: str) -> str:
     return "`".join(part if i % 2 else re.sub(r"([\\*_<>|#])", r"\\\1", part) for i, part in enumerate(parts))
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     def line(cells: tuple[str, ...]) -> str:
         return f"| {' | '.join(_inline(cell).replace(chr(10), ' ') for cell in cells)} |"
 

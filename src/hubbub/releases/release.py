@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hubbub.releases.formulas import Formula, Given, Key, Ref, at_rows, walk
+from hubbub.releases.formulas import Formula, GivenIntervals, Key, Ref, at_rows, walk
 from hubbub.releases.formulas.base import Ends, Values
-from hubbub.releases.noisy_columns import KeyColumn, Measure, Table
+from hubbub.releases.noisy_columns import KeyColumn, NoisyColumn, NoisyTable
 from hubbub.releases.noisy_values import Noisy
 from hubbub.terms import Guarantee, Receipt, UnknownName, WrongShape
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from hubbub.releases.publication_sheet import Sheet
+    from hubbub.releases.publication_sheet import PublicationSheet
     from hubbub.releases.rounded import Rounded
 
 NOISE_ONLY = "Intervals cover the noise that was added, and nothing else"
@@ -35,7 +35,7 @@ CHOSEN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class ReleasedColumn:
     """A column of the answer: its name, how it is worked out, what it is, by which mechanism, and remarks."""
 
     name: str
@@ -59,8 +59,8 @@ class Release:
     """
 
     keys: tuple[KeyColumn, ...]
-    measures: tuple[Measure, ...]
-    columns: tuple[Output, ...]
+    measures: tuple[NoisyColumn, ...]
+    columns: tuple[ReleasedColumn, ...]
     guarantee: Guarantee
     receipt: Receipt | None = None
     question: str = ""
@@ -83,7 +83,7 @@ class Release:
         size, parts = self.table.size, [part for output in self.columns for part in walk(output.formula)]
         fits = all(
             (not isinstance(part, Key) or 0 <= part.index < len(self.keys))
-            and (not isinstance(part, Given) or len(part.values) == size)
+            and (not isinstance(part, GivenIntervals) or len(part.values) == size)
             and all(0 <= index < len(self.measures) for index in part.uses())
             for part in parts
         )
@@ -95,12 +95,14 @@ class Release:
             )
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> NoisyTable:
         """Keys and measures, with where each noise was drawn: a receipt tells that an answer is the same one."""
         lengths = [len(key.values) for key in self.keys] + [len(measure.values) for measure in self.measures]
-        lengths += [len(part.values) for out in self.columns for part in walk(out.formula) if isinstance(part, Given)]
+        lengths += [
+            len(part.values) for out in self.columns for part in walk(out.formula) if isinstance(part, GivenIntervals)
+        ]
         size = next(iter(lengths), 1)
-        return Table(self.keys, self.measures, size, self._origins(), self.looked_at)
+        return NoisyTable(self.keys, self.measures, size, self._origins(), self.looked_at)
 
     def _origins(self) -> tuple[tuple[object, ...], ...]:
         if self.receipt is None:
@@ -250,11 +252,11 @@ class Release:
 
         return Rounded(self)
 
-    def sheet(self, *, confidence: float = 0.95) -> Sheet:
+    def sheet(self, *, confidence: float = 0.95) -> PublicationSheet:
         """The publication sheet: methods, parameters, guarantee and citations, in Markdown, HTML and JSON."""
-        from hubbub.releases.publication_sheet import Sheet
+        from hubbub.releases.publication_sheet import PublicationSheet
 
-        return Sheet(self, confidence)
+        return PublicationSheet(self, confidence)
 
     # ------------------------------------------------------------ other forms
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hubbub.explain import Table
+from hubbub.explain import TextTable
 from hubbub.releases import text
 from hubbub.render import table as lined_up
 from hubbub.render.charts import escape, tag
@@ -34,7 +34,7 @@ class Rounded:
         return [_rounded(value, low, high, floor=floor) for value, low, high in zip(values, lows, highs, strict=True)]
 
     def __str__(self) -> str:
-        table = lined_up(Table(self.release.columns_names, tuple(self.rows()))) if self.release.columns else ""
+        table = lined_up(TextTable(self.release.columns_names, tuple(self.rows()))) if self.release.columns else ""
         return f"{table}\n{FOR_DISPLAY}"
 
     __repr__ = __str__

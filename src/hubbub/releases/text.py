@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from hubbub.explain import Table
+from hubbub.explain import TextTable
 from hubbub.render import table as lined_up
 
 if TYPE_CHECKING:
@@ -89,6 +89,6 @@ def told(release: Release, *, confidence: float = 0.95) -> str:
         )
     else:
         rows = tuple(zip(*columns, strict=True))
-        body = lined_up(Table(release.columns_names, rows)) if release.columns else ""
+        body = lined_up(TextTable(release.columns_names, rows)) if release.columns else ""
         body += f"\n({len(release):,} rows; {level} {'simultaneous ' if release.looked_at > 1 else ''}intervals)"
     return "\n".join([body, *release.remarks(), release.price()])

@@ -1,21 +1,21 @@
 """The one way to people's eyes: documents as text and HTML, charts as SVG, numbers in words.
 
-``Document`` is made of ``Section``, ``Table`` and ``Figure``; ``wording`` says numbers as people read them; ``charts``
-draws. Nothing here knows of privacy. Start with ``document``.
+``Document`` is made of ``Section``, ``TextTable`` and ``Figure``; ``wording`` says numbers as people read them;
+``charts`` draws. Nothing here knows of privacy. Start with ``document``.
 """
 
 from hubbub.render import text
-from hubbub.render.document import Figure, Json, Leaflet, Section, Table
+from hubbub.render.document import Document, Figure, Json, Section, TextTable
 from hubbub.render.text import bars, icons, table
 from hubbub.render.wording import LARGEST, as_float, hundredths, one_in, out_of_100, percent, short
 
 __all__ = [
     "LARGEST",
+    "Document",
     "Figure",
     "Json",
-    "Leaflet",
     "Section",
-    "Table",
+    "TextTable",
     "as_float",
     "bars",
     "hundredths",

@@ -14,7 +14,7 @@ Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | boo
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """Rows of words under column headings."""
 
     header: tuple[str, ...]
@@ -37,11 +37,11 @@ class Section:
 
     heading: str
     paragraphs: tuple[str, ...]
-    table: Table | None = None
+    table: TextTable | None = None
     figure: Figure | None = None
 
 
-class Leaflet(ABC):
+class Document(ABC):
     """What every explanation can do: be read in a terminal, a notebook, a browser, or by a program."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Leaflets as HTML: a fragment for notebooks, a whole page for files. No script, no font, no network."""
+"""Documents as HTML: a fragment for notebooks, a whole page for files. No script, no font, no network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hubbub.render.charts.svg import WIDTH, colours, escape, tag
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Figure, Section, Table
+    from hubbub.render.document import Figure, Section, TextTable
 
 STYLE = (
     colours(".hb-leaflet")
@@ -68,7 +68,7 @@ def _figure(figure: Figure) -> str:
     return tag("figure", figure.svg, tag("figcaption", escape(figure.caption)))
 
 
-def _table(table: Table, name: str) -> str:
+def _table(table: TextTable, name: str) -> str:
     head = tag("tr", *(tag("th", escape(cell), scope="col") for cell in table.header))
     rows = [
         tag("tr", tag("th", escape(row[0]), scope="row"), *(tag("td", escape(cell)) for cell in row[1:]))

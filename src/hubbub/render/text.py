@@ -1,4 +1,4 @@
-"""Leaflets and pictures in plain text, for terminals and for those who cannot see the drawn ones."""
+"""Documents and pictures in plain text, for terminals and for those who cannot see the drawn ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hubbub.render.document import Section, Table
+    from hubbub.render.document import Section, TextTable
 
 BLOCKS = " ▏▎▍▌▋▊▉█"  # eighths of a cell
 
@@ -25,7 +25,7 @@ def leaflet(title: str, sections: Sequence[Section], *, width: int, emphasis: Ca
     return "\n".join(parts).rstrip() + "\n"
 
 
-def table(content: Table) -> str:
+def table(content: TextTable) -> str:
     """Columns lined up: the first to the left, the others, which hold numbers, to the right."""
     rows = [content.header, *content.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(content.header))]

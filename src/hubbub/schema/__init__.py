@@ -21,7 +21,7 @@ from hubbub.schema.source_files import (
     stem_of,
     unavailable,
 )
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table, Value
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table, Value
 
 __all__ = [
     "DATABASE",
@@ -32,7 +32,7 @@ __all__ = [
     "Headless",
     "InDatabase",
     "Kind",
-    "Link",
+    "PersonLink",
     "Table",
     "Value",
     "budget_toml",

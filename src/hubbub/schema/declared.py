@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from hubbub.schema.tables import Kind, Link, Value
-from hubbub.schema.toml_positions import Text
+from hubbub.schema.tables import Kind, PersonLink, Value
+from hubbub.schema.toml_positions import TomlText
 from hubbub.terms import Budget, Neighbours
 
 Bound = Fraction | date  # a datetime is a date
@@ -64,7 +64,7 @@ class DeclaredTable:
     source: str | Inside = ""
     header: bool | tuple[str, ...] | None = None
     key: str = ""
-    link: Link | None = None
+    link: PersonLink | None = None
     max_rows_per_unit: int | None = None
     rows: int | None = None
     public: bool = False
@@ -91,7 +91,7 @@ class Declared:
     ledger: str
     tables: tuple[DeclaredTable, ...]
     facts: Mapping[str, str]
-    text: Text = field(repr=False, compare=False)
+    text: TomlText = field(repr=False, compare=False)
 
 
 def units(value: Bound) -> Fraction:

@@ -11,7 +11,7 @@ from typing import NoReturn
 from hubbub.schema.declared import Bound, DeclaredColumn, sort_of, steps, units, value_kind
 from hubbub.schema.declared_fields import choice_in, number_in
 from hubbub.schema.tables import Kind, Value
-from hubbub.schema.toml_positions import Section
+from hubbub.schema.toml_positions import TomlTable
 from hubbub.terms import exact
 
 COLUMN_KEYS = ("type", "lower", "upper", "step", "values", "max_per_unit", "max_rows_per_unit", "why")
@@ -26,7 +26,7 @@ _ALLOWED = {
 }
 
 
-def columns_in(section: Section) -> Iterator[DeclaredColumn]:
+def columns_in(section: TomlTable) -> Iterator[DeclaredColumn]:
     """The columns of a table, checked."""
     seen: set[str] = set()
     for name, inside in section.sections():
@@ -58,12 +58,12 @@ def columns_in(section: Section) -> Iterator[DeclaredColumn]:
         yield column
 
 
-def _bound(section: Section, key: str) -> Bound | None:
+def _bound(section: TomlTable, key: str) -> Bound | None:
     value = section.content.get(key)
     return value if isinstance(value, date) else number_in(section, key)
 
 
-def _check_bounds(section: Section, column: DeclaredColumn) -> None:
+def _check_bounds(section: TomlTable, column: DeclaredColumn) -> None:
     lower, upper, step = column.lower, column.upper, column.step
     if step is not None and step <= 0:
         why = "It is the grid that values are rounded to."
@@ -90,7 +90,7 @@ def _check_bounds(section: Section, column: DeclaredColumn) -> None:
     _check_inside(section, column, low, high)
 
 
-def _check_open_ends(section: Section, column: DeclaredColumn) -> None:
+def _check_open_ends(section: TomlTable, column: DeclaredColumn) -> None:
     if column.lower is None and column.upper is None:
         return
     there, missing = ("lower", "upper") if column.upper is None else ("upper", "lower")
@@ -102,7 +102,7 @@ def _check_open_ends(section: Section, column: DeclaredColumn) -> None:
     )
 
 
-def _check_step(section: Section, column: DeclaredColumn, low: Fraction, high: Fraction) -> None:
+def _check_step(section: TomlTable, column: DeclaredColumn, low: Fraction, high: Fraction) -> None:
     if column.step is None:
         return
     step = steps(column.step, value_kind(column.lower))  # type: ignore[arg-type]  # both bounds are there
@@ -123,7 +123,7 @@ def _check_step(section: Section, column: DeclaredColumn, low: Fraction, high: F
         )
 
 
-def _check_inside(section: Section, column: DeclaredColumn, low: Fraction, high: Fraction) -> None:
+def _check_inside(section: TomlTable, column: DeclaredColumn, low: Fraction, high: Fraction) -> None:
     if not column.values:
         return
     sort = sort_of(column.lower)  # type: ignore[arg-type]  # both bounds are there
@@ -138,7 +138,7 @@ def _check_inside(section: Section, column: DeclaredColumn, low: Fraction, high:
             )
 
 
-def _values(section: Section) -> tuple[Value, ...] | None:
+def _values(section: TomlTable) -> tuple[Value, ...] | None:
     listed = section.content.get("values")
     if listed is None:
         return None
@@ -158,7 +158,7 @@ def _values(section: Section) -> tuple[Value, ...] | None:
     return values
 
 
-def _value(section: Section, place: int, value: object) -> Value:
+def _value(section: TomlTable, place: int, value: object) -> Value:
     if isinstance(value, Decimal) and value.is_finite() and Decimal(repr(float(value))) == value:
         return int(value) if value == value.to_integral_value() else float(value)
     if not isinstance(value, str | bool | int | date):
@@ -166,12 +166,12 @@ def _value(section: Section, place: int, value: object) -> Value:
     return value
 
 
-def _bad_value(section: Section, place: int, what: str, fix: str) -> NoReturn:
+def _bad_value(section: TomlTable, place: int, what: str, fix: str) -> NoReturn:
     why = "values are the public keys that rows are grouped by: each once, and all of one kind."
     section.text.refuse((*section.path, "values", place), what, why=why, fix=fix)
 
 
-def check_kind(section: Section, column: DeclaredColumn, kind: Kind) -> None:
+def check_kind(section: TomlTable, column: DeclaredColumn, kind: Kind) -> None:
     """Refuse bounds and values that a column of that kind cannot have."""
     implied = column.implied
     if implied is None or implied is kind or (implied.is_number and kind is Kind.NUMBER):

@@ -10,14 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
-from hubbub.schema.toml_positions import Section, did_you_mean
+from hubbub.schema.toml_positions import TomlTable, did_you_mean
 from hubbub.terms import Budget, InvalidParameter, exact, fraction_of, plain_name, positive
 
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # a URL; a single letter would be a Windows drive
 _RATIO = re.compile(r"-?\d{1,100}/[1-9]\d{0,99}")  # for what has no decimal
 
 
-def missing(section: Section, name: str, wanted: str, example: str) -> NoReturn:
+def missing(section: TomlTable, name: str, wanted: str, example: str) -> NoReturn:
     """Refuse a section that lacks something, with a line to add."""
     section.refuse(
         name,
@@ -28,7 +28,7 @@ def missing(section: Section, name: str, wanted: str, example: str) -> NoReturn:
     )
 
 
-def name_in(section: Section, key: str, what: str, default: str = "") -> str:
+def name_in(section: TomlTable, key: str, what: str, default: str = "") -> str:
     """A name that a ledger accepts."""
     if key not in section.content and not default:
         missing(section, key, f"what the {what} is called", f'{key} = "..."')
@@ -39,12 +39,12 @@ def name_in(section: Section, key: str, what: str, default: str = "") -> str:
         pass_on(section, key, error)
 
 
-def pass_on(section: Section, key: str, error: InvalidParameter) -> NoReturn:
+def pass_on(section: TomlTable, key: str, error: InvalidParameter) -> NoReturn:
     """A refusal of ours, at the place of the field."""
     section.refuse(key, f"{error.what.rstrip('.')}.", why=error.why, fix=error.fix)
 
 
-def choice_in(section: Section, key: str, allowed: Sequence[str]) -> str:
+def choice_in(section: TomlTable, key: str, allowed: Sequence[str]) -> str:
     """One of the allowed words; the first is the default."""
     value = section.words(key, allowed[0])
     if value not in allowed:
@@ -57,7 +57,7 @@ def choice_in(section: Section, key: str, allowed: Sequence[str]) -> str:
     return value
 
 
-def fact_in(section: Section, key: str) -> str:
+def fact_in(section: TomlTable, key: str) -> str:
     """A sentence or a date about who declared it."""
     value = section.content[key]
     return value.isoformat() if isinstance(value, date) else section.sentence(key)
@@ -68,7 +68,7 @@ def located(source: str, folder: Path | None) -> str:
     return source if not source or folder is None or _REMOTE.match(source) else str(folder / source)
 
 
-def number_in(section: Section, key: str) -> Fraction | None:
+def number_in(section: TomlTable, key: str) -> Fraction | None:
     """The number as typed: an integer, a decimal, or a ratio such as "1/3"."""
     value = section.content.get(key)
     if value is None:
@@ -88,7 +88,7 @@ def number_in(section: Section, key: str) -> Fraction | None:
         pass_on(section, key, error)
 
 
-def budget_in(privacy: Section) -> Budget:
+def budget_in(privacy: TomlTable) -> Budget:
     """The budget, exactly as typed."""
     if "budget" not in privacy.content:
         missing(privacy, "budget", "how much may be spent in all", "budget = { epsilon = ..., delta = ... }")

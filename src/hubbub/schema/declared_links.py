@@ -9,13 +9,13 @@ from pathlib import Path
 from hubbub.schema.declared import Declared, DeclaredTable, Inside
 from hubbub.schema.declared_columns import columns_in
 from hubbub.schema.declared_fields import located, missing
-from hubbub.schema.tables import Link
-from hubbub.schema.toml_positions import Section, did_you_mean
+from hubbub.schema.tables import PersonLink
+from hubbub.schema.toml_positions import TomlTable, did_you_mean
 
 TABLE_KEYS = ("source", "header", "key", "unit", "max_rows_per_unit", "rows", "public", "why", "columns")
 
 
-def tables_in(section: Section, engine: str, database: str, folder: Path | None) -> Iterator[DeclaredTable]:
+def tables_in(section: TomlTable, engine: str, database: str, folder: Path | None) -> Iterator[DeclaredTable]:
     """The tables, but for the links between them."""
     seen: set[str] = set()
     for name, inside in section.sections():
@@ -42,7 +42,7 @@ def tables_in(section: Section, engine: str, database: str, folder: Path | None)
         )
 
 
-def _source(table: Section, name: str, engine: str, database: str, folder: Path | None) -> str | Inside:
+def _source(table: TomlTable, name: str, engine: str, database: str, folder: Path | None) -> str | Inside:
     own = table.words("source")
     if engine == "postgres":
         return Inside(database, own or name)
@@ -51,7 +51,7 @@ def _source(table: Section, name: str, engine: str, database: str, folder: Path 
     return Inside(located(database, folder), name)
 
 
-def _header(table: Section) -> bool | tuple[str, ...] | None:
+def _header(table: TomlTable) -> bool | tuple[str, ...] | None:
     """Whether a CSV file's first line names its columns; or their names, if it does not."""
     given = table.content.get("header")
     if given is None or given is True:
@@ -71,7 +71,7 @@ def _find(name: str, tables: Sequence[DeclaredTable]) -> DeclaredTable | None:
     return next((table for table in tables if table.name.lower() == name.lower()), None)
 
 
-def unit_in(privacy: Section, tables: Sequence[DeclaredTable]) -> str:
+def unit_in(privacy: TomlTable, tables: Sequence[DeclaredTable]) -> str:
     """Who is protected: a table's column, or nothing for rows."""
     if "unit" not in privacy.content:
         missing(privacy, "unit", "who is protected", 'unit = "table.column", or unit = "row" if each row is one person')
@@ -89,7 +89,7 @@ def unit_in(privacy: Section, tables: Sequence[DeclaredTable]) -> str:
     return f"{table.name}.{told.partition('.')[2]}"
 
 
-def _referred(section: Section, key: str, told: str, tables: Sequence[DeclaredTable]) -> DeclaredTable:
+def _referred(section: TomlTable, key: str, told: str, tables: Sequence[DeclaredTable]) -> DeclaredTable:
     """The table of a reference such as "patients.patient_id"."""
     name, dot, column = told.partition(".")
     table = _find(name, tables)
@@ -104,7 +104,7 @@ def _referred(section: Section, key: str, told: str, tables: Sequence[DeclaredTa
     return table
 
 
-def linked(declared: Declared, section: Section) -> Iterator[DeclaredTable]:
+def linked(declared: Declared, section: TomlTable) -> Iterator[DeclaredTable]:
     """The tables with their links, each of which leads to the unit in the end."""
     linked = [_link(declared, table, section.section(table.name)) for table in declared.tables]
     for table in linked:
@@ -112,7 +112,7 @@ def linked(declared: Declared, section: Section) -> Iterator[DeclaredTable]:
     return (_capped(declared, table, section.section(table.name)) for table in linked)
 
 
-def _link(declared: Declared, table: DeclaredTable, section: Section) -> DeclaredTable:
+def _link(declared: Declared, table: DeclaredTable, section: TomlTable) -> DeclaredTable:
     protected, _, column = declared.unit.partition(".")
     if table.public or not declared.unit:
         _check_unlinked(table, section)
@@ -128,7 +128,7 @@ def _link(declared: Declared, table: DeclaredTable, section: Section) -> Declare
                 why="Nobody can be two people at once.",
                 fix="Leave this line out, or change privacy.unit.",
             )
-        return replace(table, link=Link(column))
+        return replace(table, link=PersonLink(column))
     if told is None:
         section.refuse(
             "unit",
@@ -140,7 +140,7 @@ def _link(declared: Declared, table: DeclaredTable, section: Section) -> Declare
     return replace(table, link=_target(declared, told, section))
 
 
-def _check_unlinked(table: DeclaredTable, section: Section) -> None:
+def _check_unlinked(table: DeclaredTable, section: TomlTable) -> None:
     for key in ("unit", "max_rows_per_unit"):
         if key in section.content:
             reason = "is public" if table.public else "belongs to a dataset whose unit is the row"
@@ -153,7 +153,7 @@ def _check_unlinked(table: DeclaredTable, section: Section) -> None:
             )
 
 
-def _told_link(section: Section) -> tuple[str, str] | None:
+def _told_link(section: TomlTable) -> tuple[str, str] | None:
     """(column, target) as typed: unit = "column", or unit = { column = "table.key" }."""
     told = section.content.get("unit")
     if told is None:
@@ -171,10 +171,10 @@ def _told_link(section: Section) -> tuple[str, str] | None:
     return column, section.section("unit").words(column)
 
 
-def _target(declared: Declared, told: tuple[str, str], section: Section) -> Link:
+def _target(declared: Declared, told: tuple[str, str], section: TomlTable) -> PersonLink:
     column, reference = told
     if not reference and isinstance(section.content["unit"], str):
-        return Link(column)
+        return PersonLink(column)
     inside = section.section("unit")
     table = _referred(inside, column, reference, declared.tables)
     key = reference.partition(".")[2]
@@ -187,15 +187,15 @@ def _target(declared: Declared, told: tuple[str, str], section: Section) -> Link
             why="Only a private table's key, or the unit itself, leads from one row to exactly one person.",
             fix=f'Declare key = "{key}" in [tables.{table.name}] if no two rows share it, or refer to another column.',
         )
-    return Link(column, table.name, key)
+    return PersonLink(column, table.name, key)
 
 
-def _direct(declared: Declared, link: Link) -> bool:
+def _direct(declared: Declared, link: PersonLink) -> bool:
     """Whether the link's column holds the unit itself."""
     return not link.table or f"{link.table}.{link.key}".lower() == declared.unit.lower()
 
 
-def _check_end(declared: Declared, table: DeclaredTable, tables: Sequence[DeclaredTable], section: Section) -> None:
+def _check_end(declared: Declared, table: DeclaredTable, tables: Sequence[DeclaredTable], section: TomlTable) -> None:
     way, here = [table.name], table
     while here.link is not None and not _direct(declared, here.link):
         here = next(other for other in tables if other.name == here.link.table)
@@ -209,7 +209,7 @@ def _check_end(declared: Declared, table: DeclaredTable, tables: Sequence[Declar
             )
 
 
-def _capped(declared: Declared, table: DeclaredTable, section: Section) -> DeclaredTable:
+def _capped(declared: Declared, table: DeclaredTable, section: TomlTable) -> DeclaredTable:
     """A table whose key is the unit has one row for each person."""
     link = table.link
     if link is None or not table.key or table.key.lower() != link.column.lower() or not _direct(declared, link):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.explain import epsilon as explain_epsilon
-from hubbub.render import Json, Leaflet, Section
-from hubbub.render import Table as Grid
+from hubbub.render import Document, Json, Section
+from hubbub.render import TextTable as Grid
 from hubbub.schema.descriptor import typed
 from hubbub.schema.draft import decimal
 from hubbub.schema.tables import Column, Dataset, Kind, Table, Value
@@ -22,7 +22,7 @@ _HEADER = ("column", "type", "bounds", "step", "keys", "most per person", "why")
 
 
 @dataclass(frozen=True, slots=True)
-class Description(Leaflet):
+class Description(Document):
     """The public page of a dataset: everything comes from the descriptor and the schema, nothing from rows.
 
     Sources and the ledger's address are left out: they can hold passwords.

@@ -27,8 +27,8 @@ from hubbub.schema.declared import (
 from hubbub.schema.declared_columns import COLUMN_KEYS, check_kind
 from hubbub.schema.declared_fields import budget_in, choice_in, fact_in, located, missing, name_in
 from hubbub.schema.declared_links import TABLE_KEYS, linked, tables_in, unit_in
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
-from hubbub.schema.toml_positions import Section, Text, did_you_mean
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
+from hubbub.schema.toml_positions import TomlTable, TomlText, did_you_mean
 from hubbub.terms import BadDescriptor, Neighbours
 
 __all__ = [
@@ -76,8 +76,8 @@ def parse(text: str, *, name: str = "descriptor.toml", folder: Path | None = Non
     >>> declared.population, declared.tables[0].columns[0].upper
     ('survey', Fraction(120, 1))
     """
-    source = Text(name, text.replace("\r\n", "\n"))
-    root = Section(source, (), source.load())
+    source = TomlText(name, text.replace("\r\n", "\n"))
+    root = TomlTable(source, (), source.load())
     root.only("dataset", "privacy", "declared", "tables")
     declared = _declared(root, folder)
     return replace(declared, tables=tuple(linked(declared, root.section("tables"))))
@@ -110,7 +110,7 @@ def json_schema() -> dict[str, Any]:
     return schema
 
 
-def _declared(root: Section, folder: Path | None) -> Declared:
+def _declared(root: TomlTable, folder: Path | None) -> Declared:
     """All that the text says, but for the links between tables."""
     dataset, privacy, facts = root.section("dataset"), root.section("privacy"), root.section("declared")
     dataset.only("name", "engine", "version", "source")
@@ -171,7 +171,7 @@ def _complete_column(
         return Column(name=name, kind=kind_undeclared(arrived))
     said = None if arrived is Kind.OPAQUE else told.implied
     kind = told.kind or said or kind_undeclared(arrived)
-    check_kind(Section(declared.text, ("tables", table.name, "columns", told.name), {}), told, kind)
+    check_kind(TomlTable(declared.text, ("tables", table.name, "columns", told.name), {}), told, kind)
     return Column(
         name=name,
         kind=kind,
@@ -191,7 +191,7 @@ def _spell(declared: Declared, table: Table, named: Mapping[str, Table]) -> Tabl
     key = _spelled(declared, (*path, "key"), table, table.key) if table.key else ""
     if (link := table.link) is not None:
         far = _spelled(declared, (*path, "unit", link.column), named[link.table], link.key) if link.table else ""
-        link = Link(_spelled(declared, (*path, "unit"), table, link.column), link.table, far)
+        link = PersonLink(_spelled(declared, (*path, "unit"), table, link.column), link.table, far)
     return replace(table, key=key, link=link)
 
 

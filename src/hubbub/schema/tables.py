@@ -58,7 +58,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PersonLink:
     """From a row to a person: ``column`` holds a value of ``table.key``; no table if it is the unit itself."""
 
     column: str
@@ -79,7 +79,7 @@ class Table:
     source: object = field(default="", repr=False, compare=False)  # may be a table in memory: never shown
     identity: str = field(default="", repr=False, compare=False)  # what tells this source from others: never shown
     columns: tuple[Column, ...]
-    link: Link | None = None
+    link: PersonLink | None = None
     key: str = ""
     max_rows_per_unit: int | None = None
     rows: int | None = None

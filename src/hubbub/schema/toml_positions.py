@@ -38,7 +38,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TomlText:
     """A TOML text and the name of its file, for messages."""
 
     name: str
@@ -97,10 +97,10 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TomlTable:
     """A table of the document, and where it stands: values are taken out of it with the type they must have."""
 
-    text: Text
+    text: TomlText
     path: Path
     content: Mapping[str, object]
 
@@ -132,7 +132,7 @@ class Section:
         """The words under the key, in which lines may be broken."""
         value = self.content.get(name, "")
         told = " ".join(value.split()) if isinstance(value, str) and "\n" in value else value
-        return Section(self.text, self.path, {name: told}).words(name)
+        return TomlTable(self.text, self.path, {name: told}).words(name)
 
     def count(self, name: str) -> int | None:
         """The whole number under the key, at least 1."""
@@ -148,14 +148,14 @@ class Section:
             self._mistyped(name, "true or false")
         return value
 
-    def section(self, name: str) -> Section:
+    def section(self, name: str) -> TomlTable:
         """The table under the key; an empty one if there is none."""
         value = self.content.get(name, {})
         if not isinstance(value, dict):
             self._mistyped(name, "a table: [header] or { key = value }")
-        return Section(self.text, (*self.path, name), value)
+        return TomlTable(self.text, (*self.path, name), value)
 
-    def sections(self) -> Iterator[tuple[str, Section]]:
+    def sections(self) -> Iterator[tuple[str, TomlTable]]:
         """Every key, each of which must hold a table."""
         return ((name, self.section(name)) for name in self.content)
 

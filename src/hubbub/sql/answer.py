@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.relations import Expr, date_at
-from hubbub.releases import KeyColumn, Measure, Noise, Output, Release, Table, formulas, simultaneous
+from hubbub.releases import KeyColumn, Noise, NoisyColumn, NoisyTable, Release, ReleasedColumn, formulas, simultaneous
 from hubbub.releases.formulas import Formula
 from hubbub.schema import Kind, Value
-from hubbub.sql.compiler.query_plan import How, Plan, Reading
+from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
 from hubbub.sql.compiler.question import Ordering
 from hubbub.sql.error_prediction import mechanism_words
-from hubbub.sql.measurement import LEVELS, Measured, Quantiles, quantiles_of
-from hubbub.sql.noise_allocation import Spent
+from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles, quantiles_of
+from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.sql.three_valued_logic import evaluate, rank
 from hubbub.terms import Guarantee, Receipt, root_of
 
@@ -24,29 +24,29 @@ _PAIRS = {"add": formulas.Plus, "sub": formulas.Minus, "mul": formulas.Times, "d
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AnswerPart:
     """One plan's rows, ready for the release: keys, measures, quantiles, and a mechanism's name."""
 
-    plan: Plan
-    spent: Spent
+    plan: QuestionPlan
+    spent: NoiseAllocation
     keys: tuple[tuple[Value | None, ...], ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[NoisyColumn, ...]
     quantiles: tuple[Quantiles, ...]
 
 
-def part_of(plan: Plan, spent: Spent, measured: Measured) -> Part:
+def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -> AnswerPart:
     """A run as columns with the law of their noise."""
     noises = [spent.noise(index) for index in range(len(plan.measures))]
     fine = measured.fine
     measures = tuple(
-        Measure(measure.name, measure.unit / fine, Noise(noise.law, noise.scale * fine), values)
+        NoisyColumn(measure.name, measure.unit / fine, Noise(noise.law, noise.scale * fine), values)
         for measure, noise, values in zip(plan.measures, noises, measured.measures, strict=True)
     )
-    return Part(plan, spent, measured.keys, measures, measured.quantiles)
+    return AnswerPart(plan, spent, measured.keys, measures, measured.quantiles)
 
 
 def release(
-    parts: Sequence[Part],
+    parts: Sequence[AnswerPart],
     *,
     question: str,
     guarantee: Guarantee,
@@ -80,15 +80,15 @@ def release(
     )
 
 
-def _clipped(part: Part) -> Iterator[tuple[str, str]]:
+def _clipped(part: AnswerPart) -> Iterator[tuple[str, str]]:
     """What share of each value was clamped, over all groups together, where that was paid for."""
     groups = len(part.keys)
     for clamped in part.plan.clamped if groups else ():
         totals = tuple(
-            Measure(m.name, m.step, Noise(m.noise.law, root_of(m.noise.scale**2 * groups)), (sum(m.values),))
+            NoisyColumn(m.name, m.step, Noise(m.noise.law, root_of(m.noise.scale**2 * groups)), (sum(m.values),))
             for m in (part.measures[clamped.beyond], part.measures[clamped.all])
         )
-        share, table = formulas.Over(formulas.Ref(0), formulas.Ref(1)), Table((), totals, 1, ())
+        share, table = formulas.Over(formulas.Ref(0), formulas.Ref(1)), NoisyTable((), totals, 1, ())
         (told,), ((low,), (high,)) = share.evaluate(table), share.interval(table, 0.95)
         if told is None or low is None or high is None:
             yield clamped.name, "how many values were clamped cannot be told from noise."
@@ -103,12 +103,12 @@ def _clipped(part: Part) -> Iterator[tuple[str, str]]:
 @dataclass(frozen=True, slots=True)
 class _Rows:
     keys: tuple[KeyColumn, ...]
-    measures: tuple[Measure, ...]
-    columns: tuple[Output, ...]
+    measures: tuple[NoisyColumn, ...]
+    columns: tuple[ReleasedColumn, ...]
     looked_at: int = 1  # rows among which noisy values chose these
 
     @classmethod
-    def of(cls, part: Part) -> _Rows:
+    def of(cls, part: AnswerPart) -> _Rows:
         """The rows of one plan after HAVING, ORDER BY and LIMIT."""
         if part.plan.levels:
             plan = part.plan
@@ -130,7 +130,7 @@ class _Rows:
             else:
                 formula = formula_of(output.value, part)
             columns.append(
-                Output(
+                ReleasedColumn(
                     output.name, formula, output.about, mechanism_words(plan, part.spent, output.value), output.notes
                 )
             )
@@ -150,30 +150,32 @@ class _Rows:
         looked_at = sum(max(table.looked_at, table.size) for table in tables) if chosen else 1
         levels = tuple(simultaneous(level, looked_at) for level in LEVELS)
         keys: list[KeyColumn] = []
-        columns: list[Output] = []
+        columns: list[ReleasedColumn] = []
         for place, output in enumerate(first.columns):
             values, lows, highs = _told(tables, place, levels)
             if all(isinstance(table.columns[place].formula, formulas.Key) for table in tables):
                 kinds = {table.kind_at(place) for table in tables}
                 keys.append(KeyColumn(output.name, tuple(values), kinds.pop() if len(kinds) == 1 else ""))
                 columns.append(
-                    Output(output.name, formulas.Key(len(keys) - 1), output.about, output.mechanism, output.notes)
+                    ReleasedColumn(
+                        output.name, formulas.Key(len(keys) - 1), output.about, output.mechanism, output.notes
+                    )
                 )
             else:
-                given = formulas.Given(tuple(values), levels, lows, highs)
-                columns.append(Output(output.name, given, output.about, output.mechanism, output.notes))
+                given = formulas.GivenIntervals(tuple(values), levels, lows, highs)
+                columns.append(ReleasedColumn(output.name, given, output.about, output.mechanism, output.notes))
         return cls(tuple(keys), (), tuple(columns), looked_at)
 
     @property
-    def table(self) -> Table:
+    def table(self) -> NoisyTable:
         lengths = [len(key.values) for key in self.keys] + [len(measure.values) for measure in self.measures]
         lengths += [
             len(part.values)
             for output in self.columns
             for part in formulas.walk(output.formula)
-            if isinstance(part, formulas.Given)
+            if isinstance(part, formulas.GivenIntervals)
         ]
-        return Table(self.keys, self.measures, next(iter(lengths), 1), ())
+        return NoisyTable(self.keys, self.measures, next(iter(lengths), 1), ())
 
     @property
     def size(self) -> int:
@@ -190,7 +192,7 @@ class _Rows:
         order: Sequence[Ordering],
         limit: int | None,
         offset: int,
-        part: Part | None = None,
+        part: AnswerPart | None = None,
     ) -> _Rows:
         """The rows for which the condition holds of the noisy values, in order, and of these the first few.
 
@@ -217,10 +219,12 @@ class _Rows:
         """Some of the rows, in that order."""
         keys = tuple(KeyColumn(key.name, tuple(key.values[i] for i in places), key.kind) for key in self.keys)
         measures = tuple(
-            Measure(measure.name, measure.step, measure.noise, tuple(measure.values[i] for i in places))
+            NoisyColumn(measure.name, measure.step, measure.noise, tuple(measure.values[i] for i in places))
             for measure in self.measures
         )
-        columns = tuple(Output(o.name, _picked(o.formula, places), o.about, o.mechanism, o.notes) for o in self.columns)
+        columns = tuple(
+            ReleasedColumn(o.name, _picked(o.formula, places), o.about, o.mechanism, o.notes) for o in self.columns
+        )
         return _Rows(keys, measures, columns, self.looked_at)
 
 
@@ -240,9 +244,9 @@ def _picked(formula: Formula, places: Sequence[int]) -> Formula:
     from hubbub.releases import rebuilt
 
     def change(part: Formula) -> Formula:
-        if not isinstance(part, formulas.Given):
+        if not isinstance(part, formulas.GivenIntervals):
             return part
-        return formulas.Given(
+        return formulas.GivenIntervals(
             tuple(part.values[i] for i in places),
             part.levels,
             tuple(tuple(column[i] for i in places) for column in part.lows),
@@ -267,7 +271,7 @@ def _told(tables: Sequence[_Rows], place: int, levels: Sequence[float]) -> tuple
     return values, tuple(map(tuple, lows)), tuple(map(tuple, highs))
 
 
-def _by_output(plan: Plan) -> list[Ordering]:
+def _by_output(plan: QuestionPlan) -> list[Ordering]:
     """ORDER BY in terms of the answer's own columns, which is all that is left after stacking."""
     values = [output.value for output in plan.outputs]
     return [replace(part, value=Expr("output", param=values.index(part.value))) for part in plan.order]
@@ -276,7 +280,7 @@ def _by_output(plan: Plan) -> list[Ordering]:
 # ---------------------------------------------------------------- formulas
 
 
-def formula_of(value: Expr, part: Part) -> Formula:
+def formula_of(value: Expr, part: AnswerPart) -> Formula:
     """The formula of an output."""
     leaf = _LEAVES.get(value.op)
     if leaf is not None:
@@ -291,14 +295,14 @@ def formula_of(value: Expr, part: Part) -> Formula:
     return inside[0] if value.op == "cast" else formulas.Function(value.op, tuple(inside))
 
 
-_LEAVES: dict[str, Callable[[Expr, Part], Formula]] = {
+_LEAVES: dict[str, Callable[[Expr, AnswerPart], Formula]] = {
     "key": lambda value, part: formulas.Key(value.param),
     "literal": lambda value, part: formulas.Number(Fraction(value.param or 0)),
     "read": lambda value, part: _read(value.param, part),
 }
 
 
-def _read(reading: Reading, part: Part) -> Formula:
+def _read(reading: AggregateReading, part: AnswerPart) -> Formula:
     refs = [formulas.Ref(index) for index in reading.measures]
     if reading.how is How.REF:
         return refs[0]
@@ -310,15 +314,15 @@ def _read(reading: Reading, part: Part) -> Formula:
     return _given(part.quantiles[quantiles_of(part.plan).index(reading)], reading, part)
 
 
-def _given(told: Quantiles, reading: Reading, part: Part) -> Formula:
+def _given(told: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:
     """A quantile with its stored intervals; beyond these, it lies between its bounds for sure."""
     size, levels = len(told.values), (*LEVELS, _SURE)
     assert reading.lower is not None and reading.upper is not None
     lows = (*told.lows, (float(reading.lower),) * size)
     highs = (*told.highs, (float(reading.upper),) * size)
     if part.plan.curves[reading.curve].value.kind is Kind.DATE:
-        return formulas.Given(_dates(told.values), levels, tuple(map(_dates, lows)), tuple(map(_dates, highs)))
-    return formulas.Given(told.values, levels, lows, highs)
+        return formulas.GivenIntervals(_dates(told.values), levels, tuple(map(_dates, lows)), tuple(map(_dates, highs)))
+    return formulas.GivenIntervals(told.values, levels, lows, highs)
 
 
 def _dates(column: Sequence[float | None]) -> Any:
@@ -328,7 +332,7 @@ def _dates(column: Sequence[float | None]) -> Any:
 # ---------------------------------------------------------------- HAVING and ORDER BY on noisy values
 
 
-def _evaluate(value: Expr, rows: _Rows, part: Part | None) -> list[Any]:
+def _evaluate(value: Expr, rows: _Rows, part: AnswerPart | None) -> list[Any]:
     """The value of an expression in each row of the noisy result; None where it is missing."""
 
     def leaf(each: Expr) -> list[Any] | None:
@@ -347,19 +351,19 @@ def _evaluate(value: Expr, rows: _Rows, part: Part | None) -> list[Any]:
 # ---------------------------------------------------------------- grouping sets
 
 
-def _levels(part: Part) -> list[Part]:
+def _levels(part: AnswerPart) -> list[AnswerPart]:
     """One part per grouping set: sums over the finest groups, so that totals agree with what they are totals of."""
     return [_level(part, kept) for kept in part.plan.levels]
 
 
-def _level(part: Part, kept: tuple[int, ...]) -> Part:
+def _level(part: AnswerPart, kept: tuple[int, ...]) -> AnswerPart:
     """The groups that keep only some of the keys; each sums the same number of finest groups."""
     groups: dict[tuple[Value | None, ...], list[int]] = {}
     for row, key in enumerate(part.keys):
         groups.setdefault(tuple(key[i] if i in kept else None for i in range(len(key))), []).append(row)
     terms = len(next(iter(groups.values()), [0]))
     measures = tuple(
-        Measure(
+        NoisyColumn(
             measure.name,
             measure.step,
             Noise(measure.noise.law, root_of(measure.noise.scale**2 * terms)),
@@ -368,4 +372,4 @@ def _level(part: Part, kept: tuple[int, ...]) -> Part:
         for measure in part.measures
     )
     plan = replace(part.plan, levels=(), order=(), limit=None, offset=0)
-    return Part(plan, part.spent, tuple(groups), measures, ())
+    return AnswerPart(plan, part.spent, tuple(groups), measures, ())

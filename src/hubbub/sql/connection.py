@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from hubbub.ledger import Account, BudgetView, Ledger, Line
+from hubbub.ledger import Account, AccountBalance, BudgetView, Ledger
 from hubbub.relations import limits
 from hubbub.releases import Release, quote_job, release_job
 from hubbub.schema import Dataset, Description, describe
@@ -17,7 +17,7 @@ from hubbub.sql import measurement
 from hubbub.sql.compiler.parse import explained
 from hubbub.sql.jobs import AskJob
 from hubbub.sql.noise_allocation import price_of
-from hubbub.sql.quote import Planned, Priced, plan_text, priced
+from hubbub.sql.quote import QueryPlan, QueryQuote, plan_text, priced
 from hubbub.terms import (
     NotAllowed,
     OutOfRange,
@@ -222,7 +222,7 @@ class Connection:
 
     # ------------------------------------------------------------ the way through
 
-    def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> Planned:
+    def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> QueryPlan:
         self.check_open()
         bounds = {} if totals is None else _totals(totals)
         return plan_text(text, self.dataset, gaussian=self.gaussian, totals=bounds, clipping=clipping)
@@ -239,7 +239,7 @@ class Connection:
         assume: Real | None,
         *,
         clipping: bool = False,
-    ) -> Priced:
+    ) -> QueryQuote:
         limits.check_ordinary(
             epsilon=epsilon, delta=delta, rho=rho, within=within, assume=assume, confidence=confidence
         )
@@ -270,11 +270,11 @@ class Connection:
         limit = self.limit
         return limit.epsilon is None or limit.delta > 0
 
-    def answer(self, told: Priced, *, fresh: bool = False) -> Release:
+    def answer(self, told: QueryQuote, *, fresh: bool = False) -> Release:
         """Charge, run, store and show a priced question."""
         return release_job(AskJob(self, told), self.account, fresh=fresh, progress=self.watch)
 
-    def show(self, told: Priced, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
+    def show(self, told: QueryQuote, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
         """The release of a stored answer."""
         planned = told.planned
         parts = [
@@ -308,7 +308,7 @@ def _totals(given: Mapping[str, object]) -> dict[str, Fraction]:
     return {name: exact(value, name=f"totals[{name!r}]") for name, value in given.items()}
 
 
-def _parameters(told: Priced) -> dict[str, str]:
+def _parameters(told: QueryQuote) -> dict[str, str]:
     price = told.price
     given = {"epsilon": price.epsilon, "delta": price.delta or None, "rho": price.rho}
     parameters = {name: f"{float(value):g}" for name, value in given.items() if value is not None}
@@ -321,7 +321,7 @@ def _parameters(told: Priced) -> dict[str, str]:
     return parameters
 
 
-def _left(line: Line) -> str:
+def _left(line: AccountBalance) -> str:
     if line.epsilon is not None and line.limit is not None:
         return f"epsilon {float(line.limit.budget.epsilon or Fraction(0)) - line.epsilon:.4g}"
     return f"rho {float(line.left.parts()[0]):.4g}"

@@ -58,12 +58,12 @@ __all__ = [
     "ROWID",
     "STRING",
     "Binary",
-    "Connection",
     "Cursor",
     "DataError",
     "DatabaseError",
     "Date",
     "DateFromTicks",
+    "DbapiConnection",
     "Error",
     "IntegrityError",
     "InterfaceError",
@@ -103,7 +103,7 @@ def connect(
     confidence: Real | None = None,
     intervals: bool = False,
     **options: Any,
-) -> Connection:
+) -> DbapiConnection:
     """A PEP 249 connection to a ``hubbub.sql.Connection``, or to whatever ``hubbub.connect(source, **options)`` takes.
 
     ``epsilon`` (with ``delta``), ``rho`` or ``within`` (with ``confidence``) is the price of each statement that has
@@ -125,12 +125,12 @@ def connect(
     if isinstance(source, private.Connection):
         if options:
             raise InterfaceError(f"a connection that is open takes no {', '.join(sorted(options))}.")
-        return Connection(source, price, intervals=intervals, own=False)
+        return DbapiConnection(source, price, intervals=intervals, own=False)
     with mapped():
-        return Connection(_connect(source, **options), price, intervals=intervals, own=True)
+        return DbapiConnection(_connect(source, **options), price, intervals=intervals, own=True)
 
 
-class Connection:
+class DbapiConnection:
     """A connection: cursors, and nothing to commit, since every answer is stored when it is given."""
 
     def __init__(self, inner: private.Connection, price: Mapping[str, object], *, intervals: bool, own: bool) -> None:
@@ -173,7 +173,7 @@ class Connection:
 class Cursor:
     """Runs one statement at a time and hands out its rows."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: DbapiConnection) -> None:
         self.connection = connection
         self.arraysize = 1
         self.release: Release | None = None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.relations import Expr
-from hubbub.sql.compiler.query_plan import How, Plan, Reading
+from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
 from hubbub.sql.compiler.question import Scan
-from hubbub.sql.noise_allocation import Spent
+from hubbub.sql.noise_allocation import NoiseAllocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,9 @@ class Predicted:
     words: str
 
 
-def predict(plan: Plan, spent: Spent, *, confidence: float, assume: Fraction | None) -> list[Predicted]:
+def predict(
+    plan: QuestionPlan, spent: NoiseAllocation, *, confidence: float, assume: Fraction | None
+) -> list[Predicted]:
     """The error of each column that has noise."""
     count = assumed_count(plan, assume)
     return [
@@ -31,12 +33,12 @@ def predict(plan: Plan, spent: Spent, *, confidence: float, assume: Fraction | N
     ]
 
 
-def readings(value: Expr) -> list[Reading]:
+def readings(value: Expr) -> list[AggregateReading]:
     """What an output reads."""
     return [value.param] if value.op == "read" else [found for arg in value.args for found in readings(arg)]
 
 
-def assumed_count(plan: Plan, assume: Fraction | None) -> float | None:
+def assumed_count(plan: QuestionPlan, assume: Fraction | None) -> float | None:
     """How many rows a group is reckoned to have: as given, or the declared rows shared among the keys."""
     if assume is not None:
         return float(assume)
@@ -45,14 +47,16 @@ def assumed_count(plan: Plan, assume: Fraction | None) -> float | None:
     return None if rows is None or plan.size is None else rows / plan.size
 
 
-def _predicted(name: str, value: Expr, plan: Plan, spent: Spent, confidence: float, count: float | None) -> Predicted:
+def _predicted(
+    name: str, value: Expr, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
+) -> Predicted:
     if value.op != "read":
         parts = [_of(reading, plan, spent, confidence, count) for reading in readings(value)]
         told = ", ".join(
             f"{reading.words()} ±{_short(part)}" for reading, part in zip(readings(value), parts, strict=True)
         )
         return Predicted(name, None, f"from its parts: {told}")
-    reading: Reading = value.param
+    reading: AggregateReading = value.param
     error = _of(reading, plan, spent, confidence, count)
     if error is not None:
         given = "" if reading.how is How.REF else f" if a group has {count:,.0f} rows"
@@ -63,7 +67,9 @@ def _predicted(name: str, value: Expr, plan: Plan, spent: Spent, confidence: flo
     return Predicted(name, None, _formula(reading, plan, spent, confidence))
 
 
-def _of(reading: Reading, plan: Plan, spent: Spent, confidence: float, count: float | None) -> float | None:
+def _of(
+    reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
+) -> float | None:
     if reading.how is How.REF:
         return float(spent.measures[reading.measures[0]].error(confidence) * plan.measures[reading.measures[0]].unit)
     if reading.how is How.MEAN and count:
@@ -71,14 +77,14 @@ def _of(reading: Reading, plan: Plan, spent: Spent, confidence: float, count: fl
     return None
 
 
-def _mean(reading: Reading, plan: Plan, spent: Spent, confidence: float) -> float:
+def _mean(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
     """The error of a mean times its count: that of the sum, and of the count at half the range from the middle."""
     total, count = (float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures[:2])
     assert reading.lower is not None and reading.upper is not None
     return math.hypot(total, float(reading.upper - reading.lower) / 4 * count)
 
 
-def _formula(reading: Reading, plan: Plan, spent: Spent, confidence: float) -> str:
+def _formula(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> str:
     if reading.how is How.MEAN:
         return f"±{_short(_mean(reading, plan, spent, confidence))} / number of rows"
     return "depends on the number of rows"
@@ -90,7 +96,7 @@ def _short(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def mechanism_words(plan: Plan, spent: Spent, value: Expr) -> str:
+def mechanism_words(plan: QuestionPlan, spent: NoiseAllocation, value: Expr) -> str:
     """The noise of a column in words."""
     names = []
     for reading in readings(value):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hubbub.render import Json, Leaflet, Section, Table
-from hubbub.sql.compiler.query_plan import Counted, Measured, Plan
-from hubbub.sql.compiler.question import Item, Rows, Scan
-from hubbub.sql.quote import Planned
+from hubbub.render import Document, Json, Section, TextTable
+from hubbub.sql.compiler.query_plan import BoundedSum, QuestionPlan, SumKind
+from hubbub.sql.compiler.question import Item, Scan, Subquery
+from hubbub.sql.quote import QueryPlan
 
 _KEY = "a secret of the connection"  # by which a person's rows are ranked
 
 
 @dataclass(frozen=True, slots=True)
-class PlanExplanation(Leaflet):
+class PlanExplanation(Document):
     """The way of one question from rows to noisy numbers."""
 
-    planned: Planned
+    planned: QueryPlan
 
     @property
     def title(self) -> str:
@@ -54,12 +54,12 @@ class PlanExplanation(Leaflet):
         }
 
 
-def explain(planned: Planned) -> PlanExplanation:
+def explain(planned: QueryPlan) -> PlanExplanation:
     """The explanation of a planned question."""
     return PlanExplanation(planned)
 
 
-def _sections(plan: Plan, planned: Planned, prefix: str) -> tuple[Section, ...]:
+def _sections(plan: QuestionPlan, planned: QueryPlan, prefix: str) -> tuple[Section, ...]:
     header = ("measure", "what one row adds", "one unit moves all groups together by", "share of the cost")
     cells = tuple(
         (measure.name, _adds(measure), f"L1 {moved.l1:,}, L2 {moved.l2:,.6g} steps", f"{float(100 * share):.3g}%")
@@ -71,11 +71,11 @@ def _sections(plan: Plan, planned: Planned, prefix: str) -> tuple[Section, ...]:
     )
     return (
         Section(f"{prefix}From rows to noisy numbers", tree(plan)),
-        Section(f"{prefix}What gets noise", (), Table(header, cells)),
+        Section(f"{prefix}What gets noise", (), TextTable(header, cells)),
     )
 
 
-def tree(plan: Plan) -> tuple[str, ...]:
+def tree(plan: QuestionPlan) -> tuple[str, ...]:
     """The stages, from the outside to the tables; each says what it bounds or adds."""
     lines = []
     if plan.limit is not None or plan.order or plan.having is not None:
@@ -91,7 +91,7 @@ def tree(plan: Plan) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _keys(plan: Plan) -> str:
+def _keys(plan: QuestionPlan) -> str:
     if not plan.keys:
         return "none, one row"
     if plan.public_keys:
@@ -106,22 +106,22 @@ def _item(item: Item) -> list[str]:
         how = {"from": "read", "inner": "join", "left": "left join"}[item.how]
         same = "" if table.public or item.how == "from" else ", on the same person's rows"
         return [f"{how}: {table.name} ({whose}){same}"]
-    rows: Rows = item.rows
+    rows: Subquery = item.rows
     what = "select rows" if rows.keys is None else "aggregate exactly inside each person"
     return [f"subquery: {what}", *(f"  {line}" for part in rows.source for line in _item(part))]
 
 
-def _adds(measure: Measured) -> str:
-    if measure.counted is Counted.PEOPLE:
+def _adds(measure: BoundedSum) -> str:
+    if measure.counted is SumKind.PEOPLE:
         return "1 per person"
-    if measure.counted is Counted.DISTINCT:
+    if measure.counted is SumKind.DISTINCT:
         return "1 per distinct value"
     low, high = measure.interval
     return f"{low:,}" if low == high else f"{low:,} to {high:,} steps of {float(measure.step):g}"
 
 
-def _clamp(measure: Measured) -> str:
-    if measure.value is None or measure.counted is not Counted.SUM:
+def _clamp(measure: BoundedSum) -> str:
+    if measure.value is None or measure.counted is not SumKind.SUM:
         return ""
     step = measure.step
     return f"{measure.name} to [{measure.lower:,}, {measure.upper:,}] steps of {float(step):g}"

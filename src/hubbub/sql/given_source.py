@@ -12,7 +12,7 @@ import numpy as np
 
 from hubbub.engines import DuckDB, is_pandas
 from hubbub.relations import kind_of, place_of
-from hubbub.schema import Column, Dataset, Kind, Link, Table, Value, kind_declared, kind_undeclared
+from hubbub.schema import Column, Dataset, Kind, PersonLink, Table, Value, kind_declared, kind_undeclared
 from hubbub.terms import (
     Budget,
     Neighbours,
@@ -28,7 +28,7 @@ Columns = Mapping[str, Sequence[tuple[str, Kind]]]  # of each table
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenFacts:
     """What was said about the data."""
 
     unit: str
@@ -52,7 +52,7 @@ class Given:
 def dataset_given(
     sources: Mapping[str, object],
     engine: DuckDB,
-    given: Given,
+    given: GivenFacts,
     budget: Budget | None,
     population: str | None,
     neighbours: Neighbours,
@@ -93,7 +93,7 @@ def visible_in(engine: DuckDB, name: str) -> list[tuple[str, Kind]]:
 # ---------------------------------------------------------------- columns
 
 
-def _table(name: str, source: object, visible: Sequence[tuple[str, Kind]], given: Given) -> Table:
+def _table(name: str, source: object, visible: Sequence[tuple[str, Kind]], given: GivenFacts) -> Table:
     bounds = {key.lower(): value for key, value in given.bounds.items()}
     keys = {key.lower(): value for key, value in given.keys.items()}
     columns = tuple(
@@ -105,7 +105,7 @@ def _table(name: str, source: object, visible: Sequence[tuple[str, Kind]], given
         name=name,
         source=source,
         columns=columns,
-        link=next((Link(column.name) for column in columns if unit and column.name.lower() == unit), None),
+        link=next((PersonLink(column.name) for column in columns if unit and column.name.lower() == unit), None),
         max_rows_per_unit=None if given.max_rows is None else whole(given.max_rows, name="max_rows_per_unit"),
         rows=None if given.rows is None else whole(given.rows, name="rows"),
     )

@@ -16,7 +16,7 @@ from hubbub.engines import EngineFailed
 from hubbub.relations import limits
 from hubbub.releases import JobFacts, Progress, Release
 from hubbub.sql import measurement
-from hubbub.sql.quote import Priced
+from hubbub.sql.quote import QueryQuote
 from hubbub.terms import NotAllowed, Receipt, RunFailed
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class EngineJob(ABC):
 class AskJob(EngineJob):
     """A priced question."""
 
-    quote: Priced
+    quote: QueryQuote
 
     @property
     def facts(self) -> JobFacts:
@@ -80,7 +80,7 @@ class AskJob(EngineJob):
         """The noisy integers, as they are stored."""
         return measurement.stored(self.measured(), self.quote.plans)
 
-    def measured(self) -> tuple[measurement.Measured, ...]:
+    def measured(self) -> tuple[measurement.NoisyResult, ...]:
         """The noisy integers of each part."""
         planned, connection = self.quote.planned, self.connection
         statements = planned.statements(connection.engine.dialect, secret=connection.rank_secret)

@@ -17,9 +17,9 @@ import numpy as np
 
 from hubbub.relations import Expr
 from hubbub.schema import Kind, Value
-from hubbub.sql.compiler.print_plan import Statement
-from hubbub.sql.compiler.query_plan import Curve, How, Key, Plan, Reading
-from hubbub.sql.noise_allocation import Spent
+from hubbub.sql.compiler.print_plan import EngineStatement
+from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, How, QuantileCurve, QuestionPlan
+from hubbub.sql.noise_allocation import NoiseAllocation
 
 LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which intervals of quantiles are kept
 CHOSEN_SIZE = 1 << 18  # bytes for an answer whose keys are chosen privately
@@ -52,7 +52,7 @@ class Quantiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class NoisyResult:
     """What one plan's run gave: keys, noisy integers per measure, and quantiles in the order of ``quantiles_of``."""
 
     keys: tuple[tuple[Value | None, ...], ...]  # one tuple per row of the answer
@@ -61,7 +61,7 @@ class Measured:
     fine: int = 1  # the integers count parts of a step, so many of them to one
 
 
-def quantiles_of(plan: Plan) -> tuple[Reading, ...]:
+def quantiles_of(plan: QuestionPlan) -> tuple[AggregateReading, ...]:
     """The quantiles that the plan's outputs, HAVING and ORDER BY read, each once."""
     values = [output.value for output in plan.outputs] + [part.value for part in plan.order]
     values += [plan.having] if plan.having is not None else []
@@ -73,7 +73,9 @@ def _reads(value: Expr) -> list[Expr]:
     return [value] if value.op == "read" else [part for arg in value.args for part in _reads(arg)]
 
 
-def run(engine: Engine, plan: Plan, spent: Spent, statements: Sequence[Statement], *, seconds: float) -> Measured:
+def run(
+    engine: Engine, plan: QuestionPlan, spent: NoiseAllocation, statements: Sequence[EngineStatement], *, seconds: float
+) -> NoisyResult:
     """Read the integers of a plan and add the noise that was paid for.
 
     Guarantee: the answer is as private as the events of ``spent`` say, for the dataset's unit and neighbours.
@@ -86,10 +88,10 @@ def run(engine: Engine, plan: Plan, spent: Spent, statements: Sequence[Statement
     keys, integers = _by_key(plan, rows, spent)
     noisy = tuple(_noisy(spent, index, column) for index, column in enumerate(integers))
     curves = [_curve(engine, plan, spent, index, statement, seconds) for index, statement in enumerate(left)]
-    return Measured(keys, noisy, tuple(_quantile(plan, curves, reading) for reading in quantiles_of(plan)))
+    return NoisyResult(keys, noisy, tuple(_quantile(plan, curves, reading) for reading in quantiles_of(plan)))
 
 
-def _noisy(spent: Spent, index: int, column: Sequence[int]) -> tuple[int, ...]:
+def _noisy(spent: NoiseAllocation, index: int, column: Sequence[int]) -> tuple[int, ...]:
     if not column:
         return ()
     given = spent.measures[index].release(np.array(column, dtype=object))
@@ -99,13 +101,13 @@ def _noisy(spent: Spent, index: int, column: Sequence[int]) -> tuple[int, ...]:
 # ---------------------------------------------------------------- keys
 
 
-def public_keys(keys: Sequence[Key]) -> tuple[tuple[Value | None, ...], ...]:
+def public_keys(keys: Sequence[GroupKey]) -> tuple[tuple[Value | None, ...], ...]:
     """Every combination of the public values, in order."""
     return tuple(product(*(key.domain or () for key in keys)))
 
 
 def _by_key(
-    plan: Plan, rows: Sequence[tuple[Any, ...]], spent: Spent
+    plan: QuestionPlan, rows: Sequence[tuple[Any, ...]], spent: NoiseAllocation
 ) -> tuple[tuple[tuple[Value | None, ...], ...], list[list[int]]]:
     """The keys of the answer, and the integers of each measure in their order; 0 for a public key that is empty."""
     width = len(plan.keys)
@@ -118,7 +120,7 @@ def _by_key(
     return keys, [[found.get(key, empty)[i] for key in keys] for i in range(len(plan.measures))]
 
 
-def _normal(key: Sequence[Any], keys: Sequence[Key]) -> tuple[Value | None, ...]:
+def _normal(key: Sequence[Any], keys: Sequence[GroupKey]) -> tuple[Value | None, ...]:
     """A key as the engine gives it, as the value that was declared."""
     return tuple(_value(value, declared.value.kind) for value, declared in zip(key, keys, strict=True))
 
@@ -133,7 +135,7 @@ def _value(value: Any, kind: Kind) -> Value | None:
 
 
 def _chosen(
-    plan: Plan, found: dict[tuple[Value | None, ...], tuple[int, ...]], spent: Spent
+    plan: QuestionPlan, found: dict[tuple[Value | None, ...], tuple[int, ...]], spent: NoiseAllocation
 ) -> tuple[tuple[Value | None, ...], ...]:
     """The keys that many people have, by noisy counts of people; as many as the stored answer has room for."""
     assert spent.chooser is not None
@@ -160,7 +162,9 @@ def _order(key: tuple[Value | None, ...]) -> list[tuple[Any, ...]]:
 # ---------------------------------------------------------------- curves
 
 
-def _curve(engine: Engine, plan: Plan, spent: Spent, index: int, statement: Statement, seconds: float) -> Any:
+def _curve(
+    engine: Engine, plan: QuestionPlan, spent: NoiseAllocation, index: int, statement: EngineStatement, seconds: float
+) -> Any:
     columns = engine.arrays(statement.sql, seconds=seconds)
     cells, counts = (np.asarray(column).astype(np.int64) for column in columns[-2:])
     if not plan.keys:
@@ -171,7 +175,7 @@ def _curve(engine: Engine, plan: Plan, spent: Spent, index: int, statement: Stat
     return spent.curves[index].release_sparse(cells, counts, keys=at)
 
 
-def _quantile(plan: Plan, curves: Sequence[Any], reading: Reading) -> Quantiles:
+def _quantile(plan: QuestionPlan, curves: Sequence[Any], reading: AggregateReading) -> Quantiles:
     told, curve = curves[reading.curve], plan.curves[reading.curve]
     middle = told.quantile(reading.quantile)
     cells = middle if isinstance(middle, list) else [middle]
@@ -184,7 +188,7 @@ def _quantile(plan: Plan, curves: Sequence[Any], reading: Reading) -> Quantiles:
     return Quantiles(values, tuple(lows), tuple(highs))
 
 
-def _position(curve: Curve, cell: int, *, end: bool = False) -> float:
+def _position(curve: QuantileCurve, cell: int, *, end: bool = False) -> float:
     """A cell on the column's scale: its own value where cells are grid steps, else its lower or upper end."""
     step = 1 if curve.value.kind is Kind.DATE else curve.value.facts.step
     wide = step is None or curve.width > step
@@ -194,7 +198,7 @@ def _position(curve: Curve, cell: int, *, end: bool = False) -> float:
 # ---------------------------------------------------------------- JSON
 
 
-def size_of(plan: Plan) -> int:
+def size_of(plan: QuestionPlan) -> int:
     """How many bytes the stored answer takes at most."""
     if plan.size is None:
         return CHOSEN_SIZE
@@ -202,25 +206,25 @@ def size_of(plan: Plan) -> int:
     return 512 + plan.size * per_row
 
 
-def stored(parts: Sequence[Measured], plans: Sequence[Plan]) -> str:
+def stored(parts: Sequence[NoisyResult], plans: Sequence[QuestionPlan]) -> str:
     """The runs as JSON."""
     told = [_part(part, plan) for part, plan in zip(parts, plans, strict=True)]
     return json.dumps({"format": _FORMAT, "parts": told}, separators=(",", ":"))
 
 
-def _part(part: Measured, plan: Plan) -> dict[str, Any]:
+def _part(part: NoisyResult, plan: QuestionPlan) -> dict[str, Any]:
     keys = None if plan.public_keys else [[_plain(value) for value in key] for key in part.keys]
     quantiles = [[q.values, q.lows, q.highs] for q in part.quantiles]
     return {"keys": keys, "measures": part.measures, "quantiles": quantiles, "fine": part.fine}
 
 
-def read(answer: str, plans: Sequence[Plan]) -> tuple[Measured, ...]:
+def read(answer: str, plans: Sequence[QuestionPlan]) -> tuple[NoisyResult, ...]:
     """The runs from what is stored."""
     told = json.loads(answer)["parts"]
     return tuple(_read(part, plan) for part, plan in zip(told, plans, strict=True))
 
 
-def _read(part: dict[str, Any], plan: Plan) -> Measured:
+def _read(part: dict[str, Any], plan: QuestionPlan) -> NoisyResult:
     keys = (
         public_keys(plan.keys)
         if part["keys"] is None
@@ -230,14 +234,14 @@ def _read(part: dict[str, Any], plan: Plan) -> Measured:
         Quantiles(tuple(values), tuple(map(tuple, lows)), tuple(map(tuple, highs)))
         for values, lows, highs in part["quantiles"]
     )
-    return Measured(keys, tuple(tuple(column) for column in part["measures"]), quantiles, part["fine"])
+    return NoisyResult(keys, tuple(tuple(column) for column in part["measures"]), quantiles, part["fine"])
 
 
 def _plain(value: Value | None) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _unplain(value: Any, key: Key) -> Value | None:
+def _unplain(value: Any, key: GroupKey) -> Value | None:
     if value is None:
         return None
     if key.value.kind is Kind.DATE:

@@ -17,16 +17,16 @@ from hubbub.accounting import mu_for, quick_epsilon, rho_for
 from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdKeys
 from hubbub.relations import limits
 from hubbub.releases import Noise
-from hubbub.sql.compiler.query_plan import Moved, Plan
+from hubbub.sql.compiler.query_plan import Moved, QuestionPlan
 from hubbub.terms import (
     ApproximateDP,
     Budget,
     Compose,
     Event,
     GaussianNoise,
-    Measure,
     MissingParameter,
     Neighbours,
+    PrivacyBound,
     PureDP,
     Real,
     Unit,
@@ -51,7 +51,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class NoiseAllocation:
     """The noise of one plan: one mechanism per measure, one per curve, and one that chooses keys."""
 
     measures: tuple[DiscreteGaussian | Geometric, ...]
@@ -110,7 +110,9 @@ def _pure(epsilon: Real | None, delta: Real | None) -> Price:
     return Price(epsilon=positive(epsilon, name="epsilon"))
 
 
-def spend(plans: tuple[Plan, ...], price: Price, *, neighbours: Neighbours, unit: Unit) -> tuple[Spent, ...]:
+def spend(
+    plans: tuple[QuestionPlan, ...], price: Price, *, neighbours: Neighbours, unit: Unit
+) -> tuple[NoiseAllocation, ...]:
     """The noise for each plan; all of them together cost the price."""
     if price.rho is not None:
         return _at(plans, price.rho, price.delta, neighbours, unit)
@@ -134,7 +136,7 @@ def spend(plans: tuple[Plan, ...], price: Price, *, neighbours: Neighbours, unit
     )
 
 
-def _alone(plans: tuple[Plan, ...], price: Price, neighbours: Neighbours, unit: Unit) -> Spent | None:
+def _alone(plans: tuple[QuestionPlan, ...], price: Price, neighbours: Neighbours, unit: Unit) -> NoiseAllocation | None:
     """A single measure is calibrated by its own discrete profile, which needs a little less noise."""
     plan = plans[0]
     if len(plans) > 1 or len(plan.measures) != 1 or plan.curves or not plan.public_keys:
@@ -147,7 +149,7 @@ def _alone(plans: tuple[Plan, ...], price: Price, neighbours: Neighbours, unit: 
         neighbours=neighbours,
         unit=unit,
     )
-    return Spent((mechanism,), (), None)
+    return NoiseAllocation((mechanism,), (), None)
 
 
 def _largest_rho(epsilon: Fraction, delta: Fraction, chosen: bool) -> Fraction:
@@ -158,14 +160,16 @@ def _largest_rho(epsilon: Fraction, delta: Fraction, chosen: bool) -> Fraction:
 
 
 def _at(
-    plans: tuple[Plan, ...], rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
-) -> tuple[Spent, ...]:
+    plans: tuple[QuestionPlan, ...], rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
+) -> tuple[NoiseAllocation, ...]:
     """Gaussian noise whose rho add up to ``rho``; ``delta`` is for choosing keys, shared among the plans that do."""
     choosing = sum(not plan.public_keys for plan in plans)
     return tuple(_gaussian(plan, rho / len(plans), delta / max(1, choosing), neighbours, unit) for plan in plans)
 
 
-def _gaussian(plan: Plan, rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit) -> Spent:
+def _gaussian(
+    plan: QuestionPlan, rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
+) -> NoiseAllocation:
     shares = list(plan.weights)
     measures = tuple(
         DiscreteGaussian(
@@ -179,15 +183,15 @@ def _gaussian(plan: Plan, rho: Fraction, delta: Fraction, neighbours: Neighbours
     )
     curves = _curves(plan, "rho", rho, neighbours, unit)
     if plan.public_keys:
-        return Spent(measures, curves, None)
+        return NoiseAllocation(measures, curves, None)
     under = keys_per_unit(plan)
     chooser = ThresholdKeys(
         delta=delta, max_keys_per_unit=under, rho=rho * shares[-1], noise="gaussian", neighbours=neighbours, unit=unit
     )
-    return Spent(measures, curves, chooser)
+    return NoiseAllocation(measures, curves, chooser)
 
 
-def _laplace(plan: Plan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> Spent:
+def _laplace(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
     measures = tuple(
         Geometric(
             sensitivity=moved.l1,
@@ -199,10 +203,10 @@ def _laplace(plan: Plan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) 
         for i, moved in enumerate(plan.moved)
     )
     curves = _curves(plan, "epsilon", epsilon, neighbours, unit)
-    return Spent(measures, curves, None)
+    return NoiseAllocation(measures, curves, None)
 
 
-def _curves(plan: Plan, way: str, price: Fraction, neighbours: Neighbours, unit: Unit) -> tuple[NoisyCDF, ...]:
+def _curves(plan: QuestionPlan, way: str, price: Fraction, neighbours: Neighbours, unit: Unit) -> tuple[NoisyCDF, ...]:
     """One noisy cumulative histogram per curve, each for its share of the price."""
     return tuple(
         NoisyCDF(
@@ -217,7 +221,7 @@ def _curves(plan: Plan, way: str, price: Fraction, neighbours: Neighbours, unit:
     )
 
 
-def keys_per_unit(plan: Plan) -> int:
+def keys_per_unit(plan: QuestionPlan) -> int:
     """Under how many keys one person counts when keys are chosen."""
     known = [number for number in (plan.bounding.keys, plan.bounding.rows) if number is not None]
     return min(known)
@@ -233,17 +237,17 @@ def _square(number: int) -> bool:
     return math.isqrt(number) ** 2 == number
 
 
-def _dimension(plan: Plan) -> int:
+def _dimension(plan: QuestionPlan) -> int:
     return plan.size if plan.size is not None else 1 << 40
 
 
-def event_of(spent: Iterable[Spent]) -> Event:
+def event_of(spent: Iterable[NoiseAllocation]) -> Event:
     """Everything that is done, as one event."""
     events = [event for each in spent for event in each.events()]
     return events[0] if len(events) == 1 else Compose(tuple(events))
 
 
-def measure_of(price: Price, event: Event, neighbours: Neighbours) -> Measure:
+def measure_of(price: Price, event: Event, neighbours: Neighbours) -> PrivacyBound:
     """What the answer alone guarantees."""
     from hubbub.accounting import costs
 

@@ -14,7 +14,7 @@ from hubbub.relations import check_ids
 from hubbub.schema import Dataset, Kind, Table, descriptor, is_csv, stem_of
 from hubbub.sql.connect_arguments import check_desk, check_facts, check_memory, check_name
 from hubbub.sql.connection import SECONDS, Connection
-from hubbub.sql.given_source import Given, dataset_given, visible_in
+from hubbub.sql.given_source import GivenFacts, dataset_given, visible_in
 from hubbub.sql.prepare_copy import is_prepared
 from hubbub.terms import Budget, BudgetConflict, MissingParameter, Neighbours, OutOfRange, SourceUnavailable
 
@@ -114,7 +114,7 @@ def declare(
             fix='Write unit="patient_id" for the column that tells people apart, or unit="row".',
         )
     called = name or (stem_of(source) if is_database(source) else "")
-    facts = Given(unit, bounds or {}, keys or {}, max_rows_per_unit, rows, called, version)
+    facts = GivenFacts(unit, bounds or {}, keys or {}, max_rows_per_unit, rows, called, version)
     for each in sources.values():
         _check_first_line(each, facts.names(), said=header is True)
     engine = DuckDB(sources, memory=memory)

@@ -16,11 +16,19 @@ from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
 
-from hubbub.relations import DOUBLE, Expr, Facts, Target, column_named
+from hubbub.relations import DOUBLE, CastTarget, Expr, ValueFacts, column_named
 from hubbub.schema import Column, Dataset, Kind, Table, Value
 from hubbub.sql.compiler.person_links import conjuncts, is_same_person
-from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Plan, Shape
-from hubbub.sql.compiler.question import Aggregated, Inside, Item, Rows, Scan, Windowed, person
+from hubbub.sql.compiler.query_plan import (
+    BoundedSum,
+    Bounding,
+    BoundingShape,
+    GroupKey,
+    QuantileCurve,
+    QuestionPlan,
+    SumKind,
+)
+from hubbub.sql.compiler.question import Aggregated, Item, Scan, SemiJoin, Subquery, Windowed, person
 from hubbub.sql.measurement import quantiles_of
 from hubbub.terms import Event, identity_of, to_json
 
@@ -36,13 +44,13 @@ _KINDS = {
     Kind.OPAQUE: "opaque",
 }
 _SHAPES = {
-    Shape.ROW: "row",
-    Shape.PEOPLE: "people",
-    Shape.ROWS: "rows",
-    Shape.KEYS: "keys",
-    Shape.TOTALS: "totals",
+    BoundingShape.ROW: "row",
+    BoundingShape.PEOPLE: "people",
+    BoundingShape.ROWS: "rows",
+    BoundingShape.KEYS: "keys",
+    BoundingShape.TOTALS: "totals",
 }
-_COUNTED = {Counted.SUM: "sum", Counted.PEOPLE: "people", Counted.DISTINCT: "distinct"}
+_COUNTED = {SumKind.SUM: "sum", SumKind.PEOPLE: "people", SumKind.DISTINCT: "distinct"}
 _JOINS = {"from": "from", "inner": "inner", "left": "left"}
 
 
@@ -100,7 +108,7 @@ def column_identity(column: Column, name: str) -> Json:
 # ---------------------------------------------------------------- the plan
 
 
-def plan_identity(plan: Plan) -> dict[str, Json]:
+def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
     """What a plan measures."""
     return {
         "rows": _items(plan.source),
@@ -113,12 +121,12 @@ def plan_identity(plan: Plan) -> dict[str, Json]:
     }
 
 
-def _key(key: Key) -> Json:
+def _key(key: GroupKey) -> Json:
     values = None if key.domain is None else [value_identity(value) for value in key.domain]
     return {"of": expression_identity(key.value), "values": values}
 
 
-def _sum(measure: Measured) -> Json:
+def _sum(measure: BoundedSum) -> Json:
     return {
         "adds": _COUNTED[measure.counted],
         "of": _maybe(measure.value),
@@ -132,7 +140,7 @@ def _sum(measure: Measured) -> Json:
     }
 
 
-def _curve(curve: Curve) -> Json:
+def _curve(curve: QuantileCurve) -> Json:
     return {
         "of": expression_identity(curve.value),
         "if": _maybe(curve.condition),
@@ -150,7 +158,7 @@ def _bound(bound: Bounding) -> Json:
         "rows_per_key": bound.rows_per_key,
         "totals": [*bound.totals],
         "parts": [*bound.fine],
-        "norm": bound.norm if bound.shape is Shape.TOTALS else None,
+        "norm": bound.norm if bound.shape is BoundingShape.TOTALS else None,
     }
 
 
@@ -194,7 +202,7 @@ def _scan(scan: Scan) -> Json:
     return {"table": scan.table.name, "private": scan.private, "prepared": scan.table.prepared}
 
 
-def _subquery(rows: Rows) -> Json:
+def _subquery(rows: Subquery) -> Json:
     return {
         "rows": _items(rows.source),
         "fields": [[field.name, expression_identity(field.value)] for field in rows.fields],
@@ -206,7 +214,7 @@ def _subquery(rows: Rows) -> Json:
     }
 
 
-_ROWS: dict[type, Callable[..., Json]] = {Scan: _scan, Rows: _subquery}
+_ROWS: dict[type, Callable[..., Json]] = {Scan: _scan, Subquery: _subquery}
 
 
 # ---------------------------------------------------------------- expressions
@@ -222,7 +230,7 @@ def _maybe(value: Expr | None) -> Json:
     return None if value is None else expression_identity(value)
 
 
-def _type(facts: Facts) -> Json:
+def _type(facts: ValueFacts) -> Json:
     """The kind of a value, and the digits of a number that SQL has as a decimal and rounds to them."""
     kind, number = _KINDS[facts.kind], facts.number
     return [kind, number.digits] if number.is_decimal else kind
@@ -249,7 +257,7 @@ def _remainder(value: Expr) -> dict[str, Json]:
 
 
 def _parameter(param: object) -> Json:
-    if isinstance(param, Target):
+    if isinstance(param, CastTarget):
         return {"kind": _KINDS[param.kind], "width": param.width, "digits": param.digits, "name": param.name or None}
     if isinstance(param, tuple):
         return [_parameter(part) for part in param]
@@ -268,7 +276,7 @@ def _literal(value: Expr) -> dict[str, Json]:
 
 
 def _exists(value: Expr) -> dict[str, Json]:
-    inside: Inside = value.param
+    inside: SemiJoin = value.param
     return {
         "op": "exists",
         "rows": _items(inside.source),

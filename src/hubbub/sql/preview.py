@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.accounting import Amount, Currency, Limit, cost_in
-from hubbub.ledger import Line
-from hubbub.render import Json, Leaflet, Section, Table
-from hubbub.sql.compiler.query_plan import Plan
+from hubbub.ledger import AccountBalance
+from hubbub.render import Document, Json, Section, TextTable
+from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.error_prediction import Predicted, mechanism_words, predict, readings
-from hubbub.sql.noise_allocation import Spent
-from hubbub.sql.quote import Priced
+from hubbub.sql.noise_allocation import NoiseAllocation
+from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Real, exact, fraction_of
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PreviewColumn:
     """A column before it is asked for: what it is, its mechanism, and how exact it will be."""
 
     name: str
@@ -26,15 +26,15 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview(Leaflet):
+class Preview(Document):
     """Cost, budget before and after, mechanism and error of each column, bounds and thresholds; free."""
 
     question: str
     guarantee: str
     cost: Amount
     currency: Currency
-    line: Line
-    columns: tuple[Column, ...]
+    line: AccountBalance
+    columns: tuple[PreviewColumn, ...]
     rows: tuple[int | None, ...]
     bounds: tuple[str, ...]
     notes: tuple[str, ...]
@@ -62,7 +62,7 @@ class Preview(Leaflet):
         header = ("column", f"error ({float(100 * self.confidence):g}%)")
         cells = tuple((c.name, c.predicted.words) for c in self.columns)
         return (
-            Section("How exact", (self._shape(),), Table(header, cells)),
+            Section("How exact", (self._shape(),), TextTable(header, cells)),
             Section(
                 "Where noise is added", tuple(f"{c.name}: {c.about}. {_upper(c.mechanism)}." for c in self.columns)
             ),
@@ -128,7 +128,7 @@ class Preview(Leaflet):
 
 
 def preview(
-    told: Priced, line: Line, *, confidence: Real, assume: Real | None, repeated: bool, refused: str = ""
+    told: QueryQuote, line: AccountBalance, *, confidence: Real, assume: Real | None, repeated: bool, refused: str = ""
 ) -> Preview:
     """The preview of a priced question."""
     level = float(fraction_of(confidence, name="confidence"))
@@ -151,10 +151,12 @@ def preview(
     )
 
 
-def _columns(plan: Plan, spent: Spent, level: float, reckoned: Fraction | None) -> list[Column]:
+def _columns(
+    plan: QuestionPlan, spent: NoiseAllocation, level: float, reckoned: Fraction | None
+) -> list[PreviewColumn]:
     predicted = iter(predict(plan, spent, confidence=level, assume=reckoned))
     return [
-        Column(output.name, output.about, mechanism_words(plan, spent, output.value), next(predicted))
+        PreviewColumn(output.name, output.about, mechanism_words(plan, spent, output.value), next(predicted))
         for output in plan.outputs
         if readings(output.value)
     ]
@@ -164,7 +166,7 @@ def _upper(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _bounds(plan: Plan, spent: Spent) -> list[str]:
+def _bounds(plan: QuestionPlan, spent: NoiseAllocation) -> list[str]:
     words = [plan.bounding.words().capitalize() + "."]
     if spent.chooser is not None:
         sure = spent.chooser.error(0.95)
@@ -176,5 +178,5 @@ def _bounds(plan: Plan, spent: Spent) -> list[str]:
     return [*words, *(f"{about}: values beyond are clamped." for about in clamped)]
 
 
-def _notes(plan: Plan) -> list[str]:
+def _notes(plan: QuestionPlan) -> list[str]:
     return [*plan.notes, *(note for output in plan.outputs for note in output.notes)]

@@ -7,24 +7,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from hubbub.sql.compiler.query_plan import How, Plan, Reading
+from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
 from hubbub.sql.error_prediction import assumed_count, predict, readings
 from hubbub.sql.noise_allocation import Price
-from hubbub.sql.quote import Planned, priced
+from hubbub.sql.quote import QueryPlan, priced
 from hubbub.terms import Budget, CannotPromise, MissingParameter, Real, exact, fraction_of, positive
 
 _DEAREST, _CHEAPEST = 10**12, Fraction(1, 10**12)  # prices between which a search makes sense
 
 
 def price_within(
-    planned: Planned,
+    planned: QueryPlan,
     budget: Budget,
     *,
     within: Real,
     confidence: Real,
     assume: Real | None,
     others: tuple[object, ...],
-) -> tuple[Planned, Price]:
+) -> tuple[QueryPlan, Price]:
     """The price at which the error of every column is at most ``within``, and the plan that shares it accordingly."""
     if any(other is not None for other in others):
         raise MissingParameter(
@@ -64,7 +64,7 @@ def _least(enough: Callable[[Fraction], bool]) -> Fraction:
     return high
 
 
-def _shared(plan: Plan, reckoned: Fraction | None, pure: bool) -> Plan:
+def _shared(plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> QuestionPlan:
     """The plan with the cost shared so that every column comes out equally exact, in its own units."""
     needs = [0.0] * len(plan.weights)
     for output in plan.outputs:
@@ -78,7 +78,7 @@ def _shared(plan: Plan, reckoned: Fraction | None, pure: bool) -> Plan:
     return replace(plan, weights=tuple(Fraction(part, sum(whole)) for part in whole))
 
 
-def _spread(reading: Reading, plan: Plan, reckoned: Fraction | None, pure: bool) -> dict[int, float]:
+def _spread(reading: AggregateReading, plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> dict[int, float]:
     """How much each measure's noise moves the column, at one unit of cost."""
     moved = {
         i: float((plan.moved[i].l1 if pure else plan.moved[i].l2) * plan.measures[i].unit) for i in reading.measures
@@ -97,7 +97,7 @@ def _price(amount: Fraction, budget: Budget, pure: bool) -> Price:
     return Price(rho=amount, delta=budget.delta / 100)
 
 
-def _worst(planned: Planned, price: Price, level: float, reckoned: Fraction | None) -> float:
+def _worst(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None) -> float:
     told = priced(planned, price)
     errors = [
         each.error
@@ -107,7 +107,7 @@ def _worst(planned: Planned, price: Price, level: float, reckoned: Fraction | No
     return max(error for error in errors if error is not None)
 
 
-def _check(planned: Planned, reckoned: Fraction | None) -> None:
+def _check(planned: QueryPlan, reckoned: Fraction | None) -> None:
     """Refuse what no public fact can promise."""
     for plan in planned.plans:
         for output in plan.outputs:

@@ -13,11 +13,11 @@ from hubbub.sql.compiler.allow_nodes import check
 from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.parse import parse
 from hubbub.sql.compiler.plan_question import plan
-from hubbub.sql.compiler.print_plan import Statement, print_plan
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.compiler.question import Ordering, Union
+from hubbub.sql.compiler.print_plan import EngineStatement, print_plan
+from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.compiler.question import Ordering, UnionOfQuestions
 from hubbub.sql.measurement import size_of
-from hubbub.sql.noise_allocation import Price, Spent, event_of, measure_of, spend
+from hubbub.sql.noise_allocation import NoiseAllocation, Price, event_of, measure_of, spend
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
 from hubbub.terms import Event, Guarantee, Unit
 
@@ -25,17 +25,17 @@ _FIXED = "0"  # the hash key in what is only tried or shown
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class QueryPlan:
     """A question, planned: nothing was charged, and no data was read."""
 
     text: str
     dataset: Dataset
-    plans: tuple[Plan, ...]
+    plans: tuple[QuestionPlan, ...]
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     offset: int = 0
 
-    def statements(self, dialect: str, *, secret: str = _FIXED) -> tuple[tuple[Statement, ...], ...]:
+    def statements(self, dialect: str, *, secret: str = _FIXED) -> tuple[tuple[EngineStatement, ...], ...]:
         """What the engine is to run, for each plan; with the secret of the ranks only where it is to run on data."""
         return tuple(print_plan(each, self.dataset, DIALECTS[dialect], secret=secret) for each in self.plans)
 
@@ -46,17 +46,17 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class QueryQuote:
     """A planned question with its noise: everything that is known before it is charged."""
 
-    planned: Planned
+    planned: QueryPlan
     price: Price
-    spent: tuple[Spent, ...]
+    spent: tuple[NoiseAllocation, ...]
     event: Event
     guarantee: Guarantee
 
     @property
-    def plans(self) -> tuple[Plan, ...]:
+    def plans(self) -> tuple[QuestionPlan, ...]:
         """The plans of its parts."""
         return self.planned.plans
 
@@ -82,31 +82,31 @@ def plan_text(
     gaussian: bool,
     totals: Mapping[str, Fraction] | None = None,
     clipping: bool = False,
-) -> Planned:
+) -> QueryPlan:
     """Everything that can be said about a question from public facts."""
     try:
         tree, where = parse(text)
         told = resolve(check(tree, where), where, dataset)
     except RecursionError:  # somebody calls us from deep inside
         raise limits.too_large() from None
-    questions = told.parts if isinstance(told, Union) else (told,)
+    questions = told.parts if isinstance(told, UnionOfQuestions) else (told,)
     plans = tuple(
         plan(each, dataset, gaussian=gaussian, totals=totals, unknown_keys=gaussian, clipping=clipping)
         for each in questions
     )
-    if isinstance(told, Union):
-        return Planned(text, dataset, plans, told.order, told.limit, told.offset)
-    return Planned(text, dataset, plans)
+    if isinstance(told, UnionOfQuestions):
+        return QueryPlan(text, dataset, plans, told.order, told.limit, told.offset)
+    return QueryPlan(text, dataset, plans)
 
 
-def priced(planned: Planned, price: Price) -> Priced:
+def priced(planned: QueryPlan, price: Price) -> QueryQuote:
     """The noise that a price buys."""
     dataset = planned.dataset
     unit = Unit(dataset.unit)
     spent = spend(planned.plans, price, neighbours=dataset.neighbours, unit=unit)
     event = event_of(spent)
     holds = measure_of(price, event, dataset.neighbours)
-    return Priced(planned, price, spent, event, Guarantee(holds, unit, dataset.neighbours))
+    return QueryQuote(planned, price, spent, event, Guarantee(holds, unit, dataset.neighbours))
 
 
 def _title(text: str) -> str:

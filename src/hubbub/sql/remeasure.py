@@ -13,10 +13,10 @@ from hubbub.mechanisms import DiscreteGaussian
 from hubbub.releases import JobFacts, Release, release_job, request_for
 from hubbub.sql import measurement
 from hubbub.sql.jobs import AskJob
-from hubbub.sql.measurement import Measured
-from hubbub.sql.noise_allocation import Spent
+from hubbub.sql.measurement import NoisyResult
+from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.sql.plan_identity import Json
-from hubbub.sql.quote import Priced
+from hubbub.sql.quote import QueryQuote
 from hubbub.terms import BudgetConflict, Compose, Event, GaussianNoise, Receipt
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FINE = 1 << 10  # parts of a step in which a weighted mean is kept
 
 
-def remeasured(connection: Connection, release: Release, told: Priced) -> Release:
+def remeasured(connection: Connection, release: Release, told: QueryQuote) -> Release:
     """The answer of the accuracy that ``told`` buys, of which the release is a first part.
 
     Guarantee: old and new charge together cost no more than ``told`` alone would.
@@ -51,10 +51,10 @@ def remeasured(connection: Connection, release: Release, told: Priced) -> Releas
 class RemeasureJob(AskJob):
     """A question whose noise is that of the difference (``quote``); shown is what was ``wanted``, of both together."""
 
-    wanted: Priced
+    wanted: QueryQuote
     charge: int
     refines: int | None
-    old: Sequence[Measured]
+    old: Sequence[NoisyResult]
     plan: Remeasurement
 
     @property
@@ -79,7 +79,7 @@ def refined_identity(wanted: JobFacts, charge: int) -> dict[str, Json]:
     return {"kind": "remeasurement", "of": charge, "wanted": fingerprint(**(wanted.identity or {}))}
 
 
-def _spent(wanted: Sequence[Spent], event: Event) -> Iterator[Spent]:
+def _spent(wanted: Sequence[NoiseAllocation], event: Event) -> Iterator[NoiseAllocation]:
     """The mechanisms of the difference, in the order of the event's Gaussians."""
     steps = iter(event.events if isinstance(event, Compose) else (event,))
     for spent in wanted:
@@ -99,7 +99,7 @@ def _mechanism(step: Event) -> DiscreteGaussian:
     return mechanism
 
 
-def _combined(old: Sequence[Measured], new: Sequence[Measured], plan: Remeasurement) -> Iterator[Measured]:
+def _combined(old: Sequence[NoisyResult], new: Sequence[NoisyResult], plan: Remeasurement) -> Iterator[NoisyResult]:
     part = 0
     for before, after in zip(old, new, strict=True):
         columns = []
@@ -107,4 +107,4 @@ def _combined(old: Sequence[Measured], new: Sequence[Measured], plan: Remeasurem
             both = plan.combine([Fraction(x, before.fine) for x in was], [Fraction(x) for x in told], part=part)
             columns.append(tuple(round(value * FINE) for value in both))
             part += 1
-        yield Measured(after.keys, tuple(columns), after.quantiles, FINE)
+        yield NoisyResult(after.keys, tuple(columns), after.quantiles, FINE)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from hubbub.terms.errors import MissingParameter
 from hubbub.terms.events import Event
-from hubbub.terms.guarantees import ApproximateDP, Measure, PureDP, ZeroConcentratedDP
+from hubbub.terms.guarantees import ApproximateDP, PrivacyBound, PureDP, ZeroConcentratedDP
 from hubbub.terms.numbers import fraction_of, positive
 
 
@@ -35,7 +35,7 @@ class Budget:
                 object.__setattr__(self, name, positive(value, name=name))
         object.__setattr__(self, "delta", fraction_of(self.delta, name="delta", zero=True))
 
-    def measure(self) -> Measure:
+    def measure(self) -> PrivacyBound:
         """The budget as a privacy measure."""
         if self.rho is not None:
             return ZeroConcentratedDP(self.rho, self.delta)
@@ -52,5 +52,5 @@ class Receipt:
     head: str
     fingerprint: str
     event: Event
-    charged: Measure
+    charged: PrivacyBound
     at: str

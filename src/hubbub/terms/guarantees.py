@@ -12,7 +12,7 @@ from hubbub.terms.units import Neighbours, Unit
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class PrivacyBound:
     """A bound on the privacy loss, in one of the field's currencies."""
 
     kind: ClassVar[str] = ""
@@ -23,7 +23,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class PureDP(Measure):
+class PureDP(PrivacyBound):
     """epsilon-DP: no event becomes more than e^epsilon times likelier [DMNS06]."""
 
     kind: ClassVar[str] = "pure-dp"
@@ -37,7 +37,7 @@ class PureDP(Measure):
 
 
 @dataclass(frozen=True, slots=True)
-class ApproximateDP(Measure):
+class ApproximateDP(PrivacyBound):
     """(epsilon, delta)-DP: the same, but for events of probability delta."""
 
     kind: ClassVar[str] = "approximate-dp"
@@ -53,7 +53,7 @@ class ApproximateDP(Measure):
 
 
 @dataclass(frozen=True, slots=True)
-class ZeroConcentratedDP(Measure):
+class ZeroConcentratedDP(PrivacyBound):
     """delta-approximate rho-zCDP: Renyi divergence at most rho alpha for every order alpha [BS16]."""
 
     kind: ClassVar[str] = "zcdp"
@@ -70,7 +70,7 @@ class ZeroConcentratedDP(Measure):
 
 
 @dataclass(frozen=True, slots=True)
-class RenyiDP(Measure):
+class RenyiDP(PrivacyBound):
     """A Renyi-DP curve: divergence at most ``epsilons[i]`` at order ``orders[i]`` [Mir17]."""
 
     kind: ClassVar[str] = "renyi-dp"
@@ -90,7 +90,7 @@ class RenyiDP(Measure):
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianDP(Measure):
+class GaussianDP(PrivacyBound):
     """mu-Gaussian DP: as hard to tell apart as two unit Gaussians mu apart [DRS22]."""
 
     kind: ClassVar[str] = "gaussian-dp"
@@ -110,7 +110,7 @@ AS_GIVEN = "Rows are taken as given: what was learned from them before (scaling,
 class Guarantee:
     """A promise in full: the bound, whom it protects, against which difference, and what it leaves out."""
 
-    holds: Measure
+    holds: PrivacyBound
     unit: Unit = field(default_factory=Unit)
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     caveats: tuple[str, ...] = ()

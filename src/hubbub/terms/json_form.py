@@ -38,7 +38,7 @@ from hubbub.terms.guarantees import (
     ApproximateDP,
     GaussianDP,
     Guarantee,
-    Measure,
+    PrivacyBound,
     PureDP,
     RenyiDP,
     ZeroConcentratedDP,
@@ -48,11 +48,11 @@ from hubbub.terms.units import Neighbours, Unit
 
 VERSION = 1
 Json = dict[str, Any]
-Term: TypeAlias = Event | Measure | Guarantee | Budget | Receipt | Unit
+Term: TypeAlias = Event | PrivacyBound | Guarantee | Budget | Receipt | Unit
 
 _FAMILIES: dict[str, type[Any]] = {
     "event": Event,
-    "measure": Measure,
+    "measure": PrivacyBound,
     "guarantee": Guarantee,
     "budget": Budget,
     "receipt": Receipt,
@@ -159,7 +159,7 @@ def _family(kind: type) -> str:
 @cache
 def _kinds(parent: type[Any]) -> dict[str, type[Any]]:
     """Concrete classes below ``parent`` by their ``kind``; empty if the class itself is concrete."""
-    room: types.ModuleType | None = {Event: events, Measure: guarantees}.get(parent)
+    room: types.ModuleType | None = {Event: events, PrivacyBound: guarantees}.get(parent)
     found: list[Any] = [c for c in vars(room).values() if isinstance(c, type)] if room else []
     return {c.kind: c for c in found if issubclass(c, parent) and c.kind}
 
@@ -171,7 +171,7 @@ def _key_types(kind: type) -> dict[str, Any]:
 
 
 def _encode_fields(term: Any) -> Json:
-    body = {"kind": term.kind} if isinstance(term, Event | Measure) else {}
+    body = {"kind": term.kind} if isinstance(term, Event | PrivacyBound) else {}
     return body | {key: _encode(getattr(term, attribute)) for key, attribute in _KEYS[type(term)].items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from fractions import Fraction
 
-from hubbub.schema.tables import Column, Dataset, Kind, Link, Table
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.terms import Budget
 
 PERSON = "patients.patient_id"
@@ -28,7 +28,7 @@ PATIENTS = Table(
         Column(name="sex", kind=Kind.TEXT, values=("f", "m")),
         Column(name="town", kind=Kind.TEXT, max_per_unit=1),
     ),
-    link=Link("patient_id"),
+    link=PersonLink("patient_id"),
     key="patient_id",
     max_rows_per_unit=1,
 )
@@ -45,7 +45,7 @@ VISITS = Table(
         Column(name="weight", kind=Kind.NUMBER),
         Column(name="urgent", kind=Kind.BOOLEAN),
     ),
-    link=Link("patient_id", "patients", "patient_id"),
+    link=PersonLink("patient_id", "patients", "patient_id"),
     key="visit_id",
     max_rows_per_unit=50,
     rows=100_000,
@@ -59,7 +59,7 @@ STAYS = Table(
         Column(name="arrived", kind=Kind.TIMESTAMP),
         Column(name="scan", kind=Kind.OPAQUE),
     ),
-    link=Link("visit_id", "visits", "visit_id"),
+    link=PersonLink("visit_id", "visits", "visit_id"),
     max_rows_per_unit=20,
 )
 DRUGS = Table(
@@ -71,7 +71,7 @@ DRUGS = Table(
         Column(name="maker", kind=Kind.TEXT, max_per_unit=4),
         _cost("price", 100),
     ),
-    link=Link("patient_id"),
+    link=PersonLink("patient_id"),
 )
 WARDS = Table(
     name="wards",

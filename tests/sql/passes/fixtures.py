@@ -20,9 +20,9 @@ from hubbub.relations.expressions import Expr, shown
 from hubbub.sql.compiler.allow_nodes import check
 from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.parse import explained, parse
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.compiler.question import Item, Question, Scan, Union
-from hubbub.sql.quote import Planned, plan_text
+from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.compiler.question import Item, Question, Scan, UnionOfQuestions
+from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import HubbubError
 from tests.sql.passes.datasets import DATASETS, Dataset
 
@@ -59,7 +59,7 @@ class Fixture:
         given = re.search(r"total=(\S+)", self.options)
         return {"s": Fraction(given[1])} if given else {}
 
-    def planned(self) -> Planned:
+    def planned(self) -> QueryPlan:
         """The question, planned; EXPLAIN PRIVATE plans the question inside."""
         text = explained(self.sql) or self.sql
         return plan_text(text, self.dataset, gaussian=self.gaussian, totals=self.totals)
@@ -126,7 +126,7 @@ def _checked(fixture: Fixture) -> str:
 def _resolved(fixture: Fixture) -> str:
     tree, text = parse(explained(fixture.sql) or fixture.sql)
     told = resolve(check(tree, text), text, fixture.dataset)
-    questions = told.parts if isinstance(told, Union) else (told,)
+    questions = told.parts if isinstance(told, UnionOfQuestions) else (told,)
     return "\nUNION ALL\n".join("\n".join(_question(each)) for each in questions)
 
 
@@ -181,7 +181,7 @@ def _bounded(fixture: Fixture) -> str:
     return "\nUNION ALL\n".join("\n".join(_bounds(plan)) for plan in fixture.planned().plans)
 
 
-def _bounds(plan: Plan) -> Iterator[str]:
+def _bounds(plan: QuestionPlan) -> Iterator[str]:
     yield f"{plan.bounding.shape.value}: {plan.bounding.words()}"
     for measure, moved in zip(plan.measures, plan.moved, strict=True):
         low, high = measure.interval
@@ -194,7 +194,7 @@ def _planned(fixture: Fixture) -> str:
     return "\nUNION ALL\n".join("\n".join(_plan(plan)) for plan in fixture.planned().plans)
 
 
-def _plan(plan: Plan) -> Iterator[str]:
+def _plan(plan: QuestionPlan) -> Iterator[str]:
     for key in plan.keys:
         domain = "chosen privately" if key.domain is None else f"{len(key.domain)} public values"
         yield f"key {key.name}: {domain}"

@@ -10,8 +10,8 @@ import duckdb
 import psycopg
 import pytest
 
-from hubbub.sql.compiler.query_plan import Plan
-from hubbub.sql.quote import Planned
+from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.quote import QueryPlan
 from hubbub.terms import HubbubError
 from tests.postgres import Server
 from tests.sql.passes.coverage import NOT_ON_POSTGRES
@@ -86,7 +86,7 @@ def elephants(postgres: Server) -> Iterator[dict[str, Run]]:
         connection.close()
 
 
-def _integers(planned: Planned, dialect: str, run: Run) -> list[Integers]:
+def _integers(planned: QueryPlan, dialect: str, run: Run) -> list[Integers]:
     """What each statement gives, by its keys; keys of zeros alone say the same as no keys."""
     found = []
     for part in planned.statements(dialect, secret=SECRET):
@@ -160,7 +160,7 @@ def test_one_unit_moves_the_integers_no_further_than_planned(
         _check(planned.plans, before, after)
 
 
-def _check(plans: Sequence[Plan], before: list[Integers], after: list[Integers]) -> None:
+def _check(plans: Sequence[QuestionPlan], before: list[Integers], after: list[Integers]) -> None:
     places = iter(zip(before, after, strict=True))
     for plan in plans:
         if plan.measures:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.sql.quote import Planned, plan_text
+from hubbub.sql.quote import QueryPlan, plan_text
 from tests.sql.passes.datasets import HOSPITAL
 
 USED = {
@@ -72,7 +72,7 @@ USED = {
 }
 
 
-def asked(about: str) -> Planned:
+def asked(about: str) -> QueryPlan:
     """The question how many visits with a stay meet the condition, planned."""
     question = f"SELECT COUNT(*) AS n FROM visits v JOIN stays s ON s.visit_id = v.visit_id WHERE {USED[about]}"
     return plan_text(question, HOSPITAL, gaussian=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hubbub.attacks import plain_tables
 from hubbub.attacks.linkage import generalized_values
-from hubbub.attacks.linkage.equivalence_classes import Classes, classes_of
+from hubbub.attacks.linkage.equivalence_classes import SensitiveCounts, classes_of
 from hubbub.attacks.report import Attack, count_of, share_of
 from hubbub.explain import Figure
 from hubbub.render import Json, percent
@@ -54,7 +54,7 @@ class Background(Attack):
     name: ClassVar[str] = "Background knowledge"
 
     sensitive: str
-    classes: Classes
+    classes: SensitiveCounts
     excluded: tuple[str, ...] = ()
     known: dict[str, object] | None = None
     victim: NDArray[np.int64] | None = None
@@ -163,7 +163,7 @@ class Background(Attack):
         return int(self.classes.distinct.max()) - 1
 
 
-def _known_values(classes: Classes, excluded: Sequence[object], sensitive: str) -> tuple[str, ...]:
+def _known_values(classes: SensitiveCounts, excluded: Sequence[object], sensitive: str) -> tuple[str, ...]:
     told = tuple(map(str, (excluded,) if isinstance(excluded, str) else excluded))
     missing = [value for value in told if value not in classes.values]
     if missing:
@@ -175,7 +175,9 @@ def _known_values(classes: Classes, excluded: Sequence[object], sensitive: str) 
     return told
 
 
-def _class_of(classes: Classes, quasi_identifiers: Sequence[str], known: Mapping[str, object]) -> NDArray[np.int64]:
+def _class_of(
+    classes: SensitiveCounts, quasi_identifiers: Sequence[str], known: Mapping[str, object]
+) -> NDArray[np.int64]:
     """The counts of the rows that may be the victim's."""
     plain_tables.need(classes.table.select(list(quasi_identifiers)), list(known), called="the quasi-identifiers")
     fits = np.ones(classes.table.num_rows, bool)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class SensitiveCounts:
     """Counts of sensitive values (columns) by class (rows), what each column stands for, and each row's class."""
 
     counts: NDArray[np.int64]
@@ -59,7 +59,7 @@ class Classes:
         return np.asarray(-np.sum(share * np.log(np.where(share > 0, share, 1.0)), axis=1))
 
 
-def classes_of(table: object, *, quasi_identifiers: Sequence[str], sensitive: str) -> Classes:
+def classes_of(table: object, *, quasi_identifiers: Sequence[str], sensitive: str) -> SensitiveCounts:
     """The classes of a table; refuses columns that are missing, and a sensitive one that cannot be secret."""
     rows = plain_tables.read(table, called="the table")
     columns = plain_tables.need(rows, quasi_identifiers, called="the table")
@@ -75,4 +75,4 @@ def classes_of(table: object, *, quasi_identifiers: Sequence[str], sensitive: st
         )
     size = plain_tables.distinct(groups) * len(labels)
     counts = np.bincount(groups * len(labels) + secrets, minlength=size).reshape(-1, len(labels))
-    return Classes(counts, labels, groups, rows)
+    return SensitiveCounts(counts, labels, groups, rows)

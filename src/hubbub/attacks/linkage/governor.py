@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hubbub.attacks import plain_tables, populations
 from hubbub.attacks.linkage import generalized_values
-from hubbub.attacks.populations import Population
+from hubbub.attacks.populations import InventedState
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
 from hubbub.render import Json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FACTS = ("birth_date", "sex", "zip")  # in this order the circle narrows
 
 
-def governor(population: Population | None = None, *, coarse: bool = False) -> Governor:
+def governor(population: InventedState | None = None, *, coarse: bool = False) -> Governor:
     """Find the governor of an invented state in the hospital's records, knowing what any newspaper tells.
 
     Everybody knows when the governor was born and where the governor lives. The voter roll tells whether anybody

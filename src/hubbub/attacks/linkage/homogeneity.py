@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hubbub.attacks.linkage.equivalence_classes import Classes, classes_of
+from hubbub.attacks.linkage.equivalence_classes import SensitiveCounts, classes_of
 from hubbub.attacks.report import Attack, count_of
 from hubbub.explain import Figure
 from hubbub.render import Json, hundredths, icons, out_of_100, percent
@@ -41,7 +41,7 @@ class Homogeneity(Attack):
 
     quasi_identifiers: tuple[str, ...]
     sensitive: str
-    classes: Classes
+    classes: SensitiveCounts
 
     @property
     def k(self) -> int:

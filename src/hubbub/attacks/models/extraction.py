@@ -26,7 +26,7 @@ from hubbub.terms import Unsuitable, whole
 _MOST = 10_000_000  # secrets of the same form that are compared
 
 
-class Model(Protocol):
+class LanguageModel(Protocol):
     """What an attacked language model must be able to do."""
 
     @property
@@ -36,7 +36,9 @@ class Model(Protocol):
     def log_probabilities(self, context: str) -> Floats: ...
 
 
-def extract(model: Model, prefix: str, *, secret: str, symbols: str = "0123456789", beam: int = 100) -> Extraction:
+def extract(
+    model: LanguageModel, prefix: str, *, secret: str, symbols: str = "0123456789", beam: int = 100
+) -> Extraction:
     """Let the model go on from ``prefix``, and see whether ``secret`` (of these ``symbols``) comes out.
 
     ``secret`` only tells how long it is, and whether a guess is right. ``beam`` is how many beginnings are kept on the
@@ -53,7 +55,7 @@ def extract(model: Model, prefix: str, *, secret: str, symbols: str = "012345678
     return Extraction(prefix, secret, guesses, rank(model, prefix, secret=secret, symbols=symbols), len(symbols))
 
 
-def continuations(model: Model, prefix: str, *, length: int, symbols: str, beam: int = 100) -> tuple[str, ...]:
+def continuations(model: LanguageModel, prefix: str, *, length: int, symbols: str, beam: int = 100) -> tuple[str, ...]:
     """The likeliest continuations of ``prefix`` that beam search finds, likeliest first."""
     places = [model.alphabet.index(symbol) for symbol in symbols]
     kept: list[tuple[float, str]] = [(0.0, "")]
@@ -67,7 +69,7 @@ def continuations(model: Model, prefix: str, *, length: int, symbols: str, beam:
     return tuple(told for _, told in kept)
 
 
-def rank(model: Model, prefix: str, *, secret: str, symbols: str = "0123456789") -> float:
+def rank(model: LanguageModel, prefix: str, *, secret: str, symbols: str = "0123456789") -> float:
     """The place of the secret among all strings of its length, by likelihood; of equally likely ones the middle."""
     _check(model, secret, symbols)
     scores = _all_scores(model, prefix, len(secret), symbols)
@@ -79,7 +81,7 @@ def rank(model: Model, prefix: str, *, secret: str, symbols: str = "0123456789")
     return float(1 + np.count_nonzero(scores > own + 1e-9) + (tied - 1) / 2)
 
 
-def _all_scores(model: Model, prefix: str, length: int, symbols: str) -> Floats:
+def _all_scores(model: LanguageModel, prefix: str, length: int, symbols: str) -> Floats:
     """The log-likelihood of every string of that length, in dictionary order.
 
     Strings that end alike share what comes next, so the model is asked once per context and not once per string.
@@ -98,7 +100,7 @@ def _all_scores(model: Model, prefix: str, length: int, symbols: str) -> Floats:
     return scores
 
 
-def _check(model: Model, secret: str, symbols: str) -> None:
+def _check(model: LanguageModel, secret: str, symbols: str) -> None:
     if not secret or not set(secret) <= set(symbols) <= set(model.alphabet):
         raise Unsuitable(
             "the secret must be made of the symbols, and the symbols be in the model's alphabet.",

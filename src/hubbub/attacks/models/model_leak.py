@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from hubbub.attacks.report import Attack
 from hubbub.attacks.roc import RARE, Roc, roc_svg
-from hubbub.explain import Figure, Table
+from hubbub.explain import Figure, TextTable
 from hubbub.render import Json, out_of_100, percent
 from hubbub.terms import EmptyInput
 
@@ -85,7 +85,7 @@ class ModelMembership(Attack):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison(Attack):
+class TrainingComparison(Attack):
     """The same attack on several ways to train, side by side: with and without privacy, say."""
 
     kind: ClassVar[str] = "membership-comparison"
@@ -116,11 +116,11 @@ class Comparison(Attack):
         """The AUC of each."""
         return tuple((name, f"AUC {result.roc.auc:.3f}") for name, result in self.results.items())
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """One row for each way to train."""
         header = ("training", "AUC", *(f"found at {percent(fpr)} wrongly named" for fpr in RARE))
         rows = [(n, f"{r.roc.auc:.3f}", *map(r.roc.shown, RARE)) for n, r in self.results.items()]
-        return Table(header, tuple(rows))
+        return TextTable(header, tuple(rows))
 
     def figure(self) -> Figure:
         """All curves in one picture."""

@@ -8,7 +8,7 @@
 """
 
 from hubbub.attacks.populations.friends import Networks, friends
-from hubbub.attacks.populations.people import GOVERNOR, QUASI_IDENTIFIERS, Population, classroom, skewed
+from hubbub.attacks.populations.people import GOVERNOR, QUASI_IDENTIFIERS, InventedState, classroom, skewed
 from hubbub.attacks.populations.places import places
 from hubbub.attacks.populations.ratings import Ratings, ratings
 from hubbub.attacks.populations.wards import ward
@@ -16,8 +16,8 @@ from hubbub.attacks.populations.wards import ward
 __all__ = [
     "GOVERNOR",
     "QUASI_IDENTIFIERS",
+    "InventedState",
     "Networks",
-    "Population",
     "Ratings",
     "classroom",
     "friends",

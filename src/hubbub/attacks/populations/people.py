@@ -58,7 +58,7 @@ _MEDIAN, _SPREAD, _LARGEST = 2_800, 1.6, 100_000  # of ZIP codes: log-normal, cu
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class InventedState:
     """Everybody (``people``), the public voter roll, and the hospital's records without names.
 
     ``truth`` names the person of each hospital record. No attacker has it: it tells how often an attack is right.
@@ -81,7 +81,7 @@ class Population:
         return pa.table({name: fields.get(name, table.column(name)) for name in table.column_names})
 
 
-def classroom(people: int = 100_000, *, seed: int = 0) -> Population:
+def classroom(people: int = 100_000, *, seed: int = 0) -> InventedState:
     """ZIP codes of about 8,000 people each: 87% of all are alone with ZIP code, birth date and sex, as in [Swe00].
 
     >>> state = classroom(40_000)
@@ -94,7 +94,7 @@ def classroom(people: int = 100_000, *, seed: int = 0) -> Population:
     return _population(sizes, rng)
 
 
-def skewed(zips: int = 100, *, seed: int = 0) -> Population:
+def skewed(zips: int = 100, *, seed: int = 0) -> InventedState:
     """ZIP codes of very different size, as real ones: about 60% are alone with ZIP code, birth date and sex.
 
     The sizes are evenly spaced quantiles of a log-normal law with median 2,800 and a spread of 1.6, none above
@@ -106,7 +106,7 @@ def skewed(zips: int = 100, *, seed: int = 0) -> Population:
     return _population(np.minimum(np.rint(sizes), _LARGEST).astype(np.int64), rng)
 
 
-def _population(sizes: NDArray[np.int64], rng: np.random.Generator) -> Population:
+def _population(sizes: NDArray[np.int64], rng: np.random.Generator) -> InventedState:
     import pyarrow as pa
 
     count = int(sizes.sum())
@@ -138,7 +138,7 @@ def _make_room_for_the_governor(zips: NDArray[np.int64], days: NDArray[np.dateti
     days[0], men[0] = born, 1
 
 
-def _registers(people: pyarrow.Table, ages: NDArray[np.timedelta64], rng: np.random.Generator) -> Population:
+def _registers(people: pyarrow.Table, ages: NDArray[np.timedelta64], rng: np.random.Generator) -> InventedState:
     """Three adults in four are registered to vote; one person in ten was in hospital; the governor is both."""
     import pyarrow as pa
 
@@ -151,7 +151,7 @@ def _registers(people: pyarrow.Table, ages: NDArray[np.timedelta64], rng: np.ran
     records = people.take(pa.array(patients))
     hospital = records.drop_columns(["name"]).append_column("diagnosis", pa.array(_DIAGNOSES).take(pa.array(diagnoses)))
     voters = people.take(pa.array(rng.permutation(np.flatnonzero(votes))))
-    return Population(people, voters, hospital, records.column("name").combine_chunks())
+    return InventedState(people, voters, hospital, records.column("name").combine_chunks())
 
 
 def _zip_names(count: int) -> pyarrow.Array:

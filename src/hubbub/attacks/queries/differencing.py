@@ -13,7 +13,7 @@ from sqlglot import exp
 from hubbub.attacks.queries.asking import answered, scalar
 from hubbub.attacks.queries.guess_margin import SURE, chance_right, margin
 from hubbub.attacks.report import Attack
-from hubbub.explain import Figure, Table
+from hubbub.explain import Figure, TextTable
 from hubbub.releases import Release
 from hubbub.render import Json, out_of_100, percent, short
 from hubbub.render.charts import Bar, bar_chart
@@ -55,7 +55,7 @@ def differencing(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class NoisyAnswer:
     """A question, its answer, and the standard deviation of the noise in it."""
 
     text: str
@@ -72,7 +72,7 @@ class Differencing(Attack):
 
     victim: str
     secret: str
-    answers: tuple[Asked, ...]
+    answers: tuple[NoisyAnswer, ...]
 
     @property
     def difference(self) -> float:
@@ -136,10 +136,10 @@ class Differencing(Attack):
         """What was found, for people."""
         return tuple((a.text.partition(" WHERE ")[2], _told(a.value, a.std_dev)) for a in self.answers)
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The three counts and their difference."""
         rows = (*self.facts(), ("the second less the third", _told(self.difference, self.std_dev)))
-        return Table(("how many people with", "answer"), rows)
+        return TextTable(("how many people with", "answer"), rows)
 
     def figure(self) -> Figure:
         """The difference and its interval, beside the two possible worlds."""
@@ -219,9 +219,9 @@ def _counting(table: str) -> exp.Select:
         ) from None
 
 
-def _asked(interface: object, text: str, noise: float | None, asking: Mapping[str, object]) -> Asked:
+def _asked(interface: object, text: str, noise: float | None, asking: Mapping[str, object]) -> NoisyAnswer:
     answer = answered(interface, text, **asking)
-    return Asked(text, scalar(answer), _noise_of(answer) if noise is None else noise)
+    return NoisyAnswer(text, scalar(answer), _noise_of(answer) if noise is None else noise)
 
 
 def _noise_of(answer: object) -> float:

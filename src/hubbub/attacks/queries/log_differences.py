@@ -11,10 +11,10 @@ from hubbub.attacks import plain_tables
 from hubbub.attacks.queries import query_log
 from hubbub.attacks.queries.guess_margin import SURE, chance_right
 from hubbub.attacks.queries.isolation import isolate
-from hubbub.attacks.queries.nested_pairs import Pair, pairs
+from hubbub.attacks.queries.nested_pairs import NestedQueries, pairs
 from hubbub.attacks.queries.query_log import Log, Query
 from hubbub.attacks.report import Attack
-from hubbub.explain import Figure, Table
+from hubbub.explain import Figure, TextTable
 from hubbub.render import Json, out_of_100
 from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart
@@ -71,7 +71,7 @@ def differences(
 class Difference:
     """A pair of questions, and how many people their difference is about (None: it cannot be told)."""
 
-    pair: Pair
+    pair: NestedQueries
     people: int | None
 
     @property
@@ -157,11 +157,11 @@ class Differences(Attack):
         """What was found, for people."""
         return tuple((found.told(), f"{found.answer:.6g}") for found in self.found)
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The differences, those about fewest people first."""
         first = sorted(self.found, key=lambda found: (found.people or 0, found.told()))[:_SHOWN]
         rows = tuple((found.told(), f"{found.people:,}", f"{found.answer:.6g}") for found in first)
-        return Table(("a difference about", "people", "answer"), rows or (("nobody in particular", "", ""),))
+        return TextTable(("a difference about", "people", "answer"), rows or (("nobody in particular", "", ""),))
 
     def figure(self) -> Figure:
         """Questions, nested pairs, and the differences about few people."""
@@ -197,14 +197,14 @@ class Differences(Attack):
         )
 
 
-def _from_log(nested: Sequence[Pair], queries: Sequence[Query], noise: float) -> list[Difference]:
+def _from_log(nested: Sequence[NestedQueries], queries: Sequence[Query], noise: float) -> list[Difference]:
     """Sizes as the log itself tells them; a noisy difference of counts tells none."""
     counts = {(q.table, q.conditions): q.answer for q in queries if q.aggregate == "COUNT" and q.of == "*"}
     between = {
         (pair.large.table, pair.between): pair.difference for pair in nested if pair.large.what[:2] == ("COUNT", "*")
     }
 
-    def size(pair: Pair) -> int | None:
+    def size(pair: NestedQueries) -> int | None:
         table = pair.large.table
         told = [counts.get((table, pair.left_out)), counts.get((table, pair.between))]
         told += [] if noise else [between.get((table, pair.between))]
@@ -214,7 +214,7 @@ def _from_log(nested: Sequence[Pair], queries: Sequence[Query], noise: float) ->
     return [Difference(pair, size(pair)) for pair in nested]
 
 
-def _from_table(nested: Sequence[Pair], rows: pyarrow.Table) -> list[Difference]:
+def _from_table(nested: Sequence[NestedQueries], rows: pyarrow.Table) -> list[Difference]:
     """Sizes counted in the table: of those left out, or of those in between if these are fewer (but somebody)."""
     if not nested:
         return []

@@ -15,7 +15,7 @@ from hubbub.attacks.queries.query_log import Query, conjunction, negated
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NestedQueries:
     """A query and one over fewer rows: ``between`` are the conditions of the rows that only the first has.
 
     ``left_out`` are those that describe whom the second leaves out, whatever else both ask.
@@ -41,7 +41,7 @@ class Pair:
         return conjunction(self.between)
 
 
-def pairs(queries: Sequence[Query]) -> Iterator[Pair]:
+def pairs(queries: Sequence[Query]) -> Iterator[NestedQueries]:
     """Every pair of counts, or of sums of the same thing, with nested conditions; each difference once."""
     seen = set()
     for large, small in permutations(queries, 2):
@@ -53,7 +53,7 @@ def pairs(queries: Sequence[Query]) -> Iterator[Pair]:
         between = large.conditions | left_out
         if (large.what, between) not in seen:
             seen.add((large.what, between))
-            yield Pair(large, small, between, left_out)
+            yield NestedQueries(large, small, between, left_out)
 
 
 def _left_out(large: frozenset[str], small: frozenset[str]) -> frozenset[str] | None:

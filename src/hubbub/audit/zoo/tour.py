@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from hubbub.audit.report import Audit
 from hubbub.audit.zoo._exhibit import Exhibit
-from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.render import Json, short
 from hubbub.render.charts import Bar, bar_chart
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class TourStop:
     """One exhibit with the audits of the broken mechanism and of its twin."""
 
     exhibit: Exhibit
@@ -28,10 +28,10 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Tour(Leaflet):
+class Tour(Document):
     """All stops of a walk through the zoo."""
 
-    stops: tuple[Stop, ...]
+    stops: tuple[TourStop, ...]
 
     @property
     def title(self) -> str:
@@ -55,9 +55,9 @@ class Tour(Leaflet):
         """The numbers as one JSON document."""
         return {"kind": "zoo", "exhibits": [_json(stop) for stop in self.stops]}
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         header = ("exhibit", "claimed", "true", "broken: at least", "repaired: at least", "caught")
-        return Table(header, tuple(map(_row, self.stops)))
+        return TextTable(header, tuple(map(_row, self.stops)))
 
     def _figure(self) -> Figure:
         return Figure(
@@ -83,7 +83,7 @@ def tour(exhibits: Iterable[Exhibit] | None = None, *, trials: int | None = None
         exhibits = EXHIBITS.values()
     return Tour(
         tuple(
-            Stop(
+            TourStop(
                 exhibit,
                 exhibit.audit(trials=trials, confidence=confidence),
                 exhibit.audit(fixed=True, trials=trials, confidence=confidence),
@@ -97,7 +97,7 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _row(stop: Stop) -> tuple[str, ...]:
+def _row(stop: TourStop) -> tuple[str, ...]:
     exhibit = stop.exhibit
     claimed = short(exhibit.claim) + (f" (delta {short(exhibit.delta)})" if exhibit.delta else "")
     return (
@@ -120,7 +120,7 @@ def _bound(audit: Audit) -> str:
     return "no bound" if audit.bound is None else f"{audit.bound:.2f}"
 
 
-def _json(stop: Stop) -> Json:
+def _json(stop: TourStop) -> Json:
     exhibit = stop.exhibit
     infinite = exhibit.true is not None and math.isinf(exhibit.true)
     return {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hubbub.cli.options import values
-from hubbub.cli.options.ledgers import DEFAULT, AsJson, At, By, Pool, State, Why, decider, opened, told
+from hubbub.cli.options.ledgers import DEFAULT, AsJson, At, By, PoolChoice, State, Why, decider, opened, told
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Delta = Annotated[str | None, typer.Option("--delta", help="The delta beside it;
 Rho = Annotated[str | None, typer.Option("--rho", help="How much, in rho (zCDP), instead of epsilon.", metavar="R")]
 Project = Annotated[str, typer.Option("--project", help="A share of this project.", metavar="NAME")]
 Analyst = Annotated[str, typer.Option("--analyst", help="A share of this analyst.", metavar="NAME")]
-InPool = Annotated[Pool, typer.Option("--pool", help="For questions, or for plans fixed in advance.")]
+InPool = Annotated[PoolChoice, typer.Option("--pool", help="For questions, or for plans fixed in advance.")]
 Svg = Annotated[Path | None, typer.Option("--svg", help="Write the chart into this folder.", metavar="DIR")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")]
 
@@ -54,7 +54,7 @@ class Shares(StrEnum):
     REQUIRED = "required"
 
 
-class Neighbours(StrEnum):
+class NeighboursChoice(StrEnum):
     """Which data sets a guarantee compares."""
 
     ADD_REMOVE = "add-remove"
@@ -89,8 +89,8 @@ def open_(
         typer.Option(help="A cap for every day, week, month or year (UTC).", metavar="EVERY=AMOUNT[,DELTA]"),
     ] = None,
     neighbours: Annotated[
-        Neighbours, typer.Option(help="One person more or less, or one person's values replaced.")
-    ] = Neighbours.ADD_REMOVE,
+        NeighboursChoice, typer.Option(help="One person more or less, or one person's values replaced.")
+    ] = NeighboursChoice.ADD_REMOVE,
     unit: Annotated[
         str, typer.Option(help="The path that tells people apart. [default: rows]", metavar="TABLE.COLUMN")
     ] = "",
@@ -162,7 +162,7 @@ def grant(
     rho: Rho = None,
     project: Project = "",
     analyst: Analyst = "",
-    pool: InPool = Pool.QUESTIONS,
+    pool: InPool = PoolChoice.QUESTIONS,
     request: Annotated[
         int | None, typer.Option(help="The number of the request that this answers.", metavar="NUMBER")
     ] = None,
@@ -182,7 +182,7 @@ def grant(
     with opened(at, state) as ledger:
         if budget is None and request is not None:
             asked = _asked(ledger, request, name)
-            budget, project, analyst, pool = asked.budget, asked.project, asked.analyst, Pool(asked.pool)
+            budget, project, analyst, pool = asked.budget, asked.project, asked.analyst, PoolChoice(asked.pool)
         ledger.grant(
             name,
             budget or values.budget(epsilon, delta, rho),
@@ -206,7 +206,7 @@ def revoke(
     rho: Rho = None,
     project: Project = "",
     analyst: Analyst = "",
-    pool: InPool = Pool.QUESTIONS,
+    pool: InPool = PoolChoice.QUESTIONS,
     by: By = None,
     at: At = DEFAULT,
     state: State = None,
@@ -265,7 +265,7 @@ def request(
     rho: Rho = None,
     project: Project = "",
     analyst: Analyst = "",
-    pool: InPool = Pool.QUESTIONS,
+    pool: InPool = PoolChoice.QUESTIONS,
     by: By = None,
     at: At = DEFAULT,
     state: State = None,

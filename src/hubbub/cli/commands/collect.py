@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from hubbub.cli.options.collection_folder import Plan, collector_in, key_in, make, memory_file, opened, queue_file
+from hubbub.cli.options.collection_folder import (
+    CollectionOptions,
+    collector_in,
+    key_in,
+    make,
+    memory_file,
+    opened,
+    queue_file,
+)
 from hubbub.cli.options.hidden_input import answer_of, token_of
 from hubbub.cli.options.ledgers import AsJson, State, told
 from hubbub.cli.options.values import number
@@ -58,7 +66,7 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """Write a signed configuration, its private key, and an empty store."""
-    plan = Plan(
+    plan = CollectionOptions(
         question=question,
         epsilon=number(epsilon, "--epsilon"),
         answers=answers,

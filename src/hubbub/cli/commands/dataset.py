@@ -16,7 +16,6 @@ from hubbub.cli.options.source_facts import (
     Allowance,
     Bounds,
     Compared,
-    Facts,
     Header,
     Keys,
     MaxRows,
@@ -24,6 +23,7 @@ from hubbub.cli.options.source_facts import (
     Population,
     Rows,
     Source,
+    SourceFacts,
     Unit,
     Version,
 )
@@ -61,7 +61,7 @@ def describe(
     """What is public about a source: who is protected, tables, columns, bounds, keys. Free; reads no row."""
     from hubbub.schema import describe as described
 
-    facts = Facts(
+    facts = SourceFacts(
         source,
         unit,
         max_rows,
@@ -194,7 +194,7 @@ def drafted(said: Sequence[Said], *, name: str | None, folder: Path) -> str:
 
 def checked(descriptor: Path) -> Dataset:
     """The dataset of a descriptor, joined with its sources; refused if they do not fit."""
-    return dataset_of(Facts(str(descriptor if descriptor.suffix == ".toml" else _no_descriptor(descriptor))))
+    return dataset_of(SourceFacts(str(descriptor if descriptor.suffix == ".toml" else _no_descriptor(descriptor))))
 
 
 def _no_descriptor(path: Path) -> Path:

@@ -15,7 +15,7 @@ import typer
 from hubbub.cli.options import values
 from hubbub.cli.options.connections import Analyst, At, Project, connected
 from hubbub.cli.options.ledgers import LEDGER, AsJson, decider, opened
-from hubbub.cli.options.source_facts import Allowance, Bounds, Compared, Facts, Header, Keys, Population, Source
+from hubbub.cli.options.source_facts import Allowance, Bounds, Compared, Header, Keys, Population, Source, SourceFacts
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hubbub.schema import Dataset
 
 
-class Model(StrEnum):
+class ModelChoice(StrEnum):
     """What may be trained."""
 
     LOGISTIC = "logistic"
@@ -37,7 +37,7 @@ class Model(StrEnum):
     RIDGE = "ridge"
 
 
-class Known(StrEnum):
+class BoundsOrigin(StrEnum):
     """Where bounds of numbers come from."""
 
     DECLARED = "declared"
@@ -72,23 +72,23 @@ Card = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class FitOptions:
     """What somebody asked for, as it was typed."""
 
     target: str
     epsilon: str
     delta: str
-    model: Model | None
+    model: ModelChoice | None
     columns: str
     table: str | None
-    bounds: Known
+    bounds: BoundsOrigin
     rows: str | None
     holdout: Held | None
     fresh: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class FitSource:
     """Where the data are, what is public about them, and who pays."""
 
     dataset: Dataset
@@ -102,7 +102,9 @@ def fit(
     target: Annotated[str, typer.Option("--target", help="The column to predict.", metavar="COLUMN")],
     epsilon: Annotated[str, typer.Option("--epsilon", help="What the model may cost.", metavar="E")],
     delta: Annotated[str, typer.Option("--delta", help="The delta beside it.", metavar="D")],
-    model: Annotated[Model | None, typer.Option("--model", help="[default: logistic, or linear for numbers]")] = None,
+    model: Annotated[
+        ModelChoice | None, typer.Option("--model", help="[default: logistic, or linear for numbers]")
+    ] = None,
     columns: Annotated[
         str, typer.Option("--columns", help="The columns to learn from. [default: all others]", metavar="A,B,...")
     ] = "",
@@ -110,8 +112,9 @@ def fit(
     bound: Bounds = None,
     key: Keys = None,
     bounds: Annotated[
-        Known, typer.Option("--bounds", help="'private' finds missing bounds of numbers, for a part of the price.")
-    ] = Known.DECLARED,
+        BoundsOrigin,
+        typer.Option("--bounds", help="'private' finds missing bounds of numbers, for a part of the price."),
+    ] = BoundsOrigin.DECLARED,
     unit: Unit = None,
     rows: RowsOrPrivate = None,
     test: Test = None,
@@ -139,7 +142,7 @@ def fit(
         raise typer.BadParameter("measure on public rows (--test) or on private ones (--holdout), not both.")
     for place in filter(None, (out, card)):
         check(place, ending=place == card)
-    facts = Facts(
+    facts = SourceFacts(
         source,
         unit or _row(source),
         None,
@@ -151,7 +154,7 @@ def fit(
         neighbours,
         header=header or _header(source, target),
     )
-    order = Order(target, epsilon, delta, model, columns, table, bounds, rows, holdout, fresh)
+    order = FitOptions(target, epsilon, delta, model, columns, table, bounds, rows, holdout, fresh)
     with _desk(facts, at=at, project=project, analyst=analyst) as desk:
         made = _trained(desk, order, test)
     write(made, out=out, card=card)
@@ -175,11 +178,11 @@ def _row(source: str) -> str | None:
 
 
 @contextmanager
-def _desk(facts: Facts, *, at: str | None, project: str, analyst: str | None) -> Iterator[Desk]:
+def _desk(facts: SourceFacts, *, at: str | None, project: str, analyst: str | None) -> Iterator[FitSource]:
     """A descriptor names its ledger; for a file one is charged if it is named, and else none."""
     if facts.described or facts.budget is not None:
         with connected(facts, at=at, project=project, analyst=analyst) as connection:
-            yield Desk(connection.dataset, connection.engine, connection, facts.described)
+            yield FitSource(connection.dataset, connection.engine, connection, facts.described)
         return
     from hubbub.ledger import Account
     from hubbub.sql import declare
@@ -195,17 +198,17 @@ def _desk(facts: Facts, *, at: str | None, project: str, analyst: str | None) ->
             output.talk(f"No --ledger and no {LEDGER}: charged to no ledger.")
         dataset, engine = declare(facts.source, **facts.arguments())
         held.callback(engine.close)
-        yield Desk(dataset, engine, account, described=False)
+        yield FitSource(dataset, engine, account, described=False)
 
 
-def _trained(desk: Desk, order: Order, test: Path | None) -> TableModel:
+def _trained(desk: FitSource, order: FitOptions, test: Path | None) -> TableModel:
     """Decide, charge, read, train."""
     from hubbub.cli.output.fit_progress import shown
     from hubbub.learn.tables import chosen, fit_table, public_cells, reader, table_of
 
     table = table_of(desk.dataset, order.table)
     wanted = [name.strip() for name in order.columns.split(",") if name.strip()]
-    found = chosen(table, target=order.target, wanted=wanted, private=order.bounds is Known.PRIVATE)
+    found = chosen(table, target=order.target, wanted=wanted, private=order.bounds is BoundsOrigin.PRIVATE)
     _tell(desk, found)
     names = [each.name for each in (*found.columns, found.target)]
     known = None if test is None else public_cells(test, names)  # before a charge: it may not be there
@@ -229,7 +232,7 @@ def _trained(desk: Desk, order: Order, test: Path | None) -> TableModel:
     return made if known is None else _tested(made, known, str(test and test.name))
 
 
-def _tell(desk: Desk, found: Chosen) -> None:
+def _tell(desk: FitSource, found: Chosen) -> None:
     if found.dates:
         output.talk(f"Left out, for they are dates: {', '.join(found.dates)}.")
     if not desk.dataset.unit:

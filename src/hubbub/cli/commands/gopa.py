@@ -19,7 +19,7 @@ from hubbub.cli.options.gopa_files import (
     write_identity,
     write_new,
 )
-from hubbub.cli.options.gopa_plans import Asked, numbers_in, plan_table
+from hubbub.cli.options.gopa_plans import GopaPlanOptions, numbers_in, plan_table
 from hubbub.cli.options.gopa_runs import Served, TakesPart
 from hubbub.cli.options.ledgers import AsJson, State, told
 from hubbub.cli.options.values import number
@@ -51,7 +51,7 @@ Html = Annotated[Path | None, typer.Option("--html", help="Write a page that nee
 Svg = Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.", metavar="DIR")]
 
 
-class Profile(StrEnum):
+class SimulatedAlgorithm(StrEnum):
     """Which algorithm a simulation runs."""
 
     VERIFIABLE = "verifiable"
@@ -75,7 +75,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """What a run needs, and how accurate it is: noise, neighbours, thresholds. Free."""
-    asked = Asked(epsilon, delta, parties, honest, dropouts, coordinates, kind, steps, loss)
+    asked = GopaPlanOptions(epsilon, delta, parties, honest, dropouts, coordinates, kind, steps, loss)
     words, content = plan_table(asked.plan())
     told(words, content, as_json=as_json)
 
@@ -124,7 +124,7 @@ def agree(
     from hubbub.gopa import Agreement
 
     members = read_roster(roster)
-    asked = Asked(epsilon, delta, len(members), honest, dropouts, coordinates, kind, steps, loss)
+    asked = GopaPlanOptions(epsilon, delta, len(members), honest, dropouts, coordinates, kind, steps, loss)
     made = Agreement(
         roster=members,
         board=read_key(board, "--board"),
@@ -277,9 +277,9 @@ def verify(
 
 def _shown(found: Certificate, *, as_json: bool, svg: Path | None = None, html: Path | None = None) -> None:
     """The certificate; a run without a result, or of whom nobody knows, is told by the exit code too."""
-    from hubbub.gopa.reports import Sheet
+    from hubbub.gopa.reports import CertificateSheet
 
-    output.leaflet(Sheet(found), as_json=as_json, svg=svg, html=html)
+    output.leaflet(CertificateSheet(found), as_json=as_json, svg=svg, html=html)
     if not found.complete:
         raise typer.Exit(Exit.VERIFICATION)
     if not found.pinned:
@@ -298,7 +298,9 @@ def simulate(
     dropouts: Dropouts = "0.05",
     lower: Annotated[str, typer.Option(help="The least value.", metavar="X")] = "0",
     upper: Annotated[str, typer.Option(help="The largest value.", metavar="X")] = "1",
-    profile: Annotated[Profile, typer.Option(help="verifiable, or classic as in the lectures.")] = Profile.VERIFIABLE,
+    profile: Annotated[
+        SimulatedAlgorithm, typer.Option(help="verifiable, or classic as in the lectures.")
+    ] = SimulatedAlgorithm.VERIFIABLE,
     neighbours: Annotated[
         int | None, typer.Option(help="How many others each picks. [default: as planned]", metavar="K", min=1)
     ] = None,

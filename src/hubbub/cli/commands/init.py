@@ -14,7 +14,7 @@ from hubbub.cli.commands.dataset import checked, drafted, left_open, new_file, w
 from hubbub.cli.options import values
 from hubbub.cli.options.connections import connected
 from hubbub.cli.options.ledgers import AsJson
-from hubbub.cli.options.source_facts import Allowance, Bounds, Facts, Header, Keys, MaxRows, Unit
+from hubbub.cli.options.source_facts import Allowance, Bounds, Header, Keys, MaxRows, SourceFacts, Unit
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _go_on(place: Path, dataset: Dataset, epsilon: str | None, *, as_json: bool)
 def _first(place: Path, question: str, epsilon: str) -> Release:
     from hubbub.cli.commands.query import answer
 
-    with connected(Facts(str(place)), at=None) as connection:
+    with connected(SourceFacts(str(place)), at=None) as connection:
         return answer(connection, question, epsilon=values.number(epsilon, "--epsilon"))
 
 

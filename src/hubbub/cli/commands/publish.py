@@ -18,7 +18,7 @@ from hubbub.cli.output import streams as output
 if TYPE_CHECKING:
     from hubbub.ledger import Account
     from hubbub.publish import Unread
-    from hubbub.studies.publication import Made, Order, Publication, Yardstick
+    from hubbub.studies.publication import Publication, PublicationRequest, PublicationTable, Yardstick
 
 WHOLE = ("aim", "mst", "marginals", "tables", "mondrian", "full-domain")  # of any table
 METHODS = (*WHOLE, "top-down", "daily")
@@ -148,7 +148,15 @@ def publish(
     from hubbub.cli.options.publication_account import account_for, check_affordable
     from hubbub.cli.output import publication_files
     from hubbub.publish import read_hierarchies
-    from hubbub.studies.publication import Method, Order, Yardstick, checked, private_rows, public_rows, read_places
+    from hubbub.studies.publication import (
+        Method,
+        PublicationRequest,
+        Yardstick,
+        checked,
+        private_rows,
+        public_rows,
+        read_places,
+    )
 
     chosen = [Method(name) for name in _methods(method)]
     several = len(chosen) > 1 or chosen[0].is_counts
@@ -157,7 +165,7 @@ def publish(
     if holdout is not None and measure is not None:
         raise typer.BadParameter("compare with public rows (--holdout) or with private ones (--measure), not both.")
     publication_files.check_places(source, out, report, several=several)
-    order = Order(
+    order = PublicationRequest(
         methods=sorted(chosen, key=lambda each: each.is_private),  # what costs nothing may still refuse
         epsilon=_number(epsilon, "--epsilon"),
         delta=_number(delta, "--delta"),
@@ -238,7 +246,7 @@ def _domain(given: str | None) -> Any:
 def _published(
     source: str,
     private: Unread,
-    order: Order,
+    order: PublicationRequest,
     yardstick: Yardstick,
     account: Account | None,
     *,
@@ -252,7 +260,7 @@ def _published(
     from hubbub.learn.base import Watcher
     from hubbub.studies.publication import Publication, all_attempts, make
 
-    made: list[Made] = []
+    made: list[PublicationTable] = []
     with shown("publishing") as watch:
         if isinstance(watch, Watcher):
             watch.begin(len(order.methods) + 2)
@@ -270,7 +278,7 @@ def _published(
     return Publication(Path(source).name, tuple(made), compared, attempts)
 
 
-def _told_price(order: Order) -> None:
+def _told_price(order: PublicationRequest) -> None:
     count = sum(method.is_private for method in order.methods)
     if count > 1:
         output.talk(f"{count} private methods, each for epsilon = {order.epsilon}, delta = {order.delta}: they add up.")

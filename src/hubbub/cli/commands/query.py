@@ -17,7 +17,6 @@ from hubbub.cli.options.source_facts import (
     Allowance,
     Bounds,
     Compared,
-    Facts,
     Header,
     Keys,
     MaxRows,
@@ -25,6 +24,7 @@ from hubbub.cli.options.source_facts import (
     Population,
     Rows,
     Source,
+    SourceFacts,
     Unit,
     Version,
     pair,
@@ -60,7 +60,7 @@ _EXPLAIN = re.compile(r"\s*EXPLAIN\s+PRIVATE\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class PriceOptions:
     """What an answer may cost, or how far it may stray; numbers as they were typed."""
 
     epsilon: str | None
@@ -126,8 +126,8 @@ def query(
 
     if as_json and as_csv:
         raise typer.BadParameter("one form at a time: --json or --csv.")
-    price = Price(epsilon, rho, delta, within, confidence, assume, total)
-    facts = Facts(
+    price = PriceOptions(epsilon, rho, delta, within, confidence, assume, total)
+    facts = SourceFacts(
         source,
         unit,
         max_rows,
@@ -193,9 +193,9 @@ def preview(
 
     No ledger is made and no budget opened.
     """
-    price = Price(epsilon, rho, delta, within, confidence, assume, total)
+    price = PriceOptions(epsilon, rho, delta, within, confidence, assume, total)
     price.check()
-    facts = Facts(
+    facts = SourceFacts(
         source,
         unit,
         max_rows,

@@ -22,7 +22,7 @@ CONFIGURATION, KEY, STORE = "collection.json", "collection.key", "reports.db"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class CollectionOptions:
     """A collection as it was typed."""
 
     question: str
@@ -103,7 +103,7 @@ def _made(kinds: dict[str, type[Randomizer]], protocol: str, **parameters: objec
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CollectionFolder:
     """What ``init`` wrote."""
 
     folder: Path
@@ -136,7 +136,9 @@ class Made:
         }
 
 
-def make(folder: Path, plan: Plan, *, ledger: str | None, population: str | None, state: Path | None) -> Made:
+def make(
+    folder: Path, plan: CollectionOptions, *, ledger: str | None, population: str | None, state: Path | None
+) -> CollectionFolder:
     """Write configuration, key and store; charge first, so that nothing is collected that was not."""
     from hubbub.local.collection import Store, key_text, new_key, public_text, sign
 
@@ -150,7 +152,7 @@ def make(folder: Path, plan: Plan, *, ledger: str | None, population: str | None
     with Store.create(folder / STORE, configuration=signed, public_key=public) as store:
         if receipt is not None:
             store.keep_receipt(receipt)
-    return Made(folder, collection, public, None if receipt is None else receipt.sequence)
+    return CollectionFolder(folder, collection, public, None if receipt is None else receipt.sequence)
 
 
 def _charge(collection: Collection, ledger: str | None, population: str | None, state: Path | None) -> Any:
@@ -205,21 +207,21 @@ def opened(configuration: str, key: str) -> Collection:
 
 def memory_file(given: Path | None) -> Path:
     """Where a client remembers what it has ever given away."""
-    from hubbub.ledger import Place
+    from hubbub.ledger import SecondPlace
 
     if given is not None:
         return given
-    place = Place(None).folder
+    place = SecondPlace(None).folder
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     return place / "client.json"
 
 
 def queue_file(given: Path | None, collection: Collection) -> Path:
     """Where reports wait in a shuffler of this collection."""
-    from hubbub.ledger import Place
+    from hubbub.ledger import SecondPlace
 
     if given is not None:
         return given
-    place = Place(None).folder
+    place = SecondPlace(None).folder
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     return place / f"shuffle-{collection.id}.db"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hubbub.cli.options.ledgers import LEDGER, decider, is_file
-from hubbub.cli.options.source_facts import Facts
+from hubbub.cli.options.source_facts import SourceFacts
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ Analyst = Annotated[str | None, typer.Option("--analyst", help="Who asks. [defau
 
 @contextmanager
 def connected(
-    facts: Facts, *, at: str | None, project: str = "default", analyst: str | None = None, lasting: bool = True
+    facts: SourceFacts, *, at: str | None, project: str = "default", analyst: str | None = None, lasting: bool = True
 ) -> Iterator[Connection]:
     """A connection to the source; unless it is ``lasting``, no ledger is made and no budget opened.
 
@@ -58,7 +58,7 @@ def connected(
         yield connection
 
 
-def dataset_of(facts: Facts) -> Dataset:
+def dataset_of(facts: SourceFacts) -> Dataset:
     """What is public about a source; no ledger is touched."""
     from hubbub.sql import declare
 
@@ -67,13 +67,13 @@ def dataset_of(facts: Facts) -> Dataset:
     return dataset
 
 
-def with_budget(facts: Facts, at: str | None) -> Dataset:
+def with_budget(facts: SourceFacts, at: str | None) -> Dataset:
     """The same with the budget that is open, where none was said."""
     dataset = dataset_of(facts)
     return replace(dataset, budget=dataset.budget or _promised(place(facts, dataset, at), dataset.population))
 
 
-def place(facts: Facts, dataset: Dataset, at: str | None) -> str:
+def place(facts: SourceFacts, dataset: Dataset, at: str | None) -> str:
     """Where the ledger is: as typed, as declared, as the environment says, or beside the data."""
     from hubbub.sql import ledger_place
 

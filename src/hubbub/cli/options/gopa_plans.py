@@ -16,14 +16,14 @@ from hubbub.cli.options.gopa_files import text_of
 from hubbub.cli.options.values import number
 
 if TYPE_CHECKING:
-    from hubbub.gopa import Plan, Quantity, Sensitivity
+    from hubbub.gopa import Quantity, RunPlan, Sensitivity
     from hubbub.render import Json
 
 _KINDS = {"range": "range", "one-hot": "one-hot", "ball": "norm"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GopaPlanOptions:
     """What was asked for."""
 
     epsilon: str
@@ -36,7 +36,7 @@ class Asked:
     steps: int | None
     loss: str
 
-    def plan(self) -> Plan:
+    def plan(self) -> RunPlan:
         """The plan for it."""
         from hubbub.gopa import plan
 
@@ -74,7 +74,7 @@ class Asked:
         )
 
 
-def plan_table(made: Plan) -> tuple[str, dict[str, Json]]:
+def plan_table(made: RunPlan) -> tuple[str, dict[str, Json]]:
     """A plan for people and for programs."""
     error = math.sqrt(made.variance)
     rows = {

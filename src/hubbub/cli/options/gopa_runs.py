@@ -19,7 +19,7 @@ from hubbub.cli.output.gopa_progress import Phases
 
 if TYPE_CHECKING:
     from hubbub.gopa import Agreement, Certificate, Identity
-    from hubbub.gopa.network import Before, Charge, Diary, Outcome
+    from hubbub.gopa.network import Before, Charge, Diary, RunOutcome
     from hubbub.gopa.protocol import Clock, Inputs, Party
     from hubbub.ledger import Account
 
@@ -68,7 +68,7 @@ class TakesPart:
     state: Path | None
     give_up: float
 
-    def run(self) -> Outcome:
+    def run(self) -> RunOutcome:
         """Take part to the end."""
         from hubbub.gopa import Register
         from hubbub.gopa.network import Diary, affordable, charging, nothing, paying
@@ -100,7 +100,7 @@ class TakesPart:
             return None
         return _numbers(sys.stdin.read() if self.value == "-" else self.value, "--value")
 
-    async def _hosted(self, diary: Diary, crowd: list[Party], charge: Charge, earlier: Inputs | None) -> Outcome:
+    async def _hosted(self, diary: Diary, crowd: list[Party], charge: Charge, earlier: Inputs | None) -> RunOutcome:
         from hubbub.gopa.network import Host, HttpLink
 
         async with HttpLink(self.board, give_up=self.give_up) as link:

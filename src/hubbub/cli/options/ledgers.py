@@ -32,7 +32,7 @@ Why = Annotated[str, typer.Option("--why", help="The reason; it stays in the led
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
-class Pool(StrEnum):
+class PoolChoice(StrEnum):
     """The two parts of a budget."""
 
     QUESTIONS = "questions"

@@ -11,13 +11,18 @@ from hubbub.cli.options.ledgers import LEDGER, decider, opened
 from hubbub.cli.output import streams as output
 from hubbub.ledger import Account
 from hubbub.releases import JobFacts, plan_pool, request_for
-from hubbub.studies.publication import Order
+from hubbub.studies.publication import PublicationRequest
 from hubbub.terms import BudgetExceeded, Event, exact
 
 
 @contextmanager
 def account_for(
-    order: Order, measure: str | None, at: str | None, population: str | None, project: str, analyst: str | None
+    order: PublicationRequest,
+    measure: str | None,
+    at: str | None,
+    population: str | None,
+    project: str,
+    analyst: str | None,
 ) -> Iterator[Account | None]:
     """The account that pays, if a ledger is named and something costs."""
     where = at or os.environ.get(LEDGER)
@@ -33,7 +38,7 @@ def account_for(
         yield Account(ledger=ledger, population=named, project=project, analyst=analyst or decider(None))
 
 
-def check_affordable(events: Sequence[Event], account: Account | None, order: Order) -> None:
+def check_affordable(events: Sequence[Event], account: Account | None, order: PublicationRequest) -> None:
     """Refuse now what all methods together cannot pay; what is named with --dataset may be free."""
     if account is None or order.dataset is not None or not events:
         return
@@ -50,7 +55,7 @@ def check_affordable(events: Sequence[Event], account: Account | None, order: Or
         )
 
 
-def price_of(event: Event, account: Account, order: Order) -> Fraction:
+def price_of(event: Event, account: Account, order: PublicationRequest) -> Fraction:
     """What the ledger would charge for one event, in its own currency."""
     facts = JobFacts(
         event=event,

@@ -68,7 +68,7 @@ Header = Annotated[
 ]
 
 
-class Neighbours(StrEnum):
+class NeighboursOption(StrEnum):
     """Which data sets a guarantee compares."""
 
     ADD_REMOVE = "add-remove"
@@ -76,7 +76,7 @@ class Neighbours(StrEnum):
 
 
 Compared = Annotated[
-    Neighbours | None,
+    NeighboursOption | None,
     typer.Option("--neighbours", help="One person more or less, or one replaced. [default: add-remove]"),
 ]
 
@@ -84,7 +84,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class SourceFacts:
     """A source, and what was said about it; a descriptor says everything itself."""
 
     source: str
@@ -95,7 +95,7 @@ class Facts:
     rows: int | None = None
     budget: str | None = None
     population: str | None = None
-    neighbours: Neighbours | None = None
+    neighbours: NeighboursOption | None = None
     name: str | None = None
     version: str | None = None
     header: str | None = None

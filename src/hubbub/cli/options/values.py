@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from hubbub.ledger import Window
+    from hubbub.ledger import BudgetWindow
     from hubbub.terms import Budget
 
 _DIGITS = 300  # before or after the decimal point
@@ -67,9 +67,9 @@ def part(text: str | None, of: Budget) -> Budget | None:
     return budget(epsilon, delta or None, rho)
 
 
-def window(text: str | None, of: Budget) -> Window | None:
+def window(text: str | None, of: Budget) -> BudgetWindow | None:
     """``EVERY=AMOUNT,DELTA``, such as ``month=0.5,1e-7``."""
-    from hubbub.ledger import Window
+    from hubbub.ledger import BudgetWindow
 
     if text is None:
         return None
@@ -77,7 +77,7 @@ def window(text: str | None, of: Budget) -> Window | None:
     limit = part(amount or None, of)
     if not separator or limit is None:
         raise typer.BadParameter(f"'{text}' is not EVERY=AMOUNT, such as month=0.5,1e-7.", param_hint="--window")
-    return Window(limit, every)
+    return BudgetWindow(limit, every)
 
 
 def moment(text: str, *, name: str) -> int:

@@ -11,7 +11,7 @@ from hubbub import terms
 from hubbub.cli.output import streams as output
 from hubbub.cli.output.ledger_entries import plain
 from hubbub.releases import frames, text
-from hubbub.render import Table, table
+from hubbub.render import TextTable, table
 
 if TYPE_CHECKING:
     from hubbub.releases import Release
@@ -39,7 +39,7 @@ def rows(release: Release, *, intervals: bool, confidence: float) -> str:
         values, ends = release.told(place, confidence)
         columns.append(text.cells(values, ends if intervals else (values, values)))
     cells = tuple(tuple(plain(cell) for cell in row) for row in zip(*columns, strict=True))
-    return table(Table(tuple(map(plain, release.columns_names)), cells))
+    return table(TextTable(tuple(map(plain, release.columns_names)), cells))
 
 
 def spoken(release: Release, *, intervals: bool, confidence: float) -> list[str]:

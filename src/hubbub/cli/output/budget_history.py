@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hubbub.cli.output.ledger_entries import Said, plain, time_of, who_of
 from hubbub.ledger import Amount, Entry, Policy, Pool, account_key, amount_of, read_budget
-from hubbub.terms import Measure, to_json
+from hubbub.terms import PrivacyBound, to_json
 
 if TYPE_CHECKING:
     from hubbub.render import Json
@@ -17,7 +17,7 @@ _WIDTHS = (6, 19, 12, 9, 14, 9, 29)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BudgetStep:
     """What an entry did to the budget of one population."""
 
     entry: Entry
@@ -25,8 +25,8 @@ class Step:
     what: str
     who: str
     pool: str = ""
-    amount: Measure | None = None
-    total: Measure | None = None
+    amount: PrivacyBound | None = None
+    total: PrivacyBound | None = None
     kind: str = ""  # of the total: budget, share or spent
     share: str = ""  # whose
     request: int | None = None
@@ -70,7 +70,7 @@ class History:
         self._policy = Policy()
         self._spent: dict[tuple[str, Pool], Amount] = {}
         self._asked: dict[int, str] = {}  # whose population a request is about
-        self._tell: dict[str, Callable[[Entry, Said], Iterator[Step]]] = {
+        self._tell: dict[str, Callable[[Entry, Said], Iterator[BudgetStep]]] = {
             "population": self._opened,
             "grant": lambda entry, said: self._granted(entry, said, "granted"),
             "revoke": lambda entry, said: self._granted(entry, said, "revoked"),
@@ -80,7 +80,7 @@ class History:
             "restore": self._restored,
         }
 
-    def steps(self, entries: Iterable[Entry]) -> Iterator[Step]:
+    def steps(self, entries: Iterable[Entry]) -> Iterator[BudgetStep]:
         """Every change, in order; an entry that charges several populations is a step for each."""
         for entry in entries:
             said = entry.fields()
@@ -89,18 +89,18 @@ class History:
             if (tell := self._tell.get(said["kind"])) is not None:
                 yield from tell(entry, said)
 
-    def _opened(self, entry: Entry, said: Said) -> Iterator[Step]:
+    def _opened(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
         for pool in Pool:
             if (budget := said["pools"].get(pool.value)) is not None:
                 amount = read_budget(budget).measure()
                 name, who = said["population"], who_of(entry, said)
-                yield Step(entry, name, "opened", who, pool.value, amount, amount, "budget")
+                yield BudgetStep(entry, name, "opened", who, pool.value, amount, amount, "budget")
 
-    def _granted(self, entry: Entry, said: Said, what: str) -> Iterator[Step]:
+    def _granted(self, entry: Entry, said: Said, what: str) -> Iterator[BudgetStep]:
         name, pool, place = said["population"], Pool(said["pool"]), (said["project"], said["analyst"])
         shared = any(place)
         after = self._policy.shares.get((name, *place, pool)) if shared else self._policy.populations[name].pools[pool]
-        yield Step(
+        yield BudgetStep(
             entry,
             name,
             what,
@@ -112,32 +112,32 @@ class History:
             share=" in ".join(part for part in reversed(place) if part),
         )
 
-    def _requested(self, entry: Entry, said: Said) -> Iterator[Step]:
+    def _requested(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
         name = self._asked[entry.sequence] = said["population"]
         amount = read_budget(said["budget"]).measure()
         who, number = who_of(entry, said), entry.sequence
-        yield Step(entry, name, "requested", who, said["pool"], amount, request=number)
+        yield BudgetStep(entry, name, "requested", who, said["pool"], amount, request=number)
 
-    def _refused(self, entry: Entry, said: Said) -> Iterator[Step]:
+    def _refused(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
         number = said["plea"]
-        yield Step(entry, self._asked[number], "refused", who_of(entry, said), request=number)
+        yield BudgetStep(entry, self._asked[number], "refused", who_of(entry, said), request=number)
 
-    def _charged(self, entry: Entry, said: Said) -> Iterator[Step]:
+    def _charged(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
         for name, amounts in said["charged"].items():
             yield self._spend(entry, said, (name, Pool(said["pool"])), "charged", amount_of(*amounts[:2]))
 
-    def _restored(self, entry: Entry, said: Said) -> Iterator[Step]:
+    def _restored(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
         for key, missing in said["spent"].items():
             name, project, analyst, pool = key.split("/")
             if pool in tuple(Pool) and not project and not analyst:
                 yield self._spend(entry, said, (name, Pool(pool)), "restored", amount_of(*missing))
 
-    def _spend(self, entry: Entry, said: Said, account: tuple[str, Pool], what: str, amount: Amount) -> Step:
+    def _spend(self, entry: Entry, said: Said, account: tuple[str, Pool], what: str, amount: Amount) -> BudgetStep:
         name, pool = account
         total = self._spent[account] = self._total(account) + amount
         currency = self._policy.populations[name].currency(pool)
         cost, spent = amount.measure(currency), total.measure(currency)
-        return Step(entry, name, what, who_of(entry, said), pool.value, cost, spent, "spent")
+        return BudgetStep(entry, name, what, who_of(entry, said), pool.value, cost, spent, "spent")
 
     def _total(self, account: tuple[str, Pool]) -> Amount:
         name, pool = account

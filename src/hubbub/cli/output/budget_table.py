@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from hubbub.cli.output.ledger_entries import plain
 from hubbub.ledger import BudgetView, Ledger, Plea
-from hubbub.render import Json, Leaflet, Section, Table, table
+from hubbub.render import Document, Json, Section, TextTable, table
 
 _HEADER = ("population", "pool", "budget", "spent", "of it reserved", "left")
 
 
 @dataclass(frozen=True, slots=True)
-class Overview(Leaflet):
+class Overview(Document):
     """Every population with its budget, and what is asked for."""
 
     views: tuple[BudgetView, ...]
@@ -35,7 +35,7 @@ class Overview(Leaflet):
         pleas = [plea for view in self.views for plea in view.pleas]
         if pleas:
             header = ("number", "population", "by", "for", "how much", "why")
-            parts.append(Section("Asked for", (), Table(header, tuple(_plea_cells(plea) for plea in pleas))))
+            parts.append(Section("Asked for", (), TextTable(header, tuple(_plea_cells(plea) for plea in pleas))))
         return tuple(parts)
 
     def to_json(self) -> dict[str, Json]:
@@ -48,18 +48,18 @@ def numbers(views: Sequence[BudgetView]) -> str:
     return table(_accounts(views))
 
 
-def _accounts(views: Sequence[BudgetView]) -> Table:
+def _accounts(views: Sequence[BudgetView]) -> TextTable:
     lines = [(view.population.name, line) for view in views for line in (*view.accounts, *view.shares)]
     rows = [(_account(name, line.name), *line.cells()[1:]) for name, line in lines]
     if not any(line.reserved.loss for _, line in lines):
         return _without(_HEADER.index("of it reserved"), rows)
-    return Table(_HEADER, tuple(rows))
+    return TextTable(_HEADER, tuple(rows))
 
 
-def _without(column: int, rows: Sequence[tuple[str, ...]]) -> Table:
+def _without(column: int, rows: Sequence[tuple[str, ...]]) -> TextTable:
     """The table without a column that says nothing."""
     header, *rest = ((*row[:column], *row[column + 1 :]) for row in (_HEADER, *rows))
-    return Table(header, tuple(rest))
+    return TextTable(header, tuple(rest))
 
 
 def _account(population: str, name: str) -> str:

@@ -10,7 +10,7 @@ from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
     from hubbub.gopa.network import Standing
-    from hubbub.gopa.protocol import Public
+    from hubbub.gopa.protocol import PublicState
 
 _WHAT = {
     "join": "keys and bound values",
@@ -46,7 +46,7 @@ class Phases:
             sys.stderr.write(f"\r\x1b[K{_row(at.phase)}  {at.posted:,} spoke, {at.waiting:,} are waited for ...")
             sys.stderr.flush()
 
-    def party(self, seen: Public) -> None:
+    def party(self, seen: PublicState) -> None:
         """What a party sees."""
         if seen.phase != self._phase or seen.over:
             self._end(f"{len(seen.revealed or seen.inside):,} are in")

@@ -10,7 +10,7 @@ import typer
 
 from hubbub.cli.output import streams as output
 from hubbub.publish import Anonymised, Published
-from hubbub.studies.publication import Made
+from hubbub.studies.publication import PublicationTable
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,7 +35,7 @@ def check_places(source: str, out: Path | None, report: Path | None, *, several:
             raise typer.BadParameter(f"cannot write {place}: no such folder, or it is closed.")
 
 
-def write(made: Made, place: Path, *, format: str) -> None:
+def write(made: PublicationTable, place: Path, *, format: str) -> None:
     """One file for a table of rows, with the manifest of a partition beside it; a folder for tables of counts.
 
     ``format`` is that of files whose names do not say it."""
@@ -50,7 +50,7 @@ def write(made: Made, place: Path, *, format: str) -> None:
         output.talk(f"wrote {path}")
 
 
-def _rows(made: Made, place: Path) -> list[Path]:
+def _rows(made: PublicationTable, place: Path) -> list[Path]:
     place.parent.mkdir(parents=True, exist_ok=True)
     assert not isinstance(made.result, Published)
     _table(made.result.table, place)

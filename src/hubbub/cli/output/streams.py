@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 if TYPE_CHECKING:
-    from hubbub.render import Json, Leaflet
+    from hubbub.render import Document, Json
 
 
 def forgiving(stream: TextIO) -> None:
@@ -56,7 +56,7 @@ def bold(text: str) -> str:
     return f"\x1b[1;36m{text}\x1b[0m" if coloured() else text
 
 
-def leaflet(explained: Leaflet, *, as_json: bool, svg: Path | None, html: Path | None) -> None:
+def leaflet(explained: Document, *, as_json: bool, svg: Path | None, html: Path | None) -> None:
     """Print an explanation, and write its pictures or its page where asked."""
     if svg is not None:
         _write({svg / f"{name}.svg": picture for name, picture in explained.svgs().items()})

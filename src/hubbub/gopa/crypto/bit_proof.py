@@ -27,7 +27,7 @@ from hubbub.gopa.crypto import quadratic
 from hubbub.gopa.crypto.inner_product import geometric, powers
 from hubbub.gopa.crypto.pedersen import commit
 from hubbub.gopa.crypto.point_equations import Equation, hold
-from hubbub.gopa.crypto.proof_shape import Shape
+from hubbub.gopa.crypto.proof_shape import ProofShape
 from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, H, gv, hv, minus, plausible, times_known, total
 from hubbub.gopa.crypto.secret_streams import Stream
@@ -36,17 +36,17 @@ from hubbub.terms import OutOfRange
 
 
 @dataclass(frozen=True)
-class Bound:
+class BitInputs:
     """What a party has fixed before the coins: ``point`` is public, the rest is secret."""
 
-    shape: Shape
+    shape: ProofShape
     point: bytes
     values: tuple[int, ...] = field(repr=False)
     seed: bytes = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Statement:
+class BitStatement:
     """Commitments under (G, H): to each coordinate's value, and to its noise (none if the shape has no noise)."""
 
     values: tuple[bytes, ...]
@@ -71,7 +71,7 @@ class Openings:
 class Proved:
     """What is posted after the coins, and the secret openings."""
 
-    statement: Statement
+    statement: BitStatement
     proof: bytes
     openings: Openings = field(repr=False)
 
@@ -79,7 +79,7 @@ class Proved:
 # ---------------------------------------------------------------- before the coins
 
 
-def bind(shape: Shape, values: Sequence[int], seed: bytes) -> Bound:
+def bind(shape: ProofShape, values: Sequence[int], seed: bytes) -> BitInputs:
     """Fix the bits of the values and the noise bits in one point, to be posted before the coins are known.
 
     Guarantee: the point says nothing about values or noise; no second set of bits opens it.
@@ -89,10 +89,10 @@ def bind(shape: Shape, values: Sequence[int], seed: bytes) -> Bound:
     shape.require_values(values)
     secret, blinder = _drawn(shape, tuple(values), seed)
     chosen = [_either(bit, minus(IDENTITY, hv(i)), gv(i)) for i, bit in enumerate(secret)]
-    return Bound(shape, total([times_known(blinder, H), *chosen]), tuple(values), seed)
+    return BitInputs(shape, total([times_known(blinder, H), *chosen]), tuple(values), seed)
 
 
-def _drawn(shape: Shape, values: tuple[int, ...], seed: bytes) -> tuple[list[int], int]:
+def _drawn(shape: ProofShape, values: tuple[int, ...], seed: bytes) -> tuple[list[int], int]:
     """All bits in their places, padding included, and the blinder of A.
 
     The values are part of the stream's name: one seed bound to two values gives unrelated bits and blinders.
@@ -115,7 +115,7 @@ def _either(bit: int, zero: bytes, one: bytes) -> bytes:
 # ---------------------------------------------------------------- after the coins
 
 
-def prove(bound: Bound, coins: Sequence[int], context: Context) -> Proved:
+def prove(bound: BitInputs, coins: Sequence[int], context: Context) -> Proved:
     """Commitments to values and noises, with a proof that they follow from the bound bits and the coins.
 
     Guarantee: the statement and the proof say nothing but that the values are in 0..steps and the noises are the
@@ -143,12 +143,12 @@ def prove(bound: Bound, coins: Sequence[int], context: Context) -> Proved:
     return Proved(statement, quadratic.prove(transcript, vectors, blinders, forms, stream), openings)
 
 
-def _begun(shape: Shape, point: bytes, coins: Sequence[int], context: Context) -> Transcript:
+def _begun(shape: ProofShape, point: bytes, coins: Sequence[int], context: Context) -> Transcript:
     return Transcript(context).append("bits", shape.encoded(), point, bytes(coins))
 
 
 def _opened(
-    shape: Shape, values: tuple[int, ...], secret: Sequence[int], coins: Sequence[int], stream: Stream
+    shape: ProofShape, values: tuple[int, ...], secret: Sequence[int], coins: Sequence[int], stream: Stream
 ) -> Openings:
     count, n = len(shape.weights), shape.noise_bits
     starts = [c * shape.width + count for c in range(shape.coordinates)] if n else []
@@ -159,14 +159,14 @@ def _opened(
     return Openings(values, tuple(stream.scalars(len(values))), noises, tuple(stream.scalars(len(noises))))
 
 
-def _stated(openings: Openings) -> Statement:
-    return Statement(
+def _stated(openings: Openings) -> BitStatement:
+    return BitStatement(
         values=tuple(map(commit, openings.values, openings.value_blinders)),
         noises=tuple(map(commit, openings.noises, openings.noise_blinders)),
     )
 
 
-def _form(shape: Shape, coins: tuple[int, ...], y: int, z: int) -> Form:
+def _form(shape: ProofShape, coins: tuple[int, ...], y: int, z: int) -> Form:
     """The equation for challenges y, z: every place holds a bit, and bits times weights give the commitments.
 
     Value c has the factor z^(2+c) and noise c the factor z^(2+coordinates+c); padding has weight zero, and is bits too.
@@ -196,13 +196,13 @@ def _form(shape: Shape, coins: tuple[int, ...], y: int, z: int) -> Form:
 
 
 @dataclass(frozen=True)
-class Claim:
+class BitClaim:
     """All that a verifier needs for one party, for `verify_many`."""
 
-    shape: Shape
+    shape: ProofShape
     point: bytes
     coins: Sequence[int]
-    statement: Statement
+    statement: BitStatement
     proof: bytes
     context: Context
 
@@ -220,7 +220,7 @@ class Claim:
 
 
 def verify(
-    shape: Shape, point: bytes, coins: Sequence[int], statement: Statement, proof: bytes, context: Context
+    shape: ProofShape, point: bytes, coins: Sequence[int], statement: BitStatement, proof: bytes, context: Context
 ) -> bool:
     """Whether the proof holds; False, never an error, for any bytes.
 
@@ -230,5 +230,5 @@ def verify(
     Error: a false statement passes with probability about 2^-128 per try.
     Not covered: that the coins came after the point, which the caller sees to.
     """
-    equation = Claim(shape, point, coins, statement, proof, context).equation()
+    equation = BitClaim(shape, point, coins, statement, proof, context).equation()
     return equation is not None and hold([equation])

@@ -72,7 +72,7 @@ def prove(
 
 
 @dataclass(frozen=True)
-class Claim:
+class LinkClaim:
     """For `verify_many`: the commitments' numbers are the coordinates of ``point``."""
 
     commitments: Sequence[bytes]
@@ -128,5 +128,5 @@ def verify(commitments: Sequence[bytes], point: bytes, proof: bytes, context: Co
     Guarantee: whoever made an accepted proof knows one list of numbers that opens all the commitments and ``point``.
     Because: [BBB18, Sec. 3] and [Sch91], with challenges from a random oracle; docs/proofs/gopa.md, "The proofs".
     """
-    equation = Claim(commitments, point, proof, context).equation()
+    equation = LinkClaim(commitments, point, proof, context).equation()
     return equation is not None and hold([equation])

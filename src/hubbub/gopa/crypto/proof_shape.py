@@ -13,7 +13,7 @@ MOST = 1 << 16
 
 
 @dataclass(frozen=True)
-class Shape:
+class ProofShape:
     """A vector of ``coordinates`` whole numbers in 0..steps, each with ``noise_bits`` bits of noise.
 
     A value is a sum of the weights 1, 2, 4, ... and a last one that makes their total ``steps``: every sum of weights

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from hubbub.gopa.crypto import bit_proof, quadratic
-from hubbub.gopa.crypto.bit_proof import Statement
+from hubbub.gopa.crypto.bit_proof import BitStatement
 from hubbub.gopa.crypto.inner_product import dot, powers
 from hubbub.gopa.crypto.point_equations import Equation, added, hold
-from hubbub.gopa.crypto.proof_shape import Shape
+from hubbub.gopa.crypto.proof_shape import ProofShape
 from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
 from hubbub.gopa.crypto.ristretto import plausible
 from hubbub.gopa.crypto.secret_streams import Stream
@@ -27,8 +27,8 @@ def _size(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def _shape(bound: int) -> Shape:
-    return Shape(coordinates=1, steps=bound, noise_bits=0)
+def _shape(bound: int) -> ProofShape:
+    return ProofShape(coordinates=1, steps=bound, noise_bits=0)
 
 
 def _inside(context: Context) -> Context:
@@ -87,7 +87,7 @@ def prove(
 
 
 @dataclass(frozen=True)
-class Claim:
+class BallClaim:
     """For `verify_many`: the squares of the commitments' numbers sum to at most ``bound``."""
 
     commitments: Sequence[bytes]
@@ -104,7 +104,7 @@ class Claim:
         square, bound_point, range_proof = self.proof[:32], self.proof[32:64], self.proof[64:middle]
         point, proof = self.proof[middle : middle + 32], Proof.parsed(self.proof[middle + 32 :], size)
         inside = _inside(self.context)
-        ranged = bit_proof.Claim(shape, bound_point, (), Statement((square,), ()), range_proof, inside).equation()
+        ranged = bit_proof.BitClaim(shape, bound_point, (), BitStatement((square,), ()), range_proof, inside).equation()
         if ranged is None or proof is None or not plausible((square, point)):
             return None
         transcript = _begun(self.commitments, self.bound, square, point, self.context)
@@ -120,5 +120,5 @@ def verify(commitments: Sequence[bytes], bound: int, proof: bytes, context: Cont
     Because: [BBB18, Sec. 4 and 5], with challenges from a random oracle; docs/proofs/gopa.md, "The proofs".
     Not covered: numbers so large that squares wrap around; show first that each is small.
     """
-    equation = Claim(commitments, bound, proof, context).equation()
+    equation = BallClaim(commitments, bound, proof, context).equation()
     return equation is not None and hold([equation])

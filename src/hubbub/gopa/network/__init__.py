@@ -8,7 +8,7 @@ from hubbub.gopa.network.board_http import serve
 from hubbub.gopa.network.board_link import HttpLink
 from hubbub.gopa.network.board_server import Keeper, Standing
 from hubbub.gopa.network.party_log import Before, Diary, earlier_input
-from hubbub.gopa.network.party_runner import Charge, Host, Outcome, nothing
+from hubbub.gopa.network.party_runner import Charge, Host, RunOutcome, nothing
 from hubbub.gopa.network.reveal_charge import affordable, charging, paying
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "Host",
     "HttpLink",
     "Keeper",
-    "Outcome",
+    "RunOutcome",
     "Standing",
     "affordable",
     "charging",

@@ -22,7 +22,7 @@ from hubbub.gopa.privacy.calibration import graph_failure
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.terms import BeyondConsent, LedgerDamaged, SourceUnavailable
 
 _LINE = re.compile(r"([0-9a-f]{64}) (?:graph (\d{1,400}(?:/\d{1,400})?)|reveal)")
@@ -84,7 +84,7 @@ class Attempts:
             )
         consent.require(agreement, lost=self.lost(agreement))
 
-    def after(self, party: Party, public: Public, line: bytes) -> Self:
+    def after(self, party: Party, public: PublicState, line: bytes) -> Self:
         """The record when this line of a party leaves; the same one for lines that draw and reveal nothing."""
         run = party.agreement.run.hex()
         if line == party.sent.get("reveal"):
@@ -105,7 +105,7 @@ def drawn(agreement: Agreement, count: int) -> Fraction:
     return min(Fraction(graph_failure(agreement.plan, count)), agreement.plan.delta)
 
 
-def joined(public: Public) -> int:
+def joined(public: PublicState) -> int:
     """Among how many the graph of a run is drawn."""
     return len(public.net.joined) or len(public.inside)
 
@@ -130,7 +130,7 @@ class Register:
         """Refuse as ``Attempts`` does."""
         self.read().require(consent, agreement)
 
-    def note(self, party: Party, public: Public, line: bytes) -> None:
+    def note(self, party: Party, public: PublicState, line: bytes) -> None:
         """Write down that a line leaves, before it does."""
         with self._opened() as journal:
             before = tuple(_texts(journal.lines))

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from hubbub.gopa.network.board_server import LONGEST, Keeper
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.terms import HubbubError, InvalidParameter, MissingExtra, OutOfRange, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def serve(
     port: int = 8770,
     linger: float = 30.0,
     ready: Callable[[str], None] = print,
-) -> Public:
+) -> PublicState:
     """Serve until the run is over and ``linger`` seconds more, so that all can read its end; or until interrupted.
 
     ``ready`` is told the address. Port 0 takes any that is free.
@@ -75,7 +75,7 @@ def serve(
         return asyncio.run(_served(keeper, server, listening, linger))
 
 
-async def _served(keeper: Keeper, server: uvicorn.Server, listening: socket.socket, linger: float) -> Public:
+async def _served(keeper: Keeper, server: uvicorn.Server, listening: socket.socket, linger: float) -> PublicState:
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     running = asyncio.create_task(keeper.run())
     await asyncio.wait({serving, running}, return_when=asyncio.FIRST_COMPLETED)

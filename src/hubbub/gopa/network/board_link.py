@@ -19,7 +19,7 @@ MOST = 64 << 20  # bytes of an answer that a reader takes
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 
 
-class Link(Protocol):
+class BoardLink(Protocol):
     """A way to a board. A ``Keeper`` is one."""
 
     async def post(self, lines: Sequence[bytes]) -> list[Reply]:

@@ -25,7 +25,7 @@ from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.board import Board, Post, Reply, Shut
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.phase_clock import Clock, speakers
-from hubbub.gopa.protocol.public_state import FIRST, Inputs, Public
+from hubbub.gopa.protocol.public_state import FIRST, Inputs, PublicState
 from hubbub.gopa.protocol.wire import ORDER
 from hubbub.terms import LedgerDamaged, OutOfRange
 
@@ -129,7 +129,7 @@ class Keeper:
 
     # ------------------------------------------------ the run
 
-    async def run(self) -> Public:
+    async def run(self) -> PublicState:
         """Close phases in time until the run is over; what it came to."""
         for chapter in self._board.chapters:
             await self._fold(chapter)

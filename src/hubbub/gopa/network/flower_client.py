@@ -19,7 +19,7 @@ from hubbub.gopa.protocol.certificate import chapters
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.ledger import AccountLike
 from hubbub.terms import BeyondConsent, MissingExtra, OutOfRange, Real, WrongShape, whole
@@ -185,7 +185,7 @@ class _Client:
         of = self.limits.measure(agreed, len(update))
         return parties.start(agreed, self.identity, of.encode(update, agreed), consent=self.limits.consent)
 
-    def _paid(self, party: Party, seen: Public, lines: Sequence[bytes]) -> Attempts:
+    def _paid(self, party: Party, seen: PublicState, lines: Sequence[bytes]) -> Attempts:
         """The record of attempts once these lines are consented to and paid for."""
         attempts = self._attempts()
         for line in lines:
@@ -248,7 +248,7 @@ class _Cache(Generic[Kept]):
 
 
 _PARTIES: _Cache[Party] = _Cache()
-_STATES: _Cache[Public] = _Cache()
+_STATES: _Cache[PublicState] = _Cache()
 
 
 def _digest(lines: Sequence[bytes]) -> bytes:
@@ -260,7 +260,7 @@ def _resumed(agreed: Agreement, identity: Identity, records: Sequence[bytes]) ->
     return kept if kept is not None else parties.resume(agreed, identity, records)
 
 
-def _folded(agreed: Agreement, log: Sequence[bytes]) -> Public:
+def _folded(agreed: Agreement, log: Sequence[bytes]) -> PublicState:
     """The public state after these lines; clients of one process fold a log once."""
     state, seen = public_state.start(agreed), [agreed.run]
     for chapter in chapters(log):

@@ -144,7 +144,7 @@ def earlier_input(path: Path | str, log: bytes, identity: Identity) -> Before:
     """A party's input in an earlier run, from its diary of that run and the log."""
     lines = log.split(b"\n")
     agreement = Agreement.read(lines[0].decode("utf-8", "replace"))
-    state = public_state.Public(
+    state = public_state.PublicState(
         agreement, None, origin(agreement)
     )  # what it rests on itself is not looked at before `share`
     for chapter in chapters(lines[1:]):

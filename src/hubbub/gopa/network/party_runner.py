@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from hubbub.gopa.network.board_link import Link
+from hubbub.gopa.network.board_link import BoardLink
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state
@@ -19,29 +19,29 @@ from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Inputs, Public
+from hubbub.gopa.protocol.public_state import Inputs, PublicState
 from hubbub.gopa.protocol.wire import limit
 from hubbub.terms import HubbubError, OutOfRange, SourceUnavailable
 
-Charge = Callable[[Party, Public, bytes], object]
-Watch = Callable[[Public], None]
+Charge = Callable[[Party, PublicState, bytes], object]
+Watch = Callable[[PublicState], None]
 AT_ONCE = 16  # parties whose messages are written and sent together
 WAIT = 20.0  # seconds that one question for news may take
 _CLOSE = b'{"close":'
 
 
-def nothing(party: Party, public: Public, line: bytes) -> None:
+def nothing(party: Party, public: PublicState, line: bytes) -> None:
     """No charge: the party keeps no ledger."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What a host has seen of a run when it ended: the public state, its parties, and what kept one from going on.
 
     ``refusals`` are the board's; ``unpaid`` why ledgers and consents let a line not leave, by name.
     """
 
-    public: Public
+    public: PublicState
     parties: tuple[Party, ...]
     refusals: tuple[Reply, ...] = ()
     unpaid: dict[str, Exception] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Host:
         self,
         diary: Diary,
         crowd: Sequence[Party],
-        link: Link,
+        link: BoardLink,
         *,
         charge: Charge = nothing,
         earlier: Inputs | None = None,
@@ -77,7 +77,7 @@ class Host:
         self._refusals: list[Reply] = []
         self._unpaid: dict[str, Exception] = {}
 
-    async def run(self) -> Outcome:
+    async def run(self) -> RunOutcome:
         """Take part until the run is over."""
         while not self._public.over:
             while await self._news(wait=0.0):
@@ -88,7 +88,7 @@ class Host:
                 while not await self._news(wait=WAIT):
                     pass
         self._watch(self._public)
-        return Outcome(self._public, tuple(self._stopped()), tuple(self._refusals), self._unpaid)
+        return RunOutcome(self._public, tuple(self._stopped()), tuple(self._refusals), self._unpaid)
 
     def _stopped(self) -> Iterator[Party]:
         """The parties as they see the end."""

@@ -16,7 +16,7 @@ from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Member
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import limit
 from hubbub.ledger import Account, AccountLike
 from hubbub.releases import JobFacts, Progress, plan_pool, release_job, request_for
@@ -49,7 +49,7 @@ def affordable(account: AccountLike, agreement: Agreement, member: Member) -> No
 
 def charging(
     account: AccountLike, agreement: Agreement, member: Member
-) -> Callable[[Party, Public, bytes], Receipt | None]:
+) -> Callable[[Party, PublicState, bytes], Receipt | None]:
     """What pays for a member's lines from an account.
 
     Guarantee: a reveal is charged, and the drawing of a graph before its nonce is shown; both stand in the ledger
@@ -59,7 +59,7 @@ def charging(
     """
     payer = Account.of(account)
 
-    def charge(party: Party, public: Public, line: bytes) -> Receipt | None:
+    def charge(party: Party, public: PublicState, line: bytes) -> Receipt | None:
         due = price(party, public, line)
         if due is None:
             return None
@@ -111,7 +111,7 @@ def line_facts(agreement: Agreement, member: Member, phase: str, event: Approxim
     )
 
 
-def price(party: Party, public: Public, line: bytes) -> tuple[str, ApproximateStep] | None:
+def price(party: Party, public: PublicState, line: bytes) -> tuple[str, ApproximateStep] | None:
     """What a line of a party costs, if anything, and in which phase it is said."""
     if line == party.sent.get("reveal"):
         return "reveal", party.agreement.event
@@ -124,7 +124,7 @@ def price(party: Party, public: Public, line: bytes) -> tuple[str, ApproximateSt
 def paying(consent: Consent, register: Register, charge: Charge = nothing) -> Charge:
     """A charge with a party's consent and its record of attempts around it: refused, paid, and noted, in this order."""
 
-    def pay(party: Party, public: Public, line: bytes) -> None:
+    def pay(party: Party, public: PublicState, line: bytes) -> None:
         if line not in (party.sent.get("nonce"), party.sent.get("reveal")):
             return
         register.require(consent, party.agreement)

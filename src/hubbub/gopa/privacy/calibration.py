@@ -19,7 +19,7 @@ _MOST_STEPS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """What all parties of a run agree on, and what it promises.
 
     Guarantee: if at most ``corrupted`` parties work together, with the board or without, and at least ``survivors`` are
@@ -99,7 +99,7 @@ def plan(
     sensitivity: Sensitivity | None = None,
     loss: object = Fraction(1, 50),
     steps: object = None,
-) -> Plan:
+) -> RunPlan:
     """The least noise and the fewest neighbours with which a run is (epsilon, delta)-DP, or an error that says why not.
 
     ``honest`` is the share of the parties that do not work against the others, ``dropouts`` the share that may be lost
@@ -122,7 +122,7 @@ def plan(
     grid, bits = _noise(
         moved, survivors - corrupted, float(cost), left, fraction_of(loss, name="loss", one=True), steps
     )
-    return Plan(
+    return RunPlan(
         parties=count,
         steps=grid,
         noise_bits=bits,
@@ -140,7 +140,7 @@ def plan(
     )
 
 
-def achieved(agreed: Plan, survivors: int, *, joined: int | None = None) -> Achieved:
+def achieved(agreed: RunPlan, survivors: int, *, joined: int | None = None) -> Achieved:
     """What a run protects in which ``survivors`` are left of ``joined`` parties that were in the graph.
 
     ``joined`` defaults to the worst that is possible. All corrupted parties are taken to be among the survivors: that
@@ -150,7 +150,7 @@ def achieved(agreed: Plan, survivors: int, *, joined: int | None = None) -> Achi
 
 
 @lru_cache(maxsize=1024)
-def _achieved(agreed: Plan, survivors: int, joined: int | None) -> Achieved:
+def _achieved(agreed: RunPlan, survivors: int, joined: int | None) -> Achieved:
     honest = survivors - agreed.corrupted
     if honest < 1 or survivors < agreed.quorum:
         return Achieved(agreed.epsilon, 1.0, max(0, honest), enough=False, least=partial(float, "inf"))
@@ -161,18 +161,18 @@ def _achieved(agreed: Plan, survivors: int, joined: int | None) -> Achieved:
     return Achieved(agreed.epsilon, delta, honest, enough=Fraction(delta) <= agreed.delta, least=least)
 
 
-def _noise_delta(agreed: Plan, honest: int, epsilon: float) -> float:
+def _noise_delta(agreed: RunPlan, honest: int, epsilon: float) -> float:
     return agreed.sensitivity.delta(agreed.noise_bits * honest, agreed.steps, epsilon)
 
 
-def graph_failure(agreed: Plan, joined: int) -> float:
+def graph_failure(agreed: RunPlan, joined: int) -> float:
     """At least the chance that the picks of one run among so many fail the honest: what each drawing of them costs."""
     holders = min(agreed.neighbours, joined - 1)
     return connectivity.cut_off(joined, holders, agreed.corrupted, agreed.threshold(holders))
 
 
 @lru_cache(maxsize=1024)
-def _least_epsilon(agreed: Plan, honest: int, target: float) -> float:
+def _least_epsilon(agreed: RunPlan, honest: int, target: float) -> float:
     """The smallest epsilon with that delta, rounded up."""
     delta = partial(_noise_delta, agreed, honest)
     low, high = 0.0, 1.0

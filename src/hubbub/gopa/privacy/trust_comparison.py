@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.accounting import mu_for
-from hubbub.explain import Figure, Leaflet, Section, Table, response_error
-from hubbub.gopa.privacy.calibration import Plan, plan
+from hubbub.explain import Document, Figure, Section, TextTable, response_error
+from hubbub.gopa.privacy.calibration import RunPlan, plan
 from hubbub.render import Json, percent, short
 from hubbub.render.charts import Axis, Mark, Panel, Series, Tick, line_chart
 from hubbub.terms import Real, fraction_of, positive
@@ -24,7 +24,7 @@ class Point:
     curator: float
     gopa: float
     local: float
-    agreed: Plan
+    agreed: RunPlan
 
     @property
     def over_curator(self) -> float:
@@ -38,7 +38,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Leaflet):
+class TrustComparison(Document):
     """Three degrees of trust at the same (epsilon, delta).
 
     The curator adds Gaussian noise, calibrated analytically [BW18]. Each local report is a randomized bit [Warner65]: a
@@ -115,7 +115,7 @@ class Comparison(Leaflet):
             ],
         }
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         rows = tuple(
             (
                 f"{point.parties:,}",
@@ -125,7 +125,7 @@ class Comparison(Leaflet):
             )
             for point in self.points
         )
-        return Table(
+        return TextTable(
             ("parties", "curator", "GOPA", "best local", "variance over curator's", "local variance over GOPA's"), rows
         )
 
@@ -137,7 +137,7 @@ def compare(
     dropouts: object = Fraction(1, 20),
     *,
     sizes: tuple[int, ...] = SIZES,
-) -> Comparison:
+) -> TrustComparison:
     """The standard deviation of a mean among so many parties: with a curator, with GOPA, and locally.
 
     >>> [(point.parties, round(point.over_curator, 2)) for point in compare(1, 1e-6, sizes=(1_000,)).points]
@@ -151,7 +151,7 @@ def compare(
         local = response_error(float(cost), parties) ** 2
         return Point(parties, 1 / (mu * parties) ** 2, agreed.variance, local, agreed)
 
-    return Comparison(
+    return TrustComparison(
         cost,
         slack,
         fraction_of(honest, name="honest", one=True),

@@ -18,8 +18,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
-from hubbub.gopa.crypto.proof_shape import MOST, Shape
-from hubbub.gopa.privacy.calibration import Plan
+from hubbub.gopa.crypto.proof_shape import MOST, ProofShape
+from hubbub.gopa.privacy.calibration import RunPlan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.identities import Member, fingerprint
 from hubbub.terms import (
@@ -78,7 +78,7 @@ class Quantity:
                 fix="Swap them, or widen the range.",
             )
 
-    def mean(self, total: int, *, parties: int, plan: Plan) -> Fraction:
+    def mean(self, total: int, *, parties: int, plan: RunPlan) -> Fraction:
         """The average of one coordinate from the sum of all values and noises; each noise has mean noise_bits / 2."""
         centred = total - Fraction(parties * plan.noise_bits, 2)
         return self.lower + (self.upper - self.lower) * centred / (plan.steps * parties)
@@ -94,7 +94,7 @@ class Agreement:
 
     roster: tuple[Member, ...]
     board: bytes
-    plan: Plan
+    plan: RunPlan
     quantity: Quantity = Quantity()
     title: str = ""
     previous: bytes | None = None
@@ -119,9 +119,9 @@ class Agreement:
         return hashlib.sha256(b"hubbub gopa agreement\n" + self.text().encode()).digest()
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> ProofShape:
         """What each party's proof covers."""
-        return Shape(self.quantity.coordinates, self.plan.steps, self.plan.noise_bits)
+        return ProofShape(self.quantity.coordinates, self.plan.steps, self.plan.noise_bits)
 
     @cached_property
     def _places(self) -> dict[Member, int]:
@@ -216,7 +216,7 @@ class Agreement:
         return cls(
             roster=tuple(Member(name, bytes.fromhex(key)) for name, key in document["roster"]),
             board=bytes.fromhex(document["board"]),
-            plan=_read(Plan, document["plan"]),
+            plan=_read(RunPlan, document["plan"]),
             quantity=_read(Quantity, document["quantity"]),
             title=document["title"],
             previous=None if document["previous"] is None else bytes.fromhex(document["previous"]),
@@ -240,7 +240,7 @@ def _check_roster(roster: tuple[Member, ...], board: bytes) -> None:
     Member("board", board)
 
 
-def _check_numbers(plan: Plan, parties: int) -> None:
+def _check_numbers(plan: RunPlan, parties: int) -> None:
     """The inequalities on which the safety of a cut rests: whoever joins checks them, whoever made the plan."""
     two_cuts = 2 * plan.quorum <= plan.parties + plan.corrupted
     if plan.parties != parties or two_cuts or not plan.quorum <= plan.survivors <= parties or plan.corrupted < 0:
@@ -365,7 +365,7 @@ _READERS: dict[type[Any], dict[str, Callable[[Any], Any]]] = {
         "ball": _truth,
     },
     Sensitivity: {"kind": _word, "coordinates": _whole, "share": _fraction},
-    Plan: {
+    RunPlan: {
         "parties": _whole,
         "steps": _whole,
         "noise_bits": _whole,
@@ -385,7 +385,7 @@ _READERS: dict[type[Any], dict[str, Callable[[Any], Any]]] = {
 _KEYS: dict[type[Any], dict[str, str]] = {
     Quantity: stored_keys("name coordinates lower upper one_hot ball"),
     Sensitivity: stored_keys("kind coordinates share"),
-    Plan: stored_keys(
+    RunPlan: stored_keys(
         "parties steps noise_bits neighbours share_threshold quorum survivors corrupted epsilon delta delta_noise "
         "delta_graph sensitivity stuck"
     ),

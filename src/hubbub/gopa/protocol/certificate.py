@@ -20,7 +20,7 @@ from hubbub.gopa.protocol import public_state
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Roster, members
 from hubbub.gopa.protocol.faults import Abort, Named
-from hubbub.gopa.protocol.public_state import Inputs, Public
+from hubbub.gopa.protocol.public_state import Inputs, PublicState
 from hubbub.terms import EmptyInput, OtherRun
 
 _CLOSE = b'{"close":'
@@ -34,7 +34,7 @@ class Certificate:
     only: all its keys may be those of one person.
     """
 
-    state: Public
+    state: PublicState
     pins: tuple[str, ...] = ()
 
     @property

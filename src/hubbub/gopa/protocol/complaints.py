@@ -18,15 +18,15 @@ from hubbub.gopa.crypto.transcript import Context
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.masks import Share, edge_mask, unseal
 from hubbub.gopa.protocol.message_bodies import Complaint
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 
 
-def complain(state: Public, me: int, accused: int, kind: str, secret: int, shared: bytes) -> Complaint:
+def complain(state: PublicState, me: int, accused: int, kind: str, secret: int, shared: bytes) -> Complaint:
     """A complaint of ``me``, whose key of this kind has this secret."""
     return Complaint(accused, kind, shared, prove_same(secret, _key(state, accused, kind), _where(state, me, kind)))
 
 
-def judge(state: Public, complainer: int, complaints: Sequence[Complaint]) -> dict[int, Fault]:
+def judge(state: PublicState, complainer: int, complaints: Sequence[Complaint]) -> dict[int, Fault]:
     """Who is out after one party's complaints, and why; a false one ends the reading.
 
     Guarantee: a party that followed the protocol is never found at fault, whoever complains.
@@ -40,7 +40,7 @@ def judge(state: Public, complainer: int, complaints: Sequence[Complaint]) -> di
     return found
 
 
-def _holds(state: Public, me: int, complaint: Complaint) -> bool:
+def _holds(state: PublicState, me: int, complaint: Complaint) -> bool:
     accused, kind = complaint.accused, complaint.kind
     if accused not in state.shares or not _concerned(state, me, accused, kind):
         return False
@@ -52,17 +52,17 @@ def _holds(state: Public, me: int, complaint: Complaint) -> bool:
     return opened(state, accused, me, complaint.shared) is None
 
 
-def _concerned(state: Public, me: int, accused: int, kind: str) -> bool:
+def _concerned(state: PublicState, me: int, accused: int, kind: str) -> bool:
     """Whether the accused posted anything of this kind for the complainer."""
     return (accused, me) in state.net.edges if kind == "mask" else state.net.place(accused, me) is not None
 
 
-def edge_right(state: Public, poster: int, other: int, shared: bytes) -> bool:
+def edge_right(state: PublicState, poster: int, other: int, shared: bytes) -> bool:
     """Whether the commitment that ``poster`` posted for an edge is the one that its Diffie-Hellman point gives."""
     return edge_mask(state.view, poster, other, shared, state.width).point() == state.edge(poster, other)[0]
 
 
-def opened(state: Public, dealer: int, holder: int, shared: bytes) -> Share | None:
+def opened(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
     """The share that a dealer sealed for a holder, if it opens its two commitments."""
     share = unsealed(state, dealer, holder, shared)
     place = state.net.place(dealer, holder)
@@ -73,7 +73,7 @@ def opened(state: Public, dealer: int, holder: int, shared: bytes) -> Share | No
     return share if right else None
 
 
-def unsealed(state: Public, dealer: int, holder: int, shared: bytes) -> Share | None:
+def unsealed(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
     """The share that a dealer sealed for a holder, right or wrong."""
     place = state.net.place(dealer, holder)
     if place is None:
@@ -82,10 +82,10 @@ def unsealed(state: Public, dealer: int, holder: int, shared: bytes) -> Share | 
     return None if data is None else Share.decoded(data)
 
 
-def _key(state: Public, party: int, kind: str) -> bytes:
+def _key(state: PublicState, party: int, kind: str) -> bytes:
     join = state.joins[party]
     return join.mask_key if kind == "mask" else join.seal_key
 
 
-def _where(state: Public, party: int, kind: str) -> Context:
+def _where(state: PublicState, party: int, kind: str) -> Context:
     return Context(state.agreement.run, state.agreement.roster[party].name.encode(), f"complain {kind}")

@@ -24,7 +24,7 @@ from hubbub.gopa.crypto.shamir import recover
 from hubbub.gopa.protocol.faults import Fault, Named, Refused
 from hubbub.gopa.protocol.masks import LogarithmClaim, Opening, OpeningClaim, between, edge_mask, self_mask, total
 from hubbub.gopa.protocol.message_bodies import Repair
-from hubbub.gopa.protocol.public_state import FIRST, Mended, Public, Result, Wanted, ended
+from hubbub.gopa.protocol.public_state import FIRST, Mended, PublicState, Result, Wanted, ended
 from hubbub.gopa.protocol.wire import Message
 
 # ---------------------------------------------------------------- one round
@@ -42,7 +42,7 @@ class _Item:
     point: bytes
 
 
-def fold(state: Public, messages: Mapping[int, Message]) -> Public:
+def fold(state: PublicState, messages: Mapping[int, Message]) -> PublicState:
     """One round of repair."""
     items, faults = _items(state, messages)
     verdicts = verify_many([LogarithmClaim(item.number, item.point) for item in items])
@@ -53,7 +53,7 @@ def fold(state: Public, messages: Mapping[int, Message]) -> Public:
     return _finished(replace(state, named=(*state.named, *named)), mended)
 
 
-def _items(state: Public, messages: Mapping[int, Message]) -> tuple[list[_Item], list[tuple[int, Fault]]]:
+def _items(state: PublicState, messages: Mapping[int, Message]) -> tuple[list[_Item], list[tuple[int, Fault]]]:
     items: list[_Item] = []
     faults: list[tuple[int, Fault]] = []
     may = state.releasable
@@ -70,7 +70,7 @@ def _items(state: Public, messages: Mapping[int, Message]) -> tuple[list[_Item],
     return items, faults
 
 
-def _said(state: Public, party: int, said: Repair, may: Wanted) -> list[_Item | None]:
+def _said(state: PublicState, party: int, said: Repair, may: Wanted) -> list[_Item | None]:
     """What one message brings; None for what must not be given."""
     found: list[_Item | None] = []
     if said.own is not None:
@@ -80,7 +80,7 @@ def _said(state: Public, party: int, said: Repair, may: Wanted) -> list[_Item | 
     return found + [_share(state, party, dealer, "key", n, may.keys) for dealer, n in said.keys.items()]
 
 
-def _share(state: Public, party: int, dealer: int, kind: str, number: int, may: frozenset[int]) -> _Item | None:
+def _share(state: PublicState, party: int, dealer: int, kind: str, number: int, may: frozenset[int]) -> _Item | None:
     place = state.net.place(dealer, party)
     if dealer not in may or place is None:
         return None
@@ -91,7 +91,7 @@ def _share(state: Public, party: int, dealer: int, kind: str, number: int, may: 
 # ---------------------------------------------------------------- what is known then
 
 
-def _added(state: Public, items: Sequence[_Item]) -> Mended:
+def _added(state: PublicState, items: Sequence[_Item]) -> Mended:
     """All that was known, the new items, and the secrets that enough shares give."""
     mended = state.mended
     own = {item.dealer: item.number for item in items if item.place == 0}
@@ -116,7 +116,7 @@ def _recovered(shares: Shares, threshold: int) -> dict[int, int]:
     return {dealer: recover(held) for dealer, held in shares.items() if len(held) >= threshold}
 
 
-def _finished(state: Public, mended: Mended) -> Public:
+def _finished(state: PublicState, mended: Mended) -> PublicState:
     """The state with what is known now: with the sum, if nothing is missing; at its end, if nobody helps."""
     liars = _bad_seeds(state, mended) | _bad_edges(state, mended)
     known = {one.party for one in state.named if one.fault is Fault.MASK_MISMATCH}
@@ -128,7 +128,7 @@ def _finished(state: Public, mended: Mended) -> Public:
     return now if state.phase == FIRST or now.mended != state.mended else ended(now, Fault.STUCK)
 
 
-def _bad_seeds(state: Public, mended: Mended) -> set[int]:
+def _bad_seeds(state: PublicState, mended: Mended) -> set[int]:
     """Those whose seed, public now, does not give the self mask that they committed to."""
     fresh = [party for party in mended.seeds if party not in state.mended.seeds]
     masks = [self_mask(state.view, party, mended.seeds[party], state.width) for party in fresh]
@@ -136,7 +136,7 @@ def _bad_seeds(state: Public, mended: Mended) -> set[int]:
     return {party for party, holds in zip(fresh, verify_many(claims), strict=True) if not holds}
 
 
-def _bad_edges(state: Public, mended: Mended) -> set[int]:
+def _bad_edges(state: PublicState, mended: Mended) -> set[int]:
     """Both ends of every edge whose commitment is not what its keys give; one of the keys is public now."""
     fresh = [party for party in mended.keys if party not in state.mended.keys]
     pairs = [(one, other) for one in fresh for other in state.net.around[one] if other in state.members]
@@ -144,18 +144,18 @@ def _bad_edges(state: Public, mended: Mended) -> set[int]:
     return {party for pair, holds in zip(pairs, verify_many(claims), strict=True) if not holds for party in pair}
 
 
-def _edge_claim(state: Public, key: int, one: int, other: int) -> OpeningClaim:
+def _edge_claim(state: PublicState, key: int, one: int, other: int) -> OpeningClaim:
     point, sign = state.edge(one, other)
     return OpeningClaim(_mask(state, key, one, other), [point], [sign])
 
 
-def _mask(state: Public, key: int, one: int, other: int) -> Opening:
+def _mask(state: PublicState, key: int, one: int, other: int) -> Opening:
     """What ``one`` added for an edge, from its mask key."""
     shared = between(key, state.joins[other].mask_key)
     return edge_mask(state.view, one, other, shared, state.width)
 
 
-def _summed(state: Public) -> Public:
+def _summed(state: PublicState) -> PublicState:
     """The sum of values and noises over all that count: reveals, less self masks, plus what the others' edges hold."""
     counted, mended = sorted(state.counted), state.mended
     parts = [state.reveals[party] for party in counted]

@@ -90,7 +90,7 @@ class OpeningClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class MaskContext:
     """What all masks of a run depend on: the run, and the log's hash after the nonces."""
 
     run: bytes
@@ -102,7 +102,7 @@ def between(secret: int, key: bytes) -> bytes:
     return times_known(secret, key)
 
 
-def edge_mask(view: View, one: int, other: int, shared: bytes, width: int) -> Opening:
+def edge_mask(view: MaskContext, one: int, other: int, shared: bytes, width: int) -> Opening:
     """What ``one`` adds for its edge with ``other``; the other way round it is the negative."""
     low, high = sorted((one, other))
     stream = Stream(shared, "edge", view.run, view.hash, _place(low), _place(high))
@@ -111,7 +111,7 @@ def edge_mask(view: View, one: int, other: int, shared: bytes, width: int) -> Op
     return mask if one == low else -mask
 
 
-def self_mask(view: View, party: int, seed: int, width: int) -> Opening:
+def self_mask(view: MaskContext, party: int, seed: int, width: int) -> Opening:
     """What a party adds for itself."""
     stream = Stream(encoded(seed), "self mask", view.run, view.hash, _place(party))
     values = tuple(stream.scalars(width))
@@ -125,12 +125,12 @@ def _place(party: int) -> bytes:
 # ---------------------------------------------------------------- seals
 
 
-def seal(view: View, dealer: int, holder: int, shared: bytes, share: bytes) -> bytes:
+def seal(view: MaskContext, dealer: int, holder: int, shared: bytes, share: bytes) -> bytes:
     """A dealer's share, closed for its holder. There is one share for each key, so the nonce is zero."""
     return _cipher(view, dealer, holder, shared).encrypt(bytes(12), share, view.run)
 
 
-def unseal(view: View, dealer: int, holder: int, shared: bytes, sealed: bytes) -> bytes | None:
+def unseal(view: MaskContext, dealer: int, holder: int, shared: bytes, sealed: bytes) -> bytes | None:
     """What was sealed, or None."""
     try:
         return _cipher(view, dealer, holder, shared).decrypt(bytes(12), sealed, view.run)
@@ -138,7 +138,7 @@ def unseal(view: View, dealer: int, holder: int, shared: bytes, sealed: bytes) -
         return None
 
 
-def _cipher(view: View, dealer: int, holder: int, shared: bytes) -> ChaCha20Poly1305:
+def _cipher(view: MaskContext, dealer: int, holder: int, shared: bytes) -> ChaCha20Poly1305:
     names = (_place(dealer), _place(holder))
     return ChaCha20Poly1305(Stream(shared, "seal", view.run, view.hash, *names).take(32))
 

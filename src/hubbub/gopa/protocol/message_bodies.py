@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hubbub.gopa.crypto.bit_proof import Statement
+from hubbub.gopa.crypto.bit_proof import BitStatement
 from hubbub.gopa.crypto.ristretto import decoded, encoded
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Refused
@@ -88,7 +88,7 @@ class Shared:
     of the shares of that seed and of the mask key.
     """
 
-    statement: Statement
+    statement: BitStatement
     proof: bytes
     vector: bytes
     linked: bytes
@@ -141,7 +141,7 @@ class Shared:
         if not isinstance(said["extra"], list) or len(said["extra"]) != extras(agreement):
             raise Refused(Fault.MALFORMED)
         return cls(
-            statement=Statement(points[:width], points[width:]),
+            statement=BitStatement(points[:width], points[width:]),
             proof=_proof(said["proof"]),
             vector=unpack(said["vector"], 32),
             linked=_proof(said["linked"]),

@@ -21,8 +21,8 @@ from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.faults import Abort, Fault, Refused
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.party_messages import Secrets, Stop, Work
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.party_messages import PartyLeaves, Secrets, Work
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import ORDER, Message, pack, parse, signed, unpack
 from hubbub.terms import LedgerDamaged, OutOfRange, RequestChanged, WrongShape
 
@@ -139,7 +139,7 @@ def _damaged() -> LedgerDamaged:
     )
 
 
-def input_blinders(party: Party, public: Public) -> tuple[int, ...]:
+def input_blinders(party: Party, public: PublicState) -> tuple[int, ...]:
     """The secret blinders of this run's inputs, which a later run on the same inputs needs; known after the nonces."""
     return party_messages.proved(party.secrets, public, party.work).openings.value_blinders
 
@@ -147,7 +147,7 @@ def input_blinders(party: Party, public: Public) -> tuple[int, ...]:
 # ---------------------------------------------------------------- one step
 
 
-def step(party: Party, public: Public) -> tuple[Party, tuple[bytes, ...]]:
+def step(party: Party, public: PublicState) -> tuple[Party, tuple[bytes, ...]]:
     """The party after it has seen the newest public state, and what it has to post for the phase that is open.
 
     Guarantee: it never raises; it posts at most one line per phase, and the same one whenever it is asked again; it
@@ -166,7 +166,7 @@ def step(party: Party, public: Public) -> tuple[Party, tuple[bytes, ...]]:
     return _say(now, public)
 
 
-def _looked(party: Party, public: Public) -> Party:
+def _looked(party: Party, public: PublicState) -> Party:
     """The party, stopped if this is another run, if the run has ended, or if the log is not the one it spoke to."""
     if party.stopped is not None:
         return party
@@ -179,10 +179,10 @@ def _looked(party: Party, public: Public) -> Party:
     return party if _same_past(party, public) else _stop(party, Fault.FORK, public)
 
 
-def _say(party: Party, public: Public) -> tuple[Party, tuple[bytes, ...]]:
+def _say(party: Party, public: PublicState) -> tuple[Party, tuple[bytes, ...]]:
     try:
         body, work = _SAYING.get(public.phase, party_checks.repair)(party.secrets, public, party.work)
-    except Stop as stop:
+    except PartyLeaves as stop:
         return _stop(party, stop.fault, public), ()
     now = replace(party, work=work)
     if body is None:
@@ -191,11 +191,11 @@ def _say(party: Party, public: Public) -> tuple[Party, tuple[bytes, ...]]:
     return replace(now, sent={**party.sent, public.phase: line}), (line,)
 
 
-def _stop(party: Party, fault: Fault, public: Public) -> Party:
+def _stop(party: Party, fault: Fault, public: PublicState) -> Party:
     return replace(party, stopped=Abort(fault, public.phase))
 
 
-def _same_past(party: Party, public: Public) -> bool:
+def _same_past(party: Party, public: PublicState) -> bool:
     """Whether the party's last message belongs to this log."""
     if not party.sent:
         return True
@@ -207,7 +207,7 @@ def _same_past(party: Party, public: Public) -> bool:
     return b'"head":"' + pack(head).encode() + b'"' in line
 
 
-_Say = Callable[[Secrets, Public, Work | None], tuple[Mapping[str, object] | None, Work | None]]
+_Say = Callable[[Secrets, PublicState, Work | None], tuple[Mapping[str, object] | None, Work | None]]
 _SAYING: Mapping[str, _Say] = {
     "join": party_messages.join,
     "nonce": party_messages.nonce,

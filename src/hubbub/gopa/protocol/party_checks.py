@@ -12,14 +12,14 @@ from hubbub.gopa.protocol import complaints as blame
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.masks import Opening, Share, between, total
 from hubbub.gopa.protocol.message_bodies import Complaint, Repair, packed_complaints, packed_members, packed_reveal
-from hubbub.gopa.protocol.party_messages import Body, Secrets, Stop, Work, again, inside, seed
-from hubbub.gopa.protocol.public_state import FIRST, Public
+from hubbub.gopa.protocol.party_messages import Body, PartyLeaves, Secrets, Work, again, inside, seed
+from hubbub.gopa.protocol.public_state import FIRST, PublicState
 from hubbub.terms import OutOfRange
 
 # ---------------------------------------------------------------- complain
 
 
-def complain(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+def complain(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """Everything that others posted for this party is checked; most often there is nothing to say, and that is said."""
     inside(mine, public)
     found = again(mine, public, work)
@@ -35,13 +35,13 @@ def complain(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | N
     return packed_complaints(tuple(complaints)), known
 
 
-def _posters(mine: Secrets, public: Public) -> list[int]:
+def _posters(mine: Secrets, public: PublicState) -> list[int]:
     """The neighbours that posted the commitment of the edge with this party."""
     me = mine.place
     return [one for one in public.net.around[me] if one in public.shares and (one, me) in public.net.edges]
 
 
-def _all_right(mine: Secrets, public: Public, work: Work) -> bool:
+def _all_right(mine: Secrets, public: PublicState, work: Work) -> bool:
     """One sum for all edges and shares; its weights are this party's secret. Only public points meet a fast sum."""
     posters, held = _posters(mine, public), public.net.held[mine.place]
     points = [public.edge(one, mine.place)[0] for one in posters]
@@ -61,7 +61,7 @@ def _all_right(mine: Secrets, public: Public, work: Work) -> bool:
         return False
 
 
-def _complaints(mine: Secrets, public: Public, work: Work, points: Mapping[int, bytes]) -> list[Complaint]:
+def _complaints(mine: Secrets, public: PublicState, work: Work, points: Mapping[int, bytes]) -> list[Complaint]:
     """One complaint for each edge and each share that is not what it should be."""
     me, run = mine.place, public.agreement.run
     found = []
@@ -79,13 +79,13 @@ def _complaints(mine: Secrets, public: Public, work: Work, points: Mapping[int, 
 # ---------------------------------------------------------------- cut, reveal, confirm
 
 
-def cut(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+def cut(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """The signature under the set that is cut: one per run, ever."""
     _crowded(mine, public, public.members)
     return packed_members(public.mark), work
 
 
-def reveal(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+def reveal(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """The masked sum. After it there is no way back, so everything is checked again before it."""
     _crowded(mine, public, public.members)
     _signed(public)
@@ -94,13 +94,13 @@ def reveal(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | Non
     return packed_reveal(total([found.input, found.own, *edges], public.width)), found
 
 
-def confirm(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+def confirm(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """The signature under the set of those who revealed: one per run, ever."""
     _crowded(mine, public, public.counted)
     return packed_members(public.mark), work
 
 
-def _crowded(mine: Secrets, public: Public, members: frozenset[int]) -> None:
+def _crowded(mine: Secrets, public: PublicState, members: frozenset[int]) -> None:
     """A party's own check that it has a crowd to hide in: size, privacy, and so many own picks that one is honest.
 
     Fewer picks than the threshold are corrupted, but for the chance that the plan counts in delta. So whomever a lying
@@ -108,24 +108,24 @@ def _crowded(mine: Secrets, public: Public, members: frozenset[int]) -> None:
     """
     plan = public.agreement.plan
     if mine.place not in members:
-        raise Stop(Fault.NOT_INVITED)
+        raise PartyLeaves(Fault.NOT_INVITED)
     if len(members) < plan.survivors:
-        raise Stop(Fault.TOO_FEW)
+        raise PartyLeaves(Fault.TOO_FEW)
     if not public.achieved.enough:
-        raise Stop(Fault.NOT_PRIVATE)
+        raise PartyLeaves(Fault.NOT_PRIVATE)
     if sum(pick in members for pick in public.net.picks[mine.place]) < public.threshold:
-        raise Stop(Fault.CROWD_TOO_THIN)
+        raise PartyLeaves(Fault.CROWD_TOO_THIN)
 
 
-def _signed(public: Public) -> None:
+def _signed(public: PublicState) -> None:
     if len(public.signers) < public.agreement.plan.quorum:
-        raise Stop(Fault.NO_QUORUM)
+        raise PartyLeaves(Fault.NO_QUORUM)
 
 
 # ---------------------------------------------------------------- repair
 
 
-def repair(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+def repair(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """The own self mask, and shares of those who are gone: of each EITHER the self mask OR the mask key."""
     me = mine.place
     _crowded(mine, public, public.opened)
@@ -143,7 +143,7 @@ def repair(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | Non
     return (None if nothing else said.packed()), found
 
 
-def _held(mine: Secrets, public: Public, work: Work, dealers: frozenset[int]) -> dict[int, Share]:
+def _held(mine: Secrets, public: PublicState, work: Work, dealers: frozenset[int]) -> dict[int, Share]:
     """The shares that this party holds of these dealers."""
     found: dict[int, Share] = {}
     for dealer in sorted(dealers):

@@ -24,14 +24,14 @@ from hubbub.gopa.protocol.message_bodies import (
     packed_nonce,
 )
 from hubbub.gopa.protocol.phases import ball_claim, context, nonce_mark, zero_points
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import pack
 
 Body = Mapping[str, Any]
 _NOTHING = Opening((), 0)
 
 
-class Stop(Exception):
+class PartyLeaves(Exception):
     """Inside the room only: the party says nothing more in this run."""
 
     def __init__(self, fault: Fault) -> None:
@@ -70,7 +70,7 @@ class Secrets:
 class Work:
     """What a party has worked out in a run and needs again; it follows from secrets and log, so it is never stored."""
 
-    bound: bits.Bound
+    bound: bits.BitInputs
     input: Opening = _NOTHING
     own: Opening = _NOTHING
     edges: Mapping[int, Opening] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Work:
 # ---------------------------------------------------------------- join and nonce
 
 
-def join(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+def join(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """Keys, bound bits, and a commitment to the nonce."""
     run, bound = public.agreement.run, _bound(mine, public)
     keys = {kind: mine.key(run, kind) for kind in ("mask", "seal")}
@@ -107,26 +107,26 @@ def _nonce(mine: Secrets, run: bytes) -> bytes:
     return mine.stream("nonce", run).take(32)
 
 
-def _bound(mine: Secrets, public: Public) -> bits.Bound:
+def _bound(mine: Secrets, public: PublicState) -> bits.BitInputs:
     return bits.bind(public.agreement.shape, mine.values, mine.stream("bits", public.agreement.run).take(32))
 
 
-def nonce(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+def nonce(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """The nonce, now that everybody is bound."""
     inside(mine, public)
     return packed_nonce(_nonce(mine, public.agreement.run)), work
 
 
-def inside(mine: Secrets, public: Public) -> None:
+def inside(mine: Secrets, public: PublicState) -> None:
     """A party that is out has nothing more to say."""
     if mine.place not in public.members:
-        raise Stop(Fault.NOT_INVITED)
+        raise PartyLeaves(Fault.NOT_INVITED)
 
 
 # ---------------------------------------------------------------- share
 
 
-def share(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None, Work | None]:
+def share(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """Commitments, proofs, and a sealed share for each holder."""
     inside(mine, public)
     shown = proved(mine, public, work)
@@ -150,18 +150,18 @@ def share(mine: Secrets, public: Public, work: Work | None) -> tuple[Body | None
     return said.packed(), found
 
 
-def proved(mine: Secrets, public: Public, work: Work | None) -> bits.Proved:
+def proved(mine: Secrets, public: PublicState, work: Work | None) -> bits.Proved:
     """The commitments to value and noise, their proof, and their openings."""
     bound = work.bound if work else _bound(mine, public)
     return bits.prove(bound, public.coins(mine.place), context(public, mine.place, "share"))
 
 
-def seed(mine: Secrets, public: Public) -> int:
+def seed(mine: Secrets, public: PublicState) -> int:
     """The seed of the self mask."""
     return mine.stream("seed", public.agreement.run, public.view.hash).scalar()
 
 
-def _worked(mine: Secrets, public: Public, shown: bits.Proved, work: Work | None) -> Work:
+def _worked(mine: Secrets, public: PublicState, shown: bits.Proved, work: Work | None) -> Work:
     """The numbers behind a party's commitments."""
     run, opened = public.agreement.run, shown.openings
     key = mine.key(run, "mask")
@@ -177,23 +177,23 @@ def _worked(mine: Secrets, public: Public, shown: bits.Proved, work: Work | None
     )
 
 
-def _edge(mine: Secrets, public: Public, key: int, other: int) -> Opening:
+def _edge(mine: Secrets, public: PublicState, key: int, other: int) -> Opening:
     shared = between(key, public.joins[other].mask_key)
     return edge_mask(public.view, mine.place, other, shared, public.width)
 
 
-def _dealt(mine: Secrets, public: Public) -> list[Share]:
+def _dealt(mine: Secrets, public: PublicState) -> list[Share]:
     """A share of the seed and of the mask key for each holder."""
     count, threshold = len(public.net.picks[mine.place]), public.threshold
     if threshold > count:
-        raise Stop(Fault.TOO_FEW)
+        raise PartyLeaves(Fault.TOO_FEW)
     stream = mine.stream("shares", public.agreement.run, public.view.hash)
     secrets = seed(mine, public), mine.key(public.agreement.run, "mask")
     seeds, keys = (deal(secret, count, threshold, stream) for secret in secrets)
     return [Share(seed, key) for seed, key in zip(seeds, keys, strict=True)]
 
 
-def _sealed(mine: Secrets, public: Public, dealt: Sequence[Share]) -> tuple[bytes, ...]:
+def _sealed(mine: Secrets, public: PublicState, dealt: Sequence[Share]) -> tuple[bytes, ...]:
     key, view, me = mine.key(public.agreement.run, "seal"), public.view, mine.place
     return tuple(
         seal(view, me, holder, between(key, public.joins[holder].seal_key), one.encoded())
@@ -201,7 +201,7 @@ def _sealed(mine: Secrets, public: Public, dealt: Sequence[Share]) -> tuple[byte
     )
 
 
-def _vector(mine: Secrets, public: Public, shown: bits.Proved, opening: Opening) -> tuple[bytes, bytes]:
+def _vector(mine: Secrets, public: PublicState, shown: bits.Proved, opening: Opening) -> tuple[bytes, bytes]:
     """One commitment to all coordinates of value plus noise, and the proof that it is that."""
     said, opened = shown.statement, shown.openings
     sums = [plus(value, noise) for value, noise in zip(said.values, said.noises, strict=True)]
@@ -221,7 +221,7 @@ def _vector(mine: Secrets, public: Public, shown: bits.Proved, opening: Opening)
     return point, proof
 
 
-def _ball(mine: Secrets, public: Public, shown: bits.Proved) -> bytes:
+def _ball(mine: Secrets, public: PublicState, shown: bits.Proved) -> bytes:
     """The proof that the values lie in the ball, if the quantity asks for one."""
     if not public.agreement.quantity.ball:
         return b""
@@ -237,7 +237,7 @@ def _ball(mine: Secrets, public: Public, shown: bits.Proved) -> bytes:
     )
 
 
-def _zeros(mine: Secrets, public: Public, shown: bits.Proved) -> tuple[bytes, ...]:
+def _zeros(mine: Secrets, public: PublicState, shown: bits.Proved) -> tuple[bytes, ...]:
     """Proofs for a one-hot vector, and that the inputs are those of the previous run."""
     blinders = shown.openings.value_blinders
     known = [sum(blinders)] if public.agreement.quantity.one_hot else []
@@ -250,6 +250,6 @@ def _zeros(mine: Secrets, public: Public, shown: bits.Proved) -> tuple[bytes, ..
     )
 
 
-def again(mine: Secrets, public: Public, work: Work | None) -> Work:
+def again(mine: Secrets, public: PublicState, work: Work | None) -> Work:
     """What was worked out in the share phase; after a crash it is worked out once more, to the same numbers."""
     return work if work and work.shared else _worked(mine, public, proved(mine, public, work), work)

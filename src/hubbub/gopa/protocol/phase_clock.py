@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hubbub.gopa.protocol.public_state import FIRST, Public
+from hubbub.gopa.protocol.public_state import FIRST, PublicState
 from hubbub.gopa.protocol.wire import ORDER
 from hubbub.terms import OutOfRange
 
@@ -46,7 +46,7 @@ class Clock:
         return min(most, self.patience - quiet_for) if enough else most
 
 
-def speakers(public: Public) -> frozenset[int]:
+def speakers(public: PublicState) -> frozenset[int]:
     """Everybody who has something to say in the open phase, as far as the log tells."""
     if public.phase == "join":
         return frozenset(range(len(public.agreement.roster)))

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hubbub.gopa.crypto import linked_commitments, sum_of_squares
 from hubbub.gopa.crypto.batch_verification import Provable, verify_many
-from hubbub.gopa.crypto.bit_proof import Claim, Statement
+from hubbub.gopa.crypto.bit_proof import BitClaim, BitStatement
 from hubbub.gopa.crypto.ristretto import IDENTITY, G, H, base, framed, minus, plus, total, valid
 from hubbub.gopa.crypto.schnorr import SameClaim, ZeroClaim
 from hubbub.gopa.crypto.shamir import DegreeClaim, dual_word
@@ -27,7 +27,7 @@ from hubbub.gopa.protocol.message_bodies import (
     parse_nonce,
     parse_reveal,
 )
-from hubbub.gopa.protocol.public_state import Public, digest, ended
+from hubbub.gopa.protocol.public_state import PublicState, digest, ended
 from hubbub.gopa.protocol.reveal import revealed
 from hubbub.gopa.protocol.topology import Net, picks
 from hubbub.gopa.protocol.wire import Message
@@ -37,7 +37,7 @@ Said = TypeVar("Said")
 Faults = dict[int, Fault]
 
 
-def context(state: Public, party: int, what: str) -> Context:
+def context(state: PublicState, party: int, what: str) -> Context:
     """Where a party's proofs of this run belong."""
     return Context(state.agreement.run, state.agreement.roster[party].name.encode(), what)
 
@@ -57,7 +57,7 @@ def _read(messages: Messages, who: Iterable[int], parse: Callable[[Message], Sai
     return said, faults
 
 
-def _without(state: Public, messages: Messages, faults: Faults) -> Public:
+def _without(state: PublicState, messages: Messages, faults: Faults) -> PublicState:
     """The state with these parties named (once each); the evidence is what they sent."""
     known = {one.party for one in state.named if one.phase == state.phase}
     fresh = [
@@ -75,7 +75,7 @@ def _holding(claims: Mapping[int, list[Provable]], fault: Fault) -> Faults:
     return {party: fault for party, holds in zip(owners, verdicts, strict=True) if not holds}
 
 
-def _enough(state: Public) -> Public:
+def _enough(state: PublicState) -> PublicState:
     """The state, or its end if fewer are left than was agreed."""
     return state if len(state.inside) >= state.agreement.plan.survivors else ended(state, Fault.TOO_FEW)
 
@@ -83,7 +83,7 @@ def _enough(state: Public) -> Public:
 # ---------------------------------------------------------------- join and nonce
 
 
-def fold_join(state: Public, messages: Messages) -> Public:
+def fold_join(state: PublicState, messages: Messages) -> PublicState:
     """Keys, bound bits and commitments to nonces."""
     said, faults = _read(messages, range(len(state.agreement.roster)), lambda message: Join.parse(message.body))
     faults |= {party: Fault.BAD_POINT for party, join in said.items() if not _points_of(join)}
@@ -97,7 +97,7 @@ def _points_of(join: Join) -> bool:
     return all(valid(point) and point != IDENTITY for point in (join.mask_key, join.seal_key, join.bits))
 
 
-def _possession(state: Public, party: int, join: Join) -> list[Provable]:
+def _possession(state: PublicState, party: int, join: Join) -> list[Provable]:
     keys = {"mask key": join.mask_key, "seal key": join.seal_key}
     return [
         SameClaim(key, H, shown[:32], shown[32:], context(state, party, kind))
@@ -110,7 +110,7 @@ def nonce_mark(run: bytes, party: int, nonce: bytes) -> bytes:
     return hashlib.sha256(framed(b"hubbub gopa nonce 1", run, party.to_bytes(4, "little"), nonce)).digest()
 
 
-def fold_nonce(state: Public, messages: Messages) -> Public:
+def fold_nonce(state: PublicState, messages: Messages) -> PublicState:
     """The nonces, and with them the graph and the coins."""
     said, faults = _read(messages, state.inside, lambda message: parse_nonce(message.body))
     run = state.agreement.run
@@ -130,7 +130,7 @@ def fold_nonce(state: Public, messages: Messages) -> Public:
 # ---------------------------------------------------------------- share
 
 
-def fold_share(state: Public, messages: Messages) -> Public:
+def fold_share(state: PublicState, messages: Messages) -> PublicState:
     """Commitments, proofs and shares: all proofs of all parties in a few long sums."""
     said, faults = _read(messages, state.inside, lambda message: _shared(state, message))
     for party, shared in said.items():
@@ -145,7 +145,7 @@ def fold_share(state: Public, messages: Messages) -> Public:
     return _enough(replace(_without(state, messages, faults), shares=shares, inside=tuple(shares)))
 
 
-def _shared(state: Public, message: Message) -> Shared:
+def _shared(state: PublicState, message: Message) -> Shared:
     net, party = state.net, message.party
     return Shared.parse(message.body, state.agreement, len(net.posts[party]), len(net.picks[party]))
 
@@ -156,7 +156,7 @@ def _vector_fits(shared: Shared) -> bool:
     return len(points) > 2 or (all(map(valid, points)) and shared.vector == plus(*points) and not shared.linked)
 
 
-def _degrees(state: Public, said: Mapping[int, Shared]) -> dict[int, list[Provable]]:
+def _degrees(state: PublicState, said: Mapping[int, Shared]) -> dict[int, list[Provable]]:
     """For each party that its seed and its key were dealt: one word for all, drawn now that all points are there."""
     word = dual_word(state.holders, state.threshold)
     return {
@@ -168,34 +168,34 @@ def _degrees(state: Public, said: Mapping[int, Shared]) -> dict[int, list[Provab
     }
 
 
-def _proofs(state: Public, party: int, shared: Shared) -> list[Provable]:
+def _proofs(state: PublicState, party: int, shared: Shared) -> list[Provable]:
     shape, bound = state.agreement.shape, state.joins[party].bits
     where = context(state, party, "share")
-    claims: list[Provable] = [Claim(shape, bound, state.coins(party), shared.statement, shared.proof, where)]
+    claims: list[Provable] = [BitClaim(shape, bound, state.coins(party), shared.statement, shared.proof, where)]
     if state.width > 1:
         sums = _sums(shared.statement)
-        claims.append(linked_commitments.Claim(sums, shared.vector, shared.linked, context(state, party, "linked")))
+        claims.append(linked_commitments.LinkClaim(sums, shared.vector, shared.linked, context(state, party, "linked")))
     if state.agreement.quantity.ball:
         claims.append(ball_claim(state, party, shared.statement.values, shared.ball))
     zeros = zero_points(state, party, shared.statement.values)
     return claims + [ZeroClaim(p, s, context(state, party, w)) for (w, p), s in zip(zeros, shared.extra, strict=True)]
 
 
-def _sums(statement: Statement) -> list[bytes]:
+def _sums(statement: BitStatement) -> list[bytes]:
     """Commitments to value plus noise; the identity, which proves nothing, if one is no point."""
     pairs = list(zip(statement.values, statement.noises, strict=True))
     return [plus(value, noise) if valid(value) and valid(noise) else IDENTITY for value, noise in pairs]
 
 
-def ball_claim(state: Public, party: int, values: Sequence[bytes], proof: bytes) -> sum_of_squares.Claim:
+def ball_claim(state: PublicState, party: int, values: Sequence[bytes], proof: bytes) -> sum_of_squares.BallClaim:
     """That the values, less the middle and doubled, have squares that sum to at most steps squared."""
     steps = state.agreement.plan.steps
     middle = base(steps)
     doubled = [minus(plus(point, point), middle) if valid(point) else IDENTITY for point in values]
-    return sum_of_squares.Claim(doubled, steps * steps, proof, context(state, party, "ball"))
+    return sum_of_squares.BallClaim(doubled, steps * steps, proof, context(state, party, "ball"))
 
 
-def zero_points(state: Public, party: int, values: tuple[bytes, ...]) -> list[tuple[str, bytes]]:
+def zero_points(state: PublicState, party: int, values: tuple[bytes, ...]) -> list[tuple[str, bytes]]:
     """The points that the quantity asks a party to prove to hold zero, with their names."""
     found: list[tuple[str, bytes]] = []
     if not all(map(valid, values)):
@@ -213,7 +213,7 @@ def zero_points(state: Public, party: int, values: tuple[bytes, ...]) -> list[tu
 # ---------------------------------------------------------------- complain, cut, reveal, confirm
 
 
-def fold_complain(state: Public, messages: Messages) -> Public:
+def fold_complain(state: PublicState, messages: Messages) -> PublicState:
     """Complaints are judged at once by anybody: each puts exactly one of two parties out. Who is left is the cut."""
     said, faults = _read(messages, state.inside, lambda message: parse_complaints(message.body))
     for party, complaints in said.items():
@@ -224,12 +224,12 @@ def fold_complain(state: Public, messages: Messages) -> Public:
     return cut if cut.over or cut.achieved.enough else ended(cut, Fault.NOT_PRIVATE)
 
 
-def fold_cut(state: Public, messages: Messages) -> Public:
+def fold_cut(state: PublicState, messages: Messages) -> PublicState:
     """A quorum signs the set; parties that did not sign stay in it, and are repaired if they are gone."""
     return _quorum(state, messages, state.inside)
 
 
-def fold_reveal(state: Public, messages: Messages) -> Public:
+def fold_reveal(state: PublicState, messages: Messages) -> PublicState:
     """Masked sums that open what their authors committed to; of their authors, all whose crowd is still there."""
     said, faults = _read(messages, state.inside, lambda message: parse_reveal(message.body, state.width))
     wrong = revealed(state, said)
@@ -242,12 +242,12 @@ def fold_reveal(state: Public, messages: Messages) -> Public:
     return left if left.achieved.enough else ended(left, Fault.NOT_PRIVATE)
 
 
-def fold_confirm(state: Public, messages: Messages) -> Public:
+def fold_confirm(state: PublicState, messages: Messages) -> PublicState:
     """A quorum signs the set of those who revealed."""
     return _quorum(state, messages, state.revealed)
 
 
-def _quorum(state: Public, messages: Messages, members: tuple[int, ...]) -> Public:
+def _quorum(state: PublicState, messages: Messages, members: tuple[int, ...]) -> PublicState:
     said, faults = _read(messages, members, lambda message: parse_members(message.body))
     mark = digest(state.agreement, members)
     faults |= {party: Fault.OTHER_MEMBERS for party, signed in said.items() if signed != mark}
@@ -256,12 +256,12 @@ def _quorum(state: Public, messages: Messages, members: tuple[int, ...]) -> Publ
     return left if len(signers) >= state.agreement.plan.quorum else ended(left, Fault.NO_QUORUM)
 
 
-def fold_repair(state: Public, messages: Messages) -> Public:
+def fold_repair(state: PublicState, messages: Messages) -> PublicState:
     """Self masks and shares, until the sum is known or nobody can help any more."""
     return dropout_recovery.fold(state, messages)
 
 
-FOLDS: Mapping[str, Callable[[Public, Messages], Public]] = {
+FOLDS: Mapping[str, Callable[[PublicState, Messages], PublicState]] = {
     "join": fold_join,
     "nonce": fold_nonce,
     "share": fold_share,

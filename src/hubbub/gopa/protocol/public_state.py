@@ -17,11 +17,11 @@ from functools import cached_property, lru_cache
 
 from hubbub.gopa.crypto.ristretto import framed
 from hubbub.gopa.privacy import calibration
-from hubbub.gopa.privacy.calibration import Achieved, Plan
+from hubbub.gopa.privacy.calibration import Achieved, RunPlan
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Abort, Fault, Named, Refused
 from hubbub.gopa.protocol.identities import Member
-from hubbub.gopa.protocol.masks import Opening, View
+from hubbub.gopa.protocol.masks import MaskContext, Opening
 from hubbub.gopa.protocol.message_bodies import Join, Shared
 from hubbub.gopa.protocol.topology import Net
 from hubbub.gopa.protocol.wire import (
@@ -87,7 +87,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Public:
+class PublicState:
     """The public state of a run between two phases; ``phase`` is the one that is open.
 
     ``inside`` are those who have done all that was asked so far: after the complaints it is the set that is cut, and
@@ -124,9 +124,9 @@ class Public:
         return self.closes[-1].head if self.closes else b""
 
     @property
-    def view(self) -> View:
+    def view(self) -> MaskContext:
         """What masks depend on; only after the nonces."""
-        return View(self.agreement.run, self.closes[1].hash)
+        return MaskContext(self.agreement.run, self.closes[1].hash)
 
     @property
     def width(self) -> int:
@@ -200,11 +200,11 @@ class Public:
 
 
 @lru_cache(maxsize=256)
-def _achieved(plan: Plan, survivors: int, joined: int) -> Achieved:
+def _achieved(plan: RunPlan, survivors: int, joined: int) -> Achieved:
     return calibration.achieved(plan, survivors, joined=joined)
 
 
-def start(agreement: Agreement, *, earlier: Inputs | None = None) -> Public:
+def start(agreement: Agreement, *, earlier: Inputs | None = None) -> PublicState:
     """The state before anything was said; ``earlier`` are the inputs of the agreement's previous run, and no others."""
     if agreement.previous is not None and earlier is None:
         raise MissingParameter(
@@ -219,7 +219,7 @@ def start(agreement: Agreement, *, earlier: Inputs | None = None) -> Public:
             why="What was agreed on is the same input as in that very run.",
             fix="Give the log of the run that the agreement names, and none if it names none.",
         )
-    return Public(agreement, earlier, origin(agreement))
+    return PublicState(agreement, earlier, origin(agreement))
 
 
 def digest(agreement: Agreement, members: Sequence[int]) -> bytes:
@@ -230,7 +230,7 @@ def digest(agreement: Agreement, members: Sequence[int]) -> bytes:
 # ---------------------------------------------------------------- one phase
 
 
-def step(state: Public, lines: Sequence[bytes]) -> Public:
+def step(state: PublicState, lines: Sequence[bytes]) -> PublicState:
     """The state after a phase: its entries in their order, and the board's close.
 
     Guarantee: never raises; the same lines give the same state everywhere, but for a chance of 2^-128 per sum.
@@ -256,12 +256,12 @@ def step(state: Public, lines: Sequence[bytes]) -> Public:
     return replace(folded, phase=after(state.phase))
 
 
-def ended(state: Public, fault: Fault, evidence: tuple[bytes, ...] = ()) -> Public:
+def ended(state: PublicState, fault: Fault, evidence: tuple[bytes, ...] = ()) -> PublicState:
     """The run, without a result."""
     return replace(state, abort=Abort(fault, state.phase, evidence))
 
 
-def _closing(state: Public, lines: Sequence[bytes]) -> Close:
+def _closing(state: PublicState, lines: Sequence[bytes]) -> Close:
     if not lines:
         raise Refused(Fault.BAD_LOG)
     try:
@@ -288,7 +288,7 @@ class _Fork(Exception):
 Admitted = tuple[Mapping[int, Message], list[Named], list[Fault]]
 
 
-def _admitted(state: Public, lines: Sequence[bytes]) -> Admitted:
+def _admitted(state: PublicState, lines: Sequence[bytes]) -> Admitted:
     """The one message of each party, who sent two, and why other lines were passed over."""
     found: dict[int, list[Message]] = {}
     strays: list[Fault] = []
@@ -304,7 +304,7 @@ def _admitted(state: Public, lines: Sequence[bytes]) -> Admitted:
     return {party: messages[0] for party, messages in found.items() if party not in twice}, named, strays
 
 
-def _message(state: Public, line: bytes) -> Message:
+def _message(state: PublicState, line: bytes) -> Message:
     message = parse(state.agreement, line)
     if message.phase != state.phase:
         raise Refused(Fault.WRONG_PHASE)

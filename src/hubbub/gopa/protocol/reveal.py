@@ -8,10 +8,10 @@ from hubbub.gopa.crypto.batch_verification import verify_many
 from hubbub.gopa.crypto.point_equations import Equation, hold, weight
 from hubbub.gopa.crypto.ristretto import ORDER
 from hubbub.gopa.protocol.masks import Opening, OpeningClaim
-from hubbub.gopa.protocol.public_state import Public
+from hubbub.gopa.protocol.public_state import PublicState
 
 
-def revealed(state: Public, said: Mapping[int, Opening]) -> set[int]:
+def revealed(state: PublicState, said: Mapping[int, Opening]) -> set[int]:
     """The parties whose reveal does not open: vector + self mask + the edges within the cut.
 
     Each edge is in two reveals, with two signs. One sum has it once; only if that is not the identity are the reveals
@@ -23,7 +23,7 @@ def revealed(state: Public, said: Mapping[int, Opening]) -> set[int]:
     return {party for party, holds in zip(said, verdicts, strict=True) if not holds}
 
 
-def claim(state: Public, party: int, opening: Opening) -> OpeningClaim:
+def claim(state: PublicState, party: int, opening: Opening) -> OpeningClaim:
     """That a reveal opens its commitments."""
     shared = state.shares[party]
     edges = [state.edge(party, other) for other in state.net.around[party] if other in state.members]
@@ -31,7 +31,7 @@ def claim(state: Public, party: int, opening: Opening) -> OpeningClaim:
     return OpeningClaim(opening, [shared.vector, shared.own, *points], [1, 1, *signs])
 
 
-def _all(state: Public, said: Mapping[int, Opening]) -> Equation:
+def _all(state: PublicState, said: Mapping[int, Opening]) -> Equation:
     by = {party: weight() for party in said}
     scalars, points = [], []
     for party in state.inside:

@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.gopa.crypto.proof_shape import listlike
-from hubbub.gopa.privacy.calibration import Plan, plan
+from hubbub.gopa.privacy.calibration import RunPlan, plan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.quantities import grid
@@ -34,7 +34,7 @@ LEAST = Fraction(1, 10**9)  # noise can bring a small sum of weights to nothing,
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class RunEstimate:
     """What the sums of a run mean: values with their standard deviations (noise and rounding), each under a label."""
 
     labels: tuple[str, ...]
@@ -42,7 +42,7 @@ class Reading:
     std_devs: tuple[float, ...]
 
 
-class Measure(ABC):
+class PartyInput(ABC):
     """What each party brings to a run."""
 
     @property
@@ -68,10 +68,10 @@ class Measure(ABC):
         """A party's value as the steps that it proves."""
         return grid.rounded(agreement, self.numbers(value, place))
 
-    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> Reading:
+    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> RunEstimate:
         """What the means over the parties at these places on the roster say; ``variance`` is that of each of them."""
         names = self.labels
-        return Reading(names, tuple(map(float, means)), (math.sqrt(variance),) * len(names))
+        return RunEstimate(names, tuple(map(float, means)), (math.sqrt(variance),) * len(names))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -87,11 +87,11 @@ class Measure(ABC):
         delta: Real,
         honest: Real = Fraction(1, 2),
         dropouts: object = Fraction(1, 20),
-    ) -> Plan:
+    ) -> RunPlan:
         """The plan of a run of so many parties for this measure.
 
-        >>> from hubbub.gopa.quantities.numbers import Number
-        >>> Number(18, 100).plan(20, epsilon=1, delta=1e-6, honest=0.8).noise_bits
+        >>> from hubbub.gopa.quantities.numbers import BoundedNumber
+        >>> BoundedNumber(18, 100).plan(20, epsilon=1, delta=1e-6, honest=0.8).noise_bits
         78
         """
         return plan(epsilon, delta, parties, honest, dropouts, sensitivity=self.sensitivity, steps=self.steps)

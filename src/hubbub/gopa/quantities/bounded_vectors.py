@@ -11,7 +11,7 @@ from typing import Any
 
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.base import Fractions, Frame, Measure, listed
+from hubbub.gopa.quantities.base import Fractions, Frame, PartyInput, listed
 from hubbub.terms import exact, positive, whole
 
 _KEPT = Fraction(13, 15)  # of the ball's radius is for the vector, the rest for its rounding: 1/3 more variance
@@ -20,7 +20,7 @@ _FINE = 1 << 40
 
 
 @dataclass(frozen=True)
-class Gradient(Measure):
+class Gradient(PartyInput):
     """A vector of at most ``norm`` in L2 for each party; a longer one is shortened.
 
     Each party proves that its steps lie in a ball. The ball is 2/13 wider than ``norm``, so that rounding has room.

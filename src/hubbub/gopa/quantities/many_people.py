@@ -15,16 +15,16 @@ from typing import Any, Literal, get_args
 from hubbub.gopa.crypto.proof_shape import listlike
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.base import LEAST, Fractions, Measure, Reading, quotient, spread
+from hubbub.gopa.quantities.base import LEAST, Fractions, PartyInput, RunEstimate, quotient, spread
 from hubbub.gopa.quantities.bounded_vectors import Gradient
-from hubbub.gopa.quantities.numbers import Histogram, Vector
+from hubbub.gopa.quantities.numbers import CategoryShares, Vector
 from hubbub.terms import MissingParameter, OutOfRange, WrongShape, refuse_masked, whole
 
 Unit = Literal["subject", "party"]
 
 
 @dataclass(frozen=True)
-class Subjects(Measure):
+class Subjects(PartyInput):
     """The mean over all people of all parties, of whom each party has at most ``most``.
 
     ``sizes`` are the parties' numbers of people if they are public, one for each place on the roster. If not, they are
@@ -37,7 +37,7 @@ class Subjects(Measure):
     Not covered: a person who is in two parties is protected in each of them, not in both together.
     """
 
-    of: Vector | Histogram | Gradient
+    of: Vector | CategoryShares | Gradient
     most: int
     sizes: tuple[int, ...] | None = None
     unit: Unit = "subject"
@@ -66,11 +66,11 @@ class Subjects(Measure):
     @property
     def counted(self) -> bool:
         """Whether the number of people is a coordinate of its own (the cells of a histogram tell it anyway)."""
-        return self.sizes is None and not isinstance(self.of, Histogram)
+        return self.sizes is None and not isinstance(self.of, CategoryShares)
 
     @property
     def _width(self) -> int:
-        return len(self.of.cells) if isinstance(self.of, Histogram) else self.of.coordinates
+        return len(self.of.cells) if isinstance(self.of, CategoryShares) else self.of.coordinates
 
     @property
     def quantity(self) -> Quantity:
@@ -82,7 +82,7 @@ class Subjects(Measure):
         width, share = self._width + self.counted, Fraction(1, self.most)
         if self.unit == "party":
             return Sensitivity("range", width)
-        if isinstance(self.of, Histogram):
+        if isinstance(self.of, CategoryShares):
             return Sensitivity("one-hot", width, share)
         if isinstance(self.of, Gradient):
             return Sensitivity("norm", width, Fraction(self._reach, self._fine * self.most))
@@ -90,7 +90,7 @@ class Subjects(Measure):
 
     @property
     def steps(self) -> int | None:
-        if isinstance(self.of, Histogram):
+        if isinstance(self.of, CategoryShares):
             return self.most
         return self._fine * self.most if isinstance(self.of, Gradient) else None
 
@@ -127,13 +127,13 @@ class Subjects(Measure):
     def labels(self) -> tuple[str, ...]:
         return (*self.of.labels, "people per party") if self.counted else self.of.labels
 
-    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> Reading:
+    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> RunEstimate:
         each, frame, noise = self._each(means, places), self.of.frame, math.sqrt(variance)
         above = means[: self._width]
         values = [quotient(one, each, frame) for one in above]
         reach = [spread(noise * self._factor(float(one / each)), each, frame) for one in above]
         more = ((float(each),), (noise,)) if self.counted else ((), ())
-        return Reading(self.labels, (*values, *more[0]), (*reach, *more[1]))
+        return RunEstimate(self.labels, (*values, *more[0]), (*reach, *more[1]))
 
     def _each(self, means: Fractions, places: Sequence[int]) -> Fraction:
         """How many people a party has: in truth, by the run's count, or by all cells together."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.base import Fractions, Frame, Measure, listed
+from hubbub.gopa.quantities.base import Fractions, Frame, PartyInput, listed
 from hubbub.terms import OutOfRange, Real, ReversedBounds, WrongShape, exact, plain_text, shown, whole
 
 
 @dataclass(frozen=True)
-class Vector(Measure):
+class Vector(PartyInput):
     """So many numbers for each party, all between ``lower`` and ``upper``. One unit may change all of them."""
 
     coordinates: int
@@ -62,7 +62,7 @@ class Vector(Measure):
 
 
 @dataclass(frozen=True)
-class Number(Vector):
+class BoundedNumber(Vector):
     """One number between ``lower`` and ``upper`` for each party.
 
     >>> Number(18, 100).numbers(59)
@@ -77,7 +77,7 @@ class Number(Vector):
 
 
 @dataclass(frozen=True)
-class Histogram(Measure):
+class CategoryShares(PartyInput):
     """One of some cells for each party; the mean is the share of each cell.
 
     >>> Histogram(("no", "yes")).numbers("yes", 0)

@@ -6,23 +6,23 @@ from collections import Counter
 from fractions import Fraction
 
 from hubbub.gopa.privacy import vector_moments
-from hubbub.gopa.privacy.calibration import Plan
-from hubbub.gopa.quantities.base import Measure
+from hubbub.gopa.privacy.calibration import RunPlan
+from hubbub.gopa.quantities.base import PartyInput
 from hubbub.terms import Real, fraction_of, positive, whole
 
 _ROUNDS = 12
 
 
-def delta_over(agreed: Plan, runs: object, epsilon: Real) -> float:
+def delta_over(agreed: RunPlan, runs: object, epsilon: Real) -> float:
     """At least the delta of so many runs of one plan together, whatever each of them learns from those before.
 
     Guarantee: the runs together are (epsilon, delta)-DP for what each run protects.
     Because: moments of the privacy loss add up [Mir17, Prop. 1], those of a run being those of ``Sensitivity.delta``;
     places that are left out, and graphs that fail, are added as chances: docs/proofs/gopa.md, "What is averaged".
-    Error: for one run this is a bound from moments where ``Plan`` may have an exact sum, and a little larger.
+    Error: for one run this is a bound from moments where ``RunPlan`` may have an exact sum, and a little larger.
 
-    >>> from hubbub.gopa.quantities.numbers import Number
-    >>> made = Number().plan(100, epsilon=0.25, delta=1e-8, honest=0.8)
+    >>> from hubbub.gopa.quantities.numbers import BoundedNumber
+    >>> made = BoundedNumber().plan(100, epsilon=0.25, delta=1e-8, honest=0.8)
     >>> delta_over(made, 10, 1) < 1e-6 < delta_over(made, 40, 1)
     True
     """
@@ -38,7 +38,7 @@ def delta_over(agreed: Plan, runs: object, epsilon: Real) -> float:
 
 
 def plan_over(
-    of: Measure,
+    of: PartyInput,
     parties: int,
     *,
     runs: int,
@@ -46,21 +46,21 @@ def plan_over(
     delta: Real,
     honest: Real = Fraction(1, 2),
     dropouts: object = Fraction(1, 20),
-) -> Plan:
+) -> RunPlan:
     """The plan of one run, so many of which are (epsilon, delta)-DP together; its own epsilon is that of one run.
 
-    >>> from hubbub.gopa.quantities.numbers import Number
-    >>> made = plan_over(Number(), 100, runs=10, epsilon=1, delta=1e-6, honest=0.8)
+    >>> from hubbub.gopa.quantities.numbers import BoundedNumber
+    >>> made = plan_over(BoundedNumber(), 100, runs=10, epsilon=1, delta=1e-6, honest=0.8)
     >>> 0.2 < made.epsilon < 0.5, delta_over(made, 10, 1) <= 1e-6
     (True, True)
     """
     whole(runs, name="runs")
     total, slack = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
 
-    def tried(each: Fraction) -> Plan:
+    def tried(each: Fraction) -> RunPlan:
         return of.plan(parties, epsilon=each, delta=slack / (2 * runs), honest=honest, dropouts=dropouts)
 
-    def fits(made: Plan) -> bool:
+    def fits(made: RunPlan) -> bool:
         return Fraction(delta_over(made, runs, total)) <= slack
 
     low, high = total / runs, total

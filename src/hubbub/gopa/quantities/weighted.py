@@ -10,19 +10,19 @@ from typing import Any
 
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.base import LEAST, Fractions, Measure, Reading, listed, quotient, spread
-from hubbub.gopa.quantities.numbers import Number
+from hubbub.gopa.quantities.base import LEAST, Fractions, PartyInput, RunEstimate, listed, quotient, spread
+from hubbub.gopa.quantities.numbers import BoundedNumber
 from hubbub.terms import exact, positive
 
 
 @dataclass(frozen=True)
-class Weighted(Measure):
+class Weighted(PartyInput):
     """A mean in which parties have public weights, one for each place on the roster.
 
     Not covered: that each party proves its own weight. It proves that weight times value is at most the largest weight.
     """
 
-    of: Number
+    of: BoundedNumber
     weights: tuple[Any, ...]
 
     def __post_init__(self) -> None:
@@ -39,19 +39,19 @@ class Weighted(Measure):
     def numbers(self, value: Any, place: int) -> Fractions:
         return [self.weights[place] * one for one in self.of.shares(value)]
 
-    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> Reading:
+    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> RunEstimate:
         each, frame = sum(self.weights[place] for place in places) / len(places), self.of.frame
-        return Reading(("mean",), (quotient(means[0], each, frame),), (spread(math.sqrt(variance), each, frame),))
+        return RunEstimate(("mean",), (quotient(means[0], each, frame),), (spread(math.sqrt(variance), each, frame),))
 
 
 @dataclass(frozen=True)
-class PrivatelyWeighted(Measure):
+class PrivatelyWeighted(PartyInput):
     """A mean in which each party has a weight of its own, which it keeps to itself: values are pairs (x, weight).
 
     Error: the quotient of two noisy sums; its standard deviation is the one of a small error in both.
     """
 
-    of: Number
+    of: BoundedNumber
     most: Any
 
     def __post_init__(self) -> None:
@@ -74,7 +74,9 @@ class PrivatelyWeighted(Measure):
         share, heavy = self.of.shares(given)[0], exact(weight, name="weight")
         return [heavy * share, heavy]
 
-    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> Reading:
+    def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> RunEstimate:
         (above, below), frame, noise = means, self.of.frame, math.sqrt(variance)
         both = noise * math.hypot(1, float(above / max(below, LEAST)))  # of above - share * below
-        return Reading(self.labels, (quotient(above, below, frame), float(below)), (spread(both, below, frame), noise))
+        return RunEstimate(
+            self.labels, (quotient(above, below, frame), float(below)), (spread(both, below, frame), noise)
+        )

@@ -4,6 +4,6 @@
 """
 
 from hubbub.gopa.reports.agreement_notice import Notice
-from hubbub.gopa.reports.certificate_sheet import Sheet
+from hubbub.gopa.reports.certificate_sheet import CertificateSheet
 
-__all__ = ["Notice", "Sheet"]
+__all__ = ["CertificateSheet", "Notice"]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain import Document, Section, TextTable
 from hubbub.gopa.network.attempts import drawn
 from hubbub.gopa.privacy.calibration import Achieved, achieved
 from hubbub.gopa.protocol.agreement import Agreement
@@ -17,7 +17,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Notice(Leaflet):
+class Notice(Document):
     """What an agreement asks of a party, by the reader's own reckoning.
 
     Nothing that the agreement says of its own privacy is taken on trust: delta is worked out from noise, roster and
@@ -179,13 +179,13 @@ def terms_of(agreed: Agreement) -> dict[str, Json]:
     }
 
 
-def fingerprints(agreed: Agreement) -> Table:
+def fingerprints(agreed: Agreement) -> TextTable:
     """The first names on the roster, with the fingerprints of their keys."""
     members = agreed.roster
     rows = [(one.name, fingerprint(one.key)) for one in members[:SHOWN]]
     if len(members) > SHOWN:
         rows.append((f"and {len(members) - SHOWN:,} more", ""))
-    return Table(("party", "fingerprint of its key"), tuple(rows))
+    return TextTable(("party", "fingerprint of its key"), tuple(rows))
 
 
 def _form(agreed: Agreement) -> str:

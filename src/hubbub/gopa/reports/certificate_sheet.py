@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain import Document, Section, TextTable
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault, Named
 from hubbub.gopa.protocol.public_state import FIRST
@@ -21,7 +21,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet(Leaflet):
+class CertificateSheet(Document):
     """What a certificate says."""
 
     certificate: Certificate
@@ -70,12 +70,12 @@ class Sheet(Leaflet):
             return (f"There is no result. The run ended in the phase {found.abort.phase}: {words(found.abort.fault)}.",)
         return (f"There is no result: the log ends before the phase {found.state.phase} was closed.",)
 
-    def _means(self) -> Table | None:
+    def _means(self) -> TextTable | None:
         means = self.certificate.means
         if len(means) < 2:
             return None
         rows = tuple((str(place), f"{float(mean):.5g}", f"±{self.reach:.2g}") for place, mean in enumerate(means))
-        return Table(("coordinate", "mean", "95%"), rows)
+        return TextTable(("coordinate", "mean", "95%"), rows)
 
     def _privacy(self) -> tuple[str, ...]:
         reached, agreed = self.certificate.achieved, self.certificate.agreement
@@ -107,12 +107,12 @@ class Sheet(Leaflet):
         )
         return (told if named else f"{agreed:,} parties had agreed, and all stayed to the end.",)
 
-    def _named(self) -> Table:
+    def _named(self) -> TextTable:
         named = self.certificate.named
         rows = [(name, one.phase, words(one.fault)) for name, one in named[:_SHOWN]]
         if len(named) > _SHOWN:
             rows.append((f"and {len(named) - _SHOWN:,} more", "", ""))
-        return Table(("party", "phase", "what"), tuple(rows))
+        return TextTable(("party", "phase", "what"), tuple(rows))
 
     def _marks(self) -> str:
         found = self.certificate

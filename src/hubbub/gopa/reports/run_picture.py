@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain import Document, Section, TextTable
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault, Named
 from hubbub.gopa.protocol.wire import ORDER
@@ -25,7 +25,7 @@ _LETTERS = {"in": "o", "lost": ".", "cheat": "x"}
 
 
 @dataclass(frozen=True, slots=True)
-class Picture(Leaflet):
+class Picture(Document):
     """The picture of a certificate's run.
 
     >>> from hubbub.gopa.in_process import people, run
@@ -118,9 +118,9 @@ class Picture(Leaflet):
         end = "There is a result." if self.certificate.complete else "There is no result."
         return (f"{told} {end}",)
 
-    def _table(self) -> Table | None:
+    def _table(self) -> TextTable | None:
         rows = tuple((name, one.phase, words(one.fault)) for name, one in self.certificate.named[:_MOST_NAMED])
-        return Table(("party", "phase", "what"), rows) if rows else None
+        return TextTable(("party", "phase", "what"), rows) if rows else None
 
     # ------------------------------------------------ drawing
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.parameters import is_private
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator, bounds_of
+from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan, bounds_of
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Account
-from hubbub.noise import Source
+from hubbub.noise import RandomSource
 from hubbub.terms import GaussianNoise
 
 _LOW, _HIGH = -20, 40  # magnitudes from 2^-20 to 2^40 are told apart
@@ -30,19 +30,19 @@ class BoundedEstimator(SumEstimator):
 
     bounds: Any
 
-    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         """What is added up once the bounds are known."""
         raise NotImplementedError  # pragma: no cover
 
-    def _summed(self, made: Prepared, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
+    def _summed(self, made: SumFitPlan, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
         """What is released of a table with these bounds."""
         raise NotImplementedError  # pragma: no cover
 
-    def _learned(self, made: Prepared, values: Floats, bounds: tuple[Floats, Floats]) -> None:
+    def _learned(self, made: SumFitPlan, values: Floats, bounds: tuple[Floats, Floats]) -> None:
         """Set what is learned."""
         raise NotImplementedError  # pragma: no cover
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         private = _is_private(self.bounds)
         said = "private" if private else [str(ends.tolist()) for ends in bounds_of(self, columns)]
         design = self._sums(rows, columns, y, account)
@@ -56,7 +56,7 @@ class BoundedEstimator(SumEstimator):
             steps=design.steps + 1,
         )
 
-    def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
+    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
         table = self._table(X, made)
         if _is_private(self.bounds):
             bounds = private_bounds(table, made.plan.grid, step_of(made.plan.run))
@@ -64,7 +64,7 @@ class BoundedEstimator(SumEstimator):
             bounds = bounds_of(self, made.columns)
         return np.concatenate([*bounds, self._summed(made, table, y, bounds)])
 
-    def _learn(self, made: Prepared, values: Floats) -> None:
+    def _learn(self, made: SumFitPlan, values: Floats) -> None:
         lower, upper, rest = np.split(values, [made.columns, 2 * made.columns])
         self.bounds_ = np.column_stack([lower, upper])
         self._learned(made, rest, (lower, upper))
@@ -78,7 +78,7 @@ def _is_private(bounds: Any) -> bool:
 
 
 def private_bounds(
-    table: Floats, grid: Grid, step: GaussianNoise, *, rng: Source | None = None
+    table: Floats, grid: Grid, step: GaussianNoise, *, rng: RandomSource | None = None
 ) -> tuple[Floats, Floats]:
     """Bounds of each column from a noisy histogram of signs and magnitudes: powers of two that hold the most values.
 

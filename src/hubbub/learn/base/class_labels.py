@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hubbub.learn.base.inputs import class_numbers, classes_of
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.shapes import need_target
-from hubbub.learn.base.sum_estimator import Prepared, SumEstimator
+from hubbub.learn.base.sum_estimator import SumEstimator, SumFitPlan
 from hubbub.learn.training.network import Labels
 from hubbub.ledger import Account
 from hubbub.terms import MissingParameter, OutOfRange
@@ -70,6 +70,6 @@ def _declared(classes: Any) -> NDArray[Any]:
     return declared
 
 
-def labels_for(y: Any, made: Prepared, rows: int) -> Labels:
+def labels_for(y: Any, made: SumFitPlan, rows: int) -> Labels:
     """The class numbers of y, one per row of X; -1 for none of them."""
     return class_numbers(y, np.asarray(made.design.classes), rows)

@@ -33,7 +33,7 @@ from hubbub.terms import (
 )
 
 
-class Made(Protocol):
+class FitPlan(Protocol):
     """Everything about a fit that is decided before a value is read."""
 
     @property
@@ -95,7 +95,9 @@ def release_fit(job: FitJob, account: Account | None) -> tuple[Floats, Receipt |
     return release_job(job, account)
 
 
-def planned_fit(made: Made, train: Callable[[], Floats], *, estimator: str, dataset: str | None, title: str) -> FitJob:
+def planned_fit(
+    made: FitPlan, train: Callable[[], Floats], *, estimator: str, dataset: str | None, title: str
+) -> FitJob:
     """The job of an estimator's fit; ``estimator`` is its stored name."""
     facts = fit_facts(
         made.run,

@@ -12,7 +12,7 @@ from hubbub.learn.base.class_labels import Classifier
 from hubbub.learn.base.inputs import examples
 from hubbub.learn.base.network_estimator import NetworkEstimator, Training
 from hubbub.learn.training.network import Examples, Floats
-from hubbub.learn.training.recipes import Facts, Recipe, linear
+from hubbub.learn.training.recipes import Recipe, TrainingFacts, linear
 from hubbub.ledger import Account, AccountLike
 from hubbub.terms import Neighbours, Real, identity_of
 
@@ -78,7 +78,7 @@ class LinearClassifier(NetworkClassifier):
         self.clip, self.learning_rate = clip, learning_rate
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _recipe(self, facts: Facts) -> Recipe:
+    def _recipe(self, facts: TrainingFacts) -> Recipe:
         return linear(facts)
 
     @property

@@ -16,7 +16,7 @@ from hubbub.learn.identity import stored_fields
 from hubbub.learn.training.calibration import in_units, plan
 from hubbub.learn.training.network import Examples, Floats, Network
 from hubbub.learn.training.noisy_descent import Descent, train
-from hubbub.learn.training.recipes import Facts, Recipe
+from hubbub.learn.training.recipes import Recipe, TrainingFacts
 from hubbub.learn.training.sampling import FixedBatch, Sampling, sampling_of
 from hubbub.ledger import Account
 from hubbub.terms import Event, Guarantee, Neighbours, OutOfRange, Repeat, Unit, positive, whole
@@ -92,7 +92,7 @@ class NetworkEstimator(PrivateEstimator):
     def _network(self, inputs: int, outputs: int) -> Network:
         raise NotImplementedError  # pragma: no cover
 
-    def _recipe(self, facts: Facts) -> Recipe:
+    def _recipe(self, facts: TrainingFacts) -> Recipe:
         raise NotImplementedError  # pragma: no cover
 
     def _outputs(self, y: Any, account: Account | None) -> tuple[int, Any, dict[str, object]]:
@@ -109,7 +109,7 @@ class NetworkEstimator(PrivateEstimator):
         norm, relation, unit = norm_of(self), Neighbours.parse(self.neighbours), Unit(self.unit)
         outputs, told, facts = self._outputs(y, account)
         network = self._network(columns, outputs)
-        recipe = self._changed(self._recipe(Facts(rows.expected, columns, outputs, *price, relation)))
+        recipe = self._changed(self._recipe(TrainingFacts(rows.expected, columns, outputs, *price, relation)))
         sampling = sampling_of(self.sampling, batch=recipe.batch, rows=rows.expected, neighbours=relation)
         run = plan(
             sampling=sampling,

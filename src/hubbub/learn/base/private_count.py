@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub import noise
-from hubbub.learn.base.jobs import Made
+from hubbub.learn.base.jobs import FitPlan
 from hubbub.terms import (
     ApproximateDP,
     ApproximateStep,
@@ -54,7 +54,7 @@ _NOMINAL = 1000  # what is decided before the count is checked for so many
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class PrivateCount:
     """A noisy count of rows, and what it leaves of a price.
 
     Guarantee: the count is epsilon/20-DP, or 8/declared-DP if that is less; with whatever is chosen after it and is
@@ -87,7 +87,7 @@ class Counting:
         enough = Fraction(1) if self.declared is None else Fraction(_ROUGH, self.declared)
         return min(self.price[0] * _SHARE, enough, Fraction(1))
 
-    def draw(self, rows: int, *, rng: noise.Source | None = None) -> int:
+    def draw(self, rows: int, *, rng: noise.RandomSource | None = None) -> int:
         """A noisy count, at least 1."""
         return max(1, rows + int(noise.discrete_laplace(self.step.scale, rng=rng)))
 
@@ -103,13 +103,13 @@ class Counting:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountFirstPlan:
     """A fit that begins with a count: everything that is decided before a value is read."""
 
-    counting: Counting
+    counting: PrivateCount
     plan: Callable[[RowCount], Any]  # the fit for so many rows
     rest: Event
-    nominal: Made
+    nominal: FitPlan
     guarantee: Guarantee
 
     @property
@@ -133,12 +133,12 @@ class Counted:
 
 
 def counted(
-    counting: Counting,
+    counting: PrivateCount,
     caveats: tuple[str, ...],
     *,
     plan: Callable[[RowCount, Price], Any],
     rest: Callable[[Any, Price], Event | None],
-) -> Counted:
+) -> CountFirstPlan:
     """A fit that counts first. ``rest`` is the event of what follows where no count changes its cost."""
     price, neighbours, unit, left = counting.price, counting.neighbours, counting.unit, counting.left
     nominal = plan(counting.nominal, left)
@@ -146,4 +146,4 @@ def counted(
         epsilon=left[0], delta=left[1], mechanism="training", neighbours=neighbours, unit=unit
     )
     guarantee = Guarantee(ApproximateDP(*price), unit, neighbours, caveats)
-    return Counted(counting, lambda rows: plan(rows, left), after, nominal, guarantee)
+    return CountFirstPlan(counting, lambda rows: plan(rows, left), after, nominal, guarantee)

@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from hubbub.learn.base.inputs import private_table, table_of
-from hubbub.learn.base.jobs import Made, account_of, planned_fit, release_fit
+from hubbub.learn.base.jobs import FitPlan, account_of, planned_fit, release_fit
 from hubbub.learn.base.parameters import Estimator, is_private, price_of
-from hubbub.learn.base.private_count import Counted, Counting, Price, RowCount, counted
+from hubbub.learn.base.private_count import CountFirstPlan, Price, PrivateCount, RowCount, counted
 from hubbub.learn.base.shapes import check_target, names_of, need_target, shape_of
 from hubbub.learn.identity import tag_of
 from hubbub.learn.training.network import Floats
@@ -93,18 +93,18 @@ class PrivateEstimator(Estimator):
             need_target(y)
             check_target(y, rows)
 
-    def _prepare(self, X: Any, y: Any, account: Account | None) -> Made:
+    def _prepare(self, X: Any, y: Any, account: Account | None) -> FitPlan:
         """All decisions, from parameters and shapes."""
         rows, columns = shape_of(X, empty=self.rows is not None)
         if self._counts():
             declared = None if isinstance(self.rows, str) else whole(self.rows, name="rows")
             return counted(
-                Counting(price_of(self), Neighbours.parse(self.neighbours), Unit(self.unit), declared),
+                PrivateCount(price_of(self), Neighbours.parse(self.neighbours), Unit(self.unit), declared),
                 tuple(self._caveats(account)),
                 plan=lambda rows, price: self._plan(columns, y, account, rows, price),
                 rest=self._after_count,
             )
-        made: Made = self._plan(columns, y, account, self._row_count(rows), price_of(self))
+        made: FitPlan = self._plan(columns, y, account, self._row_count(rows), price_of(self))
         return made
 
     def _counts(self) -> bool:
@@ -119,7 +119,7 @@ class PrivateEstimator(Estimator):
         return None
 
     def _release_all(self, made: Any, X: Any, y: Any, watch: Watch = nobody) -> Floats:
-        if not isinstance(made, Counted):
+        if not isinstance(made, CountFirstPlan):
             return self._released(made, X, y, watch)
         table = private_table(X)
         rows = made.counting.draw(len(table))
@@ -127,7 +127,7 @@ class PrivateEstimator(Estimator):
 
     def _keep(self, X: Any, made: Any, values: Floats, receipt: Receipt | None) -> None:
         self._note_names(X)
-        if isinstance(made, Counted):
+        if isinstance(made, CountFirstPlan):
             if made.counting.declared is None:
                 self.rows_ = int(values[0])
             self._learned_from(made.planned(values[0]), values[1:])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.private_count import Price, RowCount
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
-from hubbub.learn.training.moments import Plan, plan_sums
+from hubbub.learn.training.moments import SumsPlan, plan_sums
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account
 from hubbub.terms import (
@@ -35,7 +35,7 @@ _ANY = 1 << 28  # as many rows as anybody has in memory: sums of more would wrap
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class SumDesign:
     """What a fit will add up, from public facts: see ``plan_sums``. ``stored`` numbers leave it."""
 
     size: int
@@ -48,11 +48,11 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class SumFitPlan:
     """Everything about a fit that is decided before a value is read."""
 
-    design: Design
-    plan: Plan
+    design: SumDesign
+    plan: SumsPlan
     rows: RowCount
     columns: int
     guarantee: Guarantee
@@ -79,21 +79,21 @@ class SumEstimator(PrivateEstimator):
 
     classes_: NDArray[Any]
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         """What will be added up. Looks at no value but, where allowed, the labels."""
         raise NotImplementedError  # pragma: no cover
 
-    def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
+    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
         """The noisy sums, or what was made of them: exactly ``stored`` numbers."""
         raise NotImplementedError  # pragma: no cover
 
-    def _learn(self, made: Prepared, values: Floats) -> None:
+    def _learn(self, made: SumFitPlan, values: Floats) -> None:
         """Set what is learned, from the released numbers alone."""
         raise NotImplementedError  # pragma: no cover
 
     # ------------------------------------------------------------ fitting
 
-    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Prepared:
+    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> SumFitPlan:
         relation, unit = Neighbours.parse(self.neighbours), Unit(self.unit)
         design = self._design(rows.expected, columns, y, account)
         plan = plan_sums(
@@ -108,7 +108,7 @@ class SumEstimator(PrivateEstimator):
             neighbours=relation,
             unit=unit,
         )
-        return Prepared(design, plan, rows, columns, self._promise(price, account))
+        return SumFitPlan(design, plan, rows, columns, self._promise(price, account))
 
     def _counts(self) -> bool:
         """Never: sums need no number of rows. If it is private, they are planned for as many as fit."""
@@ -120,16 +120,16 @@ class SumEstimator(PrivateEstimator):
             return super()._row_count(came)
         return RowCount(_ANY if isinstance(self.rows, str) else whole(self.rows, name="rows"), _ANY)
 
-    def _released(self, made: Prepared, X: Any, y: Any, watch: Watch) -> Floats:
+    def _released(self, made: SumFitPlan, X: Any, y: Any, watch: Watch) -> Floats:
         return self._release(made, X, y)
 
-    def _learned_from(self, made: Prepared, values: Floats) -> None:
+    def _learned_from(self, made: SumFitPlan, values: Floats) -> None:
         self.n_features_in_ = made.columns
         if made.design.classes is not None:
             self.classes_ = made.design.classes
         self._learn(made, values)
 
-    def _table(self, X: Any, made: Prepared) -> Floats:
+    def _table(self, X: Any, made: SumFitPlan) -> Floats:
         """The values of X; where the number of rows is public, of no more than were planned for."""
         table = private_table(X)
         self._refuse_more(len(table), made.rows)

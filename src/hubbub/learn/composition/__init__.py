@@ -3,6 +3,6 @@
 ``stages`` plans several fits as one run. Start with ``pipeline``.
 """
 
-from hubbub.learn.composition.held_out_score import Score
+from hubbub.learn.composition.held_out_score import ModelScore
 
-__all__ = ["Score"]
+__all__ = ["ModelScore"]

@@ -16,12 +16,12 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.learn.base.inputs import class_numbers, column_of, private_table, table_of
-from hubbub.learn.base.jobs import Made
+from hubbub.learn.base.jobs import FitPlan
 from hubbub.learn.base.parameters import Wrapper
 from hubbub.learn.base.private_count import Price, RowCount
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
 from hubbub.learn.base.targets import targets_of
-from hubbub.learn.composition.stages import Shape, copy_of
+from hubbub.learn.composition.stages import TableShape, copy_of
 from hubbub.learn.identity import tag_of
 from hubbub.learn.training.calibration import multiplier
 from hubbub.learn.training.moments import noisy_sum
@@ -50,7 +50,7 @@ _SURE = 1.96  # standard deviations of a 95% interval
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class ModelScore:
     """How good a model is: accuracy (``width`` 0), or the mean absolute error of a target of that width.
 
     ``missed`` is the mean error of a row from 0 to 1, ``rows`` how many there were, and ``noise`` the standard
@@ -92,10 +92,10 @@ class Score:
         return f"{self.value:.1%}, between {low:.1%} and {high:.1%}"
 
 
-def public_score(model: Any, X: Any, y: Any) -> Score:
+def public_score(model: Any, X: Any, y: Any) -> ModelScore:
     """The score of a model on rows that are public."""
     missed = misses(model, table_of(X), y)
-    return Score(float(missed.mean()), float(len(missed)), width=width_of(model))
+    return ModelScore(float(missed.mean()), float(len(missed)), width=width_of(model))
 
 
 def width_of(model: Any) -> float:
@@ -120,7 +120,7 @@ class Split:
     """A fit with a held-out part whose every decision is made."""
 
     estimator: PrivateEstimator
-    inner: Made
+    inner: FitPlan
     run: Repeat
     step: GaussianNoise
     share: Fraction
@@ -137,7 +137,7 @@ class Split:
         return {"estimator": tag_of(self.estimator), "share": str(self.share), "plan": dict(self.inner.parts)}
 
 
-class Measured(Wrapper, PrivateEstimator):
+class WithHeldOutScore(Wrapper, PrivateEstimator):
     """An estimator that is fitted on most rows and measured on the others, for the price of the fit.
 
     ``estimator`` has no price of its own. Each row is held out with probability ``share``. ``score_`` is the noisy
@@ -200,7 +200,7 @@ class Measured(Wrapper, PrivateEstimator):
             neighbours=self.neighbours,
             unit=self.unit,
         )
-        inner = copy._prepare(Shape((kept, columns)), y, account)
+        inner = copy._prepare(TableShape((kept, columns)), y, account)
         step = GaussianNoise(
             sigma=-(-multiplier(FullBatch(), 1, *price, Neighbours.ADD_REMOVE) // _STEP) * _STEP,
             sensitivity=Fraction(1),
@@ -219,17 +219,19 @@ class Measured(Wrapper, PrivateEstimator):
             )
         held = noise.bernoulli(made.share, len(table)).astype(bool)  # each row by itself
         values = made.estimator._release_all(made.inner, table[~held], labels[~held], watch)
-        made.estimator._keep(Shape((1, table.shape[1])), made.inner, values, None)
+        made.estimator._keep(TableShape((1, table.shape[1])), made.inner, values, None)
         missed = misses(made.estimator, table[held], labels[held]) if held.any() else np.zeros(0)
         return np.concatenate([values, noisy_misses(missed, made.step)])
 
     def _learned_from(self, made: Split, values: Floats) -> None:
-        made.estimator._keep(Shape((1, 1)), made.inner, values[:-2], None)
+        made.estimator._keep(TableShape((1, 1)), made.inner, values[:-2], None)
         self.estimator_ = made.estimator
         self.n_features_in_ = made.estimator.n_features_in_
         wrong, right = float(values[-2]), float(values[-1])
         rows = max(1.0, wrong + right)
-        self.score_ = Score(min(1.0, max(0.0, wrong / rows)), rows, float(made.step.sigma), width_of(self.estimator_))
+        self.score_ = ModelScore(
+            min(1.0, max(0.0, wrong / rows)), rows, float(made.step.sigma), width_of(self.estimator_)
+        )
 
     def _keep(self, X: Any, made: Any, values: Floats, receipt: Receipt | None) -> None:
         super()._keep(X, made, values, receipt)
@@ -249,7 +251,7 @@ def _together(fit: Repeat, step: GaussianNoise, price: Price, account: Account |
     return Repeat(whole, 1)
 
 
-def noisy_misses(missed: Floats, step: GaussianNoise, *, rng: noise.Source | None = None) -> Floats:
+def noisy_misses(missed: Floats, step: GaussianNoise, *, rng: noise.RandomSource | None = None) -> Floats:
     """Noisy sums of errors and of what is left of them to 1: together about the number of rows.
 
     Guarantee: what the step's accounting says; adding or removing a row moves the two by at most 1 in L2.

@@ -16,7 +16,15 @@ from hubbub.learn.base.parameters import Estimator, Wrapper
 from hubbub.learn.base.private_count import Price, RowCount
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
 from hubbub.learn.composition.public_steps import public_width, transformed
-from hubbub.learn.composition.stages import Shape, Stage, affordable, check_stage, epsilon_for, is_private, stage_of
+from hubbub.learn.composition.stages import (
+    Stage,
+    TableShape,
+    affordable,
+    check_stage,
+    epsilon_for,
+    is_private,
+    stage_of,
+)
 from hubbub.learn.identity import identity
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account, AccountLike
@@ -45,7 +53,7 @@ def make_pipeline(*steps: Any, **settings: Any) -> Pipeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PipelinePlan:
     """A pipeline whose every decision is made: each step as a Stage, or as it came if it is public."""
 
     steps: tuple[Any, ...]
@@ -137,15 +145,15 @@ class Pipeline(Wrapper, PrivateEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Line:
+    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> PipelinePlan:
         """Every decision, from parameters and shapes: the largest shares whose events together keep the promise."""
         relation, widths, shares = Neighbours.parse(self.neighbours), self._widths(columns), self._shares()
 
-        def planned(budget: float) -> Line:
+        def planned(budget: float) -> PipelinePlan:
             steps = self._staged(rows, widths, y, account, budget, shares, price[1])
             run = Repeat(Compose(tuple(step.run for step in steps if isinstance(step, Stage))), 1)
             guarantee = Guarantee(ApproximateDP(*price), Unit(self.unit), relation, _caveats(steps))
-            return Line(steps, run, guarantee, columns)
+            return PipelinePlan(steps, run, guarantee, columns)
 
         return affordable(planned, price, relation, fits=len(shares))
 
@@ -206,15 +214,15 @@ class Pipeline(Wrapper, PrivateEstimator):
             )
         return [float(share / sum(given)) for share in given]
 
-    def _released(self, made: Line, X: Any, y: Any, watch: Watch) -> Floats:
+    def _released(self, made: PipelinePlan, X: Any, y: Any, watch: Watch) -> Floats:
         return made.release(X, y, watch)
 
-    def _learned_from(self, made: Line, values: Floats) -> None:
+    def _learned_from(self, made: PipelinePlan, values: Floats) -> None:
         fitted: list[Any] = []
         place = 0
         for step in made.steps:
             if isinstance(step, Stage):
-                fitted.append(step.keep(Shape((1, 1)), values[place : place + step.size], None))
+                fitted.append(step.keep(TableShape((1, 1)), values[place : place + step.size], None))
                 place += step.size
             else:
                 fitted.append(step)

@@ -17,7 +17,7 @@ from hubbub.learn.base.inputs import table_of
 from hubbub.learn.base.jobs import FitJob, account_of, fit_facts, release_fit
 from hubbub.learn.base.parameters import Wrapper, price_of
 from hubbub.learn.base.shapes import check_names, check_target, names_of, shape_of
-from hubbub.learn.composition.stages import Shape, Stage, check_stage, copy_of, delta_left, stage_of
+from hubbub.learn.composition.stages import Stage, TableShape, check_stage, copy_of, delta_left, stage_of
 from hubbub.learn.identity import stored_names, tag_of
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account, AccountLike
@@ -64,7 +64,7 @@ class Trials:
         """The expected number."""
         return _mean(float(self.gamma))
 
-    def draw(self, *, rng: noise.Source | None = None) -> int:
+    def draw(self, *, rng: noise.RandomSource | None = None) -> int:
         """A number of this very law: geometric ones, k of which is kept with probability 1/k."""
         while True:
             count = 1
@@ -259,7 +259,7 @@ class PrivateSearch(Wrapper):
         for _ in range(trials.draw()):
             drawn = noise.uniform(len(stages))
             released = stages[drawn].release(X, y)
-            score = float(stages[drawn].keep(Shape((1, 1)), released, None).score(*self.validation))  # type: ignore[misc]
+            score = float(stages[drawn].keep(TableShape((1, 1)), released, None).score(*self.validation))  # type: ignore[misc]
             if math.isnan(score):
                 score = -math.inf  # the best of several needs a total order
             if score > best or not kept.size:

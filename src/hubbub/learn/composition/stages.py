@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 from hubbub.accounting import epsilon_of, mu_for
-from hubbub.learn.base.jobs import Made
+from hubbub.learn.base.jobs import FitPlan
 from hubbub.learn.base.parameters import Estimator
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
 from hubbub.learn.identity import tag_of
@@ -24,7 +24,7 @@ _TRIES, _SHRINK = 200, 0.99  # of the noise budget, while the parts together cos
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TableShape:
     """A table of which only the shape is known yet."""
 
     shape: tuple[int, int]
@@ -35,7 +35,7 @@ class Stage:
     """A private estimator with its share of the price, and what was decided for it before a value is read."""
 
     estimator: PrivateEstimator
-    made: Made
+    made: FitPlan
 
     @property
     def run(self) -> Repeat:
@@ -62,7 +62,7 @@ class Stage:
         return self.estimator
 
 
-class Planned(Protocol):
+class CompositePlan(Protocol):
     """Something larger whose every decision is made."""
 
     @property
@@ -70,7 +70,7 @@ class Planned(Protocol):
         """Its event."""
 
 
-Whole = TypeVar("Whole", bound=Planned)
+Whole = TypeVar("Whole", bound=CompositePlan)
 
 
 def affordable(
@@ -132,7 +132,7 @@ def stage_of(
 ) -> Stage:
     """The stage of an estimator at its share of the price. ``shared``: neighbours, unit and rows of the whole."""
     copy = copy_of(estimator, epsilon=epsilon, delta=delta, **shared)
-    return Stage(copy, copy._prepare(Shape(shape), y, account))
+    return Stage(copy, copy._prepare(TableShape(shape), y, account))
 
 
 def check_stage(estimator: Any, *, whole: str) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hubbub.learn.base.class_labels import LabelledEstimator, labels_for
 from hubbub.learn.base.shapes import need_target
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator, bounds_of
+from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan, bounds_of
 from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
 from hubbub.learn.training.boosting import FINE, Bins, Boosting, Residuals
 from hubbub.learn.training.moments import Grid, Integers
@@ -38,7 +38,7 @@ class AdditiveTrees(SumEstimator):
     def _outputs(self, classes: NDArray[Any] | None) -> int:
         return 1 if classes is None or len(classes) == 2 else len(classes)
 
-    def _targets(self, made: Prepared, y: Any, rows: int) -> Residuals:
+    def _targets(self, made: SumFitPlan, y: Any, rows: int) -> Residuals:
         """What a row's scores leave over, in whole steps of the grid, as a function of integer scores."""
         raise NotImplementedError  # pragma: no cover
 
@@ -54,7 +54,7 @@ class AdditiveTrees(SumEstimator):
             )
         return Bins(tuple(_ends(cut, low, high) for cut, low, high in zip(given, lower, upper, strict=True)))
 
-    def _planned(self, columns: int, classes: NDArray[Any] | None) -> Design:
+    def _planned(self, columns: int, classes: NDArray[Any] | None) -> SumDesign:
         bins, outputs, rounds = self._cuts(columns), self._outputs(classes), whole(self.rounds, name="rounds")
         size = bins.total * outputs
         whole(self.leaves, name="leaves", least=2)
@@ -63,7 +63,7 @@ class AdditiveTrees(SumEstimator):
             "leaves": self.leaves,
             "rate": str(self._rate(columns)),
         }
-        return Design(
+        return SumDesign(
             size=size,
             square=Fraction(columns * outputs),
             largest=1,
@@ -78,7 +78,7 @@ class AdditiveTrees(SumEstimator):
             return 4 / columns
         return float(positive(self.learning_rate, name="learning_rate"))
 
-    def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
+    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
         bins, outputs = self._cuts(made.columns), self._outputs(made.design.classes)
         table = self._table(X, made)
         machine = Boosting(
@@ -96,7 +96,7 @@ class AdditiveTrees(SumEstimator):
             step=step_of(made.plan.run),
         ).ravel()
 
-    def _learn(self, made: Prepared, values: Floats) -> None:
+    def _learn(self, made: SumFitPlan, values: Floats) -> None:
         self.bins_ = self._cuts(made.columns)
         tables = values.reshape(self.bins_.total, -1)
         self.term_scores_ = np.split(tables, self.bins_.starts[1:])
@@ -158,10 +158,10 @@ class AdditiveTreesClassifier(LabelledEstimator, AdditiveTrees):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         return self._planned(columns, self._labels(y, account))
 
-    def _targets(self, made: Prepared, y: Any, rows: int) -> Residuals:
+    def _targets(self, made: SumFitPlan, y: Any, rows: int) -> Residuals:
         labels = labels_for(y, made, rows)
         return logistic_residuals(labels, self._outputs(made.design.classes), made.plan.grid)
 
@@ -218,18 +218,18 @@ class AdditiveTreesRegressor(Regressor, AdditiveTrees):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         need_target(y)
         ends = target_bounds_of(self)
         design = self._planned(columns, None)
         return replace(design, facts={**design.facts, "targets": list(map(str, ends))})
 
-    def _targets(self, made: Prepared, y: Any, rows: int) -> Residuals:
+    def _targets(self, made: SumFitPlan, y: Any, rows: int) -> Residuals:
         grid = made.plan.grid
         truth = np.rint(targets_of(y, target_bounds_of(self), rows)[:, None] * grid.one)
         return lambda scores: np.clip(np.rint(scores * (grid.one / FINE)) - truth, -grid.one, grid.one)
 
-    def _learn(self, made: Prepared, values: Floats) -> None:
+    def _learn(self, made: SumFitPlan, values: Floats) -> None:
         super()._learn(made, values)
         self.target_bounds_ = target_bounds_of(self)
 

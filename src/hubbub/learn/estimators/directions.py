@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.parameters import norm_of
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
+from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan
 from hubbub.learn.estimators.linear_regression import CONSTANT, with_constant
 from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.public.arrays import added
@@ -61,9 +61,9 @@ class CentreScaler(Transformer, SumEstimator):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         norm = norm_of(self)
-        return Design(
+        return SumDesign(
             size=columns + 1,
             square=1 + CONSTANT**2,
             largest=1,
@@ -71,13 +71,13 @@ class CentreScaler(Transformer, SumEstimator):
             facts={"norm": str(Fraction(norm))},
         )
 
-    def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
+    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
         grid = made.plan.grid
         entries = with_constant(unit_rows(self._table(X, made), norm_of(self), grid), grid)
         total = entries.astype(np.int64).sum(axis=0) * grid.one
         return noisy_sum(total, step_of(made.plan.run))
 
-    def _learn(self, made: Prepared, values: Floats) -> None:
+    def _learn(self, made: SumFitPlan, values: Floats) -> None:
         count = max(1.0, float(values[-1]) / float(CONSTANT))
         self.norm_, self.mean_ = norm_of(self), values[:-1] / count * norm_of(self)
 

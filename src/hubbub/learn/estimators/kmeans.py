@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.bounded_estimator import BoundedEstimator
-from hubbub.learn.base.sum_estimator import Design, Prepared
+from hubbub.learn.base.sum_estimator import SumDesign, SumFitPlan
 from hubbub.learn.training.moments import Grid, Integers, bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.learn.training.sampling import step_of
@@ -68,9 +68,9 @@ class KMeans(BoundedEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         clusters = whole(self.n_clusters, name="n_clusters")
-        return Design(
+        return SumDesign(
             size=_CELLS * clusters * (1 + columns),
             square=Fraction(1 + columns),
             largest=1,
@@ -79,20 +79,20 @@ class KMeans(BoundedEstimator):
             facts={"clusters": clusters},
         )
 
-    def _summed(self, made: Prepared, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
+    def _summed(self, made: SumFitPlan, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
         grid, step, clusters = made.plan.grid, step_of(made.plan.run), whole(self.n_clusters, name="n_clusters")
         entries = bounded_entries(table, *bounds, grid)
 
-        def look(centres: Floats) -> Cells:
+        def look(centres: Floats) -> ClusterCells:
             totals = cluster_sums(entries, nearest(entries, centres, grid), len(centres), grid)
-            return Cells.of(noisy_sum(totals, step), centres, float(step.sigma))
+            return ClusterCells.of(noisy_sum(totals, step), centres, float(step.sigma))
 
         centres = look(spread_points(_CELLS * clusters, made.columns)).centres(clusters)
         for _ in range(whole(self.steps, name="steps") - 1):
             centres = look(centres).means
         return centres.ravel()
 
-    def _learned(self, made: Prepared, values: Floats, bounds: tuple[Floats, Floats]) -> None:
+    def _learned(self, made: SumFitPlan, values: Floats, bounds: tuple[Floats, Floats]) -> None:
         middle, half = bounds[0] / 2 + bounds[1] / 2, bounds[1] / 2 - bounds[0] / 2
         self.cluster_centers_ = middle + half * values.reshape(-1, made.columns)
         self.n_iter_ = made.plan.run.times
@@ -117,14 +117,14 @@ class KMeans(BoundedEstimator):
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class ClusterCells:
     """What a round has seen: about how many rows each cell has, and where their mean is."""
 
     counts: Floats
     means: Floats
 
     @classmethod
-    def of(cls, sums: Floats, points: Floats, deviation: float) -> Cells:
+    def of(cls, sums: Floats, points: Floats, deviation: float) -> ClusterCells:
         """From noisy sums. A cell with almost nobody keeps its point, and counts as empty."""
         table = sums.reshape(len(points), -1)
         full = table[:, 0] > _FEW * deviation

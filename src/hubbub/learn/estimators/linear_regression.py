@@ -11,7 +11,7 @@ import numpy as np
 from hubbub.learn.base.inputs import ready
 from hubbub.learn.base.parameters import norm_of
 from hubbub.learn.base.shapes import need_target
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
+from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan
 from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
 from hubbub.learn.training.moments import (
     BESIDE,
@@ -47,14 +47,14 @@ class LinearModel(Regressor, SumEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         need_target(y)
         norm, bounds = norm_of(self), target_bounds_of(self)
         self._penalty()
         entries = columns + bool(self.fit_intercept)
         longest = 1 + CONSTANT**2 * bool(self.fit_intercept)  # the largest squared norm of a row with its constant
         size = triangle_size(entries) + entries
-        return Design(
+        return SumDesign(
             size=size,
             square=DIAGONAL**2 * (longest**2 + longest),
             largest=BESIDE,
@@ -66,7 +66,7 @@ class LinearModel(Regressor, SumEstimator):
             },
         )
 
-    def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
+    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
         grid = made.plan.grid
         table = self._table(X, made)
         targets = targets_of(y, target_bounds_of(self), len(table))
@@ -78,7 +78,7 @@ class LinearModel(Regressor, SumEstimator):
         entries = unit_rows(table, norm_of(self), grid)
         return with_constant(entries, grid) if self.fit_intercept else entries
 
-    def _learn(self, made: Prepared, values: Floats) -> None:
+    def _learn(self, made: SumFitPlan, values: Floats) -> None:
         lower, upper = target_bounds_of(self)
         entries = made.columns + bool(self.fit_intercept)
         gram = symmetric(values[: triangle_size(entries)], entries)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hubbub.learn.base.network_classifier import NetworkClassifier
 from hubbub.learn.training.network import Network
-from hubbub.learn.training.recipes import Facts, Recipe, layered
+from hubbub.learn.training.recipes import Recipe, TrainingFacts, layered
 from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, OutOfRange, Real, whole
 
@@ -56,7 +56,7 @@ class MLPClassifier(NetworkClassifier):
     def _network(self, inputs: int, outputs: int) -> Network:
         return Network((inputs, *hidden_of(self), outputs))
 
-    def _recipe(self, facts: Facts) -> Recipe:
+    def _recipe(self, facts: TrainingFacts) -> Recipe:
         return layered(facts)
 
 

@@ -12,12 +12,12 @@ from hubbub.learn.base.network_estimator import NetworkEstimator, Training
 from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
 from hubbub.learn.estimators.mlp_classifier import hidden_of
 from hubbub.learn.training.network import Examples, Floats, Labels, Network
-from hubbub.learn.training.recipes import Facts, Recipe, layered
+from hubbub.learn.training.recipes import Recipe, TrainingFacts, layered
 from hubbub.ledger import Account, AccountLike
 from hubbub.terms import Neighbours, Real
 
 
-class Curve(Network):
+class RegressionNetwork(Network):
     """Layers of tanh units and one linear output, with the squared loss up to a residual of 1 and linear beyond.
 
     The residual is 1-Lipschitz in the output and at most 1, as a classifier's is, so ``error`` holds for it too.
@@ -81,9 +81,9 @@ class MLPRegressor(Regressor, NetworkEstimator):
     # ------------------------------------------------------------ fitting
 
     def _network(self, inputs: int, outputs: int) -> Network:
-        return Curve((inputs, *hidden_of(self), outputs))
+        return RegressionNetwork((inputs, *hidden_of(self), outputs))
 
-    def _recipe(self, facts: Facts) -> Recipe:
+    def _recipe(self, facts: TrainingFacts) -> Recipe:
         return layered(facts)
 
     def _outputs(self, y: Any, account: Account | None) -> tuple[int, Any, dict[str, object]]:

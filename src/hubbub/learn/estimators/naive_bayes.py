@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hubbub.learn.base.bounded_estimator import BoundedEstimator
 from hubbub.learn.base.class_labels import LabelledEstimator, labels_for
-from hubbub.learn.base.sum_estimator import Design, Prepared
+from hubbub.learn.base.sum_estimator import SumDesign, SumFitPlan
 from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, square, width
 from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
@@ -51,19 +51,19 @@ class GaussianNB(LabelledEstimator, BoundedEstimator):
         self.classes, self.rows, self.neighbours, self.unit = classes, rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         classes = self._labels(y, account)
         size = len(classes) * width(columns)
-        return Design(size=size, square=Fraction(square(columns)), largest=1, stored=size, classes=classes)
+        return SumDesign(size=size, square=Fraction(square(columns)), largest=1, stored=size, classes=classes)
 
-    def _summed(self, made: Prepared, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
+    def _summed(self, made: SumFitPlan, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
         grid = made.plan.grid
         labels = labels_for(y, made, len(table))
         entries = bounded_entries(table, *bounds, grid)
         sums = [column_sums(entries[labels == k], grid) for k in range(len(made.design.classes))]  # type: ignore[arg-type]
         return noisy_sum(np.concatenate(sums), step_of(made.plan.run))
 
-    def _learned(self, made: Prepared, values: Floats, bounds: tuple[Floats, Floats]) -> None:
+    def _learned(self, made: SumFitPlan, values: Floats, bounds: tuple[Floats, Floats]) -> None:
         found = [
             ColumnStatistics.of(part, bounds, made.plan.deviation) for part in np.split(values, len(self.classes_))
         ]

@@ -13,7 +13,7 @@ from hubbub.learn.base.private_count import Price, RowCount
 from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.training.network import Floats, Network
 from hubbub.learn.training.pairwise_sums import MetricPairs, RankingPairs
-from hubbub.learn.training.recipes import Facts, Recipe, pairs
+from hubbub.learn.training.recipes import Recipe, TrainingFacts, pairs
 from hubbub.ledger import Account, AccountLike
 from hubbub.terms import Neighbours, OutOfRange, Real, TooLarge
 
@@ -109,7 +109,7 @@ class BipartiteRanker(PairwiseEstimator):
     def _network(self, inputs: int, outputs: int) -> Network:
         return RankingPairs((inputs, 1), bias=0.0)
 
-    def _recipe(self, facts: Facts) -> Recipe:
+    def _recipe(self, facts: TrainingFacts) -> Recipe:
         return pairs(facts, batch=1 << 11)
 
     @property
@@ -146,7 +146,7 @@ class MetricLearner(Transformer, PairwiseEstimator):
     def _network(self, inputs: int, outputs: int) -> Network:
         return MetricPairs((inputs, max(2, outputs)), bias=0.0)
 
-    def _recipe(self, facts: Facts) -> Recipe:
+    def _recipe(self, facts: TrainingFacts) -> Recipe:
         return pairs(facts, batch=1 << 9)
 
     def _learned_from(self, made: Training, values: Floats) -> None:

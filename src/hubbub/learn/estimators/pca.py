@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.parameters import norm_of
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
+from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan
 from hubbub.learn.estimators.linear_regression import CONSTANT, with_constant
 from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.training.moments import (
@@ -73,10 +73,10 @@ class PCA(Transformer, SumEstimator):
             )
         return kept
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         self._kept(columns)
         size = triangle_size(columns + 1)
-        return Design(
+        return SumDesign(
             size=size,
             square=DIAGONAL**2 * (1 + CONSTANT**2) ** 2,
             largest=BESIDE,
@@ -84,12 +84,12 @@ class PCA(Transformer, SumEstimator):
             facts={"norm": str(Fraction(norm_of(self)))},
         )
 
-    def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
+    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
         grid = made.plan.grid
         entries = with_constant(unit_rows(self._table(X, made), norm_of(self), grid), grid)
         return noisy_sum(weighted_triangle(product(entries, entries, grid)), step_of(made.plan.run))
 
-    def _learn(self, made: Prepared, values: Floats) -> None:
+    def _learn(self, made: SumFitPlan, values: Floats) -> None:
         norm, moments = norm_of(self), symmetric(values, made.columns + 1)
         count = max(1.0, float(moments[-1, -1] / CONSTANT**2))
         mean = moments[-1, :-1] / (float(CONSTANT) * count)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hubbub.learn.base.bounded_estimator import BoundedEstimator
-from hubbub.learn.base.sum_estimator import Design, Prepared
+from hubbub.learn.base.sum_estimator import SumDesign, SumFitPlan
 from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, square, width
 from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
@@ -72,14 +72,14 @@ class StandardScaler(Transformer, BoundedEstimator):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
-        return Design(size=width(columns), square=Fraction(square(columns)), largest=1, stored=width(columns))
+    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
+        return SumDesign(size=width(columns), square=Fraction(square(columns)), largest=1, stored=width(columns))
 
-    def _summed(self, made: Prepared, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
+    def _summed(self, made: SumFitPlan, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
         grid = made.plan.grid
         return noisy_sum(column_sums(bounded_entries(table, *bounds, grid), grid), step_of(made.plan.run))
 
-    def _learned(self, made: Prepared, values: Floats, bounds: tuple[Floats, Floats]) -> None:
+    def _learned(self, made: SumFitPlan, values: Floats, bounds: tuple[Floats, Floats]) -> None:
         found = ColumnStatistics.of(values, bounds, made.plan.deviation)
         self.mean_, self.var_, self.scale_ = found.mean, found.variance, np.sqrt(found.variance)
 

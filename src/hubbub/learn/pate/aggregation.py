@@ -43,7 +43,7 @@ class Ballot:
         answers = Repeat(self.answer, self.answered)
         return (answers,) if self.check is None else (Repeat(self.check, self.asked), answers)
 
-    def release(self, counts: Labels, *, rng: noise.Source | None = None) -> Labels:
+    def release(self, counts: Labels, *, rng: noise.RandomSource | None = None) -> Labels:
         """The class number that answers each question, or UNANSWERED.
 
         Guarantee: what ``accounting.epsilon`` says of ``events``, if one unit moves one teacher's votes.
@@ -57,7 +57,7 @@ class Ballot:
         answers[open_] = (counts[open_] + drawn).argmax(axis=1)
         return answers
 
-    def _passed(self, counts: Labels, rng: noise.Source | None) -> Labels:
+    def _passed(self, counts: Labels, rng: noise.RandomSource | None) -> Labels:
         """The questions that may be answered, in order."""
         if self.check is None:
             return np.arange(len(counts))

@@ -16,7 +16,7 @@ from hubbub.learn.base.private_count import Price, RowCount
 from hubbub.learn.base.private_estimator import Watch, nobody
 from hubbub.learn.base.shapes import check_names, names_of, shape_of
 from hubbub.learn.identity import identity
-from hubbub.learn.pate.plan import Plan, Wishes, on_public, plan_for
+from hubbub.learn.pate.plan import PatePlan, Wishes, on_public, plan_for
 from hubbub.learn.pate.smooth_sensitivity import InstanceCost
 from hubbub.learn.pate.student import GraphStudent, taught
 from hubbub.learn.pate.teachers import factory_of, try_teacher
@@ -129,7 +129,7 @@ class PATEClassifier(Classifier):
         if names_of(X) is not None and names_of(self.public) is not None:
             check_names(names_of(X), self.public, model=type(self).__name__)
 
-    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Plan:
+    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> PatePlan:
         labels, guarantee = y, self._promise(price, account)
         if isinstance(y, Owned):
             labels = y.labels
@@ -179,7 +179,7 @@ class PATEClassifier(Classifier):
     def _row_count(self, came: int) -> RowCount:
         return RowCount.public(1) if isinstance(self.rows, str) else super()._row_count(came)
 
-    def _released(self, made: Plan, X: Any, y: Any, watch: Watch) -> Floats:
+    def _released(self, made: PatePlan, X: Any, y: Any, watch: Watch) -> Floats:
         labels, groups = (y.labels, y.groups) if isinstance(y, Owned) else (y, None)
         table = private_table(X)
         counts = histograms(
@@ -195,7 +195,7 @@ class PATEClassifier(Classifier):
         answers = made.ballot.release(counts).astype(np.float64)
         return answers if made.report is None else np.append(answers, float(made.report.release(counts)))
 
-    def _learned_from(self, made: Plan, values: Floats) -> None:
+    def _learned_from(self, made: PatePlan, values: Floats) -> None:
         self.n_features_in_, self.classes_ = made.public.shape[1], made.classes
         self.asked_, self.answers_ = made.places, values[: made.ballot.asked]
         self.report_ = None

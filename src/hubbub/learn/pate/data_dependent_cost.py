@@ -24,7 +24,7 @@ _HOPED = 0.25  # of the worst case: the order is chosen as if the answers cost s
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MarginTable:
     """``steps[m]`` bounds the Renyi divergence of one answer whose margin is m, in steps of ``step``."""
 
     steps: Labels
@@ -48,7 +48,7 @@ def margins_of(counts: Labels) -> Labels:
     return np.asarray(ordered[:, -1] - ordered[:, -2])
 
 
-def table_for(ballot: Ballot, *, teachers: int, order: float) -> Table:
+def table_for(ballot: Ballot, *, teachers: int, order: float) -> MarginTable:
     """The table of a ballot at a Renyi order, for margins 0 to ``teachers``.
 
     Guarantee: the answer to a question with margin m and its law on any neighbouring data diverge by at most
@@ -62,7 +62,7 @@ def table_for(ballot: Ballot, *, teachers: int, order: float) -> Table:
     falling = np.maximum.accumulate(np.array(bounds)[::-1])[::-1]
     shifted = falling[np.maximum(np.arange(teachers + 1) - STEP, 0)]
     steps = np.ceil(shifted / worst * FINE * (1 + 1e-9)).astype(np.int64) + 1  # against the rounding of doubles
-    return Table(steps, worst / FINE)
+    return MarginTable(steps, worst / FINE)
 
 
 def _log_tail(margin: int, variance: float, classes: int) -> float:
@@ -111,7 +111,7 @@ def answers_at(ballot: Ballot, order: float) -> float:
     return order * float(ballot.answer.rho) * ballot.answered
 
 
-def reach(table: Table) -> Labels:
+def reach(table: MarginTable) -> Labels:
     """How far the bound can jump at each margin when one unit changes."""
     padded = np.pad(table.steps, STEP, mode="edge")
     falls = padded[: -2 * STEP] - table.steps  # the table falls

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hubbub.learn.pate.aggregation import CHECKS, Ballot, ballot_for, mu_of_price
 from hubbub.learn.pate.query_selection import middles
-from hubbub.learn.pate.smooth_sensitivity import Report, report_for
+from hubbub.learn.pate.smooth_sensitivity import CostReport, report_for
 from hubbub.learn.pate.teachers import Factory
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import Compose, Guarantee, Neighbours, OutOfRange, Repeat, Unit, fraction_of, identity_of, whole
@@ -76,11 +76,11 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PatePlan:
     """A fit that was decided on."""
 
     ballot: Ballot
-    report: Report | None
+    report: CostReport | None
     answers_price: tuple[Fraction, Fraction]
     teachers: int
     make: Factory
@@ -123,7 +123,7 @@ def plan_for(
     price: tuple[Fraction, Fraction],
     guarantee: Guarantee,
     facts: Mapping[str, object],
-) -> Plan:
+) -> PatePlan:
     """All decisions, from public facts.
 
     Guarantee: answers and report together keep the price, for the guarantee's unit and neighbours.
@@ -145,12 +145,12 @@ def plan_for(
         unit=unit,
     )
     report = _report(ballot, teachers, share, price, relation, unit) if share else None
-    return Plan(ballot, report, left, teachers, make, public, middles(public, asked), classes, guarantee, facts)
+    return PatePlan(ballot, report, left, teachers, make, public, middles(public, asked), classes, guarantee, facts)
 
 
 def _report(
     ballot: Ballot, teachers: int, share: Fraction, price: tuple[Fraction, Fraction], relation: Neighbours, unit: Unit
-) -> Report:
+) -> CostReport:
     return report_for(
         ballot,
         teachers=teachers,

@@ -18,7 +18,7 @@ from hubbub.accounting import renyi_epsilon
 from hubbub.learn.pate.aggregation import Ballot
 from hubbub.learn.pate.data_dependent_cost import (
     STEP,
-    Table,
+    MarginTable,
     checks_at,
     largest_sum,
     margins_of,
@@ -61,17 +61,17 @@ class InstanceCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CostReport:
     """How the cost of a ballot will be told. Everything here is public."""
 
-    table: Table
+    table: MarginTable
     order: float
     rate: Fraction  # at distance d the discount is (1 - rate)^d, rounded up
     multiple: Fraction  # noise per smooth sensitivity
     answered: int
     event: ApproximateStep
 
-    def release(self, counts: Labels, *, rng: noise.Source | None = None) -> int:
+    def release(self, counts: Labels, *, rng: noise.RandomSource | None = None) -> int:
         """The cost of the answers in grid steps, plus noise, plus a margin that makes it too large in 19 of 20 runs.
 
         Guarantee: the event's own (epsilon, delta)-DP, if one unit moves one teacher's votes.
@@ -99,7 +99,7 @@ class Report:
         return InstanceCost(min(worst, renyi_epsilon(self.order, divergence, delta)), delta, self.order)
 
 
-def changes(table: Table, margins: Labels, answered: int) -> list[int]:
+def changes(table: MarginTable, margins: Labels, answered: int) -> list[int]:
     """How much one unit can change the cost on votes that are 0, 1, 2, ... units away; constant after the last."""
     jumps = reach(table)
     most = int(jumps.max()) * min(answered, len(margins))
@@ -140,7 +140,7 @@ def report_for(
     answers_delta: Fraction,
     neighbours: Neighbours,
     unit: Unit,
-) -> Report:
+) -> CostReport:
     """The report of a ballot that is itself (epsilon, delta)-DP; rate and noise are chosen for teachers that agree."""
     order = order_for(ballot, answers_delta)
     table = table_for(ballot, teachers=teachers, order=order)
@@ -151,7 +151,7 @@ def report_for(
     for rate in _RATES:
         multiple = _multiple(rate, epsilon, delta)
         if multiple is not None:
-            report = Report(table, order, rate, multiple, ballot.answered, event)
+            report = CostReport(table, order, rate, multiple, ballot.answered, event)
             offered.append((multiple * discounted(ahead, rate), -rate, report))
     if not offered:
         raise Unreachable(

@@ -18,7 +18,7 @@ from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import WrongShape
 
 
-def shards_of(groups: Any, rows: int, *, teachers: int, rng: noise.Source | None = None) -> Labels:
+def shards_of(groups: Any, rows: int, *, teachers: int, rng: noise.RandomSource | None = None) -> Labels:
     """The shard of each row: uniform and independent per row, or per unit if ``groups`` names one for each row."""
     if groups is None:
         return noise.uniform(teachers, rows, rng=rng)

@@ -14,7 +14,7 @@ from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solu
 from hubbub.learn.training.calibration import plan
 from hubbub.learn.training.noisy_descent import Descent, train
 from hubbub.learn.training.sampling import FullBatch, step_of
-from hubbub.noise import Source
+from hubbub.noise import RandomSource
 from hubbub.terms import ApproximateDP, Guarantee, Neighbours, Real, exact, fraction_of, positive, whole
 
 
@@ -29,7 +29,7 @@ def gradient_descent(
     loss: Loss = LOGISTIC,
     l2: object = 0,
     steps: int = 100,
-    rng: Source | None = None,
+    rng: RandomSource | None = None,
 ) -> Solution:
     """Minimise the mean loss plus l2/2 |theta|^2 over ``domain``, by noisy projected gradient descent.
 

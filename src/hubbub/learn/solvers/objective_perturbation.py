@@ -20,7 +20,7 @@ from hubbub.learn.solvers.minimise import Objective
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.learn.training.network import Floats
 from hubbub.mechanisms import Gaussian
-from hubbub.noise import Source
+from hubbub.noise import RandomSource
 from hubbub.terms import ApproximateDP, ApproximateStep, Compose, Guarantee, Real, exact, fraction_of, positive
 
 _SHARE = Fraction(1, 50)  # of the price, for the noise that hides how far the minimisation got
@@ -37,7 +37,7 @@ def objective_perturbation(
     norm: Real,
     l2: object = 0,
     loss: Loss = LOGISTIC,
-    rng: Source | None = None,
+    rng: RandomSource | None = None,
 ) -> Solution:
     """The minimiser of: mean loss + l2/2 |theta|^2 + b.theta / n, with Gaussian b; l2 is raised where privacy needs it.
 
@@ -91,7 +91,7 @@ def objective_noise(price: ApproximateDP, loss: Loss, weight: float) -> float:
     return loss.lipschitz / low * (1 + 1e-9)
 
 
-def _linear(size: int, sigma: float, grid: float, rng: Source | None) -> Floats:
+def _linear(size: int, sigma: float, grid: float, rng: RandomSource | None) -> Floats:
     """b: discrete Gaussian noise on a very fine grid."""
     drawn = noise.discrete_gaussian(Fraction(sigma) / Fraction(grid), size, rng=rng)
     return np.asarray(drawn * grid, dtype=np.float64)

@@ -12,7 +12,7 @@ from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.minimise import Objective
 from hubbub.learn.solvers.problem import CAVEATS, ROWS_ARE_PUBLIC, Problem, Solution
 from hubbub.mechanisms import Gaussian
-from hubbub.noise import Source
+from hubbub.noise import RandomSource
 from hubbub.terms import ApproximateDP, Guarantee, Real, fraction_of, positive
 
 TOLERANCE = 1e-4  # of the gradient's norm, against a row's gradient of norm 1
@@ -27,7 +27,7 @@ def output_perturbation(
     delta: Real,
     norm: Real,
     loss: Loss = LOGISTIC,
-    rng: Source | None = None,
+    rng: RandomSource | None = None,
 ) -> Solution:
     """The minimiser of the mean loss plus l2/2 |theta|^2, with Gaussian noise.
 

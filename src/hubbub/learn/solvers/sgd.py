@@ -77,7 +77,7 @@ def projected_sgd(
     loss: Loss = LOGISTIC,
     steps: int | None = None,
     noise: str = "tight",
-    rng: noise.Source | None = None,
+    rng: noise.RandomSource | None = None,
 ) -> Solution:
     """The lecture's algorithm: theta <- projection(theta - gamma_t (gradient of one random row + noise)).
 
@@ -132,7 +132,9 @@ def _run(problem: Problem, domain: ConvexSet, price: ApproximateDP, times: int, 
     return run, step
 
 
-def _descend(problem: Problem, data: Examples, run: Repeat, domain: ConvexSet, rng: noise.Source | None) -> Floats:
+def _descend(
+    problem: Problem, data: Examples, run: Repeat, domain: ConvexSet, rng: noise.RandomSource | None
+) -> Floats:
     """The last weights of the run."""
     step = step_of(run)
     bound = math.hypot(problem.loss.lipschitz, math.sqrt(problem.inputs) * float(step.sigma))

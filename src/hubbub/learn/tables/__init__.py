@@ -5,7 +5,7 @@
 """
 
 from hubbub.learn.tables.columns_from_schema import Chosen, chosen, table_of
-from hubbub.learn.tables.features import Category, Number, Style, codes_of, features_of
+from hubbub.learn.tables.features import Category, NumberFeature, Style, codes_of, features_of
 from hubbub.learn.tables.fit_table import fit_table
 from hubbub.learn.tables.model_card import ModelCard
 from hubbub.learn.tables.rows_from_source import Cells, public_cells, reader
@@ -16,7 +16,7 @@ __all__ = [
     "Cells",
     "Chosen",
     "ModelCard",
-    "Number",
+    "NumberFeature",
     "Style",
     "TableModel",
     "chosen",

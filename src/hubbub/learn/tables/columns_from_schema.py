@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hubbub.learn.tables.features import Category, Column, Number, word_of
+from hubbub.learn.tables.features import Category, Column, NumberFeature, word_of
 from hubbub.schema import Column as Declared
 from hubbub.schema import Dataset, Kind, Table
 from hubbub.terms import MissingParameter, UnknownName, plain_text
@@ -90,8 +90,8 @@ def _column(declared: Declared) -> Column:
     if declared.values:
         return Category(declared.name, tuple(dict.fromkeys(word_of(value) for value in declared.values)))
     if declared.lower is None or declared.upper is None:
-        return Number(declared.name)
-    return Number(declared.name, float(declared.lower), float(declared.upper))
+        return NumberFeature(declared.name)
+    return NumberFeature(declared.name, float(declared.lower), float(declared.upper))
 
 
 def _blanks(table: Table, missing: Sequence[Declared]) -> MissingParameter:

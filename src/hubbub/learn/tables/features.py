@@ -37,7 +37,7 @@ class Style(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberFeature:
     """A column of numbers between public bounds; without bounds they have to be found privately."""
 
     name: str
@@ -86,7 +86,7 @@ class Category:
         return f"{len(self.values)} values: {shown}{more}"
 
 
-Column = Number | Category
+Column = NumberFeature | Category
 
 
 def word_of(value: Any) -> str:

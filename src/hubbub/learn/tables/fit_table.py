@@ -10,7 +10,7 @@ from typing import Any
 from hubbub.learn.base.jobs import account_of
 from hubbub.learn.base.network_estimator import NetworkEstimator
 from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
-from hubbub.learn.composition.held_out_score import Measured
+from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.composition.pipeline import Pipeline
 from hubbub.learn.composition.stages import copy_of
 from hubbub.learn.estimators.additive_trees import AdditiveTreesClassifier, AdditiveTreesRegressor
@@ -23,7 +23,7 @@ from hubbub.learn.estimators.naive_bayes import GaussianNB
 from hubbub.learn.tables.features import (
     Category,
     Column,
-    Number,
+    NumberFeature,
     Style,
     code_bounds,
     codes_of,
@@ -44,7 +44,7 @@ HELD_OUT = (
 )
 
 
-class Kind(StrEnum):
+class TableModelKind(StrEnum):
     """What may be trained."""
 
     LOGISTIC = "logistic"
@@ -56,43 +56,43 @@ class Kind(StrEnum):
     RIDGE = "ridge"
 
 
-_CLASSES = (Kind.LOGISTIC, Kind.SVM, Kind.MLP, Kind.TREES, Kind.NB)
-_NUMBERS = (Kind.LINEAR, Kind.RIDGE, Kind.MLP, Kind.TREES)
-_BY_CLASS: dict[Kind, type[Any]] = {
-    Kind.LOGISTIC: LogisticRegression,
-    Kind.SVM: LinearSVC,
-    Kind.MLP: MLPClassifier,
-    Kind.TREES: AdditiveTreesClassifier,
-    Kind.NB: GaussianNB,
+_CLASSES = (TableModelKind.LOGISTIC, TableModelKind.SVM, TableModelKind.MLP, TableModelKind.TREES, TableModelKind.NB)
+_NUMBERS = (TableModelKind.LINEAR, TableModelKind.RIDGE, TableModelKind.MLP, TableModelKind.TREES)
+_BY_CLASS: dict[TableModelKind, type[Any]] = {
+    TableModelKind.LOGISTIC: LogisticRegression,
+    TableModelKind.SVM: LinearSVC,
+    TableModelKind.MLP: MLPClassifier,
+    TableModelKind.TREES: AdditiveTreesClassifier,
+    TableModelKind.NB: GaussianNB,
 }
-_BY_NUMBER: dict[Kind, type[Any]] = {
-    Kind.LINEAR: LinearRegression,
-    Kind.RIDGE: Ridge,
-    Kind.MLP: MLPRegressor,
-    Kind.TREES: AdditiveTreesRegressor,
+_BY_NUMBER: dict[TableModelKind, type[Any]] = {
+    TableModelKind.LINEAR: LinearRegression,
+    TableModelKind.RIDGE: Ridge,
+    TableModelKind.MLP: MLPRegressor,
+    TableModelKind.TREES: AdditiveTreesRegressor,
 }
-_BINNED = (Kind.LOGISTIC, Kind.SVM, Kind.MLP)
+_BINNED = (TableModelKind.LOGISTIC, TableModelKind.SVM, TableModelKind.MLP)
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class TableDesign:
     """Which model reads which columns how; all of it public."""
 
     columns: tuple[Column, ...]
     target: Column
-    kind: Kind
+    kind: TableModelKind
 
     @property
     def private(self) -> bool:
         """Whether bounds have to be found."""
-        return any(isinstance(each, Number) and not each.bounded for each in self.columns)
+        return any(isinstance(each, NumberFeature) and not each.bounded for each in self.columns)
 
     @property
     def style(self) -> Style:
         """How cells become features."""
         if self.kind in _BINNED:
             return Style.BINS
-        return Style.CODES if self.kind is Kind.TREES and not self.private else Style.SCALED
+        return Style.CODES if self.kind is TableModelKind.TREES and not self.private else Style.SCALED
 
     def estimator(self) -> PrivateEstimator:
         """The estimator, without a price; with a step before it where bounds are private."""
@@ -108,9 +108,9 @@ class Design:
         return made
 
     def _facts(self) -> dict[str, Any]:
-        if self.kind is Kind.NB or (self.kind is Kind.TREES and self.private):
+        if self.kind is TableModelKind.NB or (self.kind is TableModelKind.TREES and self.private):
             return {"bounds": (0, 1)}
-        if self.kind is Kind.TREES:
+        if self.kind is TableModelKind.TREES:
             bounds, bins = code_bounds(self.columns)
             return {"bounds": bounds, "bins": bins}
         return {"norm": norm_of(self.columns)}
@@ -122,18 +122,18 @@ class Design:
         return fingerprint(columns=columns, target=self.target.identity(), model=self.kind.value)[:32]
 
 
-def design(columns: Sequence[Column], target: Column, model: str | None = None) -> Design:
+def design(columns: Sequence[Column], target: Column, model: str | None = None) -> TableDesign:
     """The design for a target: logistic regression for classes and linear regression for numbers, unless said."""
     if not columns:
         raise EmptyInput("there are no columns to learn from.", why="A model reads columns.", fix="Name at least one.")
-    if isinstance(target, Number) and not target.bounded:
+    if isinstance(target, NumberFeature) and not target.bounded:
         raise MissingParameter(
             f"the target {target.name!r} needs bounds.",
             why="Without them one row could move the model without limit.",
             fix=f"Declare {target.name} = {{ lower = ..., upper = ... }}.",
         )
     allowed = _CLASSES if isinstance(target, Category) else _NUMBERS
-    kind = allowed[0] if model is None else Kind(model)
+    kind = allowed[0] if model is None else TableModelKind(model)
     if kind not in allowed:
         sort = "classes" if isinstance(target, Category) else "a number"
         raise OutOfRange(
@@ -141,7 +141,7 @@ def design(columns: Sequence[Column], target: Column, model: str | None = None) 
             why="Columns with a list of values are classes, columns with bounds are numbers.",
             fix=f"Use one of: {', '.join(allowed)}.",
         )
-    return Design(tuple(columns), target, kind)
+    return TableDesign(tuple(columns), target, kind)
 
 
 @dataclass(slots=True)
@@ -197,8 +197,8 @@ def fit_table(
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one row; model, bounds, count
     and score together.
-    Because: those of the estimators, of ``Pipeline``, ``Measured`` and ``Counting``; cells become features row by row,
-    which is post-processing of each row [DR14, Prop. 2.1].
+    Because: those of the estimators, of ``Pipeline``, ``WithHeldOutScore`` and ``PrivateCount``; cells become features
+    row by row, which is post-processing of each row [DR14, Prop. 2.1].
     Error: none is promised; ``score`` tells, if it was measured.
     Not covered: running time; the number of rows, where ``rows`` is None.
 
@@ -218,7 +218,7 @@ def fit_table(
     price = {"epsilon": epsilon, "delta": delta, "rows": rows, "neighbours": neighbours, "unit": unit}
     named = None if dataset is None else f"{dataset}:{made.digest}"
     paying = {**price, "account": account, "population": population, "dataset": named}
-    whole = Measured(estimator, **paying) if measure else copy_of(estimator, **paying)
+    whole = WithHeldOutScore(estimator, **paying) if measure else copy_of(estimator, **paying)
     whole.fit(*_unread(table, made, rows), watch=watch)
     return _model(made, whole)
 
@@ -229,7 +229,7 @@ def _for_questions(estimator: PrivateEstimator, account: Account | None) -> None
         estimator.sampling = "full"
 
 
-def _unread(table: Any, made: Design, rows: Any) -> tuple[_Unread, _Unread]:
+def _unread(table: Any, made: TableDesign, rows: Any) -> tuple[_Unread, _Unread]:
     held = _Rows(table if callable(table) else lambda: table)
     count = len(codes_of(held.get(), made.columns)) if rows is None else 1  # else nobody looks at it
     read = words_in if isinstance(made.target, Category) else numbers_in
@@ -245,11 +245,11 @@ def _unread(table: Any, made: Design, rows: Any) -> tuple[_Unread, _Unread]:
     )
 
 
-def _model(made: Design, whole: Any) -> TableModel:
+def _model(made: TableDesign, whole: Any) -> TableModel:
     """The fitted model, taken out of what was wrapped around it."""
-    notes = {"measured": HELD_OUT} if isinstance(whole, Measured) else {}
+    notes = {"measured": HELD_OUT} if isinstance(whole, WithHeldOutScore) else {}
     score = getattr(whole, "score_", None)
-    inner = whole.estimator_ if isinstance(whole, Measured) else whole
+    inner = whole.estimator_ if isinstance(whole, WithHeldOutScore) else whole
     columns = made.columns
     if isinstance(inner, Pipeline):
         columns, counted = inner.steps_[0].columns_, getattr(inner, "rows_", None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.explain import epsilon as explained
 from hubbub.learn.identity import tag_of
 from hubbub.learn.tables import Category
@@ -17,7 +17,7 @@ from hubbub.terms import ApproximateDP, to_json
 
 
 @dataclass(frozen=True, slots=True)
-class ModelCard(Leaflet):
+class ModelCard(Document):
     """One page about a fitted model, from public facts and released numbers alone."""
 
     model: TableModel
@@ -85,7 +85,7 @@ class ModelCard(Leaflet):
     def _trained(self) -> Section:
         facts = [("model", self._kind), ("target", self.model.target.name), *_settings(self.model.estimator)]
         facts += [(name, told) for name, told in self.model.notes.items() if name != "measured"]
-        return Section("What was trained", (), Table(("what", "how"), tuple(facts)))
+        return Section("What was trained", (), TextTable(("what", "how"), tuple(facts)))
 
     def _data(self) -> Section:
         words = (
@@ -96,7 +96,7 @@ class ModelCard(Leaflet):
             (each.name, "values" if isinstance(each, Category) else "number", each.words())
             for each in (*self.model.columns, self.model.target)
         )
-        return Section("What counts as known about the columns", (words,), Table(("column", "kind", "known"), rows))
+        return Section("What counts as known about the columns", (words,), TextTable(("column", "kind", "known"), rows))
 
     def _limits(self) -> Section:
         return Section(
@@ -118,7 +118,9 @@ class ModelCard(Leaflet):
             ("at", receipt.at),
             ("head of the chain", f"{receipt.head[:16]}..."),
         )
-        return Section("The receipt", ("The ledger was charged before a row was read.",), Table(("what", "is"), rows))
+        return Section(
+            "The receipt", ("The ledger was charged before a row was read.",), TextTable(("what", "is"), rows)
+        )
 
 
 def _settings(estimator: Any) -> list[tuple[str, str]]:

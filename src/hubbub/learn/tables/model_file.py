@@ -40,8 +40,8 @@ from hubbub.terms import (
     Event,
     Guarantee,
     HubbubError,
-    Measure,
     NewerFormat,
+    PrivacyBound,
     Receipt,
     TooLarge,
     Unit,
@@ -53,7 +53,7 @@ from hubbub.terms import (
 
 VERSION = 1
 _HEADER, _JSON = "model/", "model.json"
-_TERMS = (Event, Guarantee, Receipt, Measure, Budget, Unit)
+_TERMS = (Event, Guarantee, Receipt, PrivacyBound, Budget, Unit)
 _LEARNED = re.compile(r"[a-z][a-z0-9_]*_")  # names that fit sets
 _MOST, _MOST_JSON = 1 << 28, 1 << 24  # bytes that a file unpacks to, and those of its JSON
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other ways unpack without limit

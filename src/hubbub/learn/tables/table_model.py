@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from hubbub.learn.base.bounded_estimator import BUCKETS, private_bounds
 from hubbub.learn.base.private_estimator import PrivateEstimator
-from hubbub.learn.base.sum_estimator import Design, Prepared, SumEstimator
-from hubbub.learn.composition.held_out_score import Score, public_score
+from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan
+from hubbub.learn.composition.held_out_score import ModelScore, public_score
 from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.tables.features import (
     MISSING,
     Category,
     Column,
-    Number,
+    NumberFeature,
     Style,
     codes_of,
     features_of,
@@ -64,26 +64,28 @@ class PrivateColumns(Transformer, SumEstimator):
         self.account, self.population, self.dataset = account, population, dataset
 
     def _unknown(self) -> list[int]:
-        return [place for place, each in enumerate(self.columns) if isinstance(each, Number) and not each.bounded]
+        return [
+            place for place, each in enumerate(self.columns) if isinstance(each, NumberFeature) and not each.bounded
+        ]
 
     def _leaving(self, columns: int) -> int:
         return width_of(self.columns, Style(self.style))
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> Design:
+    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
         count = len(self._unknown())
         facts = {"columns": [each.identity() for each in self.columns], "style": str(self.style)}
-        return Design(size=count * BUCKETS, square=Fraction(count), largest=1, stored=2 * count, facts=facts)
+        return SumDesign(size=count * BUCKETS, square=Fraction(count), largest=1, stored=2 * count, facts=facts)
 
-    def _release(self, made: Prepared, X: Any, y: Any) -> Floats:
+    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
         table = self._table(X, made)[:, self._unknown()]
         table[table == MISSING] = 0.0
         return np.concatenate(private_bounds(table, made.plan.grid, step_of(made.plan.run)))
 
-    def _learn(self, made: Prepared, values: Floats) -> None:
+    def _learn(self, made: SumFitPlan, values: Floats) -> None:
         lower, upper = np.split(values, 2)
         found = list(self.columns)
         for place, low, high in zip(self._unknown(), lower.tolist(), upper.tolist(), strict=True):
-            found[place] = Number(found[place].name, *_tidy(low, high))
+            found[place] = NumberFeature(found[place].name, *_tidy(low, high))
         self.columns_ = tuple(found)
 
     def transform(self, X: Any) -> Floats:
@@ -112,12 +114,12 @@ class TableModel:
     guarantee: Guarantee
     event: Event
     receipt: Receipt | None = None
-    score: Score | None = None
+    score: ModelScore | None = None
     notes: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "style", Style(self.style))  # a file has its word
-        if not all(isinstance(each, Number | Category) for each in (*self.columns, self.target)):
+        if not all(isinstance(each, NumberFeature | Category) for each in (*self.columns, self.target)):
             raise Unreadable("a column of a model is no column.", why="It says how cells are read.", fix="Fit again.")
         if not isinstance(self.estimator, PrivateEstimator) or not isinstance(self.guarantee, Guarantee):
             raise Unreadable("a model lacks its estimator or guarantee.", why="It is nothing else.", fix="Fit again.")
@@ -139,6 +141,6 @@ class TableModel:
         read = words_in if isinstance(self.target, Category) else numbers_in
         return read(table, self.target.name)
 
-    def measured(self, table: Any) -> Score:
+    def measured(self, table: Any) -> ModelScore:
         """The score on a table that is public."""
         return public_score(self.estimator, self.features(table), self.truth(table))

@@ -25,7 +25,7 @@ _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class TrainingState:
     """A point of a run: after ``step`` steps, with these weights."""
 
     plan: str  # what was planned, as a fingerprint
@@ -83,7 +83,7 @@ class State:
         )
 
 
-def begin(path: Path | None, fresh: State, *, steps: int) -> State:
+def begin(path: Path | None, fresh: TrainingState, *, steps: int) -> TrainingState:
     """The state to go on from: the file's, if it is of the same plan, or ``fresh``, which is put there.
 
     The token is in the file before anything is charged under it.
@@ -93,7 +93,7 @@ def begin(path: Path | None, fresh: State, *, steps: int) -> State:
     if not path.exists():
         fresh.write(path)
         return fresh
-    found = State.read(path)
+    found = TrainingState.read(path)
     if found.plan != fresh.plan:
         raise RequestChanged(
             f"{path.name} is the state of another run.",
@@ -109,7 +109,7 @@ def begin(path: Path | None, fresh: State, *, steps: int) -> State:
     return found
 
 
-def attempted(path: Path | None, state: State) -> None:
+def attempted(path: Path | None, state: TrainingState) -> None:
     """Put on record that a run begins from this state."""
     if path is not None:
         replace(state, attempts=state.attempts + 1).write(path)

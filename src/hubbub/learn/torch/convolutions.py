@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hubbub.learn.torch.layer_gradients import Call, Part, added, squares_of
+from hubbub.learn.torch.layer_gradients import Call, LayerGradient, added, squares_of
 
 Convolution: TypeAlias = nn.Conv1d | nn.Conv2d | nn.Conv3d
 
@@ -33,7 +33,7 @@ class _Window:
     gap: tuple[int, ...]
 
 
-def conv_part(layer: Convolution, calls: list[Call], wanted: frozenset[str]) -> Part:
+def conv_part(layer: Convolution, calls: list[Call], wanted: frozenset[str]) -> LayerGradient:
     """The share of a convolution without groups that pads with zeros."""
     padding = tuple(map(int, layer.padding))
     window = _Window(tuple(layer.kernel_size), tuple(layer.stride), padding, tuple(layer.dilation))

@@ -21,8 +21,8 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
-from hubbub.learn.torch.examples import Kind
-from hubbub.learn.torch.gradients import Inputs, Looped, Mapped, Recorded, Way, sizes
+from hubbub.learn.torch.examples import ExampleKind
+from hubbub.learn.torch.gradients import GradientMethod, Inputs, Looped, Mapped, Recorded, sizes
 from hubbub.learn.torch.graphs import graph_of
 from hubbub.learn.torch.losses import Loss
 from hubbub.terms import MixesPeople
@@ -134,7 +134,9 @@ def _some(count: int) -> list[int]:
     return sorted({round(i * (count - 1) / (_ALONE - 1)) for i in range(_ALONE)})
 
 
-def best_way(model: nn.Module, loss: Loss, names: tuple[str, ...], probes: list[Probe], *, physical: int) -> Way:
+def best_way(
+    model: nn.Module, loss: Loss, names: tuple[str, ...], probes: list[Probe], *, physical: int
+) -> GradientMethod:
     """The fastest way to clipped sums that agrees with going through the examples one by one, at every size.
 
     Whether examples are kept apart is not decided here by running: ``Recorded`` runs a graph of known operations, and
@@ -149,7 +151,7 @@ def best_way(model: nn.Module, loss: Loss, names: tuple[str, ...], probes: list[
     return truth
 
 
-def _recorded(truth: Way, probes: list[Probe], physical: int) -> Way | None:
+def _recorded(truth: GradientMethod, probes: list[Probe], physical: int) -> GradientMethod | None:
     """Batches through the model's graph, if it has one, and if that does what the model does in either mode."""
     model, loss, names = truth.model, truth.loss, truth.names
     if not Recorded.fits(model, names) or (graph := graph_of(model, probes[0][0])) is None:
@@ -164,19 +166,19 @@ def _recorded(truth: Way, probes: list[Probe], physical: int) -> Way | None:
         return way if graph is not None and all(_agree(other, truth, *probe) for probe in probes) else None
 
 
-def _mapped(truth: Way, probes: list[Probe], physical: int) -> Way | None:
+def _mapped(truth: GradientMethod, probes: list[Probe], physical: int) -> GradientMethod | None:
     way = Mapped(truth.model, truth.loss, truth.names)
     with evaluating(truth.model):
         return way if all(_agree(way, truth, *probe) for probe in probes) else None
 
 
-def _runs(way: Way, inputs: Inputs, targets: Tensor) -> bool:
+def _runs(way: GradientMethod, inputs: Inputs, targets: Tensor) -> bool:
     """In the modes in which it trains; it raises where it does not."""
     with torch.random.fork_rng(devices=[]):
         return len(way.clipped_sum(inputs, targets, clip=1.0).norms) == len(targets)
 
 
-def _alike(way: Way, other: Way, inputs: Inputs, targets: Tensor) -> bool:
+def _alike(way: GradientMethod, other: GradientMethod, inputs: Inputs, targets: Tensor) -> bool:
     """Whether two ways do the same with the same dropped units."""
     for seed in range(_SEEDS):
         with torch.random.fork_rng(devices=[]):
@@ -190,7 +192,7 @@ def _alike(way: Way, other: Way, inputs: Inputs, targets: Tensor) -> bool:
     return True
 
 
-def _agree(way: Way, truth: Way, inputs: Inputs, targets: Tensor) -> bool:
+def _agree(way: GradientMethod, truth: GradientMethod, inputs: Inputs, targets: Tensor) -> bool:
     """Whether norms and sums are the same; half of the examples are clipped. Of many examples some are looked at."""
     if len(targets) > _EXAMPLES:
         some = _some(len(targets))
@@ -210,7 +212,7 @@ def _agree(way: Way, truth: Way, inputs: Inputs, targets: Tensor) -> bool:
 # ------------------------------------------------------------ made-up data
 
 
-def made_up(inputs: tuple[Kind, ...], target: Kind, *, physical: int) -> list[Probe]:
+def made_up(inputs: tuple[ExampleKind, ...], target: ExampleKind, *, physical: int) -> list[Probe]:
     """Batches of random values of these kinds: two small ones, and one of each size that training will run."""
     generator = torch.Generator().manual_seed(0)  # no secret: nothing here is about anybody
     wanted = [(_EXAMPLES, 1.0), (_EXAMPLES, 4.0), *((size, 1.0) for size in sizes(physical))]

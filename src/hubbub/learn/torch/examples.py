@@ -22,7 +22,7 @@ from hubbub.terms import MissingParameter, WrongShape
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ExampleKind:
     """What one value of an example looks like: shape, type and, for whole numbers, how many there may be."""
 
     shape: tuple[int, ...]
@@ -44,11 +44,11 @@ class Opened(Protocol):
         """The examples of these numbers."""
 
 
-class Source(Protocol):
+class ExampleSource(Protocol):
     """Examples of which shapes and types are known, and nothing was read yet."""
 
-    inputs: tuple[Kind, ...]
-    target: Kind
+    inputs: tuple[ExampleKind, ...]
+    target: ExampleKind
 
     def __len__(self) -> int: ...
 
@@ -56,7 +56,9 @@ class Source(Protocol):
         """Read them, or get ready to."""
 
 
-def source_of(X: Any, y: Any, *, example: Any, dtype: torch.dtype, classes: int | None, total: bool = False) -> Source:
+def source_of(
+    X: Any, y: Any, *, example: Any, dtype: torch.dtype, classes: int | None, total: bool = False
+) -> ExampleSource:
     """The source that ``fit(X, y)`` or ``fit(dataset)`` names; if ``total``, no item may make it fail."""
     if isinstance(X, DataLoader):
         raise WrongShape(
@@ -98,7 +100,10 @@ class _Arrays:
             )
         (self._length,) = lengths
         shown = _counts(example, classes, len(self._raw))
-        kinds = [Kind(tuple(map(int, x.shape[1:])), _dtype(x, dtype), n) for x, n in zip(self._raw, shown, strict=True)]
+        kinds = [
+            ExampleKind(tuple(map(int, x.shape[1:])), _dtype(x, dtype), n)
+            for x, n in zip(self._raw, shown, strict=True)
+        ]
         self.inputs, self.target = tuple(kinds[:-1]), kinds[-1]
 
     def __len__(self) -> int:
@@ -137,7 +142,7 @@ class _Items:
         self._items, self._total = items, total
         shown = [torch.as_tensor(value) for value in example]
         counts = _counts(tuple(value[None] for value in shown), classes, len(shown))
-        kinds = [Kind(tuple(v.shape), _dtype(v, dtype), n) for v, n in zip(shown, counts, strict=True)]
+        kinds = [ExampleKind(tuple(v.shape), _dtype(v, dtype), n) for v, n in zip(shown, counts, strict=True)]
         self.inputs, self.target = tuple(kinds[:-1]), kinds[-1]
 
     def __len__(self) -> int:
@@ -155,7 +160,7 @@ class _Items:
             *inputs, target = map(torch.stack, zip(*found, strict=True))
         return tuple(inputs), target
 
-    def _item(self, row: int, kinds: tuple[Kind, ...]) -> list[Tensor] | None:
+    def _item(self, row: int, kinds: tuple[ExampleKind, ...]) -> list[Tensor] | None:
         """An item as tensors like the example's; one that is not is refused, or left out if nothing may fail."""
         try:
             item = [_tensor(value, kind.dtype) for value, kind in zip(self._items[row], kinds, strict=True)]

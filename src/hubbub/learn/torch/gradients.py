@@ -36,7 +36,7 @@ class Clipped:
     norms: Tensor
 
 
-class Way:
+class GradientMethod:
     """A way to clipped sums for one model; its parameters need no gradient of their own."""
 
     def __init__(self, model: nn.Module, loss: Loss, names: tuple[str, ...]) -> None:
@@ -90,7 +90,7 @@ def sizes(physical: int) -> list[int]:
     return [*(1 << power for power in range((physical - 1).bit_length())), physical]
 
 
-class Recorded(Way):
+class Recorded(GradientMethod):
     """One pass forward and one back for a batch, with taps at the outputs of layers that train.
 
     A batch is filled up with copies of its last example, which weigh nothing, to one of ``sizes``: those are the sizes
@@ -202,7 +202,7 @@ def _joined(owner: str, name: str) -> str:
 # ------------------------------------------------------------ Mapped and Looped
 
 
-class Mapped(Way):
+class Mapped(GradientMethod):
     """The gradient of each example by vmap(grad)."""
 
     def _gradients(self, inputs: Inputs, targets: Tensor) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
@@ -215,7 +215,7 @@ class Mapped(Way):
         return self.loss(outputs, target.unsqueeze(0))[0]
 
 
-class Looped(Way):
+class Looped(GradientMethod):
     """The gradient of one example after the other: slow, and right for every model."""
 
     def _gradients(self, inputs: Inputs, targets: Tensor) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:

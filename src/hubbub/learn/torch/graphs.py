@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, fx, nn
 from torch.nn.modules import module as hooks_of_all
 
-from hubbub.learn.torch.operations import FUNCTIONS, LAYERS, METHODS, Seen, Unknown
+from hubbub.learn.torch.operations import FUNCTIONS, LAYERS, METHODS, ObservedValue, Unknown
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
@@ -81,7 +81,7 @@ class _Walk(fx.Interpreter):
 
     def __init__(self, graph: fx.GraphModule, count: int) -> None:
         super().__init__(graph)
-        self.count, self.seen = count, dict[fx.Node, Seen]()
+        self.count, self.seen = count, dict[fx.Node, ObservedValue]()
 
     def run_node(self, n: fx.Node) -> Any:
         fixed = [value for node in n.all_input_nodes if self.seen[node].kind == "fixed" for value in (self.env[node],)]
@@ -89,7 +89,7 @@ class _Walk(fx.Interpreter):
         found = super().run_node(n)
         if [_version(value) for value in fixed] != before:
             raise Unknown("a weight or a constant is written to")
-        self.seen[n] = Seen(self._kind(n, found), found)
+        self.seen[n] = ObservedValue(self._kind(n, found), found)
         return found
 
     def _kind(self, node: fx.Node, found: Any) -> str:

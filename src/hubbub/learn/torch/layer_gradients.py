@@ -12,7 +12,7 @@ _SMALL, _LARGE = 1e-12, 1e18  # norms between them lose nothing to squares in si
 Call: TypeAlias = tuple[Tensor, Tensor]  # what entered a layer, and the errors that came back to what left
 
 
-class Part(Protocol):
+class LayerGradient(Protocol):
     """One layer's share of the gradients of a batch."""
 
     def squares(self) -> Tensor:

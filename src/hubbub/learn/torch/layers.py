@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hubbub.learn.torch.convolutions import conv_part
-from hubbub.learn.torch.layer_gradients import Call, Part, added, squares_of
+from hubbub.learn.torch.layer_gradients import Call, LayerGradient, added, squares_of
 
 _CANCELLED = 2.0**-20  # of the size of all terms: sixteen roundings in float32
 _KNOWN = (nn.Linear, nn.Embedding, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.LayerNorm, nn.GroupNorm)
@@ -40,7 +40,7 @@ def known(layer: nn.Module) -> bool:
     return True
 
 
-def part_of(layer: nn.Module, calls: list[Call], wanted: frozenset[str]) -> Part:
+def part_of(layer: nn.Module, calls: list[Call], wanted: frozenset[str]) -> LayerGradient:
     """The layer's share, from all its calls in one pass; ``wanted`` are its trainable parameters."""
     if isinstance(layer, nn.Linear):
         return _Linear(*_sequences(calls), wanted)

@@ -21,7 +21,7 @@ class Unknown(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedValue:
     """What a value depends on, and how it looked on made-up examples."""
 
     kind: str
@@ -32,7 +32,7 @@ class Seen:
         return int(self.value.dim())
 
 
-All: TypeAlias = Mapping[fx.Node, Seen]
+All: TypeAlias = Mapping[fx.Node, ObservedValue]
 Rule: TypeAlias = Callable[[fx.Node, All, Any], str]
 
 
@@ -45,7 +45,7 @@ def _kinds(node: fx.Node, seen: All) -> set[str]:
     return {seen[each].kind for each in node.all_input_nodes}
 
 
-def _first(node: fx.Node, seen: All) -> Seen:
+def _first(node: fx.Node, seen: All) -> ObservedValue:
     """The examples that an operation is about: its first argument, and its only one that is not fixed."""
     first = node.args[0]
     assert isinstance(first, fx.Node)
@@ -225,7 +225,7 @@ def _taken(node: fx.Node, seen: All, found: Any) -> str:
     return "examples"
 
 
-def _fixed(entering: Seen) -> str:
+def _fixed(entering: ObservedValue) -> str:
     _need(entering.kind == "fixed")
     return "fixed"
 

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hubbub.learn.base.jobs import FitJob, account_of, fit_facts, release_fit
-from hubbub.learn.torch.checkpoints import State, attempted, begin
+from hubbub.learn.torch.checkpoints import TrainingState, attempted, begin
 from hubbub.learn.torch.example_independence import evaluating
 from hubbub.learn.torch.examples import inputs_of, target_of
 from hubbub.learn.torch.identity import weights_digest
 from hubbub.learn.torch.losses import per_example
 from hubbub.learn.torch.process_group import Alone, team_of
 from hubbub.learn.torch.settings import Settings
-from hubbub.learn.torch.training import Model, put, train, vector_of
-from hubbub.learn.torch.training_plan import Prepared, prepare
+from hubbub.learn.torch.training import TrainableWeights, put, train, vector_of
+from hubbub.learn.torch.training_plan import TorchPlan, prepare
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import fingerprint
 from hubbub.releases import JobFacts
@@ -77,13 +77,13 @@ class PrivateTrainer(Settings):
         path = None if self.checkpoint is None or not team.leads else Path(self.checkpoint)
         start, steps = self._beginning(), made.course.run.times
         named = {} if self.dataset is None else {"dataset": self.dataset}  # a state is of one run on one data set
-        fresh = State(fingerprint(**made.parts, **named), start, start, made.course.clip.start)
-        state: State = team.told(begin(path, fresh, steps=steps) if team.leads else None)
+        fresh = TrainingState(fingerprint(**made.parts, **named), start, start, made.course.clip.start)
+        state: TrainingState = team.told(begin(path, fresh, steps=steps) if team.leads else None)
 
         def run() -> Floats:
             if state.step < steps:
                 attempted(path, state)
-            model, rows = Model(made.way, self.make_optimizer()), made.source.open()
+            model, rows = TrainableWeights(made.way, self.make_optimizer()), made.source.open()
             save = (lambda state: state.write(path)) if path is not None else (lambda state: None)
             return train(made.course, model, rows, len(made.source), state=state, team=team, save=save, watch=watch)
 
@@ -107,7 +107,7 @@ class PrivateTrainer(Settings):
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
     def _charged(
-        self, made: Prepared, team: Alone, state: State, run: Callable[[], Floats]
+        self, made: TorchPlan, team: Alone, state: TrainingState, run: Callable[[], Floats]
     ) -> tuple[Floats, Receipt | None]:
         """What ``run`` gives, charged by the leader; the others run when it says so."""
         if not team.leads:
@@ -135,7 +135,7 @@ class PrivateTrainer(Settings):
         team.told(found)
         return found
 
-    def _facts(self, made: Prepared, state: State) -> JobFacts:
+    def _facts(self, made: TorchPlan, state: TrainingState) -> JobFacts:
         return fit_facts(
             made.course.run,
             delta=made.holds.delta,
@@ -146,7 +146,7 @@ class PrivateTrainer(Settings):
             title=f"train {type(self.model).__name__}",
         )
 
-    def _own(self, state: State) -> dict[str, object]:
+    def _own(self, state: TrainingState) -> dict[str, object]:
         """What makes this run another than others: where it begins; or a token, with a file that others may read."""
         if self.dataset is not None and self.checkpoint is None:
             return {"start": weights_digest(state.weights)}

@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 
 from hubbub import noise
-from hubbub.learn.torch.checkpoints import State
+from hubbub.learn.torch.checkpoints import TrainingState
 from hubbub.learn.torch.clipping import Clip
 from hubbub.learn.torch.examples import Opened, within
-from hubbub.learn.torch.gradients import Clipped, Way
+from hubbub.learn.torch.gradients import Clipped, GradientMethod
 from hubbub.learn.torch.process_group import Alone
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.noisy_descent import noises, noisy
@@ -90,10 +90,10 @@ class Momentum:
             velocity.copy_(kept)
 
 
-class Model:
+class TrainableWeights:
     """The trainable weights of a model as one vector, and the optimizer that moves them."""
 
-    def __init__(self, way: Way, optimizer: Callable[[Iterable[Tensor]], Optimizer]) -> None:
+    def __init__(self, way: GradientMethod, optimizer: Callable[[Iterable[Tensor]], Optimizer]) -> None:
         self.way = way
         self.parameters = [way.model.get_parameter(name) for name in way.names]
         self.optimizer = optimizer(self.parameters)
@@ -103,7 +103,7 @@ class Model:
         """The weights as one vector."""
         return vector_of(self.parameters)
 
-    def load(self, state: State) -> None:
+    def load(self, state: TrainingState) -> None:
         """Take weights and the optimizer's memory from a state."""
         put(self.parameters, state.weights)
         if state.optimizer:
@@ -135,15 +135,15 @@ def put(parameters: Iterable[Tensor], weights: Floats) -> None:
 
 def train(
     course: Course,
-    model: Model,
+    model: TrainableWeights,
     rows: Opened,
     count: int,
     *,
-    state: State,
+    state: TrainingState,
     team: Alone | None = None,
-    save: Callable[[State], None] = lambda state: None,
+    save: Callable[[TrainingState], None] = lambda state: None,
     watch: Callable[[int], None] = lambda step: None,
-    rng: noise.Source | None = None,
+    rng: noise.RandomSource | None = None,
 ) -> Floats:
     """The weights after the steps that are left, averaged over the tail; ``count`` examples are this process's.
 
@@ -170,7 +170,7 @@ def train(
     return state.mean
 
 
-def clipped_vector(course: Course, way: Way, rows: Opened, chosen: Rows, clip: float) -> Floats:
+def clipped_vector(course: Course, way: GradientMethod, rows: Opened, chosen: Rows, clip: float) -> Floats:
     """The sum over the chosen examples of their vectors of length at most 1, added up in doubles.
 
     Only ``physical`` examples are in memory at a time. With an adaptive norm the last coordinate is the count.
@@ -188,7 +188,7 @@ def clipped_vector(course: Course, way: Way, rows: Opened, chosen: Rows, clip: f
     return total.numpy()
 
 
-def _clipped(way: Way, inputs: tuple[Tensor, ...], targets: Tensor, clip: float) -> Clipped:
+def _clipped(way: GradientMethod, inputs: tuple[Tensor, ...], targets: Tensor, clip: float) -> Clipped:
     """Clipped sums. If an example makes the model or the loss raise, they run one by one, and it adds nothing."""
     try:
         return way.clipped_sum(inputs, targets, clip=clip)
@@ -200,7 +200,7 @@ def _clipped(way: Way, inputs: tuple[Tensor, ...], targets: Tensor, clip: float)
     return Clipped(totals, torch.cat([one.norms for one in found]))
 
 
-def _alone(way: Way, inputs: tuple[Tensor, ...], target: Tensor, clip: float) -> Clipped | None:
+def _alone(way: GradientMethod, inputs: tuple[Tensor, ...], target: Tensor, clip: float) -> Clipped | None:
     try:
         return way.clipped_sum(inputs, target, clip=clip)
     except Exception:
@@ -222,7 +222,7 @@ def _valid(inputs: tuple[Tensor, ...], targets: Tensor, classes: int | None) -> 
     return (inputs, targets) if bool(inside.all()) else (tuple(x[inside] for x in inputs), targets[inside])
 
 
-def _moved(course: Course, model: Model, state: State, released: Floats) -> State:
+def _moved(course: Course, model: TrainableWeights, state: TrainingState, released: Floats) -> TrainingState:
     """The state after one more noisy sum: all of it is post-processing."""
     share, clip = course.share, state.clip
     size = len(released) - bool(share)

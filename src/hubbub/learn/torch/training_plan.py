@@ -15,8 +15,8 @@ from torch import nn
 from hubbub.learn.base.parameters import price_of
 from hubbub.learn.torch.clipping import FixedClip
 from hubbub.learn.torch.example_independence import best_way, evaluating, made_up, modes, refuse_mixing
-from hubbub.learn.torch.examples import Source, source_of
-from hubbub.learn.torch.gradients import Way
+from hubbub.learn.torch.examples import ExampleSource, source_of
+from hubbub.learn.torch.gradients import GradientMethod
 from hubbub.learn.torch.identity import model_parts, told
 from hubbub.learn.torch.losses import Loss, per_example
 from hubbub.learn.torch.process_group import Alone
@@ -41,18 +41,18 @@ _ANY = 1 << 24  # rows that a declared number may stand for: whether it was righ
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class TorchPlan:
     """Everything about a fit that is decided before a value is read."""
 
-    source: Source
-    way: Way
+    source: ExampleSource
+    way: GradientMethod
     course: Course
     holds: ApproximateDP
     neighbours: Neighbours
     parts: dict[str, object]  # what makes two fits the same
 
 
-def prepare(settings: Settings, X: Any, y: Any, team: Alone) -> Prepared:
+def prepare(settings: Settings, X: Any, y: Any, team: Alone) -> TorchPlan:
     """Check the settings, try the model on made-up data, and plan the run."""
     epsilon, delta = price_of(settings)
     relation = Neighbours.parse(settings.neighbours)
@@ -72,7 +72,7 @@ def prepare(settings: Settings, X: Any, y: Any, team: Alone) -> Prepared:
     way = tried(shadow, settings.loss, names, source, physical=physical)
     course = _course(settings, way, rows, relation, epsilon=epsilon, delta=delta)
     holds = ApproximateDP(epsilon, delta)
-    return Prepared(source, way, course, holds, relation, _parts(settings, way, course, rows))
+    return TorchPlan(source, way, course, holds, relation, _parts(settings, way, course, rows))
 
 
 def shadow_of(model: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
@@ -101,7 +101,9 @@ def shadow_of(model: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
     return shadow.requires_grad_(False), names
 
 
-def tried(shadow: nn.Module, loss: Any, names: tuple[str, ...], source: Source, *, physical: int) -> Way:
+def tried(
+    shadow: nn.Module, loss: Any, names: tuple[str, ...], source: ExampleSource, *, physical: int
+) -> GradientMethod:
     """The fastest way to clipped sums; the model is refused if it mixes examples in batches of up to ``physical``."""
     probes = made_up(source.inputs, source.target, physical=physical)
     inputs, targets = probes[0]
@@ -131,7 +133,7 @@ def _rows(settings: Settings, here: int, team: Alone) -> int:
     return int(team.told(team.total(np.array([float(here)])))[0])
 
 
-def _course(settings: Settings, way: Way, rows: int, relation: Neighbours, **price: Any) -> Course:
+def _course(settings: Settings, way: GradientMethod, rows: int, relation: Neighbours, **price: Any) -> Course:
     clip, (batch, steps) = settings.chosen_clip(), settings.length(rows)
     sampling = sampling_of(settings.sampling, batch=batch, rows=rows, neighbours=relation)
     if settings.parallel and isinstance(sampling, FixedBatch):
@@ -168,7 +170,7 @@ def _allowance(rows: int) -> float:
     return math.sqrt(rows) * 2.0**-22
 
 
-def _parts(settings: Settings, way: Way, course: Course, rows: int) -> dict[str, object]:
+def _parts(settings: Settings, way: GradientMethod, course: Course, rows: int) -> dict[str, object]:
     return {
         "kind": "network",
         "event": to_json(course.run),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats
-from hubbub.noise import Source
+from hubbub.noise import RandomSource
 from hubbub.terms import GaussianNoise
 
 Codes: TypeAlias = NDArray[np.int64]  # a column of bin numbers per column of the table, counted through all columns
@@ -80,7 +80,7 @@ class Boosting:
         outputs: int,
         grid: Grid,
         step: GaussianNoise,
-        rng: Source | None = None,
+        rng: RandomSource | None = None,
     ) -> Floats:
         """The tables, one row per bin and one column per output.
 

@@ -62,7 +62,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SumsPlan:
     """Noisy sums that were decided on: the event, and the grid that it is about."""
 
     run: Repeat
@@ -86,7 +86,7 @@ def plan_sums(
     delta: Fraction,
     neighbours: Neighbours,
     unit: Unit,
-) -> Plan:
+) -> SumsPlan:
     """``steps`` noisy sums of ``size`` statistics, together (epsilon, delta)-DP.
 
     ``square`` bounds the squared L2 norm of what one row adds, ``largest`` the size of each entry of it. There are at
@@ -107,7 +107,7 @@ def plan_sums(
         mechanism="exact-sum",
         unit=unit,
     )
-    return Plan(Repeat(step, steps), grid)
+    return SumsPlan(Repeat(step, steps), grid)
 
 
 def _grid(sigma: Fraction, *, most: int, columns: int) -> Grid:
@@ -122,7 +122,7 @@ def _grid(sigma: Fraction, *, most: int, columns: int) -> Grid:
     )
 
 
-def noisy_sum(total: Integers, step: GaussianNoise, *, rng: noise.Source | None = None) -> Floats:
+def noisy_sum(total: Integers, step: GaussianNoise, *, rng: noise.RandomSource | None = None) -> Floats:
     """Exact integers plus exact noise, scaled once."""
     drawn = noise.discrete_gaussian(step.sigma / step.grid, total.size, rng=rng)
     return np.asarray((total + drawn) * float(step.grid), dtype=np.float64)

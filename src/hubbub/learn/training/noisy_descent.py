@@ -48,7 +48,7 @@ def train(
     start: Floats,
     descent: Descent,
     project: Callable[[Floats], Floats],
-    rng: noise.Source | None = None,
+    rng: noise.RandomSource | None = None,
     watch: Callable[[int], None] = lambda step: None,
 ) -> Floats:
     """Weights trained by noisy gradients: each step samples rows, sums their clipped gradients and adds noise.
@@ -88,7 +88,7 @@ def noisy(total: Floats, drawn: NDArray[np.int64], step: GaussianNoise) -> Float
     return np.multiply(integers, grid, out=steps)
 
 
-def noises(run: Repeat, rng: noise.Source | None = None) -> Iterator[NDArray[np.int64]]:
+def noises(run: Repeat, rng: noise.RandomSource | None = None) -> Iterator[NDArray[np.int64]]:
     """The noise of each step, in grid steps, drawn some steps ahead."""
     step = step_of(run)
     sigma = step.sigma / step.grid

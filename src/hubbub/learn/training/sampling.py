@@ -117,7 +117,7 @@ def step_of(run: Repeat) -> GaussianNoise:
     return steps[0]
 
 
-def batches(run: Repeat, rows: int, *, rng: noise.Source | None = None) -> Iterator[Rows | None]:
+def batches(run: Repeat, rows: int, *, rng: noise.RandomSource | None = None) -> Iterator[Rows | None]:
     """The rows of each step of the run, in order; None means all rows.
 
     Guarantee: the samples have exactly the law that the event's accounting assumes.
@@ -138,7 +138,7 @@ def batches(run: Repeat, rows: int, *, rng: noise.Source | None = None) -> Itera
         yield from [None] * times
 
 
-def _coins(rate: Fraction, rows: int, times: int, rng: noise.Source | None) -> Iterator[Rows]:
+def _coins(rate: Fraction, rows: int, times: int, rng: noise.RandomSource | None) -> Iterator[Rows]:
     """Rows whose coins show 1, for each step; coins of several steps are drawn at once, which is quicker."""
     ahead = max(1, _BLOCK // max(1, rows))
     for done in range(0, times, ahead):
@@ -146,7 +146,7 @@ def _coins(rate: Fraction, rows: int, times: int, rng: noise.Source | None) -> I
             yield np.flatnonzero(coins)
 
 
-def _subsets(rows: int, size: int, times: int, rng: noise.Source | None) -> Iterator[Rows]:
+def _subsets(rows: int, size: int, times: int, rng: noise.RandomSource | None) -> Iterator[Rows]:
     """A uniform subset for each step; of one row, those of many steps are drawn at once, which is quicker."""
     if size != 1:
         yield from (_subset(rows, size, rng) for _ in range(times))
@@ -155,7 +155,7 @@ def _subsets(rows: int, size: int, times: int, rng: noise.Source | None) -> Iter
         yield from noise.uniform(rows, (min(_BLOCK, times - done), 1), rng=rng)
 
 
-def _subset(rows: int, size: int, rng: noise.Source | None) -> Rows:
+def _subset(rows: int, size: int, rng: noise.RandomSource | None) -> Rows:
     """A uniform subset: rows are drawn until so many different ones are there, which favours none."""
     taken = np.zeros(rows, dtype=bool)
     missing = size

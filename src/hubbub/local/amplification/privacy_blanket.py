@@ -33,7 +33,7 @@ _HALVINGS = 24
 
 
 @dataclass(frozen=True)
-class Pair:
+class BlanketPair:
     """Two inputs, seen through the blanket: outcomes by mass under omega, with both laws relative to gamma omega."""
 
     gamma: float
@@ -42,14 +42,14 @@ class Pair:
     second: tuple[float, ...]
 
 
-def two_levels(epsilon: float, *, support: float, overlap: float) -> Pair:
+def two_levels(epsilon: float, *, support: float, overlap: float) -> BlanketPair:
     """A design in which a report is e^epsilon times likelier in the input's own set than outside it.
 
     ``support`` is the share of all reports in one set, ``overlap`` that in two sets at once.
     """
     factor = math.exp(epsilon)
     only = support - overlap
-    return Pair(
+    return BlanketPair(
         gamma=1 / (factor * support + 1 - support),
         masses=(overlap, only, only, 1 - support - only),
         first=(factor, factor, 1.0, 1.0),
@@ -57,17 +57,17 @@ def two_levels(epsilon: float, *, support: float, overlap: float) -> Pair:
     )
 
 
-def pairs_of(matrix: Floats) -> list[Pair]:
+def pairs_of(matrix: Floats) -> list[BlanketPair]:
     """All pairs of inputs of a randomizer given by its matrix: row x is the law of the report of x."""
     common = matrix.min(axis=0)
     seen = common > 0  # an epsilon-LDP report that one value never sends, no value sends
     gamma = float(common.sum())
     ratios, masses = matrix[:, seen] / common[seen], tuple((common[seen] / gamma).tolist())
     rows = [tuple(row) for row in ratios.round(12).tolist()]
-    return [Pair(gamma, masses, first, second) for first in rows for second in rows if first is not second]
+    return [BlanketPair(gamma, masses, first, second) for first in rows for second in rows if first is not second]
 
 
-def blanket(pairs: Iterable[Pair], *, honest: int, delta: float, most: float) -> float:
+def blanket(pairs: Iterable[BlanketPair], *, honest: int, delta: float, most: float) -> float:
     """The epsilon at ``delta`` of ``honest`` shuffled reports: the largest over the pairs, never above ``most``."""
     found = [
         least(lambda e, pair=pair: profile(pair, e, honest=honest), delta=delta, most=most, halvings=_HALVINGS)  # type: ignore[misc]
@@ -76,7 +76,7 @@ def blanket(pairs: Iterable[Pair], *, honest: int, delta: float, most: float) ->
     return max(found)
 
 
-def profile(pair: Pair, epsilon: float, *, honest: int) -> float:
+def profile(pair: BlanketPair, epsilon: float, *, honest: int) -> float:
     """An upper bound of delta at ``epsilon``; 1 where the transform would be too long."""
     factor = math.exp(epsilon)
     values = np.append(np.array(pair.first) - factor * np.array(pair.second), 0.0)

@@ -25,7 +25,7 @@ from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.randomizers.subset import SubsetSelection
-from hubbub.render import Figure, Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.terms import ApproximateDP, ApproximateStep, Neighbours, OutOfRange, Real, fraction_of, round_up, whole
 
@@ -33,7 +33,7 @@ What: TypeAlias = "Randomizer | object"  # a randomizer, or the epsilon of any
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ShuffleBound:
     """One way to bound what shuffling leaves, and for which randomizers it holds."""
 
     name: str
@@ -65,18 +65,18 @@ def amplify(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> 
     return ApproximateDP(min(pure_epsilon(what), round_up(best.epsilon, steps=4)), slack)
 
 
-def bounds(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> tuple[Bound, ...]:
+def bounds(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> tuple[ShuffleBound, ...]:
     """Every bound that holds for this randomizer; the first is the report alone, without a shuffler."""
     epsilon, slack = float(pure_epsilon(what)), float(fraction_of(delta, name="delta"))
     people = _honest(n, n_honest)
-    found = [Bound("alone", epsilon, "any randomizer, without a shuffler")]
+    found = [ShuffleBound("alone", epsilon, "any randomizer, without a shuffler")]
     formula = closed_form(epsilon, honest=people, delta=slack)
     if formula is not None:
-        found.append(Bound("closed form", formula, "any randomizer, if epsilon <= ln(n / (16 ln(4/delta)))"))
+        found.append(ShuffleBound("closed form", formula, "any randomizer, if epsilon <= ln(n / (16 ln(4/delta)))"))
     if people > 1:
-        found.append(Bound("clones", clones(epsilon, honest=people, delta=slack), "any randomizer"))
+        found.append(ShuffleBound("clones", clones(epsilon, honest=people, delta=slack), "any randomizer"))
         if isinstance(what, Randomizer) and (known := _blanket_of(what, people, slack)) is not None:
-            found.append(Bound("blanket", known, f"{what.protocol} only"))
+            found.append(ShuffleBound("blanket", known, f"{what.protocol} only"))
     return tuple(found)
 
 
@@ -130,13 +130,13 @@ def lower_bound(epsilon: Real, *, n: int, delta: Real) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Amplification(Leaflet):
+class Amplification(Document):
     """All bounds for one collection side by side, with what no bound can get below."""
 
     n: int
     honest: int
     delta: Fraction
-    found: tuple[Bound, ...]
+    found: tuple[ShuffleBound, ...]
     least: float
 
     @property
@@ -145,7 +145,7 @@ class Amplification(Leaflet):
         return f"{self.n:,} reports, shuffled"
 
     @property
-    def best(self) -> Bound:
+    def best(self) -> ShuffleBound:
         """The smallest bound."""
         return min(self.found, key=lambda bound: bound.epsilon)
 
@@ -159,7 +159,7 @@ class Amplification(Leaflet):
         rows = tuple((bound.name, f"{bound.epsilon:.4g}", bound.holds_for) for bound in self.found)
         rows += (("no bound for all can be below", f"{self.least:.4g}", "two-valued randomized response"),)
         figure = Figure("shuffle", self._chart(), "The shorter, the better the protection that is proved.")
-        return (Section("What shuffling adds", words, Table(("bound", "epsilon", "holds for"), rows), figure),)
+        return (Section("What shuffling adds", words, TextTable(("bound", "epsilon", "holds for"), rows), figure),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""

@@ -11,11 +11,11 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.local.collection import report_wire
-from hubbub.local.collection.client_state import Memory, Record, Seen, State
+from hubbub.local.collection.client_state import ClientStateFile, Memory, Record, SeenConfiguration
 from hubbub.local.collection.collection import Collection, bad_collection, canonical_text, one_form
 from hubbub.local.collection.randomizer_config import law_of
 from hubbub.local.collection.signed_configuration import open_signed
-from hubbub.local.longitudinal.lifetime import Caps, Lifetime, Spent, price_of
+from hubbub.local.longitudinal.lifetime import Caps, CollectionSpending, Lifetime, price_of
 from hubbub.local.longitudinal.memoizing import Memoising
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import FrequencyRandomizer, Randomizer
@@ -54,10 +54,10 @@ class Client:
     ) -> None:
         self.collection = _opened(config, public_key)
         self.caps = Caps() if caps is None else caps
-        self._state = State(state)
+        self._state = ClientStateFile(state)
         self._law = _law(self.collection.randomizer)
 
-    def report(self, value: Any, *, epoch: int = 0, rng: noise.Source | None = None) -> bytes:
+    def report(self, value: Any, *, epoch: int = 0, rng: noise.RandomSource | None = None) -> bytes:
         """The packed report for an epoch; what it costs is on disk when this returns."""
         number = self._epoch(epoch)
         with self._state.locked():
@@ -72,7 +72,7 @@ class Client:
         with self._state.locked():
             return _lifetime(self._state.read().records, self.caps)
 
-    def _report(self, records: list[Record], value: Any, epoch: int, source: noise.Source) -> bytes:
+    def _report(self, records: list[Record], value: Any, epoch: int, source: noise.RandomSource) -> bytes:
         last = max((r for r in records if r.collection == self.collection.id), key=_epoch_of, default=None)
         if last is not None and epoch <= last.epoch:
             return _again(last, epoch)
@@ -110,7 +110,7 @@ class Client:
 class _Maker:
     """One report: random words are taken in the order id, part, memo, step, or id, report."""
 
-    def __init__(self, collection: Collection, record: Record, source: noise.Source) -> None:
+    def __init__(self, collection: Collection, record: Record, source: noise.RandomSource) -> None:
         self._collection, self._record, self._source = collection, record, source
 
     def make(self, value: Any, epoch: int, *, room: Fraction) -> bytes:
@@ -202,7 +202,7 @@ def _follow(memory: Memory, collection: Collection) -> None:
     A new version may have another law: that has a record and a price of its own, under the same caps. What it is about
     stays, or the caps of the old and of the new attribute would each hold half of what was told.
     """
-    mine = Seen(collection.version, collection.digest.hex(), collection.attribute)
+    mine = SeenConfiguration(collection.version, collection.digest.hex(), collection.attribute)
     known = memory.seen.get(collection.id, mine)
     if mine.attribute != known.attribute:
         raise bad_collection("it was about another attribute before, under which this client has counted its reports")
@@ -234,8 +234,8 @@ def _lifetime(records: list[Record], caps: Caps) -> Lifetime:
     return Lifetime(spent=tuple(_spent(record) for record in records), caps=caps)
 
 
-def _spent(record: Record) -> Spent:
-    return Spent(
+def _spent(record: Record) -> CollectionSpending:
+    return CollectionSpending(
         collection=record.name,
         attribute=record.attribute,
         epsilon=Fraction(record.price),

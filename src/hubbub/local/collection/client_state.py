@@ -59,7 +59,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenConfiguration:
     """The newest configuration of a collection that this client has followed, and what it is about for ever."""
 
     version: int
@@ -72,18 +72,18 @@ class Memory:
     """All that one client remembers: its records, and by a collection's id the newest configuration of it."""
 
     records: list[Record] = field(default_factory=list)
-    seen: dict[str, Seen] = field(default_factory=dict)
+    seen: dict[str, SeenConfiguration] = field(default_factory=dict)
 
 
 _KEYS: dict[type, dict[str, str]] = {  # as they stand on people's devices, whatever the fields are called
     Record: stored_keys(
         "collection law name attribute price memoised again delta charges told silent part memos epoch report"
     ),
-    Seen: stored_keys("version digest attribute"),
+    SeenConfiguration: stored_keys("version digest attribute"),
 }
 
 
-class State:
+class ClientStateFile:
     """The file of one client."""
 
     def __init__(self, path: str | Path) -> None:
@@ -128,7 +128,7 @@ def _document(memory: Memory) -> dict[str, Any]:
     return {"hubbub": FORMAT, "records": [_written(record) for record in memory.records], "seen": seen}
 
 
-def _written(value: Record | Seen) -> dict[str, Any]:
+def _written(value: Record | SeenConfiguration) -> dict[str, Any]:
     return {key: getattr(value, attribute) for key, attribute in _KEYS[type(value)].items()}
 
 
@@ -154,7 +154,7 @@ def _told(document: dict[str, Any]) -> Memory:
     if document.keys() != {"hubbub", "records", "seen"} or not isinstance(document["records"], list):
         raise ValueError(document.keys())
     records = [Record(**_checked(Record, each)) for each in document["records"]]
-    seen = {key: Seen(**_checked(Seen, each)) for key, each in document["seen"].items()}
+    seen = {key: SeenConfiguration(**_checked(SeenConfiguration, each)) for key, each in document["seen"].items()}
     if any(record.collection not in seen for record in records):
         raise ValueError(seen.keys())
     return Memory(records, seen)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from hubbub.local.longitudinal.lifetime import Caps, Spent, price_of
+from hubbub.local.longitudinal.lifetime import Caps, CollectionSpending, price_of
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.terms import ApproximateDP, Event, NoBound, PureDP, PureStep, Receipt, Repeat
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from hubbub.ledger import AccountLike
     from hubbub.local.collection.collection import Collection
     from hubbub.releases import JobFacts, Progress
-    from hubbub.terms import Measure
+    from hubbub.terms import PrivacyBound
 
 
-def whole_life(collection: Collection) -> Spent:
+def whole_life(collection: Collection) -> CollectionSpending:
     """What a client that reports in every epoch gives away, within the collection's ``lifetime``."""
     memory, named = memory_of(collection.randomizer), (collection.name, collection.attribute)
     if memory is None:
         price = collection.randomizer.epsilon
         charges = min(collection.epochs, int(collection.cap / price))
-        return Spent(*named, price, charges, told=charges, silent=collection.epochs - charges)
+        return CollectionSpending(*named, price, charges, told=charges, silent=collection.epochs - charges)
     kinds = min(memory.kinds, int(collection.cap / memory.forever))
-    return Spent(
+    return CollectionSpending(
         *named,
         memory.forever,
         charges=kinds,
@@ -51,7 +51,7 @@ def silent_from(collection: Collection) -> int | None:
     return paid if paid < most else None
 
 
-def promise(collection: Collection) -> Measure:
+def promise(collection: Collection) -> PrivacyBound:
     """What holds about the values of a person who reports in every epoch."""
     spent, delta = whole_life(collection), _delta(collection)
     return ApproximateDP(spent.values, spent.charges * delta) if delta else PureDP(spent.values)

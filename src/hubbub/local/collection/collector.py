@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hubbub.local.collection import collection_cost, report_wire, tokens
 from hubbub.local.collection.configuration_forms import without_doubles
 from hubbub.local.collection.report_layout import bad_report
-from hubbub.local.collection.report_store import Fate, Store, Turn
+from hubbub.local.collection.report_store import Fate, Store, WriteBatch
 from hubbub.local.collection.signed_configuration import open_signed
 from hubbub.local.collection.store_file import damaged
 from hubbub.local.collection.tally import Tally
@@ -113,7 +113,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class BatchWay:
     """How the reports of a store came: in batches of at least ``batch`` new ones, of which ``honest`` are honest."""
 
     batch: int
@@ -220,7 +220,7 @@ class Collector:
             return tokens.mark(self.collection, key, token)
         return _SHUFFLER if tokens.is_shuffler(self.collection, key, token) else None
 
-    def _settled(self, turn: Turn, read: _Read | BadReport) -> Taken | BadReport:
+    def _settled(self, turn: WriteBatch, read: _Read | BadReport) -> Taken | BadReport:
         if isinstance(read, BadReport):
             turn.refuse({read.reason: 1})
             return read
@@ -228,7 +228,7 @@ class Collector:
         turn.refuse(taken.rejected)
         return taken
 
-    def _keep(self, turn: Turn, read: _Read) -> Taken:
+    def _keep(self, turn: WriteBatch, read: _Read) -> Taken:
         """Add the reports epoch by epoch; a token is charged for those that are new."""
         total, batch = Taken(), read.batch
         for epoch in np.unique(batch.epochs[read.keep]).tolist():
@@ -236,19 +236,19 @@ class Collector:
             total = total + self._keep_epoch(turn, epoch, batch.ids[rows], batch.payloads[rows], read.mark)
         return total
 
-    def _keep_epoch(self, turn: Turn, epoch: int, ids: Any, payloads: Any, mark: bytes | None) -> Taken:
+    def _keep_epoch(self, turn: WriteBatch, epoch: int, ids: Any, payloads: Any, mark: bytes | None) -> Taken:
         if self.rules.shuffled is not None:
             return self._crowd(turn, epoch, ids, payloads, self.rules.shuffled)
-        self._note_way(turn, Way(0, self.rules.honest))
+        self._note_way(turn, BatchWay(0, self.rules.honest))
         most = None if mark is None else max(0, (self.rules.per_token or 0) - turn.used(epoch, mark))
         taken = self._add(turn, epoch, ids, payloads, most)
         if mark is not None and taken.accepted:
             turn.use(epoch, mark, taken.accepted)
         return taken
 
-    def _crowd(self, turn: Turn, epoch: int, ids: Any, payloads: Any, least: int) -> Taken:
+    def _crowd(self, turn: WriteBatch, epoch: int, ids: Any, payloads: Any, least: int) -> Taken:
         """Add a shuffler's batch if it brings enough that is new: junk and copies hide nobody."""
-        self._note_way(turn, Way(least, self.rules.honest))
+        self._note_way(turn, BatchWay(least, self.rules.honest))
         taken = Taken()
         with turn.unless(lambda: 0 < taken.accepted < least):
             taken = self._add(turn, epoch, ids, payloads)
@@ -256,25 +256,25 @@ class Collector:
             return Taken(0, taken.duplicates, {**taken.rejected, "batch": taken.accepted})
         return taken
 
-    def _note_way(self, turn: Turn, came: Way) -> None:
+    def _note_way(self, turn: WriteBatch, came: BatchWay) -> None:
         """Keep for ever by which way the least protected of the reports came."""
         known, least = turn.about(_WAY), came
         if known or turn.has_reports():
             before = _way(known)
-            least = Way(min(before.batch, came.batch), min(before.honest, came.honest))
+            least = BatchWay(min(before.batch, came.batch), min(before.honest, came.honest))
         if (note := f"{least.batch} {least.honest}") != known:
             turn.note(_WAY, note)
 
     @property
-    def way(self) -> Way | None:
+    def way(self) -> BatchWay | None:
         """How the reports came, if all of them came through a shuffler in large enough batches."""
         known = self.store.about(_WAY)
         if not known and not self.store.epochs():
-            return None if self.rules.shuffled is None else Way(self.rules.shuffled, self.rules.honest)
+            return None if self.rules.shuffled is None else BatchWay(self.rules.shuffled, self.rules.honest)
         way = _way(known)
         return way if way.batch > 0 else None
 
-    def _add(self, turn: Turn, epoch: int, ids: Any, payloads: Any, most: int | None = None) -> Taken:
+    def _add(self, turn: WriteBatch, epoch: int, ids: Any, payloads: Any, most: int | None = None) -> Taken:
         """Store what is new of one epoch, and count it."""
         fates = turn.add(epoch, list(map(bytes, ids)), list(map(bytes, payloads)), most=most)
         new = np.fromiter((fate is Fate.NEW for fate in fates), dtype=bool, count=len(fates))
@@ -343,10 +343,10 @@ class Collector:
             )
 
 
-def _way(note: str) -> Way:
+def _way(note: str) -> BatchWay:
     """What a note says; without one, nothing is known of a shuffler."""
     batch, _, honest = (note or "0 1").partition(" ")
-    return Way(int(batch), Fraction(honest))
+    return BatchWay(int(batch), Fraction(honest))
 
 
 def _or_raise(found: Taken | BadReport) -> Taken:

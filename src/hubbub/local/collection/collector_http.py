@@ -58,7 +58,7 @@ Endpoint = Callable[["Request"], Awaitable["Response"]]
 
 def app(collector: Collector, *, largest: int = LARGEST) -> Starlette:
     """Where reports are sent, as an ASGI application: it takes, and shows nothing of what came."""
-    desk, public = _Desk(collector, largest), Public(collector.configuration, collector.collection)
+    desk, public = _Desk(collector, largest), PublicEndpoints(collector.configuration, collector.collection)
     return routed({("POST", "/v1/reports"): desk.reports, **public.endpoints()})
 
 
@@ -171,7 +171,7 @@ def _epoch(request: Request) -> int | None:
     return None if asked is None else int(asked)
 
 
-class Public:
+class PublicEndpoints:
     """What everybody may read and keep: the signed configuration, and the client for browsers."""
 
     def __init__(self, configuration: str, collection: Collection) -> None:

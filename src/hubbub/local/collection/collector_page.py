@@ -13,18 +13,18 @@ import numpy as np
 
 from hubbub import explain
 from hubbub.local.collection import collection_cost
-from hubbub.local.estimates import Estimate, Frequencies, MeanEstimate
+from hubbub.local.estimates import Estimate, FrequencyEstimate, MeanEstimate
 from hubbub.local.longitudinal.lifetime import Caps
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.statistics.postprocess import simplex
-from hubbub.render import Figure, Json, Leaflet, Section, Table, out_of_100, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, out_of_100, short
 from hubbub.render.charts import Bar, bar_chart, percentage
 
 if TYPE_CHECKING:
     from hubbub.local.collection.collection import Collection
-    from hubbub.local.collection.collector import Collector, Way
+    from hubbub.local.collection.collector import BatchWay, Collector
     from hubbub.local.collection.tally import Tally
-    from hubbub.local.longitudinal.lifetime import Spent
+    from hubbub.local.longitudinal.lifetime import CollectionSpending
     from hubbub.local.randomizers.base import Randomizer
     from hubbub.terms import Receipt
 
@@ -80,7 +80,7 @@ def look_at(tally: Tally) -> Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page(Leaflet):
+class Page(Document):
     """One epoch of a collection, as its collector shows it: in a browser, a terminal, or as data.
 
     ``simplex`` adds shares that are none below 0 and add up to 1: biased, beside the estimates and never instead.
@@ -92,7 +92,7 @@ class Page(Leaflet):
     estimate: Estimate | None
     epochs: Mapping[int, int]
     refused: Mapping[str, int]
-    way: Way | None = None
+    way: BatchWay | None = None
     receipt: Receipt | None = None
     simplex: bool = False
 
@@ -144,11 +144,11 @@ class Page(Leaflet):
         return Section("Waiting for reports", (words,))
 
     def _answer(self, estimate: Estimate) -> Section:
-        if isinstance(estimate, Frequencies):
+        if isinstance(estimate, FrequencyEstimate):
             return self._shares(estimate)
         return self._mean(estimate) if isinstance(estimate, MeanEstimate) else estimate.sections()[0]
 
-    def _shares(self, estimate: Frequencies) -> Section:
+    def _shares(self, estimate: FrequencyEstimate) -> Section:
         order = [int(i) for i in np.argsort(-estimate.values, kind="stable")]
         limit, ends = estimate.detection_limit(simultaneous=True), estimate.intervals()
         rows = tuple(
@@ -169,12 +169,12 @@ class Page(Leaflet):
             *([f"The {ROWS} largest of {len(order):,} are shown."] if len(order) > ROWS else []),
         )
         figure = Figure("shares", self._shares_svg(estimate, order[:BARS], limit), "Shares with 95% intervals.")
-        table = Table(("answer", "share", "95% interval", "told from nobody"), rows)
+        table = TextTable(("answer", "share", "95% interval", "told from nobody"), rows)
         if self.simplex:
             table = _with_simplex(table, simplex(estimate).values[order])
         return Section("What people answer", words, table, figure)
 
-    def _shares_svg(self, estimate: Frequencies, shown: list[int], limit: float) -> str:
+    def _shares_svg(self, estimate: FrequencyEstimate, shown: list[int], limit: float) -> str:
         ends = estimate.intervals()
         bars = [
             Bar(
@@ -235,7 +235,7 @@ class Page(Leaflet):
             f"Lifetime of the collection: {epochs}, {told}. {ledger}",
             *self._way_words(),
         )
-        return Section("What it costs one person", words, Table(("for", "epsilon"), rows))
+        return Section("What it costs one person", words, TextTable(("for", "epsilon"), rows))
 
     def _way_words(self) -> tuple[str, ...]:
         """What shuffling adds, and what is assumed for it."""
@@ -282,7 +282,7 @@ class Page(Leaflet):
             f"{self.collection.minimum_batch:,} reports at a time, in all its numbers.",
             *([self._others()] if len(self.epochs) > 1 else []),
         )
-        return Section("What came in", words, Table(("reports", "how many"), tuple(rows)))
+        return Section("What came in", words, TextTable(("reports", "how many"), tuple(rows)))
 
     def _others(self) -> str:
         told = ", ".join(f"{epoch} ({count:,})" for epoch, count in list(self.epochs.items())[-12:])
@@ -291,7 +291,7 @@ class Page(Leaflet):
     def _estimate_json(self, estimate: Estimate) -> dict[str, Json]:
         fakes: Json = [{"fakes": share, "moves_at_most": estimate.shift(share)} for share in FAKES]
         told = {**estimate.to_json(), "fake_clients": fakes}
-        if not isinstance(estimate, Frequencies):
+        if not isinstance(estimate, FrequencyEstimate):
             return told
         limit, ends = estimate.detection_limit(simultaneous=True), estimate.intervals()
         told["answers"] = list(self.collection.answers) or None
@@ -303,9 +303,9 @@ class Page(Leaflet):
         return told
 
 
-def _with_simplex(table: Table, shares: Any) -> Table:
+def _with_simplex(table: TextTable, shares: Any) -> TextTable:
     rows = tuple((*row, _percent(share)) for row, share in zip(table.rows, shares, strict=False))
-    return Table((*table.header, "simplex (biased)"), rows)
+    return TextTable((*table.header, "simplex (biased)"), rows)
 
 
 @lru_cache(maxsize=64)
@@ -331,7 +331,7 @@ def _past(collection: Collection, epoch: int) -> Section:
 
 
 def _trust(estimate: Estimate) -> Section:
-    shares = isinstance(estimate, Frequencies)
+    shares = isinstance(estimate, FrequencyEstimate)
     words = (
         "The intervals hold the noise alone. Reports are not checked against the truth, and nobody can: a client that "
         "sends what it likes is as good as another. If so many of the clients are fakes, they can have moved "
@@ -339,7 +339,7 @@ def _trust(estimate: Estimate) -> Section:
     )
     unit = "percentage points" if shares else "at most"
     rows = tuple((f"{100 * s:g}%", short(estimate.shift(s) * (100 if shares else 1))) for s in FAKES)
-    return Section("How far to trust it", words, Table(("fake clients", unit), rows))
+    return Section("How far to trust it", words, TextTable(("fake clients", unit), rows))
 
 
 def _percent(share: float) -> str:
@@ -362,7 +362,7 @@ def _rounded(count: float) -> str:
     return f"{float(f'{count:.1e}'):,.0f}"
 
 
-def _life(spent: Spent) -> list[tuple[str, str]]:
+def _life(spent: CollectionSpending) -> list[tuple[str, str]]:
     """What all reports together cost; the three numbers are one where nothing is remembered."""
     if not spent.memoised:
         return [("all reports of the collection", short(spent.values))]

@@ -159,12 +159,12 @@ class Store:
     # ------------------------------------------------------------ writing
 
     @contextmanager
-    def turn(self) -> Iterator[Turn]:
+    def turn(self) -> Iterator[WriteBatch]:
         """One transaction, and the only way to write; other writers wait until it ends."""
         with self._lock, told(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                yield Turn(self._connection.cursor())
+                yield WriteBatch(self._connection.cursor())
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
@@ -258,7 +258,7 @@ class Store:
             return self._connection.execute(statement, values).fetchall()
 
 
-class Turn:
+class WriteBatch:
     """What can be written in one transaction."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import Randomizer
-from hubbub.render import Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Json, Section, TextTable, short
 from hubbub.terms import OutOfRange, exact, shown
 
 
@@ -42,7 +42,7 @@ class Caps:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class CollectionSpending:
     """What one collection took from this client.
 
     Without memory, ``charges`` counts epochs, each at ``epsilon``. With memory it counts the memos for which room was
@@ -90,10 +90,10 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Lifetime(Leaflet):
+class Lifetime(Document):
     """What a client has given away over all its collections, with its caps."""
 
-    spent: tuple[Spent, ...]
+    spent: tuple[CollectionSpending, ...]
     caps: Caps
 
     @property
@@ -145,7 +145,7 @@ class Lifetime(Leaflet):
             for each in self.spent
         )
         return Section(
-            "Epsilon over a lifetime", words, Table(("collection", "never changed", "values", "worst case"), rows)
+            "Epsilon over a lifetime", words, TextTable(("collection", "never changed", "values", "worst case"), rows)
         )
 
     def _sent(self) -> Section:
@@ -155,7 +155,7 @@ class Lifetime(Leaflet):
         )
         rows = tuple((each.collection, each.attribute, *_counts(each), _told(each.charged)) for each in self.spent)
         return Section(
-            "What was sent", words, Table(("collection", "about", "told", "silent", "memos", "charged"), rows)
+            "What was sent", words, TextTable(("collection", "about", "told", "silent", "memos", "charged"), rows)
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -193,7 +193,7 @@ def price_of(randomizer: Randomizer) -> Fraction:
     return randomizer.epsilon if memory is None else memory.forever
 
 
-def _counts(spent: Spent) -> tuple[str, str, str]:
+def _counts(spent: CollectionSpending) -> tuple[str, str, str]:
     """Epochs that told something, epochs that did not, memos."""
     return f"{spent.told:,}", f"{spent.silent:,}", str(spent.memos) if spent.memoised else "none"
 

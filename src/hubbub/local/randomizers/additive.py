@@ -48,7 +48,7 @@ class Additive(MeanRandomizer):
         self._scores = self._score(np.array([0.0, self._size - 1.0]))
 
     @abstractmethod
-    def _noise(self, size: int, rng: noise.Source | None) -> NDArray[np.int64]:
+    def _noise(self, size: int, rng: noise.RandomSource | None) -> NDArray[np.int64]:
         """Noise in steps."""
 
     @property
@@ -56,7 +56,7 @@ class Additive(MeanRandomizer):
     def noise_variance(self) -> float:
         """The variance of one report's noise, in the units of the values."""
 
-    def randomize(self, values: Values, *, rng: noise.Source | None = None) -> Any:
+    def randomize(self, values: Values, *, rng: noise.RandomSource | None = None) -> Any:
         """The report of one person, or of each person in an array."""
         if isinstance(values, int | float | np.integer | np.floating):
             return int(self._noised(self.codes([values]), rng)[0])
@@ -93,7 +93,7 @@ class Additive(MeanRandomizer):
         """Reports within what the noise reaches."""
         return from_bytes(self._rows(payload)) < self._size
 
-    def _noised(self, codes: Codes, rng: noise.Source | None) -> Codes:
+    def _noised(self, codes: Codes, rng: noise.RandomSource | None) -> Codes:
         return np.asarray(np.clip(codes + self._noise(len(codes), rng) + self._reach, 0, self._size - 1))
 
     def _score(self, reports: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -151,7 +151,7 @@ class LocalLaplace(Additive):
         decay = math.exp(-1 / float(self.event.scale))
         return 2 * decay / (1 - decay) ** 2 * (self.span / self.steps) ** 2
 
-    def _noise(self, size: int, rng: noise.Source | None) -> NDArray[np.int64]:
+    def _noise(self, size: int, rng: noise.RandomSource | None) -> NDArray[np.int64]:
         return noise.discrete_laplace(self.event.scale, size, rng=rng)
 
 
@@ -193,5 +193,5 @@ class LocalGaussian(Additive):
         """sigma^2: that of the discrete noise is smaller by less than doubles can tell."""
         return (float(self.event.sigma) * self.span / self.steps) ** 2
 
-    def _noise(self, size: int, rng: noise.Source | None) -> NDArray[np.int64]:
+    def _noise(self, size: int, rng: noise.RandomSource | None) -> NDArray[np.int64]:
         return noise.discrete_gaussian(self.event.sigma, size, rng=rng)

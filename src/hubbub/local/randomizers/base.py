@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.local.estimates import Estimate, Frequencies
+from hubbub.local.estimates import Estimate, FrequencyEstimate
 from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for, from_bytes, to_bytes
 from hubbub.local.randomizers.common.values import (
     Values,
@@ -117,7 +117,7 @@ class Randomizer(ABC):
             fix="Use its event, or audit it as a black box.",
         )
 
-    def randomize(self, values: Values, *, rng: noise.Source | None = None) -> Any:
+    def randomize(self, values: Values, *, rng: noise.RandomSource | None = None) -> Any:
         """The report of one person, or of each person in an array."""
         source = SECURE if rng is None else rng
         if isinstance(values, int | float | np.integer | np.floating):
@@ -221,7 +221,7 @@ class Randomizer(ABC):
         for start in range(0, max(1, len(codes)), rows):
             yield codes[start : start + rows]
 
-    def _words_for(self, codes: NDArray[Any], source: noise.Source) -> Words:
+    def _words_for(self, codes: NDArray[Any], source: noise.RandomSource) -> Words:
         return source.words(len(codes) * self.words).reshape(len(codes), self.words)
 
     def _joined(self, parts: list[Reports]) -> Reports:
@@ -269,7 +269,7 @@ class FrequencyRandomizer(Randomizer):
         codes = self.codes(values)
         return self._respond(codes, self._checked_words(codes, words))
 
-    def decode(self, state: NDArray[np.int64], *, count: int) -> Frequencies:
+    def decode(self, state: NDArray[np.int64], *, count: int) -> FrequencyEstimate:
         """Unbiased shares of all values (some may fall outside [0, 1]), with their variances."""
         people = reported(count)
         return self._frequencies(self.support(checked_state(state, self.state_size), count=people), people)
@@ -296,9 +296,9 @@ class FrequencyRandomizer(Randomizer):
         fakes = float(fraction_of(share, name="share", zero=True, one=True))
         return fakes * max(1 - self.q, self.p) / self.contrast
 
-    def _frequencies(self, support: NDArray[np.float64], count: int) -> Frequencies:
+    def _frequencies(self, support: NDArray[np.float64], count: int) -> FrequencyEstimate:
         shares = (support / count - self.q) / self.contrast
-        return Frequencies(
+        return FrequencyEstimate(
             values=shares,
             variances=self._variances(shares, count),
             count=count,

@@ -95,7 +95,7 @@ class Piecewise(MeanRandomizer):
     words = 2
 
     def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
-        self._window = Window(epsilon_of(epsilon))
+        self._window = PiecewiseWindow(epsilon_of(epsilon))
         super().__init__(
             epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=self._window.steps, symbols=CELLS
         )
@@ -146,7 +146,7 @@ class Hybrid(MeanRandomizer):
     words = 3
 
     def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
-        self._window = Window(epsilon_of(epsilon))
+        self._window = PiecewiseWindow(epsilon_of(epsilon))
         super().__init__(
             epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=self._window.steps, symbols=CELLS + 2
         )
@@ -187,7 +187,7 @@ class Hybrid(MeanRandomizer):
         return int(words[1] < on_the_line(self._top, code, self.steps))
 
 
-class Window:
+class PiecewiseWindow:
     """The piecewise mechanism on places 0, ..., CELLS - 1: a window that starts at the value's step."""
 
     def __init__(self, epsilon: Fraction) -> None:

@@ -13,7 +13,7 @@ from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.randomizers.subset import SubsetSelection
-from hubbub.render import Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Json, Section, TextTable, short
 from hubbub.terms import OutOfRange, Real, whole
 
 _NEARLY = 1.05  # a randomizer within 5% of the least error is as good, and then the shorter report wins
@@ -23,7 +23,7 @@ _SET_DOMAIN = 256  # values up to which a report may be a set of them
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Leaflet):
+class Choice(Document):
     """A randomizer that was picked, the reason, and what the others would have had."""
 
     randomizer: FrequencyRandomizer
@@ -42,7 +42,7 @@ class Choice(Leaflet):
             (type(r).__name__, short(r.variance(count=1)), str(r.payload_bytes), "yes" if r is self.randomizer else "")
             for r in self.considered
         )
-        table = Table(("randomizer", "n * variance", "bytes", "picked"), rows)
+        table = TextTable(("randomizer", "n * variance", "bytes", "picked"), rows)
         return (Section("Picked", (self.reason,), table),)
 
     def to_json(self) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.estimates import Frequencies
+from hubbub.local.estimates import FrequencyEstimate
 from hubbub.local.pair_averages import possible
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
 from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
@@ -95,11 +95,11 @@ class Sketch(FrequencyRandomizer):
         """The probability to support another value, which is in the same place once in ``width`` rows on average."""
         return self._apart + self._gap / self.width
 
-    def _frequencies(self, support: NDArray[np.float64], count: int) -> Frequencies:
+    def _frequencies(self, support: NDArray[np.float64], count: int) -> FrequencyEstimate:
         """Shares that are unbiased for the public hash functions as they are: collisions are solved for."""
         shares = self._collisions.solve((support / count - self._apart) / self._gap)
         variances = self._variances(shares, count)
-        return Frequencies(
+        return FrequencyEstimate(
             values=shares,
             variances=variances,
             count=count,

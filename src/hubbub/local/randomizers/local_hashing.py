@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.estimates import Frequencies
+from hubbub.local.estimates import FrequencyEstimate
 from hubbub.local.randomizers.base import FrequencyRandomizer, no_reports
 from hubbub.local.randomizers.common.exact_words import (
     Codes,
@@ -70,7 +70,7 @@ class LocalHashing(FrequencyRandomizer):
         """The domain, the number of buckets, and the threshold of the coin that keeps the true bucket."""
         return {**self._base_parameters([self._keep]), "buckets": self.buckets}
 
-    def estimate(self, reports: Any, candidates: Sequence[int] | NDArray[Any] | None = None) -> Frequencies:
+    def estimate(self, reports: Any, candidates: Sequence[int] | NDArray[Any] | None = None) -> FrequencyEstimate:
         """Shares of all values, or of the candidates only: the work is reports times values."""
         answers = self._reports(reports)
         if candidates is None:

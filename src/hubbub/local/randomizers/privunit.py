@@ -95,7 +95,7 @@ class PrivUnitG(Randomizer):
         norm = np.linalg.norm(shorter, axis=1, keepdims=True) * longest
         return np.asarray(shorter * (longest / np.maximum(norm, 1.0)))
 
-    def randomize(self, values: Any, *, rng: noise.Source | None = None) -> Any:
+    def randomize(self, values: Any, *, rng: noise.RandomSource | None = None) -> Any:
         """The report of each person in a list of vectors; of one person if one vector is given."""
         array = self._numbers(values)
         return int(super().randomize([array], rng=rng)[0]) if array.ndim == 1 else super().randomize(array, rng=rng)

@@ -145,7 +145,7 @@ def _key_for_tokens(public_key: str | None) -> str:
     return public_key
 
 
-def permute(items: Sequence[Item], *, rng: noise.Source | None = None) -> list[Item]:
+def permute(items: Sequence[Item], *, rng: noise.RandomSource | None = None) -> list[Item]:
     """The items in an order that is uniform among all, from the secure source.
 
     Each item gets a random word and all are ranked by it; should two words ever be equal, all are drawn again, so that

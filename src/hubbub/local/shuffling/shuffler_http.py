@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from hubbub.local.collection.collector_http import LARGEST, TOKEN, Public, body, routed, told
+from hubbub.local.collection.collector_http import LARGEST, TOKEN, PublicEndpoints, body, routed, told
 from hubbub.local.shuffling.shuffler import permute
 from hubbub.terms import BadReport, HubbubError
 
@@ -71,7 +71,7 @@ class Relay:
 
 def app(relay: Relay, configuration: str, *, every: float = 1.0, largest: int = LARGEST) -> Starlette:
     """The shuffler as an ASGI application that looks ``every`` so many seconds for a batch to pass on."""
-    public = Public(configuration, relay.shuffler.collection)
+    public = PublicEndpoints(configuration, relay.shuffler.collection)
 
     async def reports(request: Request) -> Response:
         data = await body(request, largest)

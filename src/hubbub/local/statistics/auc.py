@@ -14,8 +14,8 @@ from hubbub.local.pair_averages import Response, likely, pair_mean, pair_varianc
 from hubbub.local.randomizers.common.values import Codes, bounds_of, epsilon_of, known
 from hubbub.local.randomizers.hadamard import OneBitHadamard
 from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.local.statistics.group_comparison import Comparison, exceeds, few
-from hubbub.local.statistics.one_level_reports import LevelReports, Levels
+from hubbub.local.statistics.group_comparison import GroupComparison, exceeds, few
+from hubbub.local.statistics.one_level_reports import LevelRandomizers, LevelReports
 from hubbub.local.statistics.ustatistics import binned, enough, plugged, sampling_variance
 from hubbub.terms import MissingParameter, OutOfRange, Real, Step, TooLarge, WrongShape, whole
 
@@ -49,7 +49,7 @@ class AUC:
         self.randomizer = KaryResponse(epsilon=epsilon, domain=2 * self.bins)
         self.event: Step = self.randomizer.event
 
-    def randomize(self, scores: Any, labels: Any, *, rng: noise.Source | None = None) -> Codes:
+    def randomize(self, scores: Any, labels: Any, *, rng: noise.RandomSource | None = None) -> Codes:
         """The report of each person; labels are 1 (positive) or 0, and anything else counts as 0."""
         codes = binned(scores, lower=self._lower, upper=self._upper, bins=self.bins)
         classes = known(labels, domain=2, missing=0)
@@ -61,7 +61,7 @@ class AUC:
             )
         return np.asarray(self.randomizer.randomize(classes * self.bins + codes, rng=rng))
 
-    def estimate(self, reports: Any) -> Comparison:
+    def estimate(self, reports: Any) -> GroupComparison:
         """The area under the curve, from the reports of many people."""
         told = self.randomizer.accumulate(reports).astype(np.float64)
         enough(int(told.sum()))
@@ -74,7 +74,7 @@ class AUC:
         leftover = wins - (0.5 if math.isnan(value) else value) * mixed  # its mean is 0 at the true value
         known_pairs = not math.isnan(value)
         positives = float(np.clip(histogram[self.bins :].sum(), 0, told.sum()))
-        return Comparison(
+        return GroupComparison(
             words="Area under the ROC curve",
             value=value,
             variance=plugged(lambda h: pair_variance(h, leftover, law), histogram) / pairs**2
@@ -133,19 +133,19 @@ class HierarchicalAUC:
             )
         self.domain, self.bits = size, (size - 1).bit_length()
         self.depth = self._depth(depth, expected, float(epsilon_of(epsilon)))
-        self.levels = Levels(
+        self.levels = LevelRandomizers(
             "auc", tuple(OneBitHadamard(epsilon=epsilon, domain=2 << level) for level in range(self.depth))
         )
         self.event: Step = self.levels.event
 
-    def randomize(self, scores: Sequence[Any] | NDArray[Any], *, rng: noise.Source | None = None) -> LevelReports:
+    def randomize(self, scores: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> LevelReports:
         """The report of each person: rows (level, report)."""
         codes = known(scores, domain=self.domain, missing=0)
         return self.levels.randomize(
             len(codes), lambda level, chosen: codes[chosen] >> (self.bits - 1 - level), rng=rng
         )
 
-    def estimate(self, positives: Any, negatives: Any) -> Comparison:
+    def estimate(self, positives: Any, negatives: Any) -> GroupComparison:
         """The area under the curve from the reports of both groups."""
         value = variance = 0.0
         states = [self.levels.states(reports) for reports in (positives, negatives)]
@@ -155,7 +155,7 @@ class HierarchicalAUC:
             value += float(bad @ _wins(good, last=last))
             goods, bads = (int(told[level].sum()) for told in states)
             variance += self._variance(good, bad, goods, bads, last=last)
-        return Comparison(
+        return GroupComparison(
             words="Area under the ROC curve",
             value=value,
             variance=variance,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.estimates import Frequencies
-from hubbub.render import Json, Leaflet, Section, Table
+from hubbub.local.estimates import FrequencyEstimate
+from hubbub.render import Document, Json, Section, TextTable
 from hubbub.terms import OutOfRange, Real, WrongShape, fraction_of, whole
 
 Floats = NDArray[np.float64]
@@ -17,7 +17,7 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ConfidenceSet(Leaflet):
+class ConfidenceSet(Document):
     """A box that holds the shares of all values at once, with probability ``confidence`` at least.
 
     Everything here follows from the box, so all of it holds at once: ranks, the most frequent values, comparisons.
@@ -74,7 +74,7 @@ class ConfidenceSet(Leaflet):
             for i in order
         )
         words = (f"With {100 * self.confidence:g}% confidence all of these hold at once, for all values.",)
-        return (Section("Shares and places", words, Table(("value", "share", "place"), rows)),)
+        return (Section("Shares and places", words, TextTable(("value", "share", "place"), rows)),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -86,7 +86,9 @@ class ConfidenceSet(Leaflet):
         }
 
 
-def confidence_set(frequencies: Frequencies, confidence: Real = 0.95, *, population: bool = False) -> ConfidenceSet:
+def confidence_set(
+    frequencies: FrequencyEstimate, confidence: Real = 0.95, *, population: bool = False
+) -> ConfidenceSet:
     """The box of simultaneous intervals around an estimate, cut to possible shares.
 
     Bonferroni's: the intervals of all values hold at once, however their errors go together.

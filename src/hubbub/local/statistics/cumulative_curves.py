@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.estimates import quantile
-from hubbub.render import Figure, Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Axis, Panel, Series, line_chart, percentage
 from hubbub.terms import Real, fraction_of
 
@@ -22,7 +22,7 @@ _POINTS = 33  # of the picture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalCurve(Leaflet):
+class LocalCurve(Document):
     """Estimated shares of ordered cells between ``lower`` and ``upper``, and what they add up to.
 
     ``cells`` are unbiased and may be negative. Quantiles read the curve after it was made to rise (the nearest rising
@@ -101,7 +101,7 @@ class LocalCurve(Leaflet):
             )
             for q in _SHOWN
         )
-        table = Table(("of the people lie below", "value", "95% interval"), rows)
+        table = TextTable(("of the people lie below", "value", "95% interval"), rows)
         return (Section("What was found", words, table, Figure("curve", self._chart(), "The share up to each value.")),)
 
     def to_json(self) -> dict[str, Json]:

@@ -18,7 +18,7 @@ from hubbub.local.pair_averages import Response, between_mean, between_variance,
 from hubbub.local.randomizers.common.values import Codes, bounds_of
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.ustatistics import binned
-from hubbub.render import Figure, Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.terms import Real, Step, TooLarge, whole
 
@@ -28,7 +28,7 @@ _MOST_BINS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Leaflet):
+class GroupComparison(Document):
     """The estimated chance that one of the first group exceeds one of the second, ties counting half.
 
     ``variance`` is that of the noise given what the people hold; ``sampling`` is what their choice adds.
@@ -78,7 +78,7 @@ class Comparison(Leaflet):
         bars = [Bar("estimate", self.value, low, high, f"{self.value:.3f}")]
         svg = bar_chart(bars, title=self.title, description="The estimate with its 95% interval.", label="AUC")
         figure = Figure("comparison", svg, "The estimate with its 95% interval.")
-        return (Section("What was found", words, Table(("95% interval for", "from, to"), rows), figure),)
+        return (Section("What was found", words, TextTable(("95% interval for", "from, to"), rows), figure),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -118,18 +118,18 @@ class MannWhitney:
         self.randomizer = KaryResponse(epsilon=epsilon, domain=self.bins)
         self.event: Step = self.randomizer.event
 
-    def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.Source | None = None) -> Codes:
+    def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> Codes:
         """The report of each person of a group."""
         codes = binned(values, lower=self._lower, upper=self._upper, bins=self.bins)
         return np.asarray(self.randomizer.randomize(codes, rng=rng))
 
-    def estimate(self, first: Any, second: Any) -> Comparison:
+    def estimate(self, first: Any, second: Any) -> GroupComparison:
         """How often the first group exceeds the second, from the reports of both."""
         told = [self.randomizer.accumulate(reports).astype(np.float64) for reports in (first, second)]
         law = Response(self.randomizer.p, self.randomizer.q)
         wins = exceeds(self.bins)
         here, there = (likely(law.histogram(counts)) for counts in told)
-        return Comparison(
+        return GroupComparison(
             words="Mann-Whitney",
             value=between_mean(told[0], told[1], wins, law),
             variance=max(0.0, between_variance(here, there, wins, law)),

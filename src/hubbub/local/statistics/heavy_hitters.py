@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.local.estimates import Frequencies, quantile
+from hubbub.local.estimates import FrequencyEstimate, quantile
 from hubbub.local.randomizers.base import local_step, no_reports
 from hubbub.local.randomizers.common.exact_words import Codes, below_many
 from hubbub.local.randomizers.common.values import report_array
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.noise import SECURE
-from hubbub.render import Figure, Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.terms import BadReport, OutOfRange, Real, Step, TooLarge, WrongShape, fraction_of, refuse_masked, whole
 
@@ -33,7 +33,7 @@ _MOST_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FrequentStrings(Leaflet):
+class FrequentStrings(Document):
     """The strings that were found, with their shares.
 
     ``candidates`` is how many strings were looked at in the last round: intervals hold for all of them at once.
@@ -92,7 +92,7 @@ class FrequentStrings(Leaflet):
         svg = bar_chart(
             bars, title=self.title, description="Shares with intervals.", label="share of the people", show=percentage
         )
-        table = Table(("string", "share", "95% interval, all at once"), rows)
+        table = TextTable(("string", "share", "95% interval, all at once"), rows)
         return (Section("What was found", words, table, Figure("strings", svg, "Shares with 95% intervals.")),)
 
     def to_json(self) -> dict[str, Json]:
@@ -157,7 +157,7 @@ class HeavyHitters:
         """How many lengths of prefixes there are."""
         return -(-self.length // self.step)
 
-    def randomize(self, strings: Sequence[Any], *, rng: noise.Source | None = None) -> NDArray[np.int64]:
+    def randomize(self, strings: Sequence[Any], *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
         """The report of each person: rows (round, report)."""
         source = SECURE if rng is None else rng
         full = [self._full(string) for string in _people(strings)]
@@ -181,7 +181,7 @@ class HeavyHitters:
         variance = self.randomizer.variance(count=max(1, whole(count, name="count") // self.rounds))
         return detection_limit(variance, self.keep * (len(self.alphabet) + 1) ** self.step, self.rounds, confidence)
 
-    def _kept(self, candidates: list[str], found: Frequencies) -> list[str]:
+    def _kept(self, candidates: list[str], found: FrequencyEstimate) -> list[str]:
         """All prefixes that are above chance, and the best of the rest up to ``keep``; one at least."""
         order = np.argsort(-found.values, kind="stable")
         sure = int(np.sum(found.values > _threshold(found.null_variance, len(candidates))))
@@ -192,7 +192,7 @@ class HeavyHitters:
     def _most_kept(self) -> int:
         return int(_MOST_CANDIDATES // (len(self.alphabet) + 1) ** self.step)
 
-    def _above_chance(self, candidates: list[str], found: Frequencies, count: int) -> FrequentStrings:
+    def _above_chance(self, candidates: list[str], found: FrequencyEstimate, count: int) -> FrequentStrings:
         limit = _threshold(found.null_variance, len(candidates))
         best = [int(i) for i in np.argsort(-found.values, kind="stable") if found.values[i] > limit]
         return FrequentStrings(
@@ -206,7 +206,7 @@ class HeavyHitters:
             epsilon=self.randomizer.epsilon,
         )
 
-    def _variances(self, found: Frequencies, count: int) -> NDArray[np.float64]:
+    def _variances(self, found: FrequencyEstimate, count: int) -> NDArray[np.float64]:
         """Of the shares among all people: the noise, and that those of the last round are a sample of them."""
         likely = np.clip(found.values, 0, 1)
         return np.asarray(found.variances + likely * (1 - likely) * (1 / found.count - 1 / count))

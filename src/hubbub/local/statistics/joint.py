@@ -17,7 +17,7 @@ from hubbub.local.randomizers.common.values import domain_of, epsilon_of, known,
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.one_level_reports import scores
 from hubbub.local.statistics.ranges import level_randomizer
-from hubbub.render import Figure, Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.terms import BadReport, Compose, Event, OutOfRange, Real, WrongShape
 
@@ -27,7 +27,7 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JointEstimate(Leaflet):
+class JointEstimate(Document):
     """Estimated shares of all pairs of values, and of the values of each attribute by itself.
 
     Variances are those of the noise, given what the people hold.
@@ -72,7 +72,7 @@ class JointEstimate(Leaflet):
         )
         bars = [Bar(f"{i}, {j}", float(self.values[i, j]), float(ends[i, j, 0]), float(ends[i, j, 1])) for i, j in top]
         svg = bar_chart(bars, title=self.title, description="The largest shares.", label="share", show=percentage)
-        table = Table(("pair", "share", "95% interval", "if they were independent"), rows)
+        table = TextTable(("pair", "share", "95% interval", "if they were independent"), rows)
         return (Section("What was found", words, table, Figure("table", svg, "Shares with 95% intervals.")),)
 
     def to_json(self) -> dict[str, Json]:
@@ -126,7 +126,7 @@ class JointTable:
         """The randomizer of pairs, for the product."""
         return level_randomizer(self.epsilon, self.shape[0] * self.shape[1])
 
-    def randomize(self, rows: Any, columns: Any, *, rng: noise.Source | None = None) -> NDArray[np.int64]:
+    def randomize(self, rows: Any, columns: Any, *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
         """The report of each person: an integer, or rows of two for the split."""
         first, second = (known(v, domain=d, missing=0) for v, d in zip((rows, columns), self.shape, strict=True))
         if first.shape != second.shape:

@@ -32,7 +32,7 @@ _UNIT = float(1 << 40)  # weights as integers, for the exact transform
 
 
 @dataclass(frozen=True)
-class Levels:
+class LevelRandomizers:
     """A randomizer for each level, all of one epsilon; the level is drawn uniformly.
 
     Where a level is projective geometry, nodes are numbered by a fixed scattering: there the errors of points on one
@@ -56,7 +56,7 @@ class Levels:
         return local_step(self.name, self.randomizers[0].epsilon)
 
     def randomize(
-        self, count: int, codes: Callable[[int, NDArray[np.bool_]], Codes], *, rng: noise.Source | None = None
+        self, count: int, codes: Callable[[int, NDArray[np.bool_]], Codes], *, rng: noise.RandomSource | None = None
     ) -> LevelReports:
         """Reports of ``count`` people; ``codes(level, chosen)`` says what the chosen people hold at a level."""
         source = SECURE if rng is None else rng

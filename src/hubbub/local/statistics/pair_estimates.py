@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.local.estimates import quantile
-from hubbub.render import Figure, Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.terms import Real
 
 
 @dataclass(frozen=True, slots=True)
-class PairEstimate(Leaflet):
+class PairEstimate(Document):
     """An estimated mean over pairs of people.
 
     ``variance`` is that of the noise, given what the people hold: exact, with the estimated histogram put in.
@@ -89,11 +89,11 @@ class PairEstimate(Leaflet):
             shown["... before rounding"] = self.interval(population=True, rounding=True)
         return shown
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         rows = [(name, f"{low:.5g} to {high:.5g}") for name, (low, high) in self._intervals().items()]
         if self.bound is not None:
             rows.append(("root of the theorem's bound on the MSE", f"{math.sqrt(self.bound):.3g}"))
-        return Table(("95% interval for", "from, to"), tuple(rows))
+        return TextTable(("95% interval for", "from, to"), tuple(rows))
 
     def _chart(self) -> str:
         bars = [

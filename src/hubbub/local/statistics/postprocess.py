@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.estimates import Frequencies
+from hubbub.local.estimates import FrequencyEstimate
 from hubbub.local.pair_averages import possible
 from hubbub.local.randomizers.finite import FiniteRandomizer
 from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.render import Figure, Json, Leaflet, Section, Table
+from hubbub.render import Document, Figure, Json, Section, TextTable
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.terms import NotProved, Real, WrongShape, positive, whole
 
@@ -27,7 +27,7 @@ _SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Processed(Leaflet):
+class Processed(Document):
     """Shares that were post-processed: possible ones, and biased."""
 
     values: Floats
@@ -59,7 +59,7 @@ class Processed(Leaflet):
         bars = [Bar(str(i), float(self.values[i])) for i in top]
         svg = bar_chart(bars, title=self.title, description="Without error bars.", label="share", show=percentage)
         figure = Figure("processed", svg, "Biased: no error bars can be given.")
-        return (Section("What was found", words, Table(("value", "share (biased)"), rows), figure),)
+        return (Section("What was found", words, TextTable(("value", "share (biased)"), rows), figure),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -72,7 +72,7 @@ class Processed(Leaflet):
         }
 
 
-def simplex(frequencies: Frequencies) -> Processed:
+def simplex(frequencies: FrequencyEstimate) -> Processed:
     """The nearest table of shares (in squares): what is negative goes to 0, the rest is lowered equally.
 
     [WLLSL20] call it Norm-Sub.

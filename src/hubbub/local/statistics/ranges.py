@@ -19,7 +19,7 @@ from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.statistics.interval_tree import Forest, Haar, Shape, mean_prefix_variance
-from hubbub.local.statistics.one_level_reports import LevelReports, Levels
+from hubbub.local.statistics.one_level_reports import LevelRandomizers, LevelReports
 from hubbub.local.statistics.ustatistics import binned
 from hubbub.terms import OutOfRange, Real, Step, TooLarge, whole
 
@@ -69,10 +69,12 @@ class Ranges:
         self.lower, self.upper = float(low), float(high)
         self.method, self.branching = _chosen(self.cells, self.epsilon, _method(method), branching)
         self.depth = _depth(self.cells, self.branching)
-        self.levels = Levels(f"ranges-{self.method}", tuple(self._randomizer(level) for level in range(self.depth)))
+        self.levels = LevelRandomizers(
+            f"ranges-{self.method}", tuple(self._randomizer(level) for level in range(self.depth))
+        )
         self.event: Step = self.levels.event
 
-    def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.Source | None = None) -> LevelReports:
+    def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> LevelReports:
         """The report of each person: rows (level, report)."""
         cells = binned(values, lower=self.lower, upper=self.upper, bins=self.cells)
         nodes = [cells // self.branching ** (self.depth - 1 - level) for level in range(self.depth)]
@@ -98,7 +100,7 @@ class Ranges:
             count=sum(counts),
             epsilon=self.epsilon,
             words=f"{self.method}, {self.depth} levels of {self.branching} children",
-            variance_of=Variance(self.levels, shape, leaves, tuple(states)),
+            variance_of=RangeVariance(self.levels, shape, leaves, tuple(states)),
         )
 
     def _shape(self, counts: Sequence[int]) -> Shape:
@@ -118,10 +120,10 @@ class Ranges:
 
 
 @dataclass(frozen=True)
-class Variance:
+class RangeVariance:
     """The variance of any question about the cells, given the people: noise, and the chance of who got which level."""
 
-    levels: Levels
+    levels: LevelRandomizers
     shape: Shape
     leaves: Floats
     states: tuple[Codes, ...]

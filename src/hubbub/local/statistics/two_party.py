@@ -24,14 +24,14 @@ from hubbub.local.randomizers.common.values import bounds_of, reals
 from hubbub.local.statistics.pair_kernels import Function, custom, named
 from hubbub.local.statistics.ustatistics import enough
 from hubbub.noise import SECURE
-from hubbub.render import Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Json, Section, TextTable, short
 from hubbub.terms import OutOfRange, PureStep, Real, whole
 
 SIMULATED = "simulated: one process saw both values of every pair, so nobody was protected by this run"
 
 
 @dataclass(frozen=True, slots=True)
-class TwoPartyEstimate(Leaflet):
+class TwoPartyEstimate(Document):
     """An estimated pair statistic from disjoint pairs, each of which sent one randomized bit."""
 
     words: str
@@ -70,7 +70,7 @@ class TwoPartyEstimate(Leaflet):
             f"Each pair would send one bit with epsilon = {short(self.epsilon)} for both. This run was {SIMULATED}.",
         )
         rows = (("pairs", f"{self.pairs:,}"), ("standard error", f"{math.sqrt(self.variance):.3g}"))
-        return (Section("What was found", words, Table(("", "number"), rows)),)
+        return (Section("What was found", words, TextTable(("", "number"), rows)),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -128,7 +128,9 @@ class TwoPartyUStatistic:
         self.randomizer = Duchi(epsilon=epsilon, lower=ends[0], upper=ends[1])
         self.event: PureStep = local_step("two-party", self.randomizer.epsilon)
 
-    def simulate(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.Source | None = None) -> TwoPartyEstimate:
+    def simulate(
+        self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None
+    ) -> TwoPartyEstimate:
         """The statistic of these values, by a simulation that sees them: for planning, not for protecting anybody."""
         source = SECURE if rng is None else rng
         held = np.clip(np.nan_to_num(reals(values), nan=self._lower), self._lower, self._upper)

@@ -18,12 +18,12 @@ from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.statistics.ranges import Ranges
 from hubbub.local.statistics.ustatistics import enough
 from hubbub.noise import SECURE
-from hubbub.render import Json, Leaflet, Section, Table, percent, short
+from hubbub.render import Document, Json, Section, TextTable, percent, short
 from hubbub.terms import Compose, Event, OutOfRange, Real, fraction_of, positive
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RefinedMean(Leaflet):
+class RefinedMean(Document):
     """A mean from two rounds: the range that the first one found, and the mean of the values moved into it."""
 
     mean: MeanEstimate
@@ -74,7 +74,7 @@ class RefinedMean(Leaflet):
             ("error, 95%", f"{(self.interval()[1] - self.interval()[0]) / 2:.3g}"),
             ("epsilon for each person", short(self.cost)),
         )
-        return (Section("What was found", words, Table(("", "number"), rows)),)
+        return (Section("What was found", words, TextTable(("", "number"), rows)),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -166,7 +166,7 @@ class TwoRounds:
             words=one if self.rounds == "one" else both,
         )
 
-    def run(self, values: Any, *, rng: noise.Source | None = None) -> RefinedMean:
+    def run(self, values: Any, *, rng: noise.RandomSource | None = None) -> RefinedMean:
         """Both rounds in one process, for those who hold all values (a simulation, or a test)."""
         source = SECURE if rng is None else rng
         held = reals(values)
@@ -177,7 +177,7 @@ class TwoRounds:
         rest = held if self.rounds == "both" else held[~asked]
         return self.estimate(told, refined, np.asarray(refined.randomize(rest, rng=source)))
 
-    def _turns(self, count: int, source: noise.Source) -> NDArray[np.bool_]:
+    def _turns(self, count: int, source: noise.RandomSource) -> NDArray[np.bool_]:
         """Who takes part in the first round: so many, at random, whatever they hold."""
         order: Codes = np.argsort(source.words(count), kind="stable")
         turns = np.zeros(count, dtype=bool)

@@ -98,7 +98,7 @@ class UStatistic:
             codes = codes * self.bins + binned(column, lower=low, upper=high, bins=self.bins)
         return codes
 
-    def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.Source | None = None) -> Codes:
+    def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> Codes:
         """The report of each person."""
         return np.asarray(self.randomizer.randomize(self.codes(values), rng=rng))
 

@@ -18,14 +18,14 @@ from hubbub.local.randomizers.bounded_means import Hybrid
 from hubbub.local.randomizers.common.exact_words import below_many
 from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, reals, report_array
 from hubbub.noise import SECURE
-from hubbub.render import Json, Leaflet, Section, Table, short
+from hubbub.render import Document, Json, Section, TextTable, short
 from hubbub.terms import BadReport, Compose, EmptyInput, Event, OutOfRange, Real, Step, WrongShape
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VarianceEstimate(Leaflet):
+class VarianceEstimate(Document):
     """An estimated variance of values in [lower, upper], with the mean beside it.
 
     ``variance`` is the squared standard error of ``value``, for the population of which the people are a sample.
@@ -67,7 +67,7 @@ class VarianceEstimate(Leaflet):
             ("variance", f"{self.value:.5g}", "{:.5g} to {:.5g}".format(*self.interval())),
             ("mean", f"{self.mean.value:.5g}", "{:.5g} to {:.5g}".format(*self.mean.interval())),
         )
-        return (Section("What was found", words, Table(("", "estimate", "95% interval"), rows)),)
+        return (Section("What was found", words, TextTable(("", "estimate", "95% interval"), rows)),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -124,7 +124,7 @@ class LocalVariance:
         """The middle of the bounds, around which the moments are taken."""
         return float(self.lower + self.upper) / 2
 
-    def randomize(self, values: Any, *, rng: noise.Source | None = None) -> NDArray[np.int64]:
+    def randomize(self, values: Any, *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
         """The report of each person: rows (moment, report) for groups, rows of both reports otherwise."""
         source = SECURE if rng is None else rng
         low, high = float(self.lower), float(self.upper)
@@ -221,7 +221,7 @@ class Means:
         }
         self.event: Step = local_step("means", epsilon_of(epsilon))
 
-    def randomize(self, values: Mapping[str, Any], *, rng: noise.Source | None = None) -> NDArray[np.int64]:
+    def randomize(self, values: Mapping[str, Any], *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
         """The report of each person: rows (number of the attribute, report)."""
         source = SECURE if rng is None else rng
         columns = [reals(values[name]) for name in self.randomizers] if set(values) == set(self.randomizers) else []

@@ -29,14 +29,16 @@ AdditiveNoise = LaplaceNoise | GaussianNoise
 
 
 @overload
-def drawn(event: AdditiveNoise, shape: None, *, rng: noise.Source | None) -> int: ...
+def drawn(event: AdditiveNoise, shape: None, *, rng: noise.RandomSource | None) -> int: ...
 @overload
-def drawn(event: AdditiveNoise, shape: tuple[int, ...], *, rng: noise.Source | None) -> NDArray[np.int64]: ...
+def drawn(event: AdditiveNoise, shape: tuple[int, ...], *, rng: noise.RandomSource | None) -> NDArray[np.int64]: ...
 @overload
 def drawn(
-    event: AdditiveNoise, shape: tuple[int, ...] | None, *, rng: noise.Source | None
+    event: AdditiveNoise, shape: tuple[int, ...] | None, *, rng: noise.RandomSource | None
 ) -> int | NDArray[np.int64]: ...
-def drawn(event: AdditiveNoise, shape: tuple[int, ...] | None, *, rng: noise.Source | None) -> int | NDArray[np.int64]:
+def drawn(
+    event: AdditiveNoise, shape: tuple[int, ...] | None, *, rng: noise.RandomSource | None
+) -> int | NDArray[np.int64]:
     """The noise that the event speaks of, in grid steps."""
     laplace = isinstance(event, LaplaceNoise)
     draw = noise.discrete_laplace if laplace else noise.discrete_gaussian
@@ -60,10 +62,10 @@ class RealMechanism(Mechanism):
     _missing: Fraction
 
     @overload
-    def release(self, x: Number, *, rng: noise.Source | None = None) -> float: ...
+    def release(self, x: Number, *, rng: noise.RandomSource | None = None) -> float: ...
     @overload
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> float | NDArray[np.float64]: ...
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> float | NDArray[np.float64]:
+    def release(self, x: Numbers, *, rng: noise.RandomSource | None = None) -> float | NDArray[np.float64]: ...
+    def release(self, x: Numbers, *, rng: noise.RandomSource | None = None) -> float | NDArray[np.float64]:
         """``x`` with fresh noise: a float for a number, an array for several."""
         steps = steps_of(x, grid=self.event.grid, missing=self._missing, dimension=self.event.dimension)
         return scaled(plus(steps, drawn(self.event, shape_of(steps), rng=rng)), self.event.grid)
@@ -79,10 +81,10 @@ class IntegerMechanism(Mechanism):
     event: AdditiveNoise
 
     @overload
-    def release(self, x: int, *, rng: noise.Source | None = None) -> int: ...
+    def release(self, x: int, *, rng: noise.RandomSource | None = None) -> int: ...
     @overload
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> int | Steps: ...
-    def release(self, x: Numbers, *, rng: noise.Source | None = None) -> int | Steps:
+    def release(self, x: Numbers, *, rng: noise.RandomSource | None = None) -> int | Steps: ...
+    def release(self, x: Numbers, *, rng: noise.RandomSource | None = None) -> int | Steps:
         """``x`` with fresh noise: an int for an integer, an array of integers for several."""
         steps = integers_of(x, dimension=self.event.dimension)
         return plus(steps, drawn(self.event, shape_of(steps), rng=rng))

@@ -23,7 +23,7 @@ _FAN_OUTS = (2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 48, 64, 128)
 
 
 @dataclass(frozen=True)
-class Tree:
+class AryTree:
     """Sums of ``branching`` neighbours, sums of those, and so on; the one at the top may be left out."""
 
     cells: int
@@ -78,7 +78,7 @@ class Tree:
         return np.asarray(np.add.reduceat(values, starts, axis=-1))
 
 
-def node_sums(tree: Tree, counts: Integers) -> list[Integers]:
+def node_sums(tree: AryTree, counts: Integers) -> list[Integers]:
     """The measured sums of each level, cells first, along the last axis."""
     sums = [counts]
     for level in range(1, tree.levels):
@@ -86,7 +86,7 @@ def node_sums(tree: Tree, counts: Integers) -> list[Integers]:
     return sums
 
 
-def consistent(tree: Tree, measured: Sequence[NDArray[Any]]) -> Floats:
+def consistent(tree: AryTree, measured: Sequence[NDArray[Any]]) -> Floats:
     """The least-squares cells, given a noisy sum for each measured node."""
     below = measured[0].astype(np.float64)
     estimates, sums = [below], [below]
@@ -102,7 +102,7 @@ def consistent(tree: Tree, measured: Sequence[NDArray[Any]]) -> Floats:
     return best
 
 
-def rank_moment(tree: Tree, cells: Integers, share: float, power: int) -> Floats:
+def rank_moment(tree: AryTree, cells: Integers, share: float, power: int) -> Floats:
     """The sum of that power of the noise's weights in (sum up to each of the cells) - ``share`` * total.
 
     With power 2 it is the variance, in units of the noise's variance. ``docs/proofs/noisy-cdf.md`` derives it.
@@ -125,18 +125,18 @@ def rank_moment(tree: Tree, cells: Integers, share: float, power: int) -> Floats
 
 
 @lru_cache(maxsize=256)
-def chosen(cells: int, branching: int | None, loss: int) -> Tree:
+def chosen(cells: int, branching: int | None, loss: int) -> AryTree:
     """The tree with the smallest mean variance of a prefix sum, where noise has a variance of levels^``loss``."""
     fan_outs = sorted({min(b, cells) for b in (*_FAN_OUTS, cells)} - {1}) if branching is None else [branching]
-    trees = [Tree(cells, b, rooted) for b in fan_outs for rooted in (False, True)] if cells > 1 else []
+    trees = [AryTree(cells, b, rooted) for b in fan_outs for rooted in (False, True)] if cells > 1 else []
     some = np.unique(np.linspace(0, cells - 1, 257).astype(np.int64))
     return min(
-        trees or [Tree(cells, 2, rooted=True)],
+        trees or [AryTree(cells, 2, rooted=True)],
         key=lambda tree: float(rank_moment(tree, some, 0.0, 2).mean()) * tree.levels**loss,
     )
 
 
-def _slopes(tree: Tree, cells: Integers) -> list[Floats]:
+def _slopes(tree: AryTree, cells: Integers) -> list[Floats]:
     """By how much the sum up to a cell within each node above it grows with that node, for each level."""
     slope = np.ones(cells.size)
     slopes = [slope]
@@ -155,7 +155,7 @@ def _before(values: Floats, branching: int) -> Floats:
     return np.asarray(sums - sums[places - places % branching])
 
 
-def _shares(tree: Tree, level: int) -> Floats:
+def _shares(tree: AryTree, level: int) -> Floats:
     """For each child of a node of ``level`` its part of what the node has more than its children."""
     below = tree.variances[level - 1]
     totals = np.repeat(tree.grouped(below, level), tree.branching)[: below.size]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.mechanisms.common.additive import AdditiveNoise
-from hubbub.mechanisms.common.ary_tree import Floats, Integers, Tree, rank_moment
+from hubbub.mechanisms.common.ary_tree import AryTree, Floats, Integers, rank_moment
 from hubbub.mechanisms.common.noise_combinations import LATTICE, critical, variance_of
 from hubbub.terms import LaplaceNoise, OutOfRange, Real, fraction_of, whole
 
@@ -17,7 +17,7 @@ _SOME_ROWS = 0.95  # confidence with which a group must have rows before it gets
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class NoisyCurve:
     """How many rows lie in each cell or before it, with noise and without contradiction; for one group or several.
 
     Everything here is post-processing of a release and costs nothing more. ``cumulative`` has the shape of the counts
@@ -25,7 +25,7 @@ class Curve:
     """
 
     cumulative: Floats
-    tree: Tree
+    tree: AryTree
     event: AdditiveNoise
 
     @property
@@ -96,18 +96,18 @@ class Curve:
         return np.asarray(self._rows[:, -1] > rank_widths(self.tree, self.event, 0.0, _SOME_ROWS)[-1])
 
 
-def rank_deviations(tree: Tree, event: AdditiveNoise, share: float, cells: Integers) -> Floats:
+def rank_deviations(tree: AryTree, event: AdditiveNoise, share: float, cells: Integers) -> Floats:
     """The standard deviation of (rows up to each cell) - ``share`` * (all rows)."""
     return np.sqrt(variance_of(event) * rank_moment(tree, cells, share, 2))
 
 
 @lru_cache(maxsize=16)
-def _moments(tree: Tree, share: float, power: int) -> Floats:
+def _moments(tree: AryTree, share: float, power: int) -> Floats:
     """The moments of all cells' ranks, which every confidence and every release of the same shape needs."""
     return rank_moment(tree, np.arange(tree.cells), share, power)
 
 
-def rank_widths(tree: Tree, event: AdditiveNoise, share: float, confidence: Real) -> Floats:
+def rank_widths(tree: AryTree, event: AdditiveNoise, share: float, confidence: Real) -> Floats:
     """For each cell, how far (rows up to it) - ``share`` * (all rows) is off at most, with that confidence."""
     squares = _moments(tree, share, 2)
     fourths = _moments(tree, share, 4) if isinstance(event, LaplaceNoise) else np.zeros(tree.cells)

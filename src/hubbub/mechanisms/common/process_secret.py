@@ -23,7 +23,7 @@ def _renew() -> None:
 os.register_at_fork(after_in_child=_renew)
 
 
-class Secret:
+class ProcessSecret:
     """Holds state that stays in this object and in this process."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hubbub.mechanisms.common.additive import AdditiveNoise
 from hubbub.mechanisms.common.noise_combinations import LATTICE, critical, variance_of
-from hubbub.mechanisms.workload.queries import Floats, Plan
+from hubbub.mechanisms.workload.queries import Floats, WorkloadQueries
 from hubbub.mechanisms.workload.strategies import Strategy
 from hubbub.terms import LaplaceNoise, OutOfRange, Real, whole
 
@@ -19,7 +19,7 @@ from hubbub.terms import LaplaceNoise, OutOfRange, Real, whole
 class Errors:
     """How far the answers of a workload are off; known before anything is released."""
 
-    plan: Plan
+    plan: WorkloadQueries
     strategy: Strategy
     event: AdditiveNoise
 

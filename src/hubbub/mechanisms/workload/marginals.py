@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hubbub.mechanisms.workload.queries import Block, Floats, Integers, Plan
+from hubbub.mechanisms.workload.queries import Block, Floats, Integers, WorkloadQueries
 from hubbub.mechanisms.workload.strategies import outer
 
 Subset = frozenset[int]
@@ -27,7 +27,7 @@ _MOST_ATTRIBUTES = 8
 class Marginals:
     """The marginal of each set S of attributes, times the integer ``weights[S]``."""
 
-    def __init__(self, plan: Plan, weights: Mapping[Subset, int]) -> None:
+    def __init__(self, plan: WorkloadQueries, weights: Mapping[Subset, int]) -> None:
         self.plan = plan
         self.weights = {subset: weight for subset, weight in weights.items() if weight}
 
@@ -118,7 +118,7 @@ def subsets(axes: Subset) -> list[Subset]:
     return [frozenset(s) for k in range(len(ordered) + 1) for s in itertools.combinations(ordered, k)]
 
 
-def part_of(plan: Plan, block: Block, subset: Subset) -> Floats:
+def part_of(plan: WorkloadQueries, block: Block, subset: Subset) -> Floats:
     """For each answer the squared length of its query's component in the part of ``subset``."""
     lengths = []
     for axis, (attribute, part) in enumerate(zip(plan.attributes, block.parts, strict=True)):
@@ -128,7 +128,7 @@ def part_of(plan: Plan, block: Block, subset: Subset) -> Floats:
     return outer(lengths)
 
 
-def needed_by(plan: Plan) -> dict[Subset, float] | None:
+def needed_by(plan: WorkloadQueries) -> dict[Subset, float] | None:
     """How much the queries look at each part of the space; None if there are too many attributes to say."""
     wide = frozenset(axis for axis, cells in enumerate(plan.shape) if cells > 1)
     if len(wide) > _MOST_ATTRIBUTES:
@@ -138,7 +138,7 @@ def needed_by(plan: Plan) -> dict[Subset, float] | None:
     return {subset: value for subset, value in found.items() if value > 1e-12 * largest}
 
 
-def candidates(plan: Plan, pure: bool) -> list[Marginals]:
+def candidates(plan: WorkloadQueries, pure: bool) -> list[Marginals]:
     """Marginals with the weights that serve the queries best, rounded on several scales."""
     needed = needed_by(plan)
     if needed is None:
@@ -153,7 +153,7 @@ def _rounded(every: list[Subset], weights: Floats, scale: int) -> dict[Subset, i
     return {s: round(float(w)) for s, w in zip(every, weights / weights.max() * scale, strict=True)}
 
 
-def _optimal(plan: Plan, needed: Mapping[Subset, float], every: list[Subset], pure: bool) -> Floats:
+def _optimal(plan: WorkloadQueries, needed: Mapping[Subset, float], every: list[Subset], pure: bool) -> Floats:
     """Weights with the smallest total squared error at a fixed cost: (noise's variance) * (sum of c_T / lambda_T)."""
     from scipy.optimize import minimize
 

@@ -86,7 +86,7 @@ class Workload(Mechanism):
         """The exact standard deviation of each answer, known beforehand."""
         return self._errors.std_dev
 
-    def release(self, counts: Numbers, *, rng: noise.Source | None = None) -> Answers:
+    def release(self, counts: Numbers, *, rng: noise.RandomSource | None = None) -> Answers:
         """Every answer, for ``counts`` of the declared shape (or the same flat)."""
         measured = self._measured(counts)
         noisy = np.asarray(plus(measured, drawn(self.event, measured.shape, rng=rng)))

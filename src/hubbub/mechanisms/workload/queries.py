@@ -29,7 +29,7 @@ _FEW_ENTRIES = 1 << 22  # answers times cells up to which queries are kept as a 
 
 
 @dataclass(frozen=True, eq=False)
-class Attribute:
+class MergedAxis:
     """One axis of the table after merging: the groups of its cells, and the 0/1 rows that queries have for it."""
 
     groups: Integers  # the group of each original cell
@@ -60,10 +60,10 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class WorkloadQueries:
     """What is asked, with all that strategies need to know of it."""
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[MergedAxis, ...]
     blocks: tuple[Block, ...]
 
     @property
@@ -115,12 +115,12 @@ class Plan:
                 out[place, axis] = len(attribute.rows) + spot if part is None else part[spot]
         return out
 
-    def restricted(self, numbers: Sequence[int]) -> Plan:
+    def restricted(self, numbers: Sequence[int]) -> WorkloadQueries:
         """The plan with these queries only, over a table that is merged further."""
         blocks = [self.blocks[number] for number in numbers]
         columns = [_narrowed(a, [block.parts[axis] for block in blocks]) for axis, a in enumerate(self.attributes)]
         parts = zip(*(parts for _, parts in columns), strict=True)
-        return Plan(tuple(attribute for attribute, _ in columns), tuple(Block(p) for p in parts))
+        return WorkloadQueries(tuple(attribute for attribute, _ in columns), tuple(Block(p) for p in parts))
 
     def _answer(self, block: Block, table: Floats) -> Floats:
         for axis, (attribute, part) in enumerate(zip(self.attributes, block.parts, strict=True)):
@@ -129,7 +129,7 @@ class Plan:
         return table
 
 
-def planned(shape: Sequence[int], queries: Sequence[Query]) -> Plan:
+def planned(shape: Sequence[int], queries: Sequence[Query]) -> WorkloadQueries:
     """Read queries, merge cells that none of them tells apart, and list the distinct rows of each attribute."""
     sizes = [whole(size, name="shape") for size in shape]
     if not sizes or not queries:
@@ -144,13 +144,13 @@ def planned(shape: Sequence[int], queries: Sequence[Query]) -> Plan:
         _check_attributes(query, len(sizes))
     columns = [_column(size, [query.get(axis) for query in queries]) for axis, size in enumerate(sizes)]
     blocks = tuple(Block(parts) for parts in zip(*(parts for _, parts in columns), strict=True))
-    plan = Plan(tuple(attribute for attribute, _ in columns), blocks)
+    plan = WorkloadQueries(tuple(attribute for attribute, _ in columns), blocks)
     if sum(plan.sizes) > _MOST_CELLS:
         raise _too_large("the queries have more than 2^20 answers.")
     return plan
 
 
-def _column(size: int, parts: Sequence[Part | None]) -> tuple[Attribute, list[Integers | None]]:
+def _column(size: int, parts: Sequence[Part | None]) -> tuple[MergedAxis, list[Integers | None]]:
     """One attribute, and for each query the numbers of its rows there."""
     explicit = [None if isinstance(part, str) and part == "each" else _rows(size, part) for part in parts]
     listed = [rows for rows in explicit if rows is not None]
@@ -161,16 +161,16 @@ def _column(size: int, parts: Sequence[Part | None]) -> tuple[Attribute, list[In
     first_cells, groups = (np.arange(size),) * 2 if len(listed) < len(explicit) else _distinct(stacked.T)
     ends = np.cumsum([0 if rows is None else len(rows) for rows in explicit])
     used = [None if r is None else numbers[end - len(r) : end] for r, end in zip(explicit, ends, strict=True)]
-    return Attribute(groups, first_cells.size, stacked[np.ix_(first_rows, first_cells)].astype(np.float64)), used
+    return MergedAxis(groups, first_cells.size, stacked[np.ix_(first_rows, first_cells)].astype(np.float64)), used
 
 
-def _narrowed(attribute: Attribute, parts: Sequence[Integers | None]) -> tuple[Attribute, list[Integers | None]]:
+def _narrowed(attribute: MergedAxis, parts: Sequence[Integers | None]) -> tuple[MergedAxis, list[Integers | None]]:
     """An attribute with these rows only: cells that they do not tell apart are merged."""
     used = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(p for p in parts if p is not None)]))
     rows = attribute.rows[used]
     each = any(part is None for part in parts)
     cells, groups = (np.arange(attribute.cells),) * 2 if each else _distinct(rows.T > 0)
-    return Attribute(groups, cells.size, rows[:, cells]), [
+    return MergedAxis(groups, cells.size, rows[:, cells]), [
         None if p is None else np.searchsorted(used, p) for p in parts
     ]
 

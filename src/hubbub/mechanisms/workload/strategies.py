@@ -12,14 +12,14 @@ from typing import Protocol
 
 import numpy as np
 
-from hubbub.mechanisms.common.ary_tree import Tree, consistent, node_sums
-from hubbub.mechanisms.workload.queries import Block, Floats, Integers, Plan
+from hubbub.mechanisms.common.ary_tree import AryTree, consistent, node_sums
+from hubbub.mechanisms.workload.queries import Block, Floats, Integers, WorkloadQueries
 
 
 class Strategy(Protocol):
     """A matrix of non-negative integers, and least squares with it."""
 
-    plan: Plan
+    plan: WorkloadQueries
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class Strategy(Protocol):
 class Factor:
     """What is measured of one attribute: every cell, or the nodes of a tree over the cells."""
 
-    def __init__(self, tree: Tree | None) -> None:
+    def __init__(self, tree: AryTree | None) -> None:
         self.tree = tree
 
     @property
@@ -98,7 +98,7 @@ class Factor:
 class Product:
     """Every combination of what is measured of each attribute."""
 
-    def __init__(self, plan: Plan, factors: tuple[Factor, ...]) -> None:
+    def __init__(self, plan: WorkloadQueries, factors: tuple[Factor, ...]) -> None:
         self.plan, self.factors = plan, factors
         self._known: dict[tuple[int, int], tuple[Floats, Floats | None]] = {}
 
@@ -164,7 +164,7 @@ class Direct:
 
     name = "the queries themselves"
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WorkloadQueries) -> None:
         self.plan = plan
         asked = plan.row_ids(np.arange(sum(plan.sizes)))
         self._ids, place = np.unique(asked, axis=0, return_inverse=True)

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from hubbub.mechanisms.common.ary_tree import Tree
+from hubbub.mechanisms.common.ary_tree import AryTree
 from hubbub.mechanisms.workload.marginals import SCALES, candidates
-from hubbub.mechanisms.workload.queries import Floats, Plan
+from hubbub.mechanisms.workload.queries import Floats, WorkloadQueries
 from hubbub.mechanisms.workload.strategies import Direct, Factor, Product, Strategy
-from hubbub.mechanisms.workload.union_strategy import Union, balanced, groups_of
+from hubbub.mechanisms.workload.union_strategy import UnionStrategy, balanced, groups_of
 
 _FAN_OUTS = (2, 3, 4, 8, 16)
 _LONGEST_TREE = 1 << 11  # cells of an attribute up to which trees are solved as dense matrices
@@ -19,7 +19,7 @@ _FEW_ROWS = 1 << 8
 _FEW_ENTRIES = 1 << 24
 
 
-def best_strategy(plan: Plan, *, pure: bool, worst: bool) -> Strategy:
+def best_strategy(plan: WorkloadQueries, *, pure: bool, worst: bool) -> Strategy:
     """The one with the least total (or the least worst) squared error of the answers at the same cost."""
     considered: list[Strategy] = [
         _best_product(plan, pure, worst),
@@ -32,14 +32,14 @@ def best_strategy(plan: Plan, *, pure: bool, worst: bool) -> Strategy:
     return min(considered, key=lambda strategy: predicted(strategy, plan, pure=pure, worst=worst))
 
 
-def predicted(strategy: Strategy, plan: Plan, *, pure: bool, worst: bool) -> float:
+def predicted(strategy: Strategy, plan: WorkloadQueries, *, pure: bool, worst: bool) -> float:
     """The total (or the worst) variance of the answers, up to a factor that is the same for every strategy."""
     squares = [strategy.moments(block, 2) for block in plan.blocks]
     error = max(float(s.max()) for s in squares) if worst else sum(float(s.sum()) for s in squares)
     return error * (strategy.l1**2 if pure else strategy.l2_squared)
 
 
-def _unions(plan: Plan, pure: bool, worst: bool) -> list[Union]:
+def _unions(plan: WorkloadQueries, pure: bool, worst: bool) -> list[UnionStrategy]:
     """The best product of each group of queries that look at the same attributes, with weights on several scales."""
     groups = groups_of(plan)
     if not 2 <= len(groups) <= _FEW_GROUPS:
@@ -50,10 +50,10 @@ def _unions(plan: Plan, pure: bool, worst: bool) -> list[Union]:
         predicted(p, p.plan, pure=pure, worst=worst) / (c**2 if pure else c) for p, c in zip(parts, costs, strict=True)
     ]
     weights = [balanced(errors, costs, pure=pure, worst=worst, scale=scale) for scale in SCALES]
-    return [Union(plan, groups, parts, some) for some in weights]
+    return [UnionStrategy(plan, groups, parts, some) for some in weights]
 
 
-def _best_product(plan: Plan, pure: bool, worst: bool) -> Product:
+def _best_product(plan: WorkloadQueries, pure: bool, worst: bool) -> Product:
     """Better one attribute at a time until none gets better; the errors of a query multiply."""
     options = [_trees(cells) for cells in plan.shape]
     errors = [_errors(plan, axis, trees, worst) for axis, trees in enumerate(options)]
@@ -75,14 +75,14 @@ def _better(tables: list[Floats], chosen: list[int], worst: bool) -> list[int]:
     return chosen
 
 
-def _trees(cells: int) -> list[Tree | None]:
+def _trees(cells: int) -> list[AryTree | None]:
     """What may be measured of an attribute: every cell, or one of several trees over the cells."""
     fan_outs = sorted({min(b, cells) for b in _FAN_OUTS}) if 3 <= cells <= _LONGEST_TREE else []
-    trees = [Tree(cells, b, rooted) for b in fan_outs for rooted in (False, True)]
+    trees = [AryTree(cells, b, rooted) for b in fan_outs for rooted in (False, True)]
     return [None, *(tree for tree in trees if tree.levels > 1)]
 
 
-def _errors(plan: Plan, axis: int, trees: list[Tree | None], worst: bool) -> Floats:
+def _errors(plan: WorkloadQueries, axis: int, trees: list[AryTree | None], worst: bool) -> Floats:
     """For each option and each query the sum (or the largest) of its rows' variances along one attribute."""
     attribute = plan.attributes[axis]
     parts = [block.parts[axis] for block in plan.blocks]

@@ -11,16 +11,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hubbub.mechanisms.workload.queries import Block, Floats, Integers, Plan
+from hubbub.mechanisms.workload.queries import Block, Floats, Integers, WorkloadQueries
 from hubbub.mechanisms.workload.strategies import Strategy
 
 _FEW_NAMES = 3
 
 
-class Union:
+class UnionStrategy:
     """The measurements of each group's strategy, times the group's integer weight."""
 
-    def __init__(self, plan: Plan, groups: Sequence[Sequence[int]], parts: Sequence[Strategy], weights: Sequence[int]):
+    def __init__(
+        self, plan: WorkloadQueries, groups: Sequence[Sequence[int]], parts: Sequence[Strategy], weights: Sequence[int]
+    ):
         self.plan, self.parts, self.weights = plan, parts, weights
         places = np.split(np.arange(sum(plan.sizes)), np.cumsum(plan.sizes)[:-1])
         self._places = [np.concatenate([places[number] for number in group]) for group in groups]  # of their answers
@@ -73,7 +75,7 @@ class Union:
         return out
 
 
-def groups_of(plan: Plan) -> list[list[int]]:
+def groups_of(plan: WorkloadQueries) -> list[list[int]]:
     """The numbers of the queries that look at the same attributes, together."""
     found: dict[tuple[bool, ...], list[int]] = {}
     for number, block in enumerate(plan.blocks):

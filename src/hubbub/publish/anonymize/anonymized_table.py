@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.publish.anonymize.coded_columns import Codes, ranks
 from hubbub.publish.anonymize.identifiers import identifiers
 from hubbub.publish.anonymize.losses import Metrics
 from hubbub.publish.anonymize.manifest import Manifest
-from hubbub.publish.anonymize.privacy_models import Model
+from hubbub.publish.anonymize.privacy_models import PrivacyModel
 from hubbub.render import Json, percent, short
 from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
@@ -27,7 +27,7 @@ NO_GUARANTEE = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Anonymised(Leaflet):
+class Anonymised(Document):
     """A table whose classes fulfil the models, without the suppressed rows.
 
     The rows stand in the order of what they say, not in that of the table given: files are often sorted by name, and
@@ -42,7 +42,7 @@ class Anonymised(Leaflet):
     kept: Codes = field(repr=False)  # which rows of the table given these are: for the owner alone
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
-    models: tuple[Model, ...]
+    models: tuple[PrivacyModel, ...]
     metrics: Metrics
     manifest: Manifest
     search: tuple[str, ...] = ()  # how it was found, in sentences
@@ -109,9 +109,9 @@ class Anonymised(Leaflet):
             return (told,)
         return (f"{', '.join(kept)}: the values differ from row to row, so they name people. Kept on purpose.", told)
 
-    def _costs(self) -> Table:
+    def _costs(self) -> TextTable:
         cost = self.metrics
-        return Table(
+        return TextTable(
             ("measure", "value", "best possible"),
             (
                 ("information lost (GCP)", percent(cost.gcp), "0%"),

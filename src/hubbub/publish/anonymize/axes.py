@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubbub.publish.anonymize.coded_columns import ANY, Coded, Codes, Floats, counted, firsts
-from hubbub.publish.anonymize.hierarchies import Hierarchy, Levels
+from hubbub.publish.anonymize.hierarchies import Hierarchy, HierarchyLevels
 
 _LISTED = 50  # so many words are listed at most
 _LEAST = 1e-300  # the score of a cut that is allowed and gains next to nothing
@@ -84,7 +84,7 @@ class Parts:
         return self.codes(self.starts, every), self.codes(last, every)
 
 
-class Axis(ABC):
+class GeneralizationAxis(ABC):
     """One quasi-identifier as Mondrian sees it: ``codes`` of the rows, and what a range of codes is."""
 
     __slots__ = ()
@@ -107,7 +107,7 @@ class Axis(ABC):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ordered(Axis):
+class Ordered(GeneralizationAxis):
     """Values in their order. A range that holds the missing value and others covers everything: it is ``*``."""
 
     name: str
@@ -174,7 +174,7 @@ class Ordered(Axis):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branching(Axis):
+class Branching(GeneralizationAxis):
     """Values as the leaves of a tree, numbered so that every branch is a range of codes.
 
     A part is published as the lowest node above its values. It is cut by taking one branch below that node out.
@@ -183,7 +183,7 @@ class Branching(Axis):
     name: str
     codes: Codes
     size: int
-    levels: Levels
+    levels: HierarchyLevels
     nodes: Codes  # the node above each leaf (column) at each level (row), with the leaves in their new order
 
     def level(self, low: Codes, high: Codes) -> Codes:
@@ -257,7 +257,7 @@ def _rest(at: Codes, owner: Codes, left: Codes, right: Codes, low: Codes, high: 
     )
 
 
-def axis_of(column: Coded, hierarchy: Hierarchy | None) -> Axis:
+def axis_of(column: Coded, hierarchy: Hierarchy | None) -> GeneralizationAxis:
     """The axis of a column: its tree if it has a hierarchy, else its order."""
     if hierarchy is None:
         return Ordered(column.name, column.codes, len(column.labels), column, _places(column))

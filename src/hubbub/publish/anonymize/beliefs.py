@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.publish.anonymize.coded_columns import Codes, Floats, coded, combined, named, named_rows
 from hubbub.publish.anonymize.request import secrets_of
 from hubbub.render import Json, out_of_100, percent
@@ -124,7 +124,7 @@ def _points(move: float) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beliefs(Leaflet):
+class Beliefs(Document):
     """How far a table moves the beliefs of one kind of attacker about each person in it."""
 
     quasi_identifiers: tuple[str, ...]
@@ -183,9 +183,11 @@ class Beliefs(Leaflet):
             "mean_rise_of_the_truth": float(self.risen.mean()),
         }
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """How many people's beliefs move by how much."""
-        return Table(("a belief moves by more than", "people"), tuple((name, shown) for name, _, shown in self._bars()))
+        return TextTable(
+            ("a belief moves by more than", "people"), tuple((name, shown) for name, _, shown in self._bars())
+        )
 
     def _bars(self) -> list[tuple[str, float, str]]:
         shares = [(step, float(np.mean(self.moved > step))) for step in _STEPS]

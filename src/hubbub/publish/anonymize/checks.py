@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain import Document, Section, TextTable
 from hubbub.publish.anonymize.anonymized_table import NO_GUARANTEE
 from hubbub.publish.anonymize.coded_columns import Codes, coded, combined, named, named_rows
-from hubbub.publish.anonymize.equivalence_classes import Classes
+from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses
 from hubbub.publish.anonymize.hierarchies import Hierarchy
-from hubbub.publish.anonymize.privacy_models import DistinctL, EntropyL, KAnonymity, Model, RecursiveL, TCloseness
+from hubbub.publish.anonymize.privacy_models import (
+    DistinctL,
+    EntropyL,
+    KAnonymity,
+    PrivacyModel,
+    RecursiveL,
+    TCloseness,
+)
 from hubbub.publish.anonymize.request import secrets_of
 from hubbub.render import Json, short
 from hubbub.terms import EmptyInput
@@ -22,7 +29,7 @@ def check(
     *,
     quasi_identifiers: Sequence[str],
     sensitive: str | Sequence[str] = (),
-    models: Sequence[Model] = (),
+    models: Sequence[PrivacyModel] = (),
     hierarchy: Hierarchy | None = None,
 ) -> Checked:
     """Measure the classes of equal quasi-identifiers: their k, and for each sensitive column their l and t.
@@ -45,14 +52,14 @@ def check(
     every = [*wanted, *(model.sensitive for model in models if model.sensitive)]
     columns = [coded(name, rows[name]) for name in names]
     labels, number = combined([one.codes for one in columns], [len(one.labels) for one in columns])
-    classes = Classes(labels, number, secrets_of(rows, names, every))
+    classes = EquivalenceClasses(labels, number, secrets_of(rows, names, every))
     measures = tuple(_measured(classes, name, hierarchy) for name in dict.fromkeys(wanted))
     broken = tuple(model for model in models if not model.holds(classes).all())
     return Checked(names, labels, number, int(classes.sizes.min()), measures, tuple(models), broken)
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ColumnDiversity:
     """How diverse and how close the classes are in one sensitive column."""
 
     sensitive: str
@@ -62,8 +69,8 @@ class Measure:
     t: float  # largest distance of a class from the whole table
 
 
-def _measured(classes: Classes, name: str, hierarchy: Hierarchy | None) -> Measure:
-    return Measure(
+def _measured(classes: EquivalenceClasses, name: str, hierarchy: Hierarchy | None) -> ColumnDiversity:
+    return ColumnDiversity(
         name,
         int(DistinctL(2, name).measure(classes)),
         EntropyL(2, name).measure(classes),
@@ -73,16 +80,16 @@ def _measured(classes: Classes, name: str, hierarchy: Hierarchy | None) -> Measu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Checked(Leaflet):
+class Checked(Document):
     """What the classes of a table fulfil, which of the models asked about they break, and what none of it covers."""
 
     quasi_identifiers: tuple[str, ...]
     classes: Codes = field(repr=False)
     number: int
     k: int
-    measures: tuple[Measure, ...]
-    models: tuple[Model, ...]
-    broken: tuple[Model, ...]
+    measures: tuple[ColumnDiversity, ...]
+    models: tuple[PrivacyModel, ...]
+    broken: tuple[PrivacyModel, ...]
 
     @property
     def holds(self) -> bool:
@@ -130,12 +137,12 @@ class Checked(Leaflet):
         }
 
     def _gaps(self) -> tuple[str, ...]:
-        models: list[Model] = [KAnonymity(2), *self.models]
+        models: list[PrivacyModel] = [KAnonymity(2), *self.models]
         models += [TCloseness(max(0.0, min(one.t, 0.999)), one.sensitive) for one in self.measures]
         return tuple(dict.fromkeys(model.gaps for model in models))
 
-    def _table(self) -> Table:
-        return Table(
+    def _table(self) -> TextTable:
+        return TextTable(
             ("sensitive column", "fewest values (l)", "entropy l", "c of recursive (c, 2)", "distance (t)"),
             tuple(
                 (one.sensitive, str(one.distinct_l), short(one.entropy_l), short(one.recursive_c), short(one.t))

@@ -14,18 +14,18 @@ from __future__ import annotations
 import numpy as np
 
 from hubbub.publish.anonymize.coded_columns import Codes, Floats, firsts
-from hubbub.publish.anonymize.equivalence_classes import Cells
-from hubbub.publish.anonymize.hierarchies import Levels
+from hubbub.publish.anonymize.equivalence_classes import ClassCounts
+from hubbub.publish.anonymize.hierarchies import HierarchyLevels
 
 
-def equal(cells: Cells, sizes: Codes, shares: Floats) -> Floats:
+def equal(cells: ClassCounts, sizes: Codes, shares: Floats) -> Floats:
     """All values are equally far apart."""
     own, theirs = cells.count / sizes[cells.owner], shares[cells.value]
     moved = np.bincount(cells.owner, weights=np.abs(own - theirs) - theirs, minlength=sizes.size)
     return np.maximum((moved + 1.0) / 2, 0.0)
 
 
-def hierarchical(cells: Cells, sizes: Codes, shares: Floats, levels: Levels) -> Floats:
+def hierarchical(cells: ClassCounts, sizes: Codes, shares: Floats, levels: HierarchyLevels) -> Floats:
     """Values are as far apart as one has to climb to meet."""
     total = np.zeros(sizes.size)
     for codes in levels.codes[:-1]:
@@ -33,16 +33,16 @@ def hierarchical(cells: Cells, sizes: Codes, shares: Floats, levels: Levels) -> 
     return total / levels.height
 
 
-def _merged(cells: Cells, codes: Codes) -> Cells:
+def _merged(cells: ClassCounts, codes: Codes) -> ClassCounts:
     """The cells with values replaced by the nodes above them."""
     keys = cells.owner * (int(codes.max()) + 1) + codes[cells.value]
     found, back = np.unique(keys, return_inverse=True)
     owner = found // (int(codes.max()) + 1)
     count = np.bincount(back, weights=cells.count).astype(np.int64)
-    return Cells(owner, found % (int(codes.max()) + 1), count, firsts(owner))
+    return ClassCounts(owner, found % (int(codes.max()) + 1), count, firsts(owner))
 
 
-def ordered(cells: Cells, sizes: Codes, shares: Floats) -> Floats:
+def ordered(cells: ClassCounts, sizes: Codes, shares: Floats) -> Floats:
     """Values are as far apart as their ranks.
 
     Between two values that occur in a class, its P stands still while Q rises: where Q overtakes P is found by

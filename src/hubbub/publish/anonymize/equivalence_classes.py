@@ -12,7 +12,7 @@ from hubbub.publish.anonymize.coded_columns import Coded, Codes, Floats, counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Secret:
+class SensitiveColumn:
     """A sensitive column, and the share of each of its values in the whole table."""
 
     column: Coded
@@ -20,7 +20,7 @@ class Secret:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class ClassCounts:
     """How often each value occurs in each class; only what occurs, by class and then by value."""
 
     owner: Codes
@@ -34,7 +34,7 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class EquivalenceClasses:
     """A class (0 up to ``number`` - 1, none empty) for each of the rows, and the sensitive columns of these rows.
 
     Models look at classes through this alone, so that the same check serves a whole table, the halves of a cut, and
@@ -44,7 +44,7 @@ class Classes:
 
     labels: Codes
     number: int
-    secrets: Mapping[str, Secret]
+    secrets: Mapping[str, SensitiveColumn]
     rows: Codes | None = None
     weights: Codes | None = None
 
@@ -53,7 +53,7 @@ class Classes:
         """How many rows each class has."""
         return _totals(self.labels, self.number, self.weights)
 
-    def cells(self, name: str) -> Cells:
+    def cells(self, name: str) -> ClassCounts:
         """How often each value of a sensitive column occurs in each class."""
         secret = self.secrets[name].column
         codes = secret.codes if self.rows is None else secret.codes[self.rows]
@@ -65,15 +65,17 @@ class Classes:
             found, back = np.unique(keys, return_inverse=True)
             counts = _totals(back, found.size, self.weights)
         owner = found // width
-        return Cells(owner, found - owner * width, counts, firsts(owner))
+        return ClassCounts(owner, found - owner * width, counts, firsts(owner))
 
-    def known(self, name: str) -> Cells:
+    def known(self, name: str) -> ClassCounts:
         """The same without the missing value: who knows that it is not missing looks at the others. A class may have
         none."""
         cells = self.cells(name)
         there = cells.value >= int(self.secrets[name].column.gaps)
         owner = cells.owner[there]
-        return Cells(owner, cells.value[there], cells.count[there], np.searchsorted(owner, np.arange(self.number)))
+        return ClassCounts(
+            owner, cells.value[there], cells.count[there], np.searchsorted(owner, np.arange(self.number))
+        )
 
 
 def _totals(labels: Codes, number: int, weights: Codes | None) -> Codes:
@@ -82,7 +84,7 @@ def _totals(labels: Codes, number: int, weights: Codes | None) -> Codes:
     return np.bincount(labels, weights=weights, minlength=number).astype(np.int64)
 
 
-def secret_of(column: Coded, weights: Codes | None = None) -> Secret:
+def secret_of(column: Coded, weights: Codes | None = None) -> SensitiveColumn:
     """A sensitive column with the shares of its values."""
     counts = _totals(column.codes, len(column.labels), weights)
-    return Secret(column, counts / max(counts.sum(), 1))
+    return SensitiveColumn(column, counts / max(counts.sum(), 1))

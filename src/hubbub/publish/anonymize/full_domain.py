@@ -10,12 +10,12 @@ import numpy as np
 
 from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
 from hubbub.publish.anonymize.coded_columns import Codes
-from hubbub.publish.anonymize.hierarchies import Flat, Hierarchy, Levels
-from hubbub.publish.anonymize.lattice import Found, Lattice, Node, lattice_of, search
+from hubbub.publish.anonymize.hierarchies import Flat, Hierarchy, HierarchyLevels
+from hubbub.publish.anonymize.lattice import Lattice, LatticeOptimum, Node, lattice_of, search
 from hubbub.publish.anonymize.losses import losses
 from hubbub.publish.anonymize.manifest import Manifest, column
-from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, least_size
-from hubbub.publish.anonymize.request import Asked, asked
+from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, least_size
+from hubbub.publish.anonymize.request import AnonymizationRequest, asked
 from hubbub.render import percent, short
 from hubbub.terms import OutOfRange, exact, shown, whole
 
@@ -28,7 +28,7 @@ def full_domain(
     *,
     quasi_identifiers: Sequence[str],
     k: int | None = None,
-    models: Sequence[Model] = (),
+    models: Sequence[PrivacyModel] = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
     suppression: float = 0,
     at_most: Mapping[str, int] | None = None,
@@ -67,7 +67,7 @@ def full_domain(
     return _published(lattice, back, found)
 
 
-def _top(task: Asked, levels: Sequence[Levels], at_most: Mapping[str, int]) -> Node:
+def _top(task: AnonymizationRequest, levels: Sequence[HierarchyLevels], at_most: Mapping[str, int]) -> Node:
     heights = dict(zip(task.names, (of.height for of in levels), strict=True))
     for name, level in at_most.items():
         if name not in heights or whole(level, name=f"the level of {name!r}", least=0) > heights[name]:
@@ -108,7 +108,7 @@ def _check_top(lattice: Lattice) -> None:
     )
 
 
-def _published(lattice: Lattice, back: Codes, found: Found) -> Anonymised:
+def _published(lattice: Lattice, back: Codes, found: LatticeOptimum) -> Anonymised:
     """The table at a node, without the rows that are suppressed."""
     task = lattice.task
     labels, _ = lattice.classes(found.node)
@@ -151,7 +151,7 @@ def _arrow(values: Any) -> pyarrow.Array:
     return pyarrow.array(values)
 
 
-def _told(lattice: Lattice, found: Found) -> tuple[str, ...]:
+def _told(lattice: Lattice, found: LatticeOptimum) -> tuple[str, ...]:
     """How it was found, in sentences."""
     looked = f"Of {lattice.size:,} combinations of levels {found.looked_at:,} were looked at."
     if found.optimal:

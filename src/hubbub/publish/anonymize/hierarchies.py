@@ -41,7 +41,7 @@ Tree: TypeAlias = "Mapping[str, Tree] | Sequence[str]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class HierarchyLevels:
     """A hierarchy laid over the values of one column; level 0 is the values, the last level is ``*``.
 
     ``codes[i]`` is the node of each value at level i, ``names[i]`` what these nodes are called, and ``widths[i]`` how
@@ -69,7 +69,7 @@ class Hierarchy(ABC):
         """Which of the values, as text, the hierarchy does not know."""
         return ()
 
-    def on(self, column: Coded) -> Levels:
+    def on(self, column: Coded) -> HierarchyLevels:
         """The hierarchy over the values of a column; refuses one that lacks some of them."""
         self._check(column)
         top = [ANY] * len(column.labels), np.ones(len(column.labels))
@@ -89,7 +89,7 @@ class Hierarchy(ABC):
             )
 
 
-def _numbered(name: str, steps: Sequence[tuple[list[str], Floats]]) -> Levels:
+def _numbered(name: str, steps: Sequence[tuple[list[str], Floats]]) -> HierarchyLevels:
     """Nodes by their names; at level 0 by the values, of which two may be written alike: one that misses, and the word
     for it."""
     names, width = steps[0]
@@ -108,7 +108,7 @@ def _numbered(name: str, steps: Sequence[tuple[list[str], Floats]]) -> Levels:
                 why="Values that share a node at one level must share one at every level above.",
                 fix="Make each level a coarser form of the one before.",
             )
-    return Levels(tuple(codes), tuple(labels), tuple(widths))
+    return HierarchyLevels(tuple(codes), tuple(labels), tuple(widths))
 
 
 @dataclass(frozen=True, slots=True)

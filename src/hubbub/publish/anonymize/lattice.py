@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.publish.anonymize.coded_columns import Codes, Floats, Truths, combined
-from hubbub.publish.anonymize.equivalence_classes import Classes, Secret, secret_of
-from hubbub.publish.anonymize.hierarchies import Levels
+from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses, SensitiveColumn, secret_of
+from hubbub.publish.anonymize.hierarchies import HierarchyLevels
 from hubbub.publish.anonymize.privacy_models import all_hold
-from hubbub.publish.anonymize.request import Asked
+from hubbub.publish.anonymize.request import AnonymizationRequest
 
 Node = tuple[int, ...]
 
@@ -32,7 +32,7 @@ _DRAWN = 2**18  # lattices up to this size are kept as a whole; larger ones are 
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class NodeLoss:
     """What a node would publish: how many rows are suppressed, and the loss (infinite if these are too many)."""
 
     suppressed: int
@@ -43,16 +43,16 @@ class Outcome:
 class Lattice:
     """Rows that are alike taken together, with their codes and widths at every level of every column."""
 
-    task: Asked
-    levels: tuple[Levels, ...]
+    task: AnonymizationRequest
+    levels: tuple[HierarchyLevels, ...]
     weights: Codes  # how many rows of the table each stands for
     codes: tuple[tuple[Codes, ...], ...]  # by column and level
     widths: tuple[tuple[Floats, ...], ...]
-    secrets: dict[str, Secret]
+    secrets: dict[str, SensitiveColumn]
     rows: int
     most: int  # rows that may be suppressed
     top: Node
-    seen: dict[Node, Outcome] = field(default_factory=dict)
+    seen: dict[Node, NodeLoss] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -91,36 +91,38 @@ class Lattice:
             kept &= ~broken[labels]
         return kept
 
-    def _of(self, labels: Codes, number: int, kept: Truths) -> Classes:
+    def _of(self, labels: Codes, number: int, kept: Truths) -> EquivalenceClasses:
         if kept.all():
-            return Classes(labels, number, self.secrets, None, self.weights)
+            return EquivalenceClasses(labels, number, self.secrets, None, self.weights)
         rows = np.flatnonzero(kept)
         numbers, back = np.unique(labels[rows], return_inverse=True)
         secrets = {name: _among(secret, rows, self.weights[rows]) for name, secret in self.secrets.items()}
-        return Classes(back, numbers.size, secrets, rows, self.weights[rows])
+        return EquivalenceClasses(back, numbers.size, secrets, rows, self.weights[rows])
 
-    def outcome(self, node: Node) -> Outcome:
+    def outcome(self, node: Node) -> NodeLoss:
         """What a node would publish; worked out once."""
         if node not in self.seen:
             self.seen[node] = self._outcome(node)
         return self.seen[node]
 
-    def _outcome(self, node: Node) -> Outcome:
+    def _outcome(self, node: Node) -> NodeLoss:
         kept = self.kept(node)
         weights = np.where(kept, self.weights, 0)
         suppressed = self.rows - int(weights.sum())
         if suppressed > self.most or suppressed == self.rows:
-            return Outcome(suppressed, inf)
+            return NodeLoss(suppressed, inf)
         wide = sum(float(weights @ of[level]) for of, level in zip(self.widths, node, strict=True))
-        return Outcome(suppressed, (wide / len(node) + suppressed) / self.rows)
+        return NodeLoss(suppressed, (wide / len(node) + suppressed) / self.rows)
 
 
-def _among(secret: Secret, rows: Codes, weights: Codes) -> Secret:
+def _among(secret: SensitiveColumn, rows: Codes, weights: Codes) -> SensitiveColumn:
     counts = np.bincount(secret.column.codes[rows], weights=weights, minlength=secret.shares.size)
-    return Secret(secret.column, counts / max(counts.sum(), 1))
+    return SensitiveColumn(secret.column, counts / max(counts.sum(), 1))
 
 
-def lattice_of(task: Asked, levels: Sequence[Levels], *, top: Node, most: int) -> tuple[Lattice, Codes]:
+def lattice_of(
+    task: AnonymizationRequest, levels: Sequence[HierarchyLevels], *, top: Node, most: int
+) -> tuple[Lattice, Codes]:
     """The lattice of a request, and which of its rows each row of the table is."""
     sensitive = [secret.column for secret in task.secrets.values()]
     columns = [*task.columns, *sensitive]
@@ -139,7 +141,7 @@ def lattice_of(task: Asked, levels: Sequence[Levels], *, top: Node, most: int) -
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LatticeOptimum:
     """The best node that was found, its loss, a bound that no node beats, and how many were looked at."""
 
     node: Node
@@ -153,12 +155,14 @@ class Found:
         return self.bound >= self.loss
 
 
-def search(lattice: Lattice, *, effort: int) -> Found:
+def search(lattice: Lattice, *, effort: int) -> LatticeOptimum:
     """The cheapest node: by steps from both ends and exchanges first, then whatever may still beat that."""
     ends = _descended(lattice, lattice.top, effort), _descended(lattice, _climbed(lattice, effort), effort)
     best = _kicked(lattice, min(ends, key=lambda node: lattice.outcome(node).loss), effort)
     if lattice.size > _DRAWN:
-        return Found(best, lattice.outcome(best).loss, float(sum(of[0] for of in lattice.bounds())), len(lattice.seen))
+        return LatticeOptimum(
+            best, lattice.outcome(best).loss, float(sum(of[0] for of in lattice.bounds())), len(lattice.seen)
+        )
     return _exhausted(lattice, best, effort)
 
 
@@ -224,7 +228,7 @@ def _moved(node: Node, step: dict[int, int]) -> Node:
     return tuple(level + step.get(i, 0) for i, level in enumerate(node))
 
 
-def _exhausted(lattice: Lattice, best: Node, effort: int) -> Found:
+def _exhausted(lattice: Lattice, best: Node, effort: int) -> LatticeOptimum:
     """Look at every node whose bound is below the best loss and that no tag rules out, until the effort is spent."""
     bound = _drawn(lattice.bounds())
     open_nodes = np.ones(bound.shape, dtype=bool)
@@ -241,7 +245,7 @@ def _exhausted(lattice: Lattice, best: Node, effort: int) -> Found:
         if outcome.loss < loss:
             best, loss = node, outcome.loss
     lowest = min(float(bound.ravel()[left].min()), loss) if left.size else loss
-    return Found(best, loss, lowest, len(lattice.seen))
+    return LatticeOptimum(best, loss, lowest, len(lattice.seen))
 
 
 def _drawn(bounds: Sequence[Floats]) -> Floats:
@@ -264,7 +268,7 @@ def _next(lattice: Lattice, left: Codes, bound: Floats) -> int:
     return int(left[np.argsort(values, kind="stable")[left.size * 19 // 20]])
 
 
-def _tag(lattice: Lattice, open_nodes: NDArray[np.bool_], node: Node, outcome: Outcome) -> None:
+def _tag(lattice: Lattice, open_nodes: NDArray[np.bool_], node: Node, outcome: NodeLoss) -> None:
     """Rule out what a look at a node rules out."""
     open_nodes[node] = False
     if outcome.loss == inf and lattice.monotone:

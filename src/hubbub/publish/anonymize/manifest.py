@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubbub.publish.anonymize.coded_columns import Codes, Floats
-from hubbub.render import Json, Table, percent
+from hubbub.render import Json, TextTable, percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,9 @@ class Manifest:
         """The manifest as JSON text, always the same for the same table and request."""
         return json.dumps(self.to_json(), indent=1, sort_keys=True) + "\n"
 
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """The columns for people."""
-        return Table(
+        return TextTable(
             ("column", "how", "values before", "after", "unchanged", "erased (*)", "mean width"),
             tuple(
                 (

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
-from hubbub.publish.anonymize.axes import Axis, Cuts, Parts, axis_of
+from hubbub.publish.anonymize.axes import Cuts, GeneralizationAxis, Parts, axis_of
 from hubbub.publish.anonymize.coded_columns import Codes, Truths, firsts
-from hubbub.publish.anonymize.equivalence_classes import Classes
+from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.losses import losses
 from hubbub.publish.anonymize.manifest import Manifest, column
-from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, all_hold, least_size
-from hubbub.publish.anonymize.request import Asked, asked
+from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, all_hold, least_size
+from hubbub.publish.anonymize.request import AnonymizationRequest, asked
 
 if TYPE_CHECKING:
     import pyarrow
@@ -27,7 +27,7 @@ def mondrian(
     *,
     quasi_identifiers: Sequence[str],
     k: int | None = None,
-    models: Sequence[Model] = (),
+    models: Sequence[PrivacyModel] = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
     relaxed: bool = False,
     keep: Sequence[str] = (),
@@ -80,7 +80,7 @@ class _Level:
         return _Level(self.rows[kept], self.codes[:, kept], number[self.parts[kept]], self.sizes[wanted]), kept
 
 
-def partition(axes: Sequence[Axis], task: Asked, *, relaxed: bool = False) -> Codes:
+def partition(axes: Sequence[GeneralizationAxis], task: AnonymizationRequest, *, relaxed: bool = False) -> Codes:
     """The class of each row. All parts of one depth are cut at once."""
     codes = np.stack([axis.codes for axis in axes])
     rows = np.lexsort(codes[::-1]) if relaxed else np.arange(codes.shape[1])
@@ -104,7 +104,9 @@ def _below(level: _Level, cut: Truths, up: Truths, least: int) -> _Level:
     return _Level(level.rows, level.codes, child, sizes).only(np.repeat(cut, 2) & (sizes >= 2 * least))[0]
 
 
-def _cut(level: _Level, axes: Sequence[Axis], task: Asked, *, least: int, relaxed: bool) -> tuple[Truths, Truths]:
+def _cut(
+    level: _Level, axes: Sequence[GeneralizationAxis], task: AnonymizationRequest, *, least: int, relaxed: bool
+) -> tuple[Truths, Truths]:
     """Which parts are cut, and which rows go up."""
     cuts = _proposals(level, axes, least=least, even=False, relaxed=relaxed)
     if all(isinstance(model, KAnonymity) for model in task.models):
@@ -120,7 +122,9 @@ def _cut(level: _Level, axes: Sequence[Axis], task: Asked, *, least: int, relaxe
     return cut, up
 
 
-def _proposals(level: _Level, axes: Sequence[Axis], *, least: int, even: bool, relaxed: bool) -> list[Cuts]:
+def _proposals(
+    level: _Level, axes: Sequence[GeneralizationAxis], *, least: int, even: bool, relaxed: bool
+) -> list[Cuts]:
     """The best cut of each part along each axis."""
     parts = [
         Parts.of(level.parts, codes, level.sizes, axis.size) for axis, codes in zip(axes, level.codes, strict=True)
@@ -129,7 +133,7 @@ def _proposals(level: _Level, axes: Sequence[Axis], *, least: int, even: bool, r
     return [axis.cuts(part, least=least, even=even, relaxed=relaxed) for axis, part in pairs]
 
 
-def _first_that_holds(level: _Level, cuts: Sequence[Cuts], task: Asked) -> tuple[Truths, Truths]:
+def _first_that_holds(level: _Level, cuts: Sequence[Cuts], task: AnonymizationRequest) -> tuple[Truths, Truths]:
     """Try the cuts of each part from the best to the worst, until both sides fulfil all models."""
     order = np.argsort(-np.stack([one.score for one in cuts]), axis=0, kind="stable")
     cut, up = np.zeros(level.sizes.size, dtype=bool), np.zeros(level.rows.size, dtype=bool)
@@ -149,12 +153,12 @@ def _some(cuts: Cuts, parts: Codes) -> Cuts:
     return Cuts(cuts.score[parts], cuts.low[parts], cuts.high[parts], cuts.kept[parts])
 
 
-def _holds(level: _Level, tried: Truths, up: Truths, task: Asked) -> Truths:
+def _holds(level: _Level, tried: Truths, up: Truths, task: AnonymizationRequest) -> Truths:
     """Which parts have two halves that fulfil all models."""
     held = np.zeros(tried.size, dtype=bool)
     some, rows = level.only(tried)
     if some.rows.size:
-        halves = Classes(some.parts * 2 + up[rows], 2 * some.sizes.size, task.secrets, some.rows)
+        halves = EquivalenceClasses(some.parts * 2 + up[rows], 2 * some.sizes.size, task.secrets, some.rows)
         held[tried] = all_hold(task.models, halves).reshape(-1, 2).all(axis=1)
     return held
 
@@ -191,7 +195,9 @@ def extremes(codes: Codes, classes: Codes) -> tuple[Codes, Codes]:
     return np.minimum.reduceat(ordered, start, axis=1), np.maximum.reduceat(ordered, start, axis=1)
 
 
-def _published(task: Asked, axes: Sequence[Axis], classes: Codes, method: str) -> Anonymised:
+def _published(
+    task: AnonymizationRequest, axes: Sequence[GeneralizationAxis], classes: Codes, method: str
+) -> Anonymised:
     """The table with each quasi-identifier replaced by what its class says."""
     low, high = extremes(np.stack([axis.codes for axis in axes]), classes)
     sizes, rows, columns, penalties = np.bincount(classes), task.table, [], []
@@ -210,7 +216,7 @@ def _published(task: Asked, axes: Sequence[Axis], classes: Codes, method: str) -
     )
 
 
-def _said(axis: Axis, low: Codes, high: Codes, classes: Codes) -> tuple[Codes, pyarrow.Array]:
+def _said(axis: GeneralizationAxis, low: Codes, high: Codes, classes: Codes) -> tuple[Codes, pyarrow.Array]:
     """What each class says in one column, as a number, and each row's text."""
     import pyarrow
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from hubbub.publish.anonymize import distances as _distances
 from hubbub.publish.anonymize.coded_columns import Codes, Floats, Truths
-from hubbub.publish.anonymize.equivalence_classes import Classes
+from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.render import short
 from hubbub.terms import OutOfRange, exact, positive, shown, whole
@@ -30,7 +30,7 @@ MEMBERSHIP = "It does not hide who is in the table, and it says nothing about ot
 
 
 @runtime_checkable
-class Model(Protocol):
+class PrivacyModel(Protocol):
     """What every class has to fulfil."""
 
     monotone: ClassVar[bool]
@@ -44,10 +44,10 @@ class Model(Protocol):
     def least(self) -> int:
         """A class with fewer rows never holds."""
 
-    def holds(self, classes: Classes) -> Truths:
+    def holds(self, classes: EquivalenceClasses) -> Truths:
         """For each class, whether it fulfils the model."""
 
-    def measure(self, classes: Classes) -> float:
+    def measure(self, classes: EquivalenceClasses) -> float:
         """The largest parameter (for t: the smallest) that all classes fulfil."""
 
     @property
@@ -79,11 +79,11 @@ class KAnonymity:
         """A class with fewer rows never holds."""
         return self.k
 
-    def holds(self, classes: Classes) -> Truths:
+    def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether each class has k rows."""
         return classes.sizes >= self.k
 
-    def measure(self, classes: Classes) -> float:
+    def measure(self, classes: EquivalenceClasses) -> float:
         """The size of the smallest class."""
         return float(classes.sizes.min())
 
@@ -119,11 +119,11 @@ class DistinctL:
         """A class with fewer rows never holds."""
         return self.l
 
-    def holds(self, classes: Classes) -> Truths:
+    def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether each class has l different values."""
         return _different(classes, self.sensitive) >= self.l
 
-    def measure(self, classes: Classes) -> float:
+    def measure(self, classes: EquivalenceClasses) -> float:
         """The fewest different values in a class."""
         return float(_different(classes, self.sensitive).min())
 
@@ -158,11 +158,11 @@ class EntropyL:
         """A class with fewer rows never holds."""
         return ceil(self.l)
 
-    def holds(self, classes: Classes) -> Truths:
+    def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether the entropy of each class is large enough."""
         return _entropies(classes, self.sensitive) >= log(self.l) - _SLACK
 
-    def measure(self, classes: Classes) -> float:
+    def measure(self, classes: EquivalenceClasses) -> float:
         """e to the smallest entropy of a class."""
         return float(np.exp(_entropies(classes, self.sensitive).min()))
 
@@ -203,17 +203,17 @@ class RecursiveL:
         """A class with fewer rows never holds."""
         return self.l
 
-    def holds(self, classes: Classes) -> Truths:
+    def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether r1 < c (r_l + ... + r_m) in each class."""
         first, rest = self._top_and_tail(classes)
         return first < self.c * rest
 
-    def measure(self, classes: Classes) -> float:
+    def measure(self, classes: EquivalenceClasses) -> float:
         """The c above which all classes hold; infinite if one has fewer than l values."""
         first, rest = self._top_and_tail(classes)
         return float(np.max(np.where(rest > 0, first / np.maximum(rest, 1), np.inf)))
 
-    def _top_and_tail(self, classes: Classes) -> tuple[Codes, Codes]:
+    def _top_and_tail(self, classes: EquivalenceClasses) -> tuple[Codes, Codes]:
         cells = classes.known(self.sensitive)
         counts = cells.count[np.lexsort((-cells.count, cells.owner))]
         rank = np.arange(counts.size) - cells.starts[cells.owner]
@@ -268,7 +268,7 @@ class TCloseness:
         """A class with fewer rows never holds."""
         return 1
 
-    def distances(self, classes: Classes) -> Floats:
+    def distances(self, classes: EquivalenceClasses) -> Floats:
         """How far the sensitive column of each class is from the whole table."""
         secret, cells = classes.secrets[self.sensitive], classes.cells(self.sensitive)
         if self.hierarchy is not None:
@@ -277,11 +277,11 @@ class TCloseness:
             return _distances.ordered(cells, classes.sizes, secret.shares)
         return _distances.equal(cells, classes.sizes, secret.shares)
 
-    def holds(self, classes: Classes) -> Truths:
+    def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether each class is within t of the whole table."""
         return self.distances(classes) <= self.t + _SLACK
 
-    def measure(self, classes: Classes) -> float:
+    def measure(self, classes: EquivalenceClasses) -> float:
         """The largest distance of a class."""
         return float(self.distances(classes).max())
 
@@ -301,11 +301,11 @@ class TCloseness:
         )
 
 
-def _different(classes: Classes, name: str) -> Codes:
+def _different(classes: EquivalenceClasses, name: str) -> Codes:
     return np.bincount(classes.known(name).owner, minlength=classes.number)
 
 
-def _entropies(classes: Classes, name: str) -> Floats:
+def _entropies(classes: EquivalenceClasses, name: str) -> Floats:
     """The entropy of the known values of the sensitive column in each class, in nats."""
     cells = classes.known(name)
     share = cells.count / np.bincount(cells.owner, weights=cells.count, minlength=classes.number)[cells.owner]
@@ -324,12 +324,12 @@ def _above_one(value: object) -> float:
     return float(number)
 
 
-def least_size(models: Sequence[Model]) -> int:
+def least_size(models: Sequence[PrivacyModel]) -> int:
     """No class with fewer rows fulfils all the models."""
     return max((model.least for model in models), default=1)
 
 
-def all_hold(models: Sequence[Model], classes: Classes) -> Truths:
+def all_hold(models: Sequence[PrivacyModel], classes: EquivalenceClasses) -> Truths:
     """For each class, whether it fulfils all the models."""
     held = np.ones(classes.number, dtype=bool)
     for model in models:

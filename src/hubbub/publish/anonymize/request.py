@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.anonymize.coded_columns import Coded, coded, known, named, named_rows, one_form
-from hubbub.publish.anonymize.equivalence_classes import Classes, Secret, secret_of
+from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses, SensitiveColumn, secret_of
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.identifiers import refuse_identifiers
-from hubbub.publish.anonymize.privacy_models import KAnonymity, Model, least_size
+from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, least_size
 from hubbub.render import short
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class AnonymizationRequest:
     """A table, its quasi-identifiers as codes, the models that its classes have to fulfil, and the sensitive columns
     that the models name."""
 
     table: pyarrow.Table
     columns: tuple[Coded, ...]
-    models: tuple[Model, ...]
-    secrets: Mapping[str, Secret]
+    models: tuple[PrivacyModel, ...]
+    secrets: Mapping[str, SensitiveColumn]
     hierarchies: Mapping[str, Hierarchy]
 
     @property
@@ -51,10 +51,10 @@ def asked(
     table: Any,
     *,
     quasi_identifiers: Sequence[str],
-    models: Sequence[Model],
+    models: Sequence[PrivacyModel],
     hierarchies: Mapping[str, Hierarchy] | None = None,
     keep: Sequence[str] = (),
-) -> Asked:
+) -> AnonymizationRequest:
     """Read and check a request. The table belongs to who asks, so its size and what it can reach may be told."""
     given = named_rows(table)
     names = named(
@@ -72,7 +72,7 @@ def asked(
     _check_reachable(models, rows.num_rows, secrets)
     refuse_identifiers(rows, [*names, *sensitive, *wanted], least_size(models))
     columns = tuple(coded(name, rows[name]) for name in names)
-    return Asked(rows, columns, tuple(models), secrets, steps)
+    return AnonymizationRequest(rows, columns, tuple(models), secrets, steps)
 
 
 def _in_one_form(rows: pyarrow.Table) -> pyarrow.Table:
@@ -82,7 +82,7 @@ def _in_one_form(rows: pyarrow.Table) -> pyarrow.Table:
     return pyarrow.table([one_form(column) for column in rows.columns], names=rows.column_names)
 
 
-def secrets_of(rows: pyarrow.Table, names: Sequence[str], sensitive: Sequence[str]) -> dict[str, Secret]:
+def secrets_of(rows: pyarrow.Table, names: Sequence[str], sensitive: Sequence[str]) -> dict[str, SensitiveColumn]:
     """The sensitive columns, none of which is a quasi-identifier."""
     found = {}
     for name in dict.fromkeys(sensitive):
@@ -96,7 +96,7 @@ def secrets_of(rows: pyarrow.Table, names: Sequence[str], sensitive: Sequence[st
     return found
 
 
-def _check_models(models: Sequence[Model]) -> None:
+def _check_models(models: Sequence[PrivacyModel]) -> None:
     if not models:
         raise MissingParameter(
             "there is no model.",
@@ -104,7 +104,7 @@ def _check_models(models: Sequence[Model]) -> None:
             fix="Give k=10, or models=[KAnonymity(10), ...].",
         )
     for model in models:
-        if not isinstance(model, Model):
+        if not isinstance(model, PrivacyModel):
             raise NotANumber(
                 f"a {type(model).__name__} is no model.",
                 why="A model says for every class whether it holds.",
@@ -123,11 +123,11 @@ def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], names: Sequence[str
     return dict(hierarchies)
 
 
-def _check_reachable(models: Sequence[Model], rows: int, secrets: Mapping[str, Secret]) -> None:
+def _check_reachable(models: Sequence[PrivacyModel], rows: int, secrets: Mapping[str, SensitiveColumn]) -> None:
     """What the whole table as one class does not fulfil, no partition does."""
     if not rows:
         raise EmptyInput("the table has no rows.", why="There is nobody to protect.", fix="Give a table with rows.")
-    everybody = Classes(np.zeros(rows, dtype=np.int64), 1, secrets)
+    everybody = EquivalenceClasses(np.zeros(rows, dtype=np.int64), 1, secrets)
     for model in models:
         if model.holds(everybody)[0]:
             continue

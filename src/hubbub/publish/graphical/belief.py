@@ -12,7 +12,7 @@ from hubbub.publish.marginal_counts import Columns, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class GraphicalModel:
     """A distribution: the probability of each combination of cells, clique by clique; neighbours agree."""
 
     sizes: tuple[int, ...]

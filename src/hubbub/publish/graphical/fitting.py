@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.graphical.belief import Model, calibrated, onto, spread
+from hubbub.publish.graphical.belief import GraphicalModel, calibrated, onto, spread
 from hubbub.publish.graphical.junction import JunctionTree, junction_tree, tree_cells
 from hubbub.publish.graphical.totals import to_total, total_of
 from hubbub.publish.marginal_counts import Columns, Floats, Measurement
@@ -29,9 +29,9 @@ def fitted(
     measurements: Sequence[Measurement],
     *,
     zeros: Sequence[Zeros] = (),
-    start: Model | None = None,
+    start: GraphicalModel | None = None,
     iterations: int = 500,
-) -> Model:
+) -> GraphicalModel:
     """The maximum-entropy distribution whose marginals are nearest to the measured ones, each by its noise.
 
     Post-processing: it sees what was released. From ``start`` or the product of the one-way marginals on, mirror
@@ -42,7 +42,7 @@ def fitted(
     potentials = _first(tree, sizes, measurements, total) if start is None else _carried(tree, sizes, start)
     add_walls(tree, potentials, zeros)
     tables = _descend(tree, potentials, _Loss(tree, measurements, total), iterations)
-    return Model(tuple(sizes), tree, tuple(tables), total)
+    return GraphicalModel(tuple(sizes), tree, tuple(tables), total)
 
 
 def cliques_of(sizes: Sequence[int], measurements: Sequence[Measurement], zeros: Sequence[Zeros]) -> list[Columns]:
@@ -74,7 +74,7 @@ def _first(tree: JunctionTree, sizes: Sequence[int], measurements: Sequence[Meas
     return potentials
 
 
-def _carried(tree: JunctionTree, sizes: Sequence[int], start: Model) -> list[Floats]:
+def _carried(tree: JunctionTree, sizes: Sequence[int], start: GraphicalModel) -> list[Floats]:
     """Potentials of an earlier model on a tree that holds its cliques."""
     potentials = [np.zeros([sizes[c] for c in clique]) for clique in tree.cliques]
     for place, clique in enumerate(start.tree.cliques):

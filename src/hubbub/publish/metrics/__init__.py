@@ -2,7 +2,7 @@
 
 - ``compare(tables, holdout=public_rows, domain=...)``      free: the real rows are public
 - ``compare(tables, private=rows, epsilon=..., delta=...)``  charged: each number has noise and a margin
-- ``Comparison``: the scores as a report; ``Scores``, ``Score``: those of one table
+- ``UtilityComparison``: the scores as a report; ``Scores``, ``UtilityScore``: those of one table
 
 Inside: ``cells`` (public cells), ``generalised`` (ranges spread evenly), ``candidates`` (whatever is compared, as
 counts), ``workload`` (questions), ``scores`` (the metrics), ``models`` (pMSE and AUC), ``free`` (on public rows),
@@ -11,18 +11,18 @@ counts), ``workload`` (questions), ``scores`` (the metrics), ``models`` (pMSE an
 
 from hubbub.publish.metrics.candidates import Candidate, RowTable, candidate_of
 from hubbub.publish.metrics.comparison import compare
-from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
-from hubbub.publish.metrics.report import Comparison
-from hubbub.publish.metrics.scores import AUC, Score, Scores, mean_of
+from hubbub.publish.metrics.comparison_cells import ComparisonCells, declared_cells
+from hubbub.publish.metrics.report import UtilityComparison
+from hubbub.publish.metrics.scores import AUC, Scores, UtilityScore, mean_of
 
 __all__ = [
     "AUC",
     "Candidate",
-    "Cells",
-    "Comparison",
+    "ComparisonCells",
     "RowTable",
-    "Score",
     "Scores",
+    "UtilityComparison",
+    "UtilityScore",
     "candidate_of",
     "compare",
     "declared_cells",

@@ -14,8 +14,8 @@ from hubbub.engines import arrow_of
 from hubbub.publish.anonymize.anonymized_table import Anonymised
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.cells import Codes
-from hubbub.publish.marginal_counts import Columns, Rows
-from hubbub.publish.metrics.comparison_cells import Cells, is_rows
+from hubbub.publish.marginal_counts import CodedRows, Columns
+from hubbub.publish.metrics.comparison_cells import ComparisonCells, is_rows
 from hubbub.publish.metrics.generalized_values import Floats, shares, spread
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.published import Published
@@ -54,7 +54,7 @@ class Candidate(ABC):
 class RowTable(Candidate):
     """Rows of cells."""
 
-    rows: Rows
+    rows: CodedRows
     _kept: dict[Columns, Numbers] = field(default_factory=dict, repr=False)
 
     @property
@@ -123,7 +123,7 @@ class Independent(Candidate):
         return self.total * found
 
 
-def candidate_of(given: Any, cells: Cells, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> Candidate:
+def candidate_of(given: Any, cells: ComparisonCells, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> Candidate:
     """Something that was made to be handed out, over the compared cells."""
     if isinstance(given, Published):
         return _counted(given, cells, name)
@@ -140,10 +140,12 @@ def candidate_of(given: Any, cells: Cells, *, name: str, hierarchies: Mapping[st
         )
     table = arrow_of(given)
     cells.check(table.schema, called=repr(name))
-    return RowTable(Rows(_codes(table, cells, coarse, hierarchies), cells.sizes))
+    return RowTable(CodedRows(_codes(table, cells, coarse, hierarchies), cells.sizes))
 
 
-def _codes(table: pyarrow.Table, cells: Cells, coarse: tuple[str, ...], hierarchies: Mapping[str, Hierarchy]) -> Codes:
+def _codes(
+    table: pyarrow.Table, cells: ComparisonCells, coarse: tuple[str, ...], hierarchies: Mapping[str, Hierarchy]
+) -> Codes:
     columns = []
     for (name, coding), group in zip(cells.codings.items(), cells.groups, strict=True):
         fine = spread(table[name], coding, hierarchies.get(name)) if name in coarse else coding.encode(table[name])
@@ -151,7 +153,7 @@ def _codes(table: pyarrow.Table, cells: Cells, coarse: tuple[str, ...], hierarch
     return np.stack(columns, axis=1)
 
 
-def _counted(given: Published, cells: Cells, name: str) -> CountTables:
+def _counted(given: Published, cells: ComparisonCells, name: str) -> CountTables:
     """Tables of counts over the coarse cells: each printed cell is spread over those that it covers."""
     made = {}
     for table in given.tables.values():
@@ -168,7 +170,7 @@ def _counted(given: Published, cells: Cells, name: str) -> CountTables:
     return CountTables(made, cells.sizes)
 
 
-def _tensor(table: pyarrow.Table, named: list[str], cells: Cells) -> Floats:
+def _tensor(table: pyarrow.Table, named: list[str], cells: ComparisonCells) -> Floats:
     words = [list(dict.fromkeys(table[column].to_pylist())) for column in named]
     counts = np.asarray(table["count"], dtype=np.float64).reshape([len(each) for each in words])
     for axis, (column, texts) in enumerate(zip(named, words, strict=True)):

@@ -10,15 +10,15 @@ import numpy as np
 from hubbub.ledger import AccountLike
 from hubbub.publish.anonymize.anonymized_table import Anonymised
 from hubbub.publish.anonymize.hierarchies import Hierarchy
-from hubbub.publish.cells import Coding, Labels
+from hubbub.publish.cells import CategoryCells, Coding
 from hubbub.publish.jobs import columns_told
-from hubbub.publish.marginal_counts import Rows
+from hubbub.publish.marginal_counts import CodedRows
 from hubbub.publish.metrics import private_metrics
 from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
-from hubbub.publish.metrics.comparison_cells import Cells, declared_cells
-from hubbub.publish.metrics.public_metrics import View, freely
+from hubbub.publish.metrics.comparison_cells import ComparisonCells, declared_cells
+from hubbub.publish.metrics.public_metrics import MetricScope, freely
 from hubbub.publish.metrics.range_queries import given_questions, random_questions
-from hubbub.publish.metrics.report import Comparison
+from hubbub.publish.metrics.report import UtilityComparison
 from hubbub.publish.metrics.scores import INDEPENDENT, REAL, Scores
 from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.release import Synthetic
@@ -54,7 +54,7 @@ def compare(
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
     account: AccountLike | None = None,
     dataset: str | None = None,
-) -> Comparison:
+) -> UtilityComparison:
     """Compare tables that are to be handed out with real rows, beside two baselines.
 
     ``candidates`` is one table, or a dict of them by name: what ``synthesize``, ``mondrian``, ``full_domain`` and
@@ -88,7 +88,7 @@ def compare(
     given = dict(candidates) if isinstance(candidates, Mapping) else {"table": candidates}
     _check_priced(holdout, private, epsilon, delta)
     real = unread_of(holdout if private is None else private, domain)
-    cells = Cells.of(_codings(given, real.schema, domain, unit), bins=whole(bins, name="bins", least=2))
+    cells = ComparisonCells.of(_codings(given, real.schema, domain, unit), bins=whole(bins, name="bins", least=2))
     cells.check(real.schema, called="the table of real rows")
     view = _view(cells, widths, workload)
     place = _target(target, cells, public=private is None)
@@ -99,15 +99,15 @@ def compare(
     if private is None:
         public = _enough(real.read())
         found = freely(made, public, view, float(private_metrics.sanity_share(sanity)), place)
-        return Comparison(_named(found, given), target, public.num_rows)
+        return UtilityComparison(_named(found, given), target, public.num_rows)
     budget = budget_of(real.schema, epsilon, delta, unit, max_rows_per_unit, neighbours)
     rows = about_rows or max(round(max(each.total for each in made.values())), 1)
-    task = private_metrics.Task(
+    task = private_metrics.MetricTask(
         view.marginals, view.questions, rows, private_metrics.sanity_rows(sanity, rows), budget.whom
     )
     every = {**made, INDEPENDENT: Independent(made[_plainest(given)])}
     scores, event, receipt = private_metrics.released(
-        [private_metrics.Public.of(each, task) for each in every.values()],
+        [private_metrics.ScaledCandidate.of(each, task) for each in every.values()],
         task,
         budget,
         lambda: _halved(bounded(real.read(), budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
@@ -122,7 +122,7 @@ def compare(
     )
     told = {name: Scores(name, values) for name, values in zip([*every, REAL], scores, strict=True)}
     ordered = [*(told[name] for name in made), told[REAL], told[INDEPENDENT]]
-    return Comparison(_named(ordered, given), None, rows, budget.guarantee(receipt), receipt, event)
+    return UtilityComparison(_named(ordered, given), None, rows, budget.guarantee(receipt), receipt, event)
 
 
 # ---------------------------------------------------------------- what was asked for
@@ -153,12 +153,12 @@ def _enough(rows: pyarrow.Table) -> pyarrow.Table:
     return rows
 
 
-def _view(cells: Cells, widths: Sequence[int], workload: Sequence[Mapping[str, Any]] | None) -> View:
+def _view(cells: ComparisonCells, widths: Sequence[int], workload: Sequence[Mapping[str, Any]] | None) -> MetricScope:
     questions = random_questions(cells) if workload is None else given_questions(workload, cells)
     if not questions:
         raise EmptyInput("the workload is empty.", why="It has no error.", fix="Leave workload= out, or ask something.")
     marginals = {width: tables for width in _widths(widths) if (tables := cells.marginals(width))}
-    return View(cells, marginals, questions)
+    return MetricScope(cells, marginals, questions)
 
 
 def _plainest(given: Mapping[Any, Any]) -> str:
@@ -191,7 +191,7 @@ def _codings(
     return declared_cells(real, domain, unit=unit)
 
 
-def _target(target: str | None, cells: Cells, *, public: bool) -> int | None:
+def _target(target: str | None, cells: ComparisonCells, *, public: bool) -> int | None:
     if target is None:
         return None
     if not public:
@@ -200,7 +200,7 @@ def _target(target: str | None, cells: Cells, *, public: bool) -> int | None:
             why="How good a model is on private rows is no sum that one person moves by a known amount.",
             fix="Give holdout=, or leave target= out (`hubbub.learn` measures models privately).",
         )
-    if target not in cells.names or not isinstance(cells.codings[target], Labels):
+    if target not in cells.names or not isinstance(cells.codings[target], CategoryCells):
         raise OutOfRange(
             f"the target {target!r} is no compared column with a list of values.",
             why="A model learns to tell these values apart.",
@@ -218,11 +218,11 @@ def _named(scores: Sequence[Scores], given: Mapping[Any, Any]) -> tuple[Scores, 
 # ---------------------------------------------------------------- private rows
 
 
-def _halved(rows: pyarrow.Table, cells: Cells, unit: str | None) -> tuple[RowTable, private_metrics.Halves]:
+def _halved(rows: pyarrow.Table, cells: ComparisonCells, unit: str | None) -> tuple[RowTable, private_metrics.Halves]:
     """The private rows, and two halves of them: a coin for each person, whoever else there is."""
     codes = cells.encode(rows)
     people = people_of(rows[unit]) if unit else np.arange(len(codes))
     coins = np.random.default_rng().random(int(people.max(initial=-1)) + 1) < 0.5  # protects nobody: a fair split
     heads = coins[people]
-    one, other = (RowTable(Rows(codes[part], cells.sizes)) for part in (heads, ~heads))
-    return RowTable(Rows(codes, cells.sizes)), (one, other)
+    one, other = (RowTable(CodedRows(codes[part], cells.sizes)) for part in (heads, ~heads))
+    return RowTable(CodedRows(codes, cells.sizes)), (one, other)

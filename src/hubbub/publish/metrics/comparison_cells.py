@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.cells import Codes, Coding
-from hubbub.publish.domains import Key, is_private
+from hubbub.publish.domains import SurrogateKey, is_private
 from hubbub.publish.marginal_counts import Columns
 from hubbub.publish.tables.noisy_counts import public_cells
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange
@@ -24,14 +24,14 @@ _MOST_CELLS = 1 << 15  # of one marginal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class ComparisonCells:
     """For each compared column its declared cells (``codings``) and the coarse cell of each of these (``groups``)."""
 
     codings: Mapping[str, Coding]
     groups: tuple[Codes, ...]
 
     @classmethod
-    def of(cls, codings: Mapping[str, Coding], *, bins: int) -> Cells:
+    def of(cls, codings: Mapping[str, Coding], *, bins: int) -> ComparisonCells:
         """Numbers and dates in at most ``bins`` coarse cells; lists of values as they are."""
         if not codings:
             raise EmptyInput(
@@ -91,7 +91,7 @@ def declared_cells(schema: pyarrow.Schema, domain: object, *, unit: str | None) 
             why="The cells in which tables are compared are public facts; they are not read off the rows.",
             fix='Write domain={"age": Numeric(lower=0, upper=99), ...}, or compare what synthesize(...) gave.',
         )
-    names = [name for name, column in domain.items() if not isinstance(column, Key) and name != unit]
+    names = [name for name, column in domain.items() if not isinstance(column, SurrogateKey) and name != unit]
     found = [name for name in names if is_private(domain[name])]
     if found:
         raise MissingParameter(

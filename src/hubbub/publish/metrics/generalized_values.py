@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hubbub.publish.anonymize.coded_columns import ANY, MISSING
 from hubbub.publish.anonymize.hierarchies import Categories, Hierarchy
-from hubbub.publish.cells import Codes, Coding, Labels, Scale, plain
+from hubbub.publish.cells import CategoryCells, Codes, Coding, Scale, plain
 
 if TYPE_CHECKING:
     import pyarrow
@@ -110,7 +110,7 @@ def _place(text: str, scale: Scale) -> float:
     return float(text) if re.fullmatch(_NUMBER, text) else float("nan")
 
 
-def _words(text: str, labels: Labels, hierarchy: Hierarchy | None) -> Floats:
+def _words(text: str, labels: CategoryCells, hierarchy: Hierarchy | None) -> Floats:
     members = _members(text, [str(value) for value in labels.values], hierarchy)
     found = np.zeros(labels.cells)
     found[: len(labels.values)] = [str(value) in members for value in labels.values]

@@ -21,10 +21,10 @@ from hubbub.mechanisms import DiscreteGaussian
 from hubbub.publish.jobs import TableJob, table_facts
 from hubbub.publish.marginal_counts import Columns, Whom
 from hubbub.publish.metrics.candidates import Candidate, Numbers, RowTable
-from hubbub.publish.metrics.range_queries import Question
-from hubbub.publish.metrics.scores import ABSOLUTE, RELATIVE, Score, max_of, mean_of
+from hubbub.publish.metrics.range_queries import RangeQuery
+from hubbub.publish.metrics.scores import ABSOLUTE, RELATIVE, UtilityScore, max_of, mean_of
 from hubbub.publish.tables.consistency import to_totals
-from hubbub.publish.tables.noisy_counts import Budget
+from hubbub.publish.tables.noisy_counts import TablePrice
 from hubbub.releases import release_job
 from hubbub.terms import Event, OutOfRange, Receipt, exact, root_of, shown
 
@@ -33,11 +33,11 @@ Halves = tuple[RowTable, RowTable]
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class MetricTask:
     """What is asked of the private rows, from public facts alone."""
 
     tables: Mapping[int, Sequence[Columns]]  # marginals, by how many columns they have
-    questions: Sequence[Question]
+    questions: Sequence[RangeQuery]
     rows: int  # how many rows there are, about: public
     sanity: int  # rows below which a relative error is relative to this
     whom: Whom
@@ -84,7 +84,7 @@ def _slope(told: int, sanity: int) -> Fraction:
     return max(Fraction(1, sanity), Fraction(told, sanity**2))
 
 
-def reach(questions: Sequence[Question], weights: Sequence[int]) -> int:
+def reach(questions: Sequence[RangeQuery], weights: Sequence[int]) -> int:
     """A bound on the summed weights of the questions that one row is in, whatever its values are.
 
     Each question is looked at through the one of its columns that it narrows most: a row is in no more questions than
@@ -98,14 +98,14 @@ def reach(questions: Sequence[Question], weights: Sequence[int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Public:
+class ScaledCandidate:
     """A candidate as whole numbers: its marginals and answers, scaled to as many rows as the private table has."""
 
     tables: Mapping[Columns, Numbers]
     answers: Sequence[int]
 
     @classmethod
-    def of(cls, candidate: Candidate, task: Task) -> Public:
+    def of(cls, candidate: Candidate, task: MetricTask) -> ScaledCandidate:
         """From the candidate alone."""
         tables = {t: _scaled(candidate.shares(t), task.rows) for group in task.tables.values() for t in group}
         answers = [round(float(q.answer(candidate.shares(q.columns))) * task.rows) for q in task.questions]
@@ -125,14 +125,14 @@ def _scaled(shares: Numbers, rows: int) -> Numbers:
     return to_totals(rows * shares.reshape(-1, 1), np.array([rows])).reshape(shares.shape)
 
 
-def against_public(real: RowTable, public: Public, task: Task) -> list[int]:
+def against_public(real: RowTable, public: ScaledCandidate, task: MetricTask) -> list[int]:
     """The numbers of one candidate: distances of exact counts to public whole numbers."""
     far = [[int(np.abs(real.counts(t) - public.tables[t]).sum()) for t in group] for group in task.tables.values()]
     truth = [int(q.answer(real.counts(q.columns))) for q in task.questions]
     return [*_means(far), *_errors(public.answers, truth, task, task.sanity, task.slack(public.answers))]
 
 
-def against_half(halves: Halves, task: Task) -> list[int]:
+def against_half(halves: Halves, task: MetricTask) -> list[int]:
     """The numbers of one half of the private rows against the other."""
     one, other = halves
     far = [[int(np.abs(one.counts(t) - other.counts(t)).sum()) for t in group] for group in task.tables.values()]
@@ -145,14 +145,14 @@ def _means(far: Sequence[Sequence[int]]) -> list[int]:
     return [number for group in far for number in (sum(group) // len(group), max(group))]
 
 
-def _errors(told: Sequence[int], truth: Sequence[int], task: Task, sanity: int, slack: int) -> list[int]:
+def _errors(told: Sequence[int], truth: Sequence[int], task: MetricTask, sanity: int, slack: int) -> list[int]:
     """The summed errors of counts, and of the relative ones, in units of what one row moves them at most."""
     off = [abs(a - t) for a, t in zip(told, truth, strict=True)]
     parts = [min(_FINE, _FINE * d // max(t, sanity)) for d, t in zip(off, truth, strict=True)]
     return [sum(off) // task.reach, sum(parts) // slack]
 
 
-def noise_of(task: Task, budget: Budget, tables: int) -> DiscreteGaussian:
+def noise_of(task: MetricTask, budget: TablePrice, tables: int) -> DiscreteGaussian:
     """The noise of all numbers of so many tables together.
 
     Guarantee: the numbers are (epsilon, delta)-DP together, for the unit and neighbours of ``budget``, whatever the
@@ -174,15 +174,15 @@ def noise_of(task: Task, budget: Budget, tables: int) -> DiscreteGaussian:
 
 
 def released(
-    publics: Sequence[Public],
-    task: Task,
-    budget: Budget,
+    publics: Sequence[ScaledCandidate],
+    task: MetricTask,
+    budget: TablePrice,
     halves: Callable[[], tuple[RowTable, Halves]],
     *,
     account: AccountLike | None,
     dataset: str | None,
     parts: Mapping[str, Any],
-) -> tuple[list[dict[str, Score]], Event, Receipt | None]:
+) -> tuple[list[dict[str, UtilityScore]], Event, Receipt | None]:
     """The scores of each candidate and, last, of one half of the private rows against the other."""
     noise = noise_of(task, budget, len(publics) + 1)
 
@@ -215,9 +215,9 @@ def released(
     return [_scores(row, unit, margin, task) for row, unit in zip(rows, units, strict=True)], noise.event, receipt
 
 
-def _scores(row: Numbers, units: Mapping[str, Fraction], margin: int, task: Task) -> dict[str, Score]:
+def _scores(row: Numbers, units: Mapping[str, Fraction], margin: int, task: MetricTask) -> dict[str, UtilityScore]:
     return {
-        name: Score(max(0.0, float(int(value) * units[name])), float(margin * units[name]))
+        name: UtilityScore(max(0.0, float(int(value) * units[name])), float(margin * units[name]))
         for name, value in zip(task.metrics, row, strict=True)
     }
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.marginal_counts import Columns, Rows
+from hubbub.publish.marginal_counts import CodedRows, Columns
 from hubbub.publish.metrics import model_scores
 from hubbub.publish.metrics.candidates import Candidate, Independent, RowTable
-from hubbub.publish.metrics.comparison_cells import Cells, tables_of
-from hubbub.publish.metrics.range_queries import Question
+from hubbub.publish.metrics.comparison_cells import ComparisonCells, tables_of
+from hubbub.publish.metrics.range_queries import RangeQuery
 from hubbub.publish.metrics.scores import (
     ABSOLUTE,
     AUC,
@@ -21,8 +21,8 @@ from hubbub.publish.metrics.scores import (
     RATIO,
     REAL,
     RELATIVE,
-    Score,
     Scores,
+    UtilityScore,
     distances,
     max_of,
     mean_of,
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class MetricScope:
     """What is looked at: marginals of so many columns, and questions."""
 
-    cells: Cells
+    cells: ComparisonCells
     marginals: Mapping[int, Sequence[Columns]]
-    questions: Sequence[Question]
+    questions: Sequence[RangeQuery]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Yardstick:
 
     real: RowTable
     other: RowTable
-    view: View
+    view: MetricScope
     sanity: float
     target: int | None
 
@@ -58,12 +58,12 @@ class _Yardstick:
 
 
 def freely(
-    made: Mapping[str, Candidate], real: pyarrow.Table, view: View, sanity: float, target: int | None
+    made: Mapping[str, Candidate], real: pyarrow.Table, view: MetricScope, sanity: float, target: int | None
 ) -> list[Scores]:
     """The scores of all candidates, and of the baselines made from the other half."""
     codes = view.cells.encode(real)
     shuffled = np.random.default_rng(len(codes)).permutation(len(codes))  # public rows
-    parts = [RowTable(Rows(codes[part], view.cells.sizes)) for part in np.array_split(shuffled, 2)]
+    parts = [RowTable(CodedRows(codes[part], view.cells.sizes)) for part in np.array_split(shuffled, 2)]
     yard = _Yardstick(parts[1], parts[0], view, sanity, target)
     null = _told_apart(yard.other, yard)
     every = {**made, REAL: yard.other, INDEPENDENT: Independent(yard.other)}
@@ -81,7 +81,7 @@ def _scores(name: str, candidate: Candidate, yard: _Yardstick, null: float | Non
     found[PMSE] = apart = _told_apart(candidate, yard)
     found[RATIO] = apart / null if apart is not None and null else None
     found[AUC] = _learned(candidate, yard)
-    return Scores(name, {key: Score(value) for key, value in found.items() if value is not None}, worst=worst)
+    return Scores(name, {key: UtilityScore(value) for key, value in found.items() if value is not None}, worst=worst)
 
 
 def _rows_of(candidate: Candidate, yard: _Yardstick) -> Any:

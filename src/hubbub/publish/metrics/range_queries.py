@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.cells import Coding, Labels
+from hubbub.publish.cells import CategoryCells, Coding
 from hubbub.publish.marginal_counts import Columns
 from hubbub.publish.metrics.candidates import Numbers
-from hubbub.publish.metrics.comparison_cells import Cells
+from hubbub.publish.metrics.comparison_cells import ComparisonCells
 from hubbub.publish.metrics.generalized_values import Floats, shares
 from hubbub.publish.tables.noisy_counts import labels_of
 from hubbub.terms import OutOfRange
@@ -24,7 +24,7 @@ _LARGEST = 0.99  # of a column that a range covers, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class RangeQuery:
     """How many rows lie in the given cells of each of these columns."""
 
     columns: Columns
@@ -36,7 +36,7 @@ class Question:
         return inside.sum()  # type: ignore[no-any-return]
 
 
-def random_questions(cells: Cells, count: int = QUESTIONS) -> list[Question]:
+def random_questions(cells: ComparisonCells, count: int = QUESTIONS) -> list[RangeQuery]:
     """Questions about one to three columns: ranges of numbers and dates, lists of values. The same in every run."""
     chance, sizes = np.random.default_rng(2007), cells.sizes  # public, and fixed
     orders = [coding.ordered for coding in cells.codings.values()]
@@ -45,11 +45,11 @@ def random_questions(cells: Cells, count: int = QUESTIONS) -> list[Question]:
         width = int(chance.integers(1, min(_WIDEST, len(sizes)) + 1))
         columns = tuple(sorted(chance.choice(len(sizes), width, replace=False).tolist()))
         masks = tuple(_some(sizes[c], chance, ordered=orders[c]) for c in columns)
-        found.append(Question(columns, masks))
+        found.append(RangeQuery(columns, masks))
     return found
 
 
-def given_questions(workload: Sequence[Mapping[str, Any]], cells: Cells) -> list[Question]:
+def given_questions(workload: Sequence[Mapping[str, Any]], cells: ComparisonCells) -> list[RangeQuery]:
     """Questions that were typed: column -> values, or (lower, upper). A cell is asked about if half of it lies in."""
     return [_given(rule, cells) for rule in workload]
 
@@ -65,7 +65,7 @@ def _some(size: int, chance: np.random.Generator, *, ordered: bool) -> Mask:
     return mask
 
 
-def _given(rule: Mapping[str, Any], cells: Cells) -> Question:
+def _given(rule: Mapping[str, Any], cells: ComparisonCells) -> RangeQuery:
     names = cells.names
     if not rule or not set(rule) <= set(names) or len(rule) > _WIDEST:
         raise OutOfRange(
@@ -79,12 +79,12 @@ def _given(rule: Mapping[str, Any], cells: Cells) -> Question:
         inside, whole = _inside(cells.codings[names[column]], rule[names[column]])
         group = cells.groups[column]
         masks.append((np.bincount(group, inside) * 2 >= np.bincount(group, whole)) & (np.bincount(group, inside) > 0))
-    return Question(columns, tuple(masks))
+    return RangeQuery(columns, tuple(masks))
 
 
 def _inside(coding: Coding, told: Any) -> tuple[Floats, Floats]:
     """How much of each declared cell is asked about, and how much there is of it."""
-    if isinstance(coding, Labels):
+    if isinstance(coding, CategoryCells):
         listed = {told} if isinstance(told, str) or not isinstance(told, Collection) else set(told)
         return np.array([value in listed for value in labels_of(coding)], dtype=np.float64), np.ones(coding.cells)
     low, high = told

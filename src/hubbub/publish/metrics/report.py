@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hubbub.explain import Figure, Leaflet, Section, Table
+from hubbub.explain import Document, Figure, Section, TextTable
 from hubbub.publish.metrics.scores import AUC, DISTANCES, INDEPENDENT, PMSE, REAL, USES, Scores, mean_of
 from hubbub.render import Json, percent, short
 from hubbub.render import bars as text_bars
@@ -26,7 +26,7 @@ _MODELS = (
 
 
 @dataclass(frozen=True)
-class Comparison(Leaflet):
+class UtilityComparison(Document):
     """What tables are worth: ``scores`` of each, then of the two baselines; ``found["name"]["tvd2_mean"]`` is a number.
 
     ``guarantee`` is None where the real rows were public: then nothing was charged and nothing has noise.
@@ -114,7 +114,7 @@ class Comparison(Leaflet):
             "public rows."
         )
 
-    def _table(self, words: Mapping[str, str], *, worst: bool = False) -> Table:
+    def _table(self, words: Mapping[str, str], *, worst: bool = False) -> TextTable:
         keys = [key for key in words if any(key in scores.values for scores in self.scores)]
         pairs = worst and any(scores.worst for scores in self.scores)
         rows = [
@@ -125,7 +125,7 @@ class Comparison(Leaflet):
             )
             for one in self.scores
         ]
-        return Table(("table", *(words[key] for key in keys), *(["farthest pair"] if pairs else [])), tuple(rows))
+        return TextTable(("table", *(words[key] for key in keys), *(["farthest pair"] if pairs else [])), tuple(rows))
 
     def _figure(self) -> Figure | None:
         metric = mean_of(2)
@@ -164,7 +164,7 @@ def _bar(one: Scores, metric: str) -> Bar:
     return Bar(one.name, score.value, low, high, shown=score.shown(metric))
 
 
-def _partitions(parts: Sequence[Scores]) -> Table:
+def _partitions(parts: Sequence[Scores]) -> TextTable:
     rows = []
     for one in parts:
         cost = one.partition
@@ -180,4 +180,4 @@ def _partitions(parts: Sequence[Scores]) -> Table:
             )
         )
     header = ("table", "lost (GCP)", "discernibility", "rows per class, over k", "rows left out", "smallest class")
-    return Table(header, tuple(rows))
+    return TextTable(header, tuple(rows))

@@ -11,7 +11,7 @@ from hubbub.publish.anonymize.losses import Metrics
 from hubbub.publish.marginal_counts import Columns
 from hubbub.publish.metrics.candidates import Candidate
 from hubbub.publish.metrics.generalized_values import Floats
-from hubbub.publish.metrics.range_queries import Question, relative_errors
+from hubbub.publish.metrics.range_queries import RangeQuery, relative_errors
 from hubbub.render import Json, percent, short
 
 ABSOLUTE, RELATIVE, PMSE, RATIO, AUC = "absolute", "relative", "pmse", "pmse_ratio", "auc"
@@ -43,7 +43,7 @@ _PERCENT = {*DISTANCES, ABSOLUTE, RELATIVE}
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class UtilityScore:
     """A number; with 95% confidence the one without noise is at most ``margin`` away (0: no noise)."""
 
     value: float
@@ -66,7 +66,7 @@ class Scores:
     """What one table got; metrics that do not apply to it are left out."""
 
     name: str
-    values: Mapping[str, Score]
+    values: Mapping[str, UtilityScore]
     partition: Metrics | None = None
     worst: str = ""  # the pair of columns that is farthest off, where that may be told
 
@@ -88,7 +88,7 @@ def distances(candidate: Candidate, real: Candidate, tables: Sequence[Columns]) 
 
 
 def question_errors(
-    candidate: Candidate, real: Candidate, questions: Sequence[Question], sanity: float
+    candidate: Candidate, real: Candidate, questions: Sequence[RangeQuery], sanity: float
 ) -> tuple[float, float]:
     """The mean error of a count as a share of all rows, and relative to the true count (see ``relative_errors``)."""
     told, truth = (np.array([q.answer(each.shares(q.columns)) for q in questions]) for each in (candidate, real))

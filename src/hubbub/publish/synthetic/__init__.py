@@ -10,9 +10,9 @@ Inside: ``discover`` (private domains), ``compress`` (coarser cells), ``mst`` an
 """
 
 from hubbub.publish.synthetic.linked import LinkedSynthetic, synthesize_linked
-from hubbub.publish.synthetic.linked_plan import Link
+from hubbub.publish.synthetic.linked_plan import ForeignKey
 from hubbub.publish.synthetic.plan import plan_for
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.synthetic.synthesis import synthesize, whom_of
 
-__all__ = ["Link", "LinkedSynthetic", "Synthetic", "plan_for", "synthesize", "synthesize_linked", "whom_of"]
+__all__ = ["ForeignKey", "LinkedSynthetic", "Synthetic", "plan_for", "synthesize", "synthesize_linked", "whom_of"]

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hubbub.publish.graphical.belief import Model
+from hubbub.publish.graphical.belief import GraphicalModel
 from hubbub.publish.graphical.fitting import Zeros, cliques_of, fitted
 from hubbub.publish.graphical.junction import tree_cells
 from hubbub.publish.marginal_counts import (
@@ -138,7 +138,7 @@ class _Rounds:
         if _moved(before, self.model, chosen) <= noise_alone(sigma, math.prod(self._shape(chosen))):
             self.share *= _GROWTH
 
-    def _fitted(self, start: Model | None) -> Model:
+    def _fitted(self, start: GraphicalModel | None) -> GraphicalModel:
         """The model of what was measured so far.
 
         Its time is worked out, not read off a clock: a clock also sees how long the private rows took to count, and
@@ -187,6 +187,6 @@ def _weights(workload: Sequence[tuple[Columns, int]]) -> dict[Columns, int]:
     }
 
 
-def _moved(before: Model, after: Model, columns: Columns) -> float:
+def _moved(before: GraphicalModel, after: GraphicalModel, columns: Columns) -> float:
     """How far the model's own counts have come, in L1."""
     return float(np.abs(after.total * after.project(columns) - before.total * before.project(columns)).sum())

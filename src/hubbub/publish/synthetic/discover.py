@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hubbub.mechanisms import FindRange, ThresholdKeys
-from hubbub.publish.cells import Codes, Coding, Labels, Scale, coding_of, numbers_of, texts_of
+from hubbub.publish.cells import CategoryCells, Codes, Coding, Scale, coding_of, numbers_of, texts_of
 from hubbub.publish.domains import MOST_FOUND, Categorical, Date, Found, Numeric, equal_edges
 from hubbub.publish.marginal_counts import Whom, epsilon_for
 from hubbub.terms import Event
@@ -80,7 +80,7 @@ def coding_with(column: Numeric | Categorical | Date, found: Found | None) -> Co
     if found is None:
         return coding_of(column)
     if isinstance(column, Categorical):
-        return Labels(tuple(found), column.other)
+        return CategoryCells(tuple(found), column.other)
     assert isinstance(column, Numeric)
     edges = equal_edges(Fraction(found[0]), Fraction(found[1]), column.bins, whole=column.is_whole)
     return Scale(tuple(edges), column.missing, "int" if column.is_whole else "float")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from hubbub.publish.cells import Codes
-from hubbub.publish.graphical.belief import Model
+from hubbub.publish.graphical.belief import GraphicalModel
 from hubbub.publish.graphical.junction import JunctionTree
 from hubbub.publish.marginal_counts import Columns, Floats
 
 
 def draw_codes(
-    model: Model, count: int, generator: np.random.Generator, *, known: dict[int, Codes] | None = None
+    model: GraphicalModel, count: int, generator: np.random.Generator, *, known: dict[int, Codes] | None = None
 ) -> Codes:
     """``count`` rows of cells from the model; ``known`` columns are given and stay as they are.
 

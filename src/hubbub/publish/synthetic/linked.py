@@ -21,14 +21,14 @@ from hubbub.publish.marginal_counts import Whom
 from hubbub.publish.measured_marginals import read_text, text_of
 from hubbub.publish.synthetic.linked_plan import (
     Family,
-    Link,
+    ForeignKey,
     counter_of,
     family_of,
     family_told,
     measured_family,
     plans_of,
 )
-from hubbub.publish.synthetic.release import CHUNK, Source
+from hubbub.publish.synthetic.release import CHUNK, RowSource
 from hubbub.publish.synthetic.synthesis import guarantee_of, source_of
 from hubbub.publish.unread_table import unread_of
 from hubbub.releases import release_job
@@ -52,7 +52,7 @@ def synthesize_linked(
     *,
     parent: str,
     key: str,
-    links: Sequence[Link],
+    links: Sequence[ForeignKey],
     epsilon: Real,
     delta: Real,
     domain: Mapping[str, Domain],
@@ -114,7 +114,7 @@ class LinkedSynthetic:
     """Synthetic tables that fit together; ``tables`` has them all, ``batches(n)`` those of any number of people."""
 
     family: Family = field(repr=False)
-    sources: list[Source] = field(repr=False)
+    sources: list[RowSource] = field(repr=False)
     people: int
     event: Event = field(repr=False)
     guarantee: Guarantee

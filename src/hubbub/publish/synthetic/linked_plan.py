@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.cells import plain_table, texts_of
-from hubbub.publish.domains import ColumnDomain, Domain, Key, Numeric, domain_for, is_private
+from hubbub.publish.domains import ColumnDomain, Domain, Numeric, SurrogateKey, domain_for, is_private
 from hubbub.publish.marginal_counts import Whom
-from hubbub.publish.measured_marginals import Measured
+from hubbub.publish.measured_marginals import MeasuredMarginals
 from hubbub.publish.privacy_units import people_of
-from hubbub.publish.synthetic.plan import Plan, plan_for
-from hubbub.publish.synthetic.synthesis import Task, bounded, measured_table, told_of
+from hubbub.publish.synthetic.plan import SynthesisPlan, plan_for
+from hubbub.publish.synthetic.synthesis import SynthesisTask, bounded, measured_table, told_of
 from hubbub.terms import MissingParameter, Neighbours, OutOfRange, Real, Unit, whole
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PARENT = Fraction(1, 2)  # of the cost, for the table of people
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ForeignKey:
     """``table.column`` names a row of the parent table; of one person ``max_rows`` count."""
 
     table: str
@@ -39,9 +39,9 @@ class Family:
 
     parent: str
     key: str
-    links: tuple[Link, ...]
+    links: tuple[ForeignKey, ...]
     names: tuple[str, ...]  # the parent's modelled columns
-    tasks: tuple[Task, ...]
+    tasks: tuple[SynthesisTask, ...]
 
     @property
     def unit(self) -> Unit:
@@ -58,30 +58,30 @@ def family_of(
     schemas: Mapping[str, pyarrow.Schema],
     parent: str,
     key: str,
-    links: tuple[Link, ...],
+    links: tuple[ForeignKey, ...],
     domain: Mapping[str, Domain],
     neighbours: Neighbours,
 ) -> Family:
     """What was asked for, checked from the schemas and declarations alone."""
     _check_names(schemas, parent, key, links, domain)
     unit = Unit(f"{parent}.{key}")
-    own = domain_for(schemas[parent], {key: Key(key), **domain[parent]})
-    names = tuple(name for name, column in own.items() if not isinstance(column, Key))
+    own = domain_for(schemas[parent], {key: SurrogateKey(key), **domain[parent]})
+    names = tuple(name for name, column in own.items() if not isinstance(column, SurrogateKey))
     for link in links:
         whole(link.max_rows, name="max_rows")
     counters: dict[str, ColumnDomain] = {counter_of(link): Numeric(lower=0, upper=link.max_rows) for link in links}
-    tasks = [Task({**own, **counters}, Whom(unit, neighbours), unit=key)]
+    tasks = [SynthesisTask({**own, **counters}, Whom(unit, neighbours), unit=key)]
     for link in links:
-        told = domain_for(schemas[link.table], {link.column: Key(key), **domain[link.table]})
+        told = domain_for(schemas[link.table], {link.column: SurrogateKey(key), **domain[link.table]})
         given = {f"{parent}.{name}": own[name] for name in names}
         whom = Whom(unit, neighbours, link.max_rows)
-        tasks.append(Task({**given, **told}, whom, unit=link.column))
+        tasks.append(SynthesisTask({**given, **told}, whom, unit=link.column))
     for task in tasks:
         _check_public(task)
     return Family(parent, key, links, names, tuple(tasks))
 
 
-def plans_of(family: Family, epsilon: Real, delta: Real, method: str, people: int | None) -> list[Plan]:
+def plans_of(family: Family, epsilon: Real, delta: Real, method: str, people: int | None) -> list[SynthesisPlan]:
     """Half of the cost for the people, the rest evenly for the links."""
     if people is not None:
         whole(people, name="people")
@@ -94,17 +94,19 @@ def plans_of(family: Family, epsilon: Real, delta: Real, method: str, people: in
     return plans
 
 
-def family_told(family: Family, plans: Sequence[Plan]) -> dict[str, Any]:
+def family_told(family: Family, plans: Sequence[SynthesisPlan]) -> dict[str, Any]:
     """What makes this request different from all others, besides its event."""
     tables = [told_of(task, plan) for task, plan in zip(family.tasks, plans, strict=True)]
     links = [[link.table, link.column, link.max_rows] for link in family.links]
     return {"parent": family.parent, "key": family.key, "links": links, "tables": tables}
 
 
-def measured_family(arrows: Mapping[str, pyarrow.Table], family: Family, plans: list[Plan]) -> list[Measured]:
+def measured_family(
+    arrows: Mapping[str, pyarrow.Table], family: Family, plans: list[SynthesisPlan]
+) -> list[MeasuredMarginals]:
     """Everything that the private tables are asked."""
     people = plain_table(arrows[family.parent], arrows[family.parent].column_names)
-    own = Task({name: family.tasks[0].domain[name] for name in people.column_names}, family.tasks[0].whom)
+    own = SynthesisTask({name: family.tasks[0].domain[name] for name in people.column_names}, family.tasks[0].whom)
     one_each = bounded(people, own, people_of(people[family.key]))
     pointing = {link: plain_table(arrows[link.table], arrows[link.table].column_names) for link in family.links}
     joined = [_joined(one_each, pointing[link], family, link) for link in family.links]
@@ -115,7 +117,7 @@ def measured_family(arrows: Mapping[str, pyarrow.Table], family: Family, plans: 
     return [measured_table(table, task, plan) for table, task, plan in zip(tables, family.tasks, plans, strict=True)]
 
 
-def _joined(people: pyarrow.Table, rows: pyarrow.Table, family: Family, link: Link) -> pyarrow.Table:
+def _joined(people: pyarrow.Table, rows: pyarrow.Table, family: Family, link: ForeignKey) -> pyarrow.Table:
     """Each row of a link's table beside its person's columns; rows that point to nobody are left out."""
     import pyarrow
     import pyarrow.compute as pc
@@ -137,7 +139,7 @@ def _counts(keys: pyarrow.ChunkedArray, pointing: pyarrow.ChunkedArray) -> Any:
     return pyarrow.array(np.bincount(np.asarray(place).astype(np.int64), minlength=len(keys)))
 
 
-def counter_of(link: Link) -> str:
+def counter_of(link: ForeignKey) -> str:
     """The parent's column that says how many rows of the link's table a person has."""
     return f"number of {link.table}"
 
@@ -146,7 +148,7 @@ def _check_names(
     schemas: Mapping[str, pyarrow.Schema],
     parent: str,
     key: str,
-    links: Sequence[Link],
+    links: Sequence[ForeignKey],
     domain: Mapping[str, Domain],
 ) -> None:
     wanted = {parent: key, **{link.table: link.column for link in links}}
@@ -166,7 +168,7 @@ def _check_names(
             )
 
 
-def _check_public(task: Task) -> None:
+def _check_public(task: SynthesisTask) -> None:
     private = [name for name, column in task.domain.items() if is_private(column)]
     if private:
         raise MissingParameter(

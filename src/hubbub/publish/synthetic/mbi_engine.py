@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.publish.graphical.belief import Model, calibrated, spread
+from hubbub.publish.graphical.belief import GraphicalModel, calibrated, spread
 from hubbub.publish.graphical.fitting import Zeros, add_walls, cliques_of
 from hubbub.publish.graphical.junction import junction_tree
 from hubbub.publish.graphical.totals import total_of
@@ -18,7 +18,7 @@ from hubbub.terms import MissingExtra
 
 def fitted_by_mbi(
     sizes: Sequence[int], measurements: Sequence[Measurement], *, zeros: Sequence[Zeros] = (), iterations: int = 1000
-) -> Model:
+) -> GraphicalModel:
     """What ``fitting.fitted`` gives, estimated by mbi's mirror descent in double precision [MSM19]."""
     jax, mbi = packages()
     total = total_of([m for m in measurements if len(m.columns) == 1] or list(measurements))
@@ -37,7 +37,7 @@ def fitted_by_mbi(
             home = tree.home(columns)
             potentials[home] = potentials[home] + spread(values, columns, tree.cliques[home])
     add_walls(tree, potentials, zeros)
-    return Model(tuple(sizes), tree, tuple(calibrated(tree, potentials)), total)
+    return GraphicalModel(tuple(sizes), tree, tuple(calibrated(tree, potentials)), total)
 
 
 def _measurement(mbi: Any, measured: Measurement) -> Any:

@@ -59,7 +59,7 @@ class SinglesPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SynthesisPlan:
     """All that is decided beforehand for one table."""
 
     whom: Whom
@@ -108,7 +108,7 @@ def plan_for(
     workload: Sequence[tuple[str, ...]] | None = None,
     max_cells: int = 1 << 17,
     seconds: Fraction = Fraction(300),
-) -> Plan:
+) -> SynthesisPlan:
     """The plan for one table that costs ``share`` of (epsilon, delta)-DP, or a refusal that says what would fit."""
     if not columns:
         raise EmptyInput(
@@ -123,7 +123,9 @@ def plan_for(
         lists = sum(_is_list(column) for column in finding)
         finder = Finder(whom, rho * _FINDING / len(finding), slack / max(1, lists))
         left = rho * (1 - _FINDING)
-    plan = Plan(whom, columns, finder, _method(method, whom, columns, left, given, workload, max_cells, seconds), rho)
+    plan = SynthesisPlan(
+        whom, columns, finder, _method(method, whom, columns, left, given, workload, max_cells, seconds), rho
+    )
     _check_noise(plan, float(fraction_of(delta, name="delta")), share, rows)
     _check_size(plan)
     return plan
@@ -186,7 +188,7 @@ def _is_list(column: Modelled) -> bool:
     return isinstance(column, Categorical) and column.is_private
 
 
-def _check_noise(plan: Plan, delta: float, share: Fraction, rows: int | None) -> None:
+def _check_noise(plan: SynthesisPlan, delta: float, share: Fraction, rows: int | None) -> None:
     """Refuse if the noise on one column alone would be more than all rows."""
     expected = rows or _MOST_ROWS
     for name, column in plan.columns.items():
@@ -204,7 +206,7 @@ def _check_noise(plan: Plan, delta: float, share: Fraction, rows: int | None) ->
             )
 
 
-def _check_size(plan: Plan) -> None:
+def _check_size(plan: SynthesisPlan) -> None:
     if plan.size > _LARGEST:
         cells = sum(column.cells for column in plan.columns.values())
         raise TooLarge(

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.publish.cells import Codes, Coding
-from hubbub.publish.domains import Key
-from hubbub.publish.graphical.belief import Model
+from hubbub.publish.domains import SurrogateKey
+from hubbub.publish.graphical.belief import GraphicalModel
 from hubbub.publish.graphical.fitting import Zeros
 from hubbub.publish.graphical.totals import to_total
 from hubbub.publish.marginal_counts import Floats
-from hubbub.publish.measured_marginals import Measured
+from hubbub.publish.measured_marginals import MeasuredMarginals
 from hubbub.publish.synthetic.compress import unseen
 from hubbub.publish.synthetic.generate import draw_cells, draw_codes
 from hubbub.publish.synthetic.structural_zeros import forbidden
@@ -29,14 +29,14 @@ _TRIES = 50
 
 
 @dataclass(frozen=True)
-class Source:
+class RowSource:
     """Where the rows of one table come from: a model over coarse cells, and how to write them out."""
 
     codings: Mapping[str, Coding]
-    keys: Mapping[str, Key]
+    keys: Mapping[str, SurrogateKey]
     order: Sequence[str]
-    measured: Measured
-    model: Model
+    measured: MeasuredMarginals
+    model: GraphicalModel
     zeros: Sequence[Zeros] = ()
 
     def codes(self, count: int, generator: np.random.Generator, known: dict[int, Codes] | None = None) -> Codes:
@@ -104,7 +104,7 @@ class Synthetic:
     ``table`` has as many rows as the private table, nearly (or ``rows`` of them); ``batches(n)`` gives any number.
     """
 
-    source: Source = field(repr=False)
+    source: RowSource = field(repr=False)
     rows: int
     method: str
     epsilon: float

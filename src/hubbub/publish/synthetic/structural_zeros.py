@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.cells import Codes, Coding, Labels
+from hubbub.publish.cells import CategoryCells, Codes, Coding
 from hubbub.publish.domains import Categorical
 from hubbub.publish.graphical.fitting import Zeros
 from hubbub.terms import OutOfRange
@@ -88,7 +88,7 @@ def _coarse(zero: Zeros, groups: Sequence[Codes]) -> Mask:
 
 
 def _cells(coding: Coding, told: Any) -> Mask:
-    if isinstance(coding, Labels):
+    if isinstance(coding, CategoryCells):
         listed = _listed(told)
         own = np.array([value in listed for value in coding.values])
         return np.append(own, coding.other in listed) if coding.cells > len(own) else own

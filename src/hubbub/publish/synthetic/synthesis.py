@@ -10,21 +10,30 @@ import numpy as np
 
 from hubbub.ledger import AccountLike
 from hubbub.publish.cells import Codes, Coding, plain_table
-from hubbub.publish.domains import ColumnDomain, Domain, Found, Key, check_names, check_type, domain_for, is_private
-from hubbub.publish.graphical.belief import Model
+from hubbub.publish.domains import (
+    ColumnDomain,
+    Domain,
+    Found,
+    SurrogateKey,
+    check_names,
+    check_type,
+    domain_for,
+    is_private,
+)
+from hubbub.publish.graphical.belief import GraphicalModel
 from hubbub.publish.graphical.fitting import Zeros, fitted
 from hubbub.publish.graphical.totals import to_total, total_of
 from hubbub.publish.jobs import TableJob, columns_told, table_facts
-from hubbub.publish.marginal_counts import Measurement, Meter, Rows, Whom
-from hubbub.publish.measured_marginals import Measured, read_text, text_of
+from hubbub.publish.marginal_counts import CodedRows, Measurement, Meter, Whom
+from hubbub.publish.measured_marginals import MeasuredMarginals, read_text, text_of
 from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.publish.synthetic import structural_zeros
 from hubbub.publish.synthetic.aim import AimPlan
 from hubbub.publish.synthetic.compress import groups_for
 from hubbub.publish.synthetic.discover import coding_with
 from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, packages
-from hubbub.publish.synthetic.plan import Modelled, Plan, plan_for
-from hubbub.publish.synthetic.release import Source, Synthetic
+from hubbub.publish.synthetic.plan import Modelled, SynthesisPlan, plan_for
+from hubbub.publish.synthetic.release import RowSource, Synthetic
 from hubbub.publish.synthetic.structural_zeros import Impossible
 from hubbub.publish.unread_table import unread_of
 from hubbub.releases import release_job
@@ -74,8 +83,8 @@ def synthesize(
     """A table of made-up rows with nearly the same marginals as the private one.
 
     ``table`` is a pandas, Polars or Arrow table, or the path of a CSV or Parquet file, read after the charge.
-    ``domain`` says what may stand in each column (``Numeric``, ``Categorical``, ``Date``, ``Key``); without it all
-    domains are found privately, from the same budget. ``unit`` names the column that tells people apart, and then
+    ``domain`` says what may stand in each column (``Numeric``, ``Categorical``, ``Date``, ``SurrogateKey``); without it
+    all domains are found privately, from the same budget. ``unit`` names the column that tells people apart, and then
     ``max_rows_per_unit`` of each person's rows count; without it each row is protected by itself. ``rows`` is how
     many rows the result has; without it, about as many as the private table has. ``about_rows`` is how many that is, if
     it is public: a budget whose noise would drown so few is then refused. Of ``aim``, ``max_cells`` bounds the model
@@ -130,7 +139,7 @@ def synthesize(
 
 
 @dataclass(frozen=True)
-class Task:
+class SynthesisTask:
     """One table to make: its domain, whom it protects, and how its model is fitted; public facts alone."""
 
     domain: Mapping[str, ColumnDomain]
@@ -142,10 +151,10 @@ class Task:
     @property
     def columns(self) -> dict[str, Modelled]:
         """The columns that are modelled: all but keys."""
-        return {name: column for name, column in self.domain.items() if not isinstance(column, Key)}
+        return {name: column for name, column in self.domain.items() if not isinstance(column, SurrogateKey)}
 
     @property
-    def fit(self) -> Callable[..., Model]:
+    def fit(self) -> Callable[..., GraphicalModel]:
         return fitted_by_mbi if self.engine == "mbi" else fitted
 
 
@@ -159,14 +168,14 @@ def _task(
     rows: int | None,
     about: int | None,
     impossible: Sequence[Impossible],
-) -> Task:
+) -> SynthesisTask:
     """What was asked for, checked before anything is charged."""
     for name, number in (("rows", rows), ("about_rows", about)):
         if number is not None:
             whole(number, name=name)
     _check_engine(engine)
     declared = _with_unit(schema, domain, unit)
-    task = Task(declared, whom_of(unit, most, neighbours), tuple(impossible), engine, unit)
+    task = SynthesisTask(declared, whom_of(unit, most, neighbours), tuple(impossible), engine, unit)
     structural_zeros.check(task.impossible, task.columns)
     if not any(is_private(column) for column in task.columns.values()):
         structural_zeros.check_possible(structural_zeros.fine_zeros(task.impossible, codings_of(task, {})))
@@ -186,7 +195,7 @@ def whom_of(unit: str | None, most: int | None, neighbours: Neighbours | str) ->
     return Whom(Unit(unit), Neighbours.parse(neighbours), whole(most, name="max_rows_per_unit"))
 
 
-def told_of(task: Task, plan: Plan) -> dict[str, Any]:
+def told_of(task: SynthesisTask, plan: SynthesisPlan) -> dict[str, Any]:
     """What makes this request for one table different from all others, besides its event: public facts alone."""
     return {
         "columns": columns_told(task.domain),
@@ -196,7 +205,7 @@ def told_of(task: Task, plan: Plan) -> dict[str, Any]:
     }
 
 
-def measured_table(table: pyarrow.Table, task: Task, plan: Plan) -> Measured:
+def measured_table(table: pyarrow.Table, task: SynthesisTask, plan: SynthesisPlan) -> MeasuredMarginals:
     """Everything that the private rows are asked, in the plan's order."""
     private = plain_table(table, dict.fromkeys([*task.columns, *([task.unit] if task.unit else [])]))
     people = people_of(private[task.unit]) if task.unit else None
@@ -204,7 +213,9 @@ def measured_table(table: pyarrow.Table, task: Task, plan: Plan) -> Measured:
     return measure_all(rows, plan, task, found)
 
 
-def coded_rows(private: pyarrow.Table, task: Task, plan: Plan, people: Codes | None) -> tuple[Rows, dict[str, Found]]:
+def coded_rows(
+    private: pyarrow.Table, task: SynthesisTask, plan: SynthesisPlan, people: Codes | None
+) -> tuple[CodedRows, dict[str, Found]]:
     """The rows as cells, at most so many per person, and the domains that were found on the way."""
     table = bounded(private, task, people) if people is not None else private
     kept = people_of(table[task.unit]) if task.unit else None
@@ -215,17 +226,19 @@ def coded_rows(private: pyarrow.Table, task: Task, plan: Plan, people: Codes | N
     }
     codings = codings_of(task, found)
     codes = np.stack([coding.encode(table[name]) for name, coding in codings.items()], axis=1)
-    return Rows(codes, tuple(coding.cells for coding in codings.values())), found
+    return CodedRows(codes, tuple(coding.cells for coding in codings.values())), found
 
 
-def bounded(private: pyarrow.Table, task: Task, people: Codes) -> pyarrow.Table:
+def bounded(private: pyarrow.Table, task: SynthesisTask, people: Codes) -> pyarrow.Table:
     """At most ``whom.most`` rows of each person, before anything is looked at."""
     import pyarrow
 
     return private.filter(pyarrow.array(chosen_rows(people, private.select(list(task.columns)), task.whom.most)))
 
 
-def measure_all(rows: Rows, plan: Plan, task: Task, found: dict[str, Found]) -> Measured:
+def measure_all(
+    rows: CodedRows, plan: SynthesisPlan, task: SynthesisTask, found: dict[str, Found]
+) -> MeasuredMarginals:
     """Singles on the declared cells, then coarser cells, then pairs on those."""
     meter = Meter(rows, plan.whom)
     singles = [meter.measure((column,), sigma=plan.method.single) for column in range(len(rows.sizes))]
@@ -238,7 +251,7 @@ def measure_all(rows: Rows, plan: Plan, task: Task, found: dict[str, Found]) -> 
         pairs = plan.method.measure(coarse, merged, masks)
     else:
         pairs = plan.method.measure(coarse, merged)
-    return Measured(found, tuple(singles), tuple(groups), tuple(pairs))
+    return MeasuredMarginals(found, tuple(singles), tuple(groups), tuple(pairs))
 
 
 def _groups(singles: Sequence[Measurement], codings: Sequence[Coding], sigma: float) -> list[Codes]:
@@ -250,7 +263,7 @@ def _groups(singles: Sequence[Measurement], codings: Sequence[Coding], sigma: fl
     ]
 
 
-def source_of(task: Task, measured: Measured) -> Source:
+def source_of(task: SynthesisTask, measured: MeasuredMarginals) -> RowSource:
     """The model, fitted to what was stored."""
     codings = codings_of(task, measured.found)
     zeros: list[Zeros] = structural_zeros.fine_zeros(task.impossible, codings)
@@ -263,11 +276,11 @@ def source_of(task: Task, measured: Measured) -> Source:
         zeros=structural_zeros.coarse_zeros(zeros, groups),
         iterations=_ITERATIONS,
     )
-    keys = {name: column for name, column in task.domain.items() if isinstance(column, Key)}
-    return Source(codings, keys, list(task.domain), measured, model, zeros)
+    keys = {name: column for name, column in task.domain.items() if isinstance(column, SurrogateKey)}
+    return RowSource(codings, keys, list(task.domain), measured, model, zeros)
 
 
-def codings_of(task: Task, found: Mapping[str, Found]) -> dict[str, Coding]:
+def codings_of(task: SynthesisTask, found: Mapping[str, Found]) -> dict[str, Coding]:
     """How each modelled column is cut into cells."""
     return {name: coding_with(column, found.get(name)) for name, column in task.columns.items()}
 
@@ -300,7 +313,7 @@ def _with_unit(schema: pyarrow.Schema, domain: object, unit: str | None) -> dict
     others = schema.remove(schema.get_field_index(unit))
     rest = {name: column for name, column in domain.items() if name != unit} if isinstance(domain, Mapping) else domain
     declared = domain_for(others, rest)
-    own = domain.get(unit, Key(unit)) if isinstance(domain, Mapping) else Key(unit)
+    own = domain.get(unit, SurrogateKey(unit)) if isinstance(domain, Mapping) else SurrogateKey(unit)
     return {name: own if name == unit else declared[name] for name in schema.names}
 
 

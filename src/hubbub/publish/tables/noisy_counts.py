@@ -13,11 +13,11 @@ import numpy as np
 
 from hubbub.accounting import mu_for, noise_for
 from hubbub.ledger import AccountLike
-from hubbub.publish.cells import Codes, Coding, Labels, Scale, coding_of, plain_table
-from hubbub.publish.domains import Key, check_names, check_type, domain_for, is_private
+from hubbub.publish.cells import CategoryCells, Codes, Coding, Scale, coding_of, plain_table
+from hubbub.publish.domains import SurrogateKey, check_names, check_type, domain_for, is_private
 from hubbub.publish.jobs import TableJob, table_facts
-from hubbub.publish.marginal_counts import Columns, Measurement, Meter, Rows, Whom, gaussian
-from hubbub.publish.measured_marginals import Measured, read_text, text_of
+from hubbub.publish.marginal_counts import CodedRows, Columns, Measurement, Meter, Whom, gaussian
+from hubbub.publish.measured_marginals import MeasuredMarginals, read_text, text_of
 from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.releases import release_job
 from hubbub.terms import (
@@ -47,7 +47,7 @@ _CELL, _HEADER = 12, 4096  # bytes, as they are stored
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TablePrice:
     """What the tables may cost together, and who is protected."""
 
     price: ApproximateDP
@@ -102,12 +102,12 @@ def budget_of(
     unit: str | None,
     most: int | None,
     neighbours: Neighbours | str,
-) -> Budget:
+) -> TablePrice:
     """What was asked for, checked."""
     price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
     told = Neighbours.parse(neighbours)
     if unit is None:
-        return Budget(price, Whom(Unit(), told), None)
+        return TablePrice(price, Whom(Unit(), told), None)
     check_columns(schema, [unit])
     if most is None:
         raise MissingParameter(
@@ -115,7 +115,7 @@ def budget_of(
             why="A person with any number of rows could move a count without limit.",
             fix="Write max_rows_per_unit=...: the most rows of one person that count.",
         )
-    return Budget(price, Whom(Unit(unit), told, whole(most, name="max_rows_per_unit")), unit)
+    return TablePrice(price, Whom(Unit(unit), told, whole(most, name="max_rows_per_unit")), unit)
 
 
 def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[str, Any]) -> dict[str, Coding]:
@@ -124,7 +124,7 @@ def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[s
     chosen = [schema.field(name) for name in names]
     declared = domain_for(_schema(chosen), {name: domain[name] for name in names if name in domain})
     for name, column in declared.items():
-        if isinstance(column, Key) or is_private(column):
+        if isinstance(column, SurrogateKey) or is_private(column):
             raise OutOfRange(
                 f"the domain of {name!r} is not public.",
                 why="The cells of a published table are known before a row is read.",
@@ -164,7 +164,7 @@ def check_cells(sizes: Sequence[int], tables: Sequence[Columns]) -> None:
             )
 
 
-def bounded(private: pyarrow.Table, budget: Budget, names: Sequence[str]) -> pyarrow.Table:
+def bounded(private: pyarrow.Table, budget: TablePrice, names: Sequence[str]) -> pyarrow.Table:
     """The columns named, with at most so many rows of each person, chosen from that person's rows alone."""
     import pyarrow
 
@@ -187,7 +187,7 @@ def measured(
     tables: Sequence[tuple[Columns, Fraction]],
     *,
     sizes: Sequence[int],
-    budget: Budget,
+    budget: TablePrice,
     job: str,
     title: str,
     dataset: str | None,
@@ -196,9 +196,9 @@ def measured(
     """The noisy tables, charged before ``rows()`` reads anything, and stored before they are seen."""
 
     def run() -> str:
-        meter = Meter(Rows(rows(), tuple(sizes)), budget.whom)
+        meter = Meter(CodedRows(rows(), tuple(sizes)), budget.whom)
         found = [meter.measure(columns, sigma=sigma) for columns, sigma in tables]
-        return text_of([Measured({}, (), (), tuple(found))])
+        return text_of([MeasuredMarginals({}, (), (), tuple(found))])
 
     size = _HEADER + sum(200 + _CELL * math.prod(sizes[c] for c in columns) for columns, _ in tables)
     facts = table_facts(
@@ -220,14 +220,14 @@ def measured(
     return list(told.pairs), receipt
 
 
-def margin_of(budget: Budget, sigma: Fraction) -> int:
+def margin_of(budget: TablePrice, sigma: Fraction) -> int:
     """How far a noisy count is from the truth, 95 times in 100."""
     return int(gaussian(budget.whom, sigma).error(0.95))
 
 
 def labels_of(coding: Coding) -> list[Any]:
     """What stands in each cell, in words: the value, or the range of a bin."""
-    if isinstance(coding, Labels):
+    if isinstance(coding, CategoryCells):
         return list(coding.values) if coding.other in coding.values else [*coding.values, coding.other]
     told = [_range(coding, a, b) for a, b in zip(coding.edges, coding.edges[1:], strict=False)]
     return [*told, None] if coding.missing else told

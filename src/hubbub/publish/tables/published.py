@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hubbub.explain import Leaflet, Section, Table
+from hubbub.explain import Document, Section, TextTable
 from hubbub.render import Json
 from hubbub.terms import Event, Guarantee, OutOfRange, Receipt, to_json
 
@@ -18,7 +18,7 @@ FORMATS = ("csv", "parquet")
 
 
 @dataclass(frozen=True)
-class Published(Leaflet):
+class Published(Document):
     """Tables to hand out, by name, and their methods sheet (this object itself: print it, or open it in a notebook)."""
 
     tables: Mapping[str, pyarrow.Table]
@@ -68,7 +68,7 @@ class Published(Leaflet):
                     "Use it for sums and tests of your own.",
                     "margin: with 95% confidence, noisy is at most so far from the true count.",
                 ),
-                table=Table(("table", "cells", "margin"), rows),
+                table=TextTable(("table", "cells", "margin"), rows),
             ),
         )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub.ledger import AccountLike
-from hubbub.publish.cells import Codes, Coding, Labels
+from hubbub.publish.cells import CategoryCells, Codes, Coding
 from hubbub.publish.jobs import columns_told
 from hubbub.publish.marginal_counts import Columns, Measurement
 from hubbub.publish.tables.consistency import Integers, combined, downwards
@@ -41,7 +41,7 @@ _METHOD = (
 
 
 @dataclass(frozen=True)
-class Tree:
+class PlaceTree:
     """A public tree of places: on each level the paths from the top, and for each path its place one level up.
 
     The last path of each level is for rows whose place is not listed.
@@ -51,7 +51,7 @@ class Tree:
     paths: tuple[tuple[tuple[str, ...], ...], ...]
 
     @classmethod
-    def of(cls, levels: Sequence[str], places: Sequence[Sequence[str]]) -> Tree:
+    def of(cls, levels: Sequence[str], places: Sequence[Sequence[str]]) -> PlaceTree:
         """From the lowest places, each as its path from the top."""
         listed = [tuple(map(str, path)) for path in places]
         if not levels or not listed:
@@ -83,7 +83,7 @@ class Tree:
     def codes(self, lowest: pyarrow.ChunkedArray) -> list[Codes]:
         """Each row's place on every level, from the column with the lowest names."""
         names = tuple(path[-1] for path in self.paths[-1][:-1])
-        level = Labels(names).encode(lowest)  # what is not listed is the last one
+        level = CategoryCells(names).encode(lowest)  # what is not listed is the last one
         found = [level]
         for parents in reversed(self.parents()):
             found.insert(0, parents[found[0]])
@@ -128,7 +128,7 @@ def top_down(
     True
     """
     private = unread_of(table, domain)
-    tree = Tree.of(levels, places)
+    tree = PlaceTree.of(levels, places)
     lowest = levels[-1]
     check_columns(private.schema, [lowest])
     codings = public_cells(private.schema, list(by), domain or {}) if by else {}
@@ -188,14 +188,14 @@ def _ratios(shares: Sequence[float] | None, levels: int) -> list[float]:
     return [(max(shares) / share) ** 0.5 for share in shares]
 
 
-def _consistent(tree: Tree, noisy: Sequence[Measurement], sigmas: Sequence[Fraction]) -> list[Integers]:
+def _consistent(tree: PlaceTree, noisy: Sequence[Measurement], sigmas: Sequence[Fraction]) -> list[Integers]:
     flat = [each.values.reshape(each.values.shape[0], -1) for each in noisy]
     parents = tree.parents()
     return downwards(combined(flat, [float(sigma) for sigma in sigmas], parents), parents)
 
 
 def _table(
-    tree: Tree, depth: int, codings: Mapping[str, Coding], noisy: Measurement, counts: Integers, margin: int
+    tree: PlaceTree, depth: int, codings: Mapping[str, Coding], noisy: Measurement, counts: Integers, margin: int
 ) -> pyarrow.Table:
     import pyarrow
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.cells import Codes, Labels, numbers_of, plain_table
+from hubbub.publish.cells import CategoryCells, Codes, numbers_of, plain_table
 from hubbub.publish.privacy_units import chosen_rows, people_of
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Visits:
         unit, place, day = columns
         return cls(
             people_of(private[unit]),
-            Labels(tuple(places)).encode(private[place]),
+            CategoryCells(tuple(places)).encode(private[place]),
             numbers_of(private[day], dates=True),
             len(places),
             plain_table(private, [unit, place]),

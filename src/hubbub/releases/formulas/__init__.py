@@ -4,26 +4,26 @@
 - ``Plus`` ``Minus`` ``Times`` ``Over`` ``Negate``  arithmetic; division by 0 gives None
 - ``Function(name, args)``                          abs, round, floor, ceil, sqrt, ln, exp, least, greatest, coalesce
 - ``Mean(...)`` ``Variance(...)``                   from noisy sums and a noisy count
-- ``Given(...)``                                    values that bring their own intervals
+- ``GivenIntervals(...)``                                    values that bring their own intervals
 
 Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)``, ``simulate(table, draws)`` and
 ``noises()``.
 
->>> from hubbub.releases import Measure, Noise, Table
->>> counts = Measure("COUNT(*)", 1, Noise("gaussian", 10), (1203, -4))
->>> table = Table((), (counts,), 2)
+>>> from hubbub.releases import Noise, NoisyColumn, NoisyTable
+>>> counts = NoisyColumn("COUNT(*)", 1, Noise("gaussian", 10), (1203, -4))
+>>> table = NoisyTable((), (counts,), 2)
 >>> Ref(0).evaluate(table), Ref(0).interval(table, 0.95)
 ([1203, -4], ([1183, -24], [1223, 16]))
 """
 
 from hubbub.releases.formulas.arithmetic import Function, Key, Minus, Negate, Number, Over, Plus, Ref, Times
 from hubbub.releases.formulas.base import Formula, rebuilt, walk
-from hubbub.releases.formulas.statistics import Given, Mean, Variance
+from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
 
 __all__ = [
     "Formula",
     "Function",
-    "Given",
+    "GivenIntervals",
     "Key",
     "Mean",
     "Minus",
@@ -53,4 +53,4 @@ def moved(formula: Formula, *, measures: tuple[int, ...], keys: int) -> Formula:
 
 def at_rows(formula: Formula, rows: slice) -> Formula:
     """The formula for a table that holds those rows alone."""
-    return rebuilt(formula, lambda part: part.at_rows(rows) if isinstance(part, Given) else part)
+    return rebuilt(formula, lambda part: part.at_rows(rows) if isinstance(part, GivenIntervals) else part)

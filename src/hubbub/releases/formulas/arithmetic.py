@@ -10,9 +10,9 @@ import numpy as np
 
 from hubbub.releases.formulas import ratios
 from hubbub.releases.formulas.base import Ends, Formula, Values, floats
-from hubbub.releases.formulas.linear import Line
+from hubbub.releases.formulas.linear import LinearForm
 from hubbub.releases.formulas.points import Released
-from hubbub.releases.noisy_columns import Floats, Table
+from hubbub.releases.noisy_columns import Floats, NoisyTable
 from hubbub.terms import OutOfRange, WrongShape, exact
 
 
@@ -22,20 +22,20 @@ class Key(Formula):
 
     index: int
 
-    def evaluate(self, table: Table) -> Values:
+    def evaluate(self, table: NoisyTable) -> Values:
         """The key of each row."""
         return list(table.keys[self.index].values)  # type: ignore[arg-type]  # text and dates pass through
 
-    def interval(self, table: Table, confidence: float) -> Ends:
+    def interval(self, table: NoisyTable, confidence: float) -> Ends:
         """A key is public, so both ends are the key."""
         del confidence
         return self.evaluate(table), self.evaluate(table)
 
-    def std_dev(self, table: Table) -> Values:
+    def std_dev(self, table: NoisyTable) -> Values:
         """A key has no noise."""
         return [0.0] * table.size
 
-    def is_whole(self, table: Table) -> bool:
+    def is_whole(self, table: NoisyTable) -> bool:
         """Whether all keys are whole numbers."""
         return all(isinstance(value, int) for value in table.keys[self.index].values)
 
@@ -52,12 +52,12 @@ class Ref(Formula):
     def uses(self) -> tuple[int, ...]:
         return (self.index,)
 
-    def is_whole(self, table: Table) -> bool:
+    def is_whole(self, table: NoisyTable) -> bool:
         """Whether the step is a whole number, as it is for counts."""
         return table.measures[self.index].step.denominator == 1
 
-    def line(self) -> Line:
-        return Line({self.index: Fraction(1)})
+    def line(self) -> LinearForm:
+        return LinearForm({self.index: Fraction(1)})
 
     def compute(self, point: Released) -> Floats:
         return point.measure(self.index)
@@ -72,13 +72,13 @@ class Number(Formula):
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", exact(self.value, name="number"))
 
-    def is_whole(self, table: Table) -> bool:
+    def is_whole(self, table: NoisyTable) -> bool:
         """Whether it is a whole number."""
         del table
         return self.value.denominator == 1
 
-    def line(self) -> Line:
-        return Line({}, self.value)
+    def line(self) -> LinearForm:
+        return LinearForm({}, self.value)
 
     def compute(self, point: Released) -> Floats:
         return np.full(point.table.size, float(self.value))[point.rows]
@@ -95,13 +95,13 @@ class _Pair(Formula):
     def with_parts(self, parts: tuple[Formula, ...]) -> Formula:
         return type(self)(*parts)
 
-    def is_whole(self, table: Table) -> bool:
+    def is_whole(self, table: NoisyTable) -> bool:
         return self.a.is_whole(table) and self.b.is_whole(table)
 
     def is_monotone(self) -> bool:
         return True
 
-    def _lines(self) -> tuple[Line, Line] | None:
+    def _lines(self) -> tuple[LinearForm, LinearForm] | None:
         a, b = self.a.line(), self.b.line()
         return None if a is None or b is None else (a, b)
 
@@ -110,7 +110,7 @@ class _Pair(Formula):
 class Plus(_Pair):
     """a + b."""
 
-    def line(self) -> Line | None:
+    def line(self) -> LinearForm | None:
         return lines[0].plus(lines[1]) if (lines := self._lines()) else None
 
     def compute(self, point: Released) -> Floats:
@@ -121,7 +121,7 @@ class Plus(_Pair):
 class Minus(_Pair):
     """a - b."""
 
-    def line(self) -> Line | None:
+    def line(self) -> LinearForm | None:
         return lines[0].plus(lines[1].times(Fraction(-1))) if (lines := self._lines()) else None
 
     def compute(self, point: Released) -> Floats:
@@ -132,7 +132,7 @@ class Minus(_Pair):
 class Times(_Pair):
     """a times b."""
 
-    def line(self) -> Line | None:
+    def line(self) -> LinearForm | None:
         for one, other in (lines, lines[::-1]) if (lines := self._lines()) else ():
             if not one.weights:
                 return other.times(one.constant)
@@ -146,12 +146,12 @@ class Times(_Pair):
 class Over(_Pair):
     """a divided by b; None where b is 0. A ratio of weighted sums has Fieller's interval, unbounded if b is noise."""
 
-    def is_whole(self, table: Table) -> bool:
+    def is_whole(self, table: NoisyTable) -> bool:
         """Never: division makes fractions."""
         del table
         return False
 
-    def line(self) -> Line | None:
+    def line(self) -> LinearForm | None:
         lines = self._lines()
         if lines is None or lines[1].weights or not lines[1].constant:
             return None
@@ -161,14 +161,14 @@ class Over(_Pair):
         bottom = self.b.numbers(point)
         return np.where(bottom == 0, np.nan, self.a.numbers(point) / bottom)
 
-    def ends(self, table: Table, confidence: float) -> tuple[Floats, Floats]:
+    def ends(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
         lines = self._lines()
         if lines is None:
             return self._apart_from_zero(table, confidence)
         known = ratios.spread(*lines, table, confidence)
         return ratios.fieller(lines[0].floats(table), lines[1].floats(table), known)
 
-    def _apart_from_zero(self, table: Table, confidence: float) -> tuple[Floats, Floats]:
+    def _apart_from_zero(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
         """As of any formula, but unbounded where b may be 0."""
         lows, highs = Formula.ends(self, table, confidence)
         below, above = (floats(end) for end in self.b.interval(table, confidence))
@@ -188,13 +188,13 @@ class Negate(Formula):
     def with_parts(self, parts: tuple[Formula, ...]) -> Formula:
         return Negate(*parts)
 
-    def is_whole(self, table: Table) -> bool:
+    def is_whole(self, table: NoisyTable) -> bool:
         return self.a.is_whole(table)
 
     def is_monotone(self) -> bool:
         return True
 
-    def line(self) -> Line | None:
+    def line(self) -> LinearForm | None:
         inner = self.a.line()
         return None if inner is None else inner.times(Fraction(-1))
 
@@ -271,7 +271,7 @@ class Function(Formula):
     def with_parts(self, parts: tuple[Formula, ...]) -> Formula:
         return Function(self.name, parts)
 
-    def is_whole(self, table: Table) -> bool:
+    def is_whole(self, table: NoisyTable) -> bool:
         return self.name in _KEEPS_WHOLE and all(part.is_whole(table) for part in self.args)
 
     def is_monotone(self) -> bool:

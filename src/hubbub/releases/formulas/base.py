@@ -18,9 +18,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hubbub.releases.formulas.linear import Line, reach
+from hubbub.releases.formulas.linear import LinearForm, reach
 from hubbub.releases.formulas.points import Released, Simulated
-from hubbub.releases.noisy_columns import Floats, Table
+from hubbub.releases.noisy_columns import Floats, NoisyTable
 from hubbub.terms import fraction_of
 
 Values: TypeAlias = "list[int | float | None]"
@@ -36,14 +36,14 @@ _ONE_SIGMA = 0.6826894921370859  # what one standard deviation of a normal law h
 class Formula:
     """A number per row, worked out from the keys and measures of a table."""
 
-    def evaluate(self, table: Table) -> Values:
+    def evaluate(self, table: NoisyTable) -> Values:
         """The value of each row: whole numbers as exact ints, others as floats, None where there is none."""
         if (line := self.line()) is not None:
             sums, unit = line.exact(table)
             return list(sums) if unit == 1 and self.is_whole(table) else [value / unit for value in sums]
         return plain(self.numbers(Released(table)), whole=self.is_whole(table))
 
-    def interval(self, table: Table, confidence: float) -> Ends:
+    def interval(self, table: NoisyTable, confidence: float) -> Ends:
         """Lower and upper ends, row by row, that hold the noiseless value with that confidence each."""
         level = fraction_of(confidence, name="confidence")
         if (line := self.line()) is not None:
@@ -53,14 +53,14 @@ class Formula:
         whole = self.is_whole(table)
         return plain(np.where(known, lows, np.nan), whole=whole), plain(np.where(known, highs, np.nan), whole=whole)
 
-    def std_dev(self, table: Table) -> Values:
+    def std_dev(self, table: NoisyTable) -> Values:
         """The standard deviation; of what is no weighted sum, half the width of the interval that holds 68.27%."""
         if (line := self.line()) is not None:
             return [line.std_dev(table)] * table.size
         lows, highs = self.interval(table, _ONE_SIGMA)
         return [None if a is None or b is None else (b - a) / 2 for a, b in zip(lows, highs, strict=True)]
 
-    def simulate(self, table: Table, draws: int) -> Floats:
+    def simulate(self, table: NoisyTable, draws: int) -> Floats:
         """Draws of what the noiseless values may be: one line per draw, one column per row; NaN where None."""
         return np.broadcast_to(self.numbers(Simulated(table, draws, shared=False)), (draws, table.size)).copy()
 
@@ -68,7 +68,7 @@ class Formula:
         """The measures that the formula uses."""
         return tuple(sorted({index for part in walk(self) for index in part.uses()}))
 
-    def is_uncertain(self, table: Table) -> bool:
+    def is_uncertain(self, table: NoisyTable) -> bool:
         """Whether noise is in it."""
         return any(table.measures[index].noise.law != "none" for index in self.noises()) or any(
             part.is_random() for part in walk(self)
@@ -93,7 +93,7 @@ class Formula:
         """Whether it has uncertainty of its own, beside that of measures."""
         return False
 
-    def is_whole(self, table: Table) -> bool:
+    def is_whole(self, table: NoisyTable) -> bool:
         """Whether its values are whole numbers by their type."""
         del table
         return False
@@ -102,7 +102,7 @@ class Formula:
         """Whether it moves one way with each of its parts while the others rest."""
         return False
 
-    def line(self) -> Line | None:
+    def line(self) -> LinearForm | None:
         """The formula as a weighted sum, if it is one."""
         return None
 
@@ -117,7 +117,7 @@ class Formula:
         """How the numbers are worked out."""
         raise AssertionError("every formula has numbers")  # pragma: no cover
 
-    def ends(self, table: Table, confidence: float) -> tuple[Floats, Floats]:
+    def ends(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
         """Both ends as floats, where the formula is no weighted sum."""
         uncertain = [part for part in self.parts() if part.is_uncertain(table)]
         if not uncertain:
@@ -131,7 +131,7 @@ class Formula:
         """The value with a part at an end of its interval; total where ``compute`` is not."""
         return self.numbers(point)
 
-    def _mapped(self, part: Formula, table: Table, confidence: float) -> tuple[Floats, Floats]:
+    def _mapped(self, part: Formula, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
         found = []
         for end in part.interval(table, confidence):
             point = Released(table)
@@ -140,7 +140,7 @@ class Formula:
         lows, highs = np.minimum(*found), np.maximum(*found)  # NaN: no end is known, as of 0 times infinity
         return np.where(np.isnan(lows), -np.inf, lows), np.where(np.isnan(highs), np.inf, highs)
 
-    def _line_interval(self, line: Line, table: Table, level: Fraction) -> Ends:
+    def _line_interval(self, line: LinearForm, table: NoisyTable, level: Fraction) -> Ends:
         half, whole = reach(line.parts(table), level), self.is_whole(table)
         if whole:
             half = Fraction(math.floor(half))  # between whole numbers there is nothing to cover
@@ -149,7 +149,7 @@ class Formula:
         return ends[0], ends[1]
 
 
-def percentiles(formula: Formula, table: Table, confidence: float) -> tuple[Floats, Floats]:
+def percentiles(formula: Formula, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
     """Both ends by simulation, some rows at a time; a draw that has no value counts as beyond either end."""
     point = Simulated(table, DRAWS, shared=True)
     lows, highs = np.empty(table.size), np.empty(table.size)
@@ -162,7 +162,9 @@ def percentiles(formula: Formula, table: Table, confidence: float) -> tuple[Floa
     return _stretched(formula, table, confidence, (lows, highs))
 
 
-def _stretched(formula: Formula, table: Table, confidence: float, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _stretched(
+    formula: Formula, table: NoisyTable, confidence: float, ends: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
     """Ends beyond what draws can tell: further out as the tail of a Laplace law goes, which is the longest here."""
     factor = math.log((1 - confidence) / 2) / math.log(_RAREST)
     if factor <= 1:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hubbub.releases.noisy_columns import Floats, Noise, Table, pmf, radius
+from hubbub.releases.noisy_columns import Floats, Noise, NoisyTable, pmf, radius
 
 Part: TypeAlias = tuple[Fraction, Noise]  # how much one step of the noise weighs, and the noise
 
@@ -27,28 +27,28 @@ _SEED = 20250101  # public: it simulates what is known of released numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LinearForm:
     """``constant`` plus a weight times each measure."""
 
     weights: Mapping[int, Fraction]
     constant: Fraction = Fraction(0)
 
-    def plus(self, other: Line) -> Line:
+    def plus(self, other: LinearForm) -> LinearForm:
         """The sum; what cancels is gone, so that a - a is exactly 0."""
         joint = {i: self.weights.get(i, 0) + other.weights.get(i, 0) for i in {*self.weights, *other.weights}}
         weights = {i: Fraction(w) for i, w in sorted(joint.items()) if w}
-        return Line(weights, self.constant + other.constant)
+        return LinearForm(weights, self.constant + other.constant)
 
-    def times(self, factor: Fraction) -> Line:
+    def times(self, factor: Fraction) -> LinearForm:
         """The same, ``factor`` times as large."""
-        return Line({i: w * factor for i, w in self.weights.items() if factor}, self.constant * factor)
+        return LinearForm({i: w * factor for i, w in self.weights.items() if factor}, self.constant * factor)
 
-    def parts(self, table: Table) -> tuple[Part, ...]:
+    def parts(self, table: NoisyTable) -> tuple[Part, ...]:
         """The noises in the sum."""
         known = ((w, table.measures[i]) for i, w in self.weights.items())
         return tuple((abs(w) * m.step, m.noise) for w, m in known if m.noise.law != "none")
 
-    def exact(self, table: Table, *, shift: Fraction = Fraction(0)) -> tuple[list[int], int]:
+    def exact(self, table: NoisyTable, *, shift: Fraction = Fraction(0)) -> tuple[list[int], int]:
         """The values, moved by ``shift``: integers, and what all of them are divided by."""
         steps = [(w * table.measures[i].step, table.measures[i].values) for i, w in self.weights.items()]
         constant = self.constant + shift
@@ -59,12 +59,12 @@ class Line:
             sums = [known + factor * value for known, value in zip(sums, values, strict=True)]
         return sums, unit
 
-    def floats(self, table: Table) -> Floats:
+    def floats(self, table: NoisyTable) -> Floats:
         """The values as the nearest floats."""
         sums, unit = self.exact(table)
         return np.array([value / unit for value in sums], dtype=np.float64)
 
-    def std_dev(self, table: Table) -> float:
+    def std_dev(self, table: NoisyTable) -> float:
         """The standard deviation."""
         return math.sqrt(sum((float(weight) * noise.std_dev()) ** 2 for weight, noise in self.parts(table)))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hubbub.releases.noisy_columns import Floats, Measure, Table
+from hubbub.releases.noisy_columns import Floats, NoisyColumn, NoisyTable
 
 ALL = slice(None)
 
@@ -16,7 +16,7 @@ ALL = slice(None)
 class Released:
     """The numbers as they were released. ``known`` holds results that are given, by formula."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: NoisyTable) -> None:
         self.table = table
         self.rows = ALL
         self.known: dict[int, Floats] = {}
@@ -51,7 +51,7 @@ class Simulated(Released):
     draws, which is enough for intervals row by row.
     """
 
-    def __init__(self, table: Table, draws: int, *, shared: bool) -> None:
+    def __init__(self, table: NoisyTable, draws: int, *, shared: bool) -> None:
         super().__init__(table)
         self.draws = draws
         self._width = 1 if shared else table.size
@@ -83,7 +83,7 @@ class Simulated(Released):
         return quantiles(chances if self._width == 1 else chances[:, self.rows], self.rows)
 
 
-def _told(measure: Measure, origin: tuple[object, ...]) -> str:
+def _told(measure: NoisyColumn, origin: tuple[object, ...]) -> str:
     """What seeds the draws. Intervals follow from it, and those of a stored release stay as they were shown: so this is
     spelled as it always was, whatever classes and fields are called."""
     place, noise = [part for part in origin if isinstance(part, str | int)], measure.noise

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hubbub.releases.formulas.linear import Line, quantile
-from hubbub.releases.noisy_columns import Floats, Noise, Table
+from hubbub.releases.formulas.linear import LinearForm, quantile
+from hubbub.releases.noisy_columns import Floats, Noise, NoisyTable
 
 _WIDER = 1.005  # for mixtures that the grid of _laplace_factor does not hold
 
@@ -31,7 +31,7 @@ class Spread(NamedTuple):
     factor: float
 
 
-def spread(top: Line, bottom: Line, table: Table, confidence: float) -> Spread:
+def spread(top: LinearForm, bottom: LinearForm, table: NoisyTable, confidence: float) -> Spread:
     """What the noise of both does to the ratio."""
     weights = {i: (top.weights.get(i, 0), bottom.weights.get(i, 0)) for i in {*top.weights, *bottom.weights}}
     measures = {i: table.measures[i] for i in weights}

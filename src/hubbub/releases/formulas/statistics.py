@@ -13,7 +13,7 @@ from hubbub.releases.formulas.arithmetic import Ref
 from hubbub.releases.formulas.base import Ends, Formula, Values, floats
 from hubbub.releases.formulas.linear import quantile
 from hubbub.releases.formulas.points import Released
-from hubbub.releases.noisy_columns import Floats, Table
+from hubbub.releases.noisy_columns import Floats, NoisyTable
 from hubbub.terms import WrongShape
 
 
@@ -52,7 +52,7 @@ class Mean(Formula):
         mean = self._within(float(self.centre) + point.measure(self.total.index) / count)
         return np.where(_too_few(point, self.count), np.nan, mean)
 
-    def ends(self, table: Table, confidence: float) -> tuple[Floats, Floats]:
+    def ends(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
         top, bottom = self.total.line(), self.count.line()
         known = ratios.spread(top, bottom, table, confidence)
         lows, highs = ratios.fieller(top.floats(table), bottom.floats(table), known)
@@ -100,7 +100,7 @@ class Variance(Formula):
 
 
 @dataclass(frozen=True, slots=True)
-class Given(Formula):
+class GivenIntervals(Formula):
     """Values whose intervals were worked out already, such as quantiles: one pair of columns per stored level.
 
     Asked for a level that is not stored, the next higher one answers (the highest, if there is none).
@@ -130,28 +130,28 @@ class Given(Formula):
     def is_random(self) -> bool:
         return True
 
-    def evaluate(self, table: Table) -> Values:
+    def evaluate(self, table: NoisyTable) -> Values:
         """The values as they were given."""
         del table
         return list(self.values)
 
-    def interval(self, table: Table, confidence: float) -> Ends:
+    def interval(self, table: NoisyTable, confidence: float) -> Ends:
         """The stored interval of that level or of the next higher one."""
         del table
         place = min(bisect_left(self.levels, confidence), len(self.levels) - 1)
         return list(self.lows[place]), list(self.highs[place])
 
-    def std_dev(self, table: Table) -> Values:
+    def std_dev(self, table: NoisyTable) -> Values:
         """From the narrowest stored interval, as if the law were normal."""
         del table
         widths = quantile(self.levels[0]) * 2
         pairs = zip(self.lows[0], self.highs[0], strict=True)
         return [None if low is None or high is None else (high - low) / widths for low, high in pairs]
 
-    def at_rows(self, rows: slice) -> Given:
+    def at_rows(self, rows: slice) -> GivenIntervals:
         """The same for some of the rows."""
         lows, highs = (tuple(column[rows] for column in side) for side in (self.lows, self.highs))
-        return Given(self.values[rows], self.levels, lows, highs)
+        return GivenIntervals(self.values[rows], self.levels, lows, highs)
 
     def compute(self, point: Released) -> Floats:
         return point.choose(("given", id(self)), floats(self.values), self._quantiles)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from hubbub.render.charts.svg import LINE, SIZE, WIDTH, Box, line, text, text_width
+from hubbub.render.charts.svg import LINE, SIZE, WIDTH, PixelBox, line, text, text_width
 from hubbub.terms import EmptyInput, OutOfRange
 
 Show = Callable[[float, int], str]  # a number and how many decimals tell ticks apart -> its label
@@ -107,7 +107,7 @@ def round_steps(low: float, high: float, *, count: int) -> tuple[list[float], in
 class Frame:
     """A plot's rectangle in pixels and the two axes along its sides."""
 
-    box: Box
+    box: PixelBox
     x: Axis
     y: Axis
 
@@ -153,11 +153,11 @@ Spot = tuple[str, float, float]  # anchor, x and baseline of a line of text
 
 
 @dataclass(slots=True)
-class Labels:
+class LabelPlacement:
     """Labels inside a plot, each put where it touches neither another label nor the border, if it can be."""
 
-    within: Box
-    taken: list[Box] = field(default_factory=list)
+    within: PixelBox
+    taken: list[PixelBox] = field(default_factory=list)
 
     def beside(self, label: str, *, x: float, y: float) -> str:
         """The label next to the point (x, y), on the first side with room."""
@@ -180,6 +180,6 @@ class Labels:
         return text(label, x=x, y=base, anchor=anchor)
 
 
-def _text_box(width: float, anchor: str, x: float, base: float) -> Box:
+def _text_box(width: float, anchor: str, x: float, base: float) -> PixelBox:
     left = {"start": x, "middle": x - width / 2, "end": x - width}[anchor]
-    return Box(left, base - SIZE, left + width, base + 4)
+    return PixelBox(left, base - SIZE, left + width, base + 4)

@@ -11,7 +11,7 @@ from hubbub.render.charts.svg import (
     LINE,
     SIZE,
     WIDTH,
-    Box,
+    PixelBox,
     document,
     escape,
     line,
@@ -51,7 +51,7 @@ def bar_chart(
     left = EDGE + 12 + max(map(text_width, names))
     right = WIDTH - EDGE - 12 - max(map(text_width, shown))
     body, top = _title(title)
-    box = Box(left, top + 8, right, top + 8 + ROW * len(bars))
+    box = PixelBox(left, top + 8, right, top + 8 + ROW * len(bars))
     body += _across(box, axis)
     for row, bar in enumerate(bars):
         middle = box.top + (row + 0.5) * ROW
@@ -61,7 +61,7 @@ def bar_chart(
     return document(body, title=title, description=description, height=box.bottom + 2 * LINE + EDGE)
 
 
-def _across(box: Box, axis: Axis) -> list[str]:
+def _across(box: PixelBox, axis: Axis) -> list[str]:
     """The value axis under the bars, with a firm line at zero."""
     nothing = Axis("", 0, 1, ())
     frame = Frame(box, axis, nothing)
@@ -69,7 +69,7 @@ def _across(box: Box, axis: Axis) -> list[str]:
     return [*frame.sides(x_labels=True), line(x1=zero, y1=box.top, x2=zero, y2=box.bottom, kind="axis")]
 
 
-def _bar(bar: Bar, box: Box, axis: Axis, middle: float) -> list[str]:
+def _bar(bar: Bar, box: PixelBox, axis: Axis, middle: float) -> list[str]:
     def at(value: float) -> float:
         return box.left + axis.share(value) * (box.right - box.left)
 

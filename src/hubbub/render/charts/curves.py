@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hubbub.render.charts.axes import Axis, Frame, Labels, Show, gutter, plain
+from hubbub.render.charts.axes import Axis, Frame, LabelPlacement, Show, gutter, plain
 from hubbub.render.charts.svg import (
     HUES,
     LINE,
     SIZE,
     WIDTH,
-    Box,
+    PixelBox,
     document,
     hue,
     line,
@@ -106,7 +106,7 @@ def stacked_chart(panels: Sequence[Panel], *, title: str, description: str, x: A
     left = max(EDGE + 24.0, gutter(y_axes))
     for panel, y_axis in zip(panels, y_axes, strict=True):
         top += LINE + 8
-        frame = Frame(Box(left, top, WIDTH - EDGE - 12, top + panel.height), axis, y_axis)
+        frame = Frame(PixelBox(left, top, WIDTH - EDGE - 12, top + panel.height), axis, y_axis)
         body += frame.sides(x_labels=panel is panels[-1])
         body += _contents(panel, frame, names)
         top += panel.height + LINE
@@ -144,7 +144,7 @@ def _contents(panel: Panel, frame: Frame, names: Sequence[str]) -> list[str]:
     heights = [frame.at(frame.x.low, rule.value)[1] for rule in panel.rules]
     body += [line(x1=frame.box.left, y1=y, x2=frame.box.right, y2=y, kind="rule") for y in heights]
     body += [_curve(s, frame, classes) for s, (_, classes) in zip(panel.series, looks, strict=True)]
-    labels = Labels(Box(frame.box.left, frame.box.top - 4, frame.box.right, frame.box.bottom + 4))
+    labels = LabelPlacement(PixelBox(frame.box.left, frame.box.top - 4, frame.box.right, frame.box.bottom + 4))
     body += [labels.along(rule.label, y=y) for rule, y in zip(panel.rules, heights, strict=True)]
     for mark in panel.marks:
         x, y = frame.at(mark.x, mark.y)

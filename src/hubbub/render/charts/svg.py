@@ -43,7 +43,7 @@ _HOLLOW = frozenset({"circle", "line", "path", "rect"})  # elements that never h
 _NARROW, _WIDE = frozenset("ijlftIr.,:;|!'()[]/ "), frozenset("mwMW@%&+−=±≤≥—…")
 
 
-class Box(NamedTuple):
+class PixelBox(NamedTuple):
     """A rectangle in pixels."""
 
     left: float
@@ -51,13 +51,13 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
-    def meets(self, other: Box) -> bool:
+    def meets(self, other: PixelBox) -> bool:
         """True if the two rectangles overlap."""
         return not (
             self.right <= other.left or other.right <= self.left or self.bottom <= other.top or other.bottom <= self.top
         )
 
-    def holds(self, other: Box) -> bool:
+    def holds(self, other: PixelBox) -> bool:
         """True if ``other`` lies within this rectangle."""
         return (
             self.left <= other.left

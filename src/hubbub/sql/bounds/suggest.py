@@ -13,17 +13,17 @@ import numpy as np
 
 from hubbub.accounting import mu_for
 from hubbub.mechanisms import NoisyCDF
-from hubbub.mechanisms.common import Curve as NoisyCurve
+from hubbub.mechanisms.common import NoisyCurve
 from hubbub.relations import DIALECTS, Dialect, Expr, column, literal
 from hubbub.releases import LONGEST, JobFacts, release_job
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
-from hubbub.sql.bounds.suggestion import Histogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
+from hubbub.sql.bounds.suggestion import PeopleHistogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
 from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter
-from hubbub.sql.compiler.query_plan import Bounding, Curve, Plan, Shape
+from hubbub.sql.compiler.query_plan import Bounding, BoundingShape, QuantileCurve, QuestionPlan
 from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.jobs import EngineJob
-from hubbub.sql.noise_allocation import Price, Spent, event_of, measure_of, price_of, spend
+from hubbub.sql.noise_allocation import NoiseAllocation, Price, event_of, measure_of, price_of, spend
 from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
 from hubbub.terms import Budget, Event, Guarantee, NotAllowed, Real, Receipt, Unit, UnknownName, WrongType
 
@@ -69,7 +69,7 @@ def suggest_bounds(
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class HistogramSpec:
     """One histogram: what is told of a person, as a text of the engine, and its buckets with their edges as texts."""
 
     name: str
@@ -86,21 +86,21 @@ class PlannedSuggestion:
     table: Table
     columns: tuple[Column, ...]
 
-    def measures(self, dialect: Dialect) -> tuple[Measure, ...]:
+    def measures(self, dialect: Dialect) -> tuple[HistogramSpec, ...]:
         """The histograms, in the order in which they are stored."""
         rows = rows_buckets()
-        counted = Measure("rows", "count(*)", rows, tuple(str(int(edge)) for edge in rows.edges))
+        counted = HistogramSpec("rows", "count(*)", rows, tuple(str(int(edge)) for edge in rows.edges))
         inside = [measure for each in self.columns for measure in _measures(each, self._expr(each), self, dialect)]
         return (counted, *inside) if self.dataset.unit else tuple(inside)
 
     def _expr(self, each: Column) -> Expr:
         return column(_ALIAS, self.table.name, each, unit=False)
 
-    def plan(self) -> Plan:
+    def plan(self) -> QuestionPlan:
         """A plan with nothing but curves, each of which counts a person once: for the sharing of the price."""
         measures = self.measures(DIALECTS["duckdb"])
         curves = tuple(
-            Curve(
+            QuantileCurve(
                 name=each.name,
                 value=literal(0),
                 condition=None,
@@ -110,13 +110,13 @@ class PlannedSuggestion:
             )
             for each in measures
         )
-        return Plan(
+        return QuestionPlan(
             source=(),
             where=None,
             keys=(),
             measures=(),
             curves=curves,
-            bounding=Bounding(shape=Shape.PEOPLE),
+            bounding=Bounding(shape=BoundingShape.PEOPLE),
             moved=(),
             curve_rows=1,
             weights=(Fraction(1, len(curves)),) * len(curves),
@@ -161,7 +161,7 @@ class PlannedSuggestion:
         return f"WITH people AS ({people}), cells AS MATERIALIZED (SELECT {cells} FROM people) {counts}"
 
 
-def _measures(each: Column, value: Expr, planned: PlannedSuggestion, dialect: Dialect) -> list[Measure]:
+def _measures(each: Column, value: Expr, planned: PlannedSuggestion, dialect: Dialect) -> list[HistogramSpec]:
     """The largest and the smallest value of a person, and the sum of their sizes, in integers."""
     printed = RowsPrinter(planned.dataset, dialect).expr(value)
     number = dialect.number(value, printed)
@@ -175,9 +175,9 @@ def _measures(each: Column, value: Expr, planned: PlannedSuggestion, dialect: Di
     largest, smallest, total = (f"{name}({known})" if of_person else known for name in ("max", "min", "sum"))
     total = f"sum({steps})" if of_person else steps
     return [
-        Measure(f"largest {each.name}", largest, signed, doubles),
-        Measure(f"smallest {each.name}", smallest, signed, doubles),
-        Measure(f"total {each.name}", total, sizes, wholes),
+        HistogramSpec(f"largest {each.name}", largest, signed, doubles),
+        HistogramSpec(f"smallest {each.name}", smallest, signed, doubles),
+        HistogramSpec(f"total {each.name}", total, sizes, wholes),
     ]
 
 
@@ -234,7 +234,7 @@ class SuggestJob(EngineJob):
 
     planned: PlannedSuggestion
     price: Price
-    spent: Spent
+    spent: NoiseAllocation
 
     @property
     def facts(self) -> JobFacts:
@@ -280,17 +280,19 @@ def _released(mechanism: NoisyCDF, index: int, rows: Sequence[tuple[Any, ...]]) 
     return mechanism.release(counts).cumulative
 
 
-def _histograms(planned: PlannedSuggestion, spent: Spent, curves: Sequence[Sequence[float]]) -> list[Histogram]:
+def _histograms(
+    planned: PlannedSuggestion, spent: NoiseAllocation, curves: Sequence[Sequence[float]]
+) -> list[PeopleHistogram]:
     measures = planned.measures(DIALECTS["duckdb"])
     return [
-        Histogram(each.buckets, NoisyCurve(np.array(values, dtype=np.float64), mechanism.tree, mechanism.event))
+        PeopleHistogram(each.buckets, NoisyCurve(np.array(values, dtype=np.float64), mechanism.tree, mechanism.event))
         for each, mechanism, values in zip(measures, spent.curves, curves, strict=True)
     ]
 
 
 def _suggestion(
     planned: PlannedSuggestion,
-    told: list[Histogram],
+    told: list[PeopleHistogram],
     budget: Budget,
     guarantee: Guarantee,
     receipt: Receipt | None,

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.mechanisms.common import Curve, rank_widths
-from hubbub.render import Json, Leaflet, Section, Table, percent, short
+from hubbub.mechanisms.common import NoisyCurve, rank_widths
+from hubbub.render import Document, Json, Section, TextTable, percent, short
 from hubbub.sql.bounds.buckets import Buckets
 from hubbub.terms import Guarantee, Receipt
 
@@ -23,7 +23,7 @@ Number = int | float
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SuggestedBound:
     """One suggested number, the interval that holds the bucket's end it stands for, and why it was chosen."""
 
     name: str
@@ -34,11 +34,11 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class PeopleHistogram:
     """A noisy cumulative histogram of people over public buckets."""
 
     buckets: Buckets
-    curve: Curve
+    curve: NoisyCurve
 
     @property
     def people(self) -> float:
@@ -81,7 +81,7 @@ class Histogram:
 # ---------------------------------------------------------------- rows per person
 
 
-def suggest_rows(rows: Histogram, *, noise_per_row: float, reference: str) -> Found:
+def suggest_rows(rows: PeopleHistogram, *, noise_per_row: float, reference: str) -> SuggestedBound:
     """The cap with the least predicted error of a count: rows that are cut off, against noise that grows with it."""
     if not rows.stands_out:
         return _nothing("max_rows_per_unit")
@@ -102,7 +102,7 @@ def suggest_rows(rows: Histogram, *, noise_per_row: float, reference: str) -> Fo
         f"{noise_per_row * caps[best]:,.0f}, at {reference}"
     )
     first, last = (int(rows.buckets.highs[cell]) for cell in ends)
-    return Found("max_rows_per_unit", caps[best], min(first, caps[best]), max(last, caps[best]), reason)
+    return SuggestedBound("max_rows_per_unit", caps[best], min(first, caps[best]), max(last, caps[best]), reason)
 
 
 def _typical(buckets: Buckets) -> NDArray[np.float64]:
@@ -114,35 +114,35 @@ def _typical(buckets: Buckets) -> NDArray[np.float64]:
 # ---------------------------------------------------------------- values
 
 
-def suggest_upper(name: str, largest: Histogram, *, whole: bool, what: str) -> Found:
+def suggest_upper(name: str, largest: PeopleHistogram, *, whole: bool, what: str) -> SuggestedBound:
     """The end of the bucket below which most people's largest values lie."""
     if not largest.stands_out:
         return _nothing(name)
     share = largest.covered
     cells = (largest.cell(share), *largest.interval(share))
     value, low, high = (_number(largest.buckets.highs[cell], whole, up=True) for cell in cells)
-    return Found(name, value, low, high, _words(share, largest, what, cells[0] == largest.buckets.cells - 1))
+    return SuggestedBound(name, value, low, high, _words(share, largest, what, cells[0] == largest.buckets.cells - 1))
 
 
-def suggest_lower(name: str, smallest: Histogram, *, whole: bool, what: str) -> Found:
+def suggest_lower(name: str, smallest: PeopleHistogram, *, whole: bool, what: str) -> SuggestedBound:
     """The beginning of the bucket above which most people's smallest values lie."""
     if not smallest.stands_out:
         return _nothing(name)
     share = smallest.covered
     cells = (smallest.cell(1 - share), *smallest.interval(1 - share))
     value, low, high = (_number(smallest.buckets.lows[cell], whole, up=False) for cell in cells)
-    return Found(name, value, low, high, _words(share, smallest, what, cells[0] == 0))
+    return SuggestedBound(name, value, low, high, _words(share, smallest, what, cells[0] == 0))
 
 
-def _words(share: float, histogram: Histogram, what: str, beyond: bool) -> str:
+def _words(share: float, histogram: PeopleHistogram, what: str, beyond: bool) -> str:
     words = f"covers about {percent(share)} of people, to whom it never matters ({what})"
     if share < COVERED:
         words += f"; more cannot be told from noise, which is {histogram.margin:,.0f} people here"
     return words + ("; values beyond the last bucket were found, so look at the unit of measurement" if beyond else "")
 
 
-def _nothing(name: str) -> Found:
-    return Found(name, None, None, None, "too few people stand out from the noise at this price")
+def _nothing(name: str) -> SuggestedBound:
+    return SuggestedBound(name, None, None, None, "too few people stand out from the noise at this price")
 
 
 def _number(value: Fraction, whole: bool, *, up: bool) -> Number:
@@ -155,7 +155,7 @@ def _number(value: Fraction, whole: bool, *, up: bool) -> Number:
 
 
 @dataclass(frozen=True)
-class Suggestion(Leaflet):
+class Suggestion(Document):
     """Bounds for a table, estimated privately: what to declare, within which interval, and why.
 
     Guarantee: that of ``guarantee``, for everything here and everything worked out from it.
@@ -163,8 +163,8 @@ class Suggestion(Leaflet):
     """
 
     table: str
-    rows: Found | None
-    columns: dict[str, tuple[Found, Found, Found]]  # lower, upper, total
+    rows: SuggestedBound | None
+    columns: dict[str, tuple[SuggestedBound, SuggestedBound, SuggestedBound]]  # lower, upper, total
     guarantee: Guarantee
     receipt: Receipt | None
     repeated: bool
@@ -193,7 +193,7 @@ class Suggestion(Leaflet):
         """What was suggested."""
         return f"Suggested bounds for {self.table!r}"
 
-    def found(self) -> Sequence[tuple[str, Found]]:
+    def found(self) -> Sequence[tuple[str, SuggestedBound]]:
         """Every suggestion with the name under which it is shown."""
         rows = [("rows of one person", self.rows)] if self.rows is not None else []
         sides = ("lower bound", "upper bound", "total of one person")
@@ -209,7 +209,7 @@ class Suggestion(Leaflet):
             Section(
                 "What to declare",
                 (f"{self.guarantee.holds.words()}{charged}{repeat}.",),
-                Table(("what", "suggested", f"interval ({CONFIDENCE:.0%})"), rows),
+                TextTable(("what", "suggested", f"interval ({CONFIDENCE:.0%})"), rows),
             ),
             Section("Why", tuple(f"{name}: {found.reason}." for name, found in self.found())),
             Section("For the descriptor", tuple(self.toml().splitlines())),

@@ -9,11 +9,11 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from hubbub.relations import DOUBLE, INTEGER, Expr, Facts, limits, readable
+from hubbub.relations import DOUBLE, INTEGER, Expr, ValueFacts, limits, readable
 from hubbub.schema import Kind
 from hubbub.sql.compiler.person_links import aggregate_facts
 from hubbub.sql.compiler.question import Aggregated, Field
-from hubbub.sql.compiler.scopes import Names, Scope, bare
+from hubbub.sql.compiler.scopes import Names, NameScope, bare
 from hubbub.sql.compiler.type_scalars import Scalars, Special, number_in, number_of
 from hubbub.terms import NotAllowed, QueryError, UnknownName, WrongType
 
@@ -89,7 +89,7 @@ class Aggregates(Names):
         spec = Aggregated(function, distinct, quantile)
         kind = Kind.INTEGER if function == "count" else Kind.NUMBER
         number = INTEGER if function == "count" else args[0].facts.number if function in _SAME_TYPE else DOUBLE
-        facts = Facts(kind=kind, number=number)
+        facts = ValueFacts(kind=kind, number=number)
         return Expr("aggregate" if condition is None else "aggregate_if", tuple(args), spec, facts)
 
     def _no_number(self, node: exp.Expr, argument: Expr) -> QueryError:
@@ -121,7 +121,7 @@ class Aggregates(Names):
         raise self._refused(WrongType, node, "a quantile is a literal number between 0 and 1.")
 
     def _keys(
-        self, tree: exp.Select, scope: Scope, rows: Scalars
+        self, tree: exp.Select, scope: NameScope, rows: Scalars
     ) -> tuple[tuple[Field, ...], tuple[tuple[int, ...], ...]]:
         group = tree.args.get("group")
         if group is None:
@@ -156,7 +156,7 @@ class Aggregates(Names):
         node: exp.Expr,
         tree: exp.Select,
         selected: Mapping[str, exp.Expr],
-        scope: Scope,
+        scope: NameScope,
         rows: Scalars,
     ) -> Field:
         if isinstance(node, exp.Literal) and not node.is_string:
@@ -173,7 +173,7 @@ class Aggregates(Names):
         named = next((name for name, part in selected.items() if part == node), node.name or f"key_{value.op}")
         return Field(named, value)
 
-    def _result(self, keys: tuple[Field, ...], scope: Scope, rows: Scalars, *, after: bool) -> Special:
+    def _result(self, keys: tuple[Field, ...], scope: NameScope, rows: Scalars, *, after: bool) -> Special:
         """Expressions about one row of the answer: keys, aggregates, and (in HAVING and ORDER BY) output names."""
 
         def special(node: exp.Expr) -> Expr | None:
@@ -198,7 +198,7 @@ class Aggregates(Names):
 
         return special
 
-    def _inside(self, keys: tuple[Field, ...], scope: Scope, rows: Scalars, cap: int | None) -> Special:
+    def _inside(self, keys: tuple[Field, ...], scope: NameScope, rows: Scalars, cap: int | None) -> Special:
         """Expressions about one person: keys and exact aggregates of that person's rows."""
 
         def special(node: exp.Expr) -> Expr | None:
@@ -221,7 +221,7 @@ class Aggregates(Names):
         return special
 
     def _place_of_key(
-        self, node: exp.Expr, keys: tuple[Field, ...], scope: Scope, rows: Scalars, *, after: bool
+        self, node: exp.Expr, keys: tuple[Field, ...], scope: NameScope, rows: Scalars, *, after: bool
     ) -> int | None:
         """Which key an expression is; a name is that of a key before it is that of a column of the answer."""
         if any(is_aggregate(part) for part in node.walk()):
@@ -241,14 +241,14 @@ class Aggregates(Names):
             )
 
 
-def _output(node: exp.Expr, scope: Scope) -> Expr | None:
+def _output(node: exp.Expr, scope: NameScope) -> Expr | None:
     """The column of the answer that a node names."""
     if not isinstance(node, exp.Column) or node.table:
         return None
     return scope.outputs.get(node.name.lower())
 
 
-def _names_output(node: exp.Expr, scope: Scope) -> bool:
+def _names_output(node: exp.Expr, scope: NameScope) -> bool:
     """Whether a column of the answer is named somewhere inside."""
     columns = [part for part in node.walk() if isinstance(part, exp.Column) and not part.table]
     return any(part.name.lower() in scope.outputs for part in columns)

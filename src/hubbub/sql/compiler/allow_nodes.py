@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from hubbub.relations import limits
 from hubbub.sql.compiler.functions import FUNCTIONS
-from hubbub.sql.compiler.source_text import Text
+from hubbub.sql.compiler.source_text import QueryText
 from hubbub.terms import NotAllowed, QueryError
 
 _STRUCTURE = frozenset(
@@ -77,7 +77,7 @@ _NEAREST = {
 _WIDEST = {"Select": (limits.COLUMNS, "SELECT has"), "Group": (limits.KEYS, "GROUP BY has")}
 
 
-def check(tree: exp.Expr, text: Text) -> exp.Expr:
+def check(tree: exp.Expr, text: QueryText) -> exp.Expr:
     """The tree itself, once every node in it is one that the later passes know."""
     if not isinstance(tree, exp.Select | exp.Union | exp.Subquery):
         raise _refusal(tree, text)
@@ -104,7 +104,7 @@ def _is_call(node: exp.Expr) -> bool:
     return isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
 
 
-def _check_node(node: exp.Expr, text: Text) -> None:
+def _check_node(node: exp.Expr, text: QueryText) -> None:
     name = type(node).__name__
     if isinstance(node, exp.Anonymous):
         if str(node.this).lower() not in _CALLED:
@@ -185,7 +185,7 @@ _PARTS: dict[str, set[str]] = {
 }
 
 
-def _refusal(node: exp.Expr, text: Text) -> QueryError:
+def _refusal(node: exp.Expr, text: QueryText) -> QueryError:
     name = type(node).__name__
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper()
     called, why = _REASONS.get(name, (words, "Only constructs whose privacy is understood are let through."))
@@ -200,7 +200,7 @@ def _refusal(node: exp.Expr, text: Text) -> QueryError:
     )
 
 
-def _function_refusal(node: exp.Expr, called: str, text: Text) -> QueryError:
+def _function_refusal(node: exp.Expr, called: str, text: QueryText) -> QueryError:
     return text.refusal(
         NotAllowed,
         node,

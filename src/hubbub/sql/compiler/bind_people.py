@@ -8,13 +8,13 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from hubbub.relations import INTEGER, Expr, Facts, build, limits, literal
+from hubbub.relations import INTEGER, Expr, ValueFacts, build, limits, literal
 from hubbub.schema import Kind
 from hubbub.sql.compiler.aggregates import AGGREGATES, Aggregates
 from hubbub.sql.compiler.fan_out import bounded, bounded_inside
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between
-from hubbub.sql.compiler.question import Field, Inside, Item, Rows, Scan, Windowed, person
-from hubbub.sql.compiler.scopes import Cte, Ctes, Scope, bare
+from hubbub.sql.compiler.question import Field, Item, Scan, SemiJoin, Subquery, Windowed, person
+from hubbub.sql.compiler.scopes import Cte, Ctes, NameScope, bare
 from hubbub.sql.compiler.type_scalars import Scalars, number_in
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
@@ -39,11 +39,11 @@ _PLACED = ("row_number", "lag", "lead")  # windows in which equal rows get diffe
 class InsidePeople(Aggregates):
     """Builds what stays inside one person, and refuses what does not."""
 
-    def _from(self, tree: exp.Select, ctes: Ctes, outer: Scope | None) -> tuple[Scope, int | None]:
+    def _from(self, tree: exp.Select, ctes: Ctes, outer: NameScope | None) -> tuple[NameScope, int | None]:
         source = tree.args.get("from_")
         if source is None:
             raise self._refused(NotAllowed, tree, "a question reads from a table.", "There is nothing to count.")
-        scope = Scope(outer=outer)
+        scope = NameScope(outer=outer)
         cap = self._add(scope, source.this, ctes, None, None)
         for join in tree.args.get("joins") or []:
             cap = self._add(scope, join.this, ctes, join, cap)
@@ -51,7 +51,7 @@ class InsidePeople(Aggregates):
         scope.items = [(name, item) for (name, _), item in zip(scope.items, items, strict=True)]
         return scope, cap
 
-    def _add(self, scope: Scope, node: exp.Expr, ctes: Ctes, join: exp.Join | None, cap: int | None) -> int | None:
+    def _add(self, scope: NameScope, node: exp.Expr, ctes: Ctes, join: exp.Join | None, cap: int | None) -> int | None:
         """Put an item into the scope, joined to those that are there."""
         if self._aliases >= limits.ITEMS:  # queries with a name are put in wherever they are named
             raise limits.too_large()
@@ -85,7 +85,7 @@ class InsidePeople(Aggregates):
             )
         return "inner"
 
-    def _join_condition(self, join: exp.Join, scope: Scope, item: Item, ctes: Ctes) -> Expr | None:
+    def _join_condition(self, join: exp.Join, scope: NameScope, item: Item, ctes: Ctes) -> Expr | None:
         scalars = self._rows_scalars(scope, ctes)
         parts = [scalars.build(join.args["on"])] if join.args.get("on") is not None else []
         for shared in join.args.get("using") or []:
@@ -146,7 +146,7 @@ class InsidePeople(Aggregates):
             )
         return None
 
-    def _item(self, node: exp.Expr, ctes: Ctes) -> Scan | Rows:
+    def _item(self, node: exp.Expr, ctes: Ctes) -> Scan | Subquery:
         body = self._body(node, ctes)
         if body is not None:
             return self._rows(body.tree, body.known, None)
@@ -180,7 +180,7 @@ class InsidePeople(Aggregates):
             known[cte.alias.lower()] = Cte(cte.this, dict(known))
         return known
 
-    def _rows(self, tree: exp.Expr, ctes: Ctes, outer: Scope | None) -> Rows:
+    def _rows(self, tree: exp.Expr, ctes: Ctes, outer: NameScope | None) -> Subquery:
         while isinstance(tree, exp.Subquery):
             tree = tree.this
         ctes = self._with(tree, ctes)
@@ -206,11 +206,11 @@ class InsidePeople(Aggregates):
         distinct = tree.args.get("distinct") is not None
         if distinct and tree.args["distinct"].expressions:
             raise self._refused(NotAllowed, tree, "DISTINCT goes over all columns here.")
-        return Rows(source=items, fields=fields, where=where, private=private, cap=cap, distinct=distinct)
+        return Subquery(source=items, fields=fields, where=where, private=private, cap=cap, distinct=distinct)
 
     def _per_person(
-        self, tree: exp.Select, scope: Scope, scalars: Scalars, where: Expr | None, private: bool, cap: int | None
-    ) -> Rows:
+        self, tree: exp.Select, scope: NameScope, scalars: Scalars, where: Expr | None, private: bool, cap: int | None
+    ) -> Subquery:
         self._refuse_distinct(tree)
         keys, levels = self._keys(tree, scope, scalars)
         by_person = any(key.value.facts.unit for key in keys)
@@ -227,7 +227,7 @@ class InsidePeople(Aggregates):
             known = key.facts.values
             limit = None if limit is None or known is None else limit * len(known)
         most = min((number for number in (limit, cap) if number is not None), default=None)
-        return Rows(
+        return Subquery(
             source=scope.all_items(),
             fields=fields,
             where=where,
@@ -237,7 +237,7 @@ class InsidePeople(Aggregates):
             cap=most if private else None,
         )
 
-    def _selected(self, tree: exp.Select, scope: Scope, scalars: Scalars) -> tuple[Field, ...]:
+    def _selected(self, tree: exp.Select, scope: NameScope, scalars: Scalars) -> tuple[Field, ...]:
         fields: list[Field] = []
         for part in tree.expressions:
             if isinstance(part, exp.Star) or (isinstance(part, exp.Column) and isinstance(part.this, exp.Star)):
@@ -258,7 +258,7 @@ class InsidePeople(Aggregates):
             )
         return tuple(fields)
 
-    def _rows_scalars(self, scope: Scope, ctes: Ctes, *, windows: bool = False) -> Scalars:
+    def _rows_scalars(self, scope: NameScope, ctes: Ctes, *, windows: bool = False) -> Scalars:
         """Expressions about one row; windows stand in the SELECT of a subquery alone."""
 
         def special(node: exp.Expr) -> Expr | None:
@@ -303,7 +303,7 @@ class InsidePeople(Aggregates):
                 "Use one order, or two subqueries.",
             )
 
-    def _window(self, node: exp.Window, scope: Scope, scalars: Scalars) -> Expr:
+    def _window(self, node: exp.Window, scope: NameScope, scalars: Scalars) -> Expr:
         function = _WINDOWS.get(type(node.this))
         if function is None or node.args.get("spec") is not None:
             raise self._refused(
@@ -346,23 +346,23 @@ class InsidePeople(Aggregates):
             raise self._refused(WrongType, distance, "a distance is a whole number up to 10,000.")
         return [value, literal(steps)]
 
-    def _window_facts(self, function: str, own: list[Expr], scope: Scope) -> Facts:
+    def _window_facts(self, function: str, own: list[Expr], scope: NameScope) -> ValueFacts:
         if function in ("lag", "lead", "first_value", "min", "max"):
             return replace(own[0].facts, origin=None, unit=False, image=None)
         if function in ("row_number", "rank", "dense_rank", "count"):
-            return Facts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1), number=INTEGER)
+            return ValueFacts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1), number=INTEGER)
         inner = own[0].facts
         if function == "avg":
-            return Facts(kind=Kind.NUMBER, lower=inner.lower)
-        return Facts(kind=inner.kind, step=inner.step, number=inner.number)
+            return ValueFacts(kind=Kind.NUMBER, lower=inner.lower)
+        return ValueFacts(kind=inner.kind, step=inner.step, number=inner.number)
 
-    def _exists(self, node: exp.Expr, query: exp.Expr, scope: Scope, ctes: Ctes) -> Expr:
+    def _exists(self, node: exp.Expr, query: exp.Expr, scope: NameScope, ctes: Ctes) -> Expr:
         """Whether there are such rows of the same person, or public ones."""
         inner, ctes, scalars = self._subquery(node, query, scope, ctes)
         where = self._condition(_select(query).args.get("where"), scalars)
         return self._there(node, inner, where, scope)
 
-    def _in(self, node: exp.In, scope: Scope, ctes: Ctes, wanted: Expr) -> Expr:
+    def _in(self, node: exp.In, scope: NameScope, ctes: Ctes, wanted: Expr) -> Expr:
         """``x IN (SELECT y ...)``, unknown where x is missing, or where it is not among the values and one of these is.
 
         If x = y itself ties the rows to their person, others' rows would decide what is unknown; x is then the person,
@@ -393,7 +393,9 @@ class InsidePeople(Aggregates):
             )
         return found
 
-    def _subquery(self, node: exp.Expr, query: exp.Expr, scope: Scope, ctes: Ctes) -> tuple[Scope, Ctes, Scalars]:
+    def _subquery(
+        self, node: exp.Expr, query: exp.Expr, scope: NameScope, ctes: Ctes
+    ) -> tuple[NameScope, Ctes, Scalars]:
         select = _select(query)
         cut = [part for part in ("limit", "offset") if select.args.get(part) is not None]
         if not isinstance(select, exp.Select) or self._aggregates(select):
@@ -412,12 +414,12 @@ class InsidePeople(Aggregates):
                 scalars.build(bare(part))  # EXISTS does not look at it, but it must be something
         return inner, ctes, scalars
 
-    def _linked(self, inner: Scope, where: Expr | None, scope: Scope) -> bool:
+    def _linked(self, inner: NameScope, where: Expr | None, scope: NameScope) -> bool:
         """Whether the condition ties the rows inside to the person outside."""
         private = [item for item in inner.all_items() if item.rows.private]
         return bool(private) and link_between(where, scope.all_items(), private[0], self.dataset) is not None
 
-    def _there(self, node: exp.Expr, inner: Scope, where: Expr | None, scope: Scope) -> Expr:
+    def _there(self, node: exp.Expr, inner: NameScope, where: Expr | None, scope: NameScope) -> Expr:
         items, whom = inner.all_items(), person(scope.all_items())
         private = any(item.rows.private for item in items)
         if private and (not whom or not self._linked(inner, where, scope)):
@@ -426,7 +428,7 @@ class InsidePeople(Aggregates):
                 "this looks at other people's rows.",
                 "Compare the person, or a declared key of theirs, inside and outside the subquery.",
             )
-        inside = Inside(items, where, whom if private else "")
+        inside = SemiJoin(items, where, whom if private else "")
         return build("exists", [], bounded_inside(inside, self.dataset) if self.dataset.unit else inside)
 
 

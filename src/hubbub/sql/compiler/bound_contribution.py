@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Moved, Shape
+from hubbub.sql.compiler.query_plan import BoundedSum, Bounding, BoundingShape, GroupKey, Moved, QuantileCurve, SumKind
 from hubbub.terms import Neighbours, OutOfRange, Unbounded
 
 LARGEST_TOTAL = 1 << 50  # steps of a person's total: squares over a million keys stay below 2^127
@@ -41,9 +41,9 @@ class Bounded:
 
 def bound(
     dataset: Dataset,
-    keys: Sequence[Key],
-    measures: Sequence[Measured],
-    curves: Sequence[Curve],
+    keys: Sequence[GroupKey],
+    measures: Sequence[BoundedSum],
+    curves: Sequence[QuantileCurve],
     *,
     cap: int | None,
     totals: Mapping[int, Fraction],
@@ -60,7 +60,7 @@ def bound(
     return min(options, key=lambda option: _error(option, measures, gaussian))
 
 
-def number_of(keys: Sequence[Key]) -> int | None:
+def number_of(keys: Sequence[GroupKey]) -> int | None:
     """How many keys there are; None if they are not known."""
     if any(key.domain is None for key in keys):
         return None
@@ -69,9 +69,9 @@ def number_of(keys: Sequence[Key]) -> int | None:
 
 def _options(
     dataset: Dataset,
-    keys: Sequence[Key],
-    measures: Sequence[Measured],
-    curves: Sequence[Curve],
+    keys: Sequence[GroupKey],
+    measures: Sequence[BoundedSum],
+    curves: Sequence[QuantileCurve],
     *,
     cap: int | None,
     totals: Mapping[int, Fraction],
@@ -79,30 +79,30 @@ def _options(
     many: int | None,
 ) -> list[Bounding]:
     if not dataset.unit:
-        return [Bounding(shape=Shape.ROW, rows=1, keys=1)]
+        return [Bounding(shape=BoundingShape.ROW, rows=1, keys=1)]
     limit = keys_limit(keys, cap)
-    people = all(measure.counted is Counted.PEOPLE for measure in measures) and not curves
+    people = all(measure.counted is SumKind.PEOPLE for measure in measures) and not curves
     if people and (many is not None or limit is not None):
         capped = limit if many is None or (limit is not None and limit < many) else None
-        return [Bounding(shape=Shape.PEOPLE, keys=capped)]
+        return [Bounding(shape=BoundingShape.PEOPLE, keys=capped)]
     options: list[Bounding] = []
     if cap is not None:
-        counts = any(measure.counted is Counted.PEOPLE for measure in measures)  # only these move less with fewer keys
+        counts = any(measure.counted is SumKind.PEOPLE for measure in measures)  # only these move less with fewer keys
         fewer = limit if counts and limit is not None and limit < cap else None
-        options.append(Bounding(shape=Shape.ROWS, rows=cap, keys=fewer))
+        options.append(Bounding(shape=BoundingShape.ROWS, rows=cap, keys=fewer))
     each = keys[0].value.facts.max_rows_per_unit if len(keys) == 1 else None
     if each is not None and limit is not None:
-        options.append(Bounding(shape=Shape.KEYS, keys=limit, rows_per_key=each))
-    if totals and not curves and all(measure.counted is Counted.SUM for measure in measures):
+        options.append(Bounding(shape=BoundingShape.KEYS, keys=limit, rows_per_key=each))
+    if totals and not curves and all(measure.counted is SumKind.SUM for measure in measures):
         norms = _norms(measures, totals, cap)
         if norms is not None and many is not None:
             fine = tuple(1 << max(0, _FINE_BITS - norm.bit_length()) for norm in norms)
             parts = tuple(norm * each for norm, each in zip(norms, fine, strict=True))
-            return [Bounding(shape=Shape.TOTALS, totals=parts, fine=fine, norm="L2" if gaussian else "L1")]
+            return [Bounding(shape=BoundingShape.TOTALS, totals=parts, fine=fine, norm="L2" if gaussian else "L1")]
     return options
 
 
-def keys_limit(keys: Sequence[Key], cap: int | None) -> int | None:
+def keys_limit(keys: Sequence[GroupKey], cap: int | None) -> int | None:
     """Under how many keys one person can count: what was declared of each key column, and never more than rows."""
     declared = [key.value.facts.max_per_unit for key in keys]
     together = math.prod(declared) if keys and all(number is not None for number in declared) else None  # type: ignore[arg-type]
@@ -110,7 +110,7 @@ def keys_limit(keys: Sequence[Key], cap: int | None) -> int | None:
     return min(known) if known else None
 
 
-def _norms(measures: Sequence[Measured], totals: Mapping[int, Fraction], cap: int | None) -> tuple[int, ...] | None:
+def _norms(measures: Sequence[BoundedSum], totals: Mapping[int, Fraction], cap: int | None) -> tuple[int, ...] | None:
     norms = []
     for index, measure in enumerate(measures):
         given = totals.get(index)
@@ -122,27 +122,32 @@ def _norms(measures: Sequence[Measured], totals: Mapping[int, Fraction], cap: in
     return tuple(max(1, norm) for norm in norms)
 
 
-def _moves(option: Bounding, measures: Sequence[Measured], many: int | None, neighbours: Neighbours) -> Bounded:
+def _moves(option: Bounding, measures: Sequence[BoundedSum], many: int | None, neighbours: Neighbours) -> Bounded:
     moved = tuple(
         _relation(_moved(option, measure, index, many), measure, many, neighbours)
         for index, measure in enumerate(measures)
     )
-    rows = {Shape.ROW: 1, Shape.PEOPLE: 0, Shape.TOTALS: 0, Shape.ROWS: option.rows or 0}
+    rows = {
+        BoundingShape.ROW: 1,
+        BoundingShape.PEOPLE: 0,
+        BoundingShape.TOTALS: 0,
+        BoundingShape.ROWS: option.rows or 0,
+    }
     counted = rows.get(option.shape, (option.keys or 0) * (option.rows_per_key or 0))
     return Bounded(bounding=option, moved=moved, curve_rows=counted)
 
 
-def _moved(option: Bounding, measure: Measured, index: int, many: int | None) -> Moved:
+def _moved(option: Bounding, measure: BoundedSum, index: int, many: int | None) -> Moved:
     """How far one unit that is added or removed moves the measure."""
-    if option.shape is Shape.TOTALS:
+    if option.shape is BoundingShape.TOTALS:
         norm = option.totals[index]
         spread = math.isqrt(norm * norm * (many or 1) - 1) + 1 if option.norm == "L2" else norm  # C sqrt(K), rounded up
         return Moved(spread, norm * norm)
-    if measure.counted is Counted.PEOPLE:
+    if measure.counted is SumKind.PEOPLE:
         under = _keys_of(option, many)
         return Moved(under, under)
-    size = measure.largest if measure.counted is Counted.SUM else 1
-    if option.shape is Shape.KEYS:
+    size = measure.largest if measure.counted is SumKind.SUM else 1
+    if option.shape is BoundingShape.KEYS:
         assert option.keys is not None and option.rows_per_key is not None
         under = _keys_of(option, many)
         return Moved(under * option.rows_per_key * size, under * (option.rows_per_key * size) ** 2)
@@ -156,7 +161,7 @@ def _keys_of(option: Bounding, many: int | None) -> int:
     return min(known)
 
 
-def _relation(moved: Moved, measure: Measured, many: int | None, neighbours: Neighbours) -> Moved:
+def _relation(moved: Moved, measure: BoundedSum, many: int | None, neighbours: Neighbours) -> Moved:
     if neighbours is Neighbours.ADD_REMOVE:
         return moved
     if many == 1 and not measure.signed:
@@ -164,14 +169,14 @@ def _relation(moved: Moved, measure: Measured, many: int | None, neighbours: Nei
     return Moved(2 * moved.l1, (4 if measure.signed else 2) * moved.l2_squared)
 
 
-def _error(option: Bounded, measures: Sequence[Measured], gaussian: bool) -> float:
+def _error(option: Bounded, measures: Sequence[BoundedSum], gaussian: bool) -> float:
     """The noise that the option needs, relative to one row's largest, over all measures."""
     noise = [moved.l2 if gaussian else moved.l1 for moved in option.moved] or [float(option.curve_rows)]
     sizes = [measure.largest for measure in measures] or [1]
     return sum(each / max(1, size) for each, size in zip(noise, sizes, strict=True))
 
 
-def _too_large_a_total(measure: Measured) -> OutOfRange:
+def _too_large_a_total(measure: BoundedSum) -> OutOfRange:
     return OutOfRange(
         f"one person's total of {measure.name} can be larger than {float(LARGEST_TOTAL * measure.step):g}.",
         why="With totals every measure has a bound on a person's total, and its square must fit the engine's integers.",
@@ -188,10 +193,10 @@ def _uncapped(dataset: Dataset) -> Unbounded:
     )
 
 
-def with_people(measures: Sequence[Measured]) -> tuple[Measured, ...]:
+def with_people(measures: Sequence[BoundedSum]) -> tuple[BoundedSum, ...]:
     """The measures with a count of people among them, by which keys are chosen."""
-    found = any(measure.counted is Counted.PEOPLE and measure.condition is None for measure in measures)
+    found = any(measure.counted is SumKind.PEOPLE and measure.condition is None for measure in measures)
     return tuple(measures) if found else (*measures, PEOPLE)
 
 
-PEOPLE = Measured(name="people", counted=Counted.PEOPLE)
+PEOPLE = BoundedSum(name="people", counted=SumKind.PEOPLE)

@@ -9,14 +9,14 @@ from sqlglot import exp
 from hubbub.relations import Expr, build
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.bind_people import InsidePeople
-from hubbub.sql.compiler.question import Field, Ordering, Question, Union, person
-from hubbub.sql.compiler.scopes import Ctes, Scope, bare
-from hubbub.sql.compiler.source_text import Text
+from hubbub.sql.compiler.question import Field, Ordering, Question, UnionOfQuestions, person
+from hubbub.sql.compiler.scopes import Ctes, NameScope, bare
+from hubbub.sql.compiler.source_text import QueryText
 from hubbub.sql.compiler.type_scalars import Scalars, Special, number_in
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
 
-def resolve(tree: exp.Expr, text: Text, dataset: Dataset) -> Question | Union:
+def resolve(tree: exp.Expr, text: QueryText, dataset: Dataset) -> Question | UnionOfQuestions:
     """The question that a checked tree asks of the dataset."""
     return _Resolver(text, dataset).question(tree, {})
 
@@ -24,7 +24,7 @@ def resolve(tree: exp.Expr, text: Text, dataset: Dataset) -> Question | Union:
 class _Resolver(InsidePeople):
     """Builds questions: what is told about people, with noise."""
 
-    def question(self, tree: exp.Expr, ctes: Ctes) -> Question | Union:
+    def question(self, tree: exp.Expr, ctes: Ctes) -> Question | UnionOfQuestions:
         """A SELECT of aggregates, or a UNION ALL of such."""
         while isinstance(tree, exp.Subquery):
             tree = tree.this
@@ -37,7 +37,7 @@ class _Resolver(InsidePeople):
             return self._passed_through(tree, ctes)
         return self._aggregate(tree, ctes)
 
-    def _union(self, tree: exp.Union, ctes: Ctes) -> Union:
+    def _union(self, tree: exp.Union, ctes: Ctes) -> UnionOfQuestions:
         if tree.args.get("distinct"):
             raise self._refused(
                 NotAllowed,
@@ -49,15 +49,15 @@ class _Resolver(InsidePeople):
         parts: list[Question] = []
         for side in (tree.this, tree.expression):
             told = self.question(side, ctes)
-            parts += told.parts if isinstance(told, Union) else [told]
+            parts += told.parts if isinstance(told, UnionOfQuestions) else [told]
         widths = {len(part.outputs) for part in parts}
         if len(widths) > 1:
             raise self._refused(WrongType, tree, "the parts of a UNION ALL have the same number of columns.")
         named = {output.name.lower(): Expr("output", param=i) for i, output in enumerate(parts[0].outputs)}
-        order, limit, offset = self._ending(tree, Scope(outputs=named), lambda node: None)
-        return Union(tuple(parts), order, limit, offset)
+        order, limit, offset = self._ending(tree, NameScope(outputs=named), lambda node: None)
+        return UnionOfQuestions(tuple(parts), order, limit, offset)
 
-    def _passed_through(self, tree: exp.Select, ctes: Ctes) -> Question | Union:
+    def _passed_through(self, tree: exp.Select, ctes: Ctes) -> Question | UnionOfQuestions:
         """SELECT a, b FROM (question) ORDER BY ...: an outer query without aggregates over one that has them."""
         source = tree.args.get("from_")
         inner = source.this if source is not None else None
@@ -72,7 +72,7 @@ class _Resolver(InsidePeople):
             )
         told = self.question(body.tree, body.known)
         self._refuse_distinct(tree)
-        if isinstance(told, Union) or told.levels or told.limit is not None or told.offset:
+        if isinstance(told, UnionOfQuestions) or told.levels or told.limit is not None or told.offset:
             raise self._refused(NotAllowed, tree, "a selection from a UNION, a ROLLUP or a LIMIT cannot be read here.")
         return self._outer(tree, told)
 
@@ -97,7 +97,7 @@ class _Resolver(InsidePeople):
         where = tree.args.get("where")
         having = scalars.build(where.this) if where is not None else None
         both = build("and", [told.having, having]) if told.having and having else told.having or having
-        scope = Scope(outputs={output.name.lower(): output.value for output in outputs} | named)
+        scope = NameScope(outputs={output.name.lower(): output.value for output in outputs} | named)
         order, limit, offset = self._ending(tree, scope, known)
         return replace(told, outputs=tuple(outputs), having=both, order=order or told.order, limit=limit, offset=offset)
 
@@ -150,7 +150,7 @@ class _Resolver(InsidePeople):
         if key.value.kind is Kind.OPAQUE:
             raise self._refused(WrongType, tree.args.get("group"), "a column of this type cannot be a key.")
 
-    def _outputs(self, tree: exp.Select, keys: tuple[Field, ...], scope: Scope, rows: Scalars) -> tuple[Field, ...]:
+    def _outputs(self, tree: exp.Select, keys: tuple[Field, ...], scope: NameScope, rows: Scalars) -> tuple[Field, ...]:
         scalars = Scalars(self.text, self._result(keys, scope, rows, after=False))
         fields = []
         for i, part in enumerate(tree.expressions):
@@ -164,14 +164,16 @@ class _Resolver(InsidePeople):
             )
         return tuple(fields)
 
-    def _ending(self, tree: exp.Expr, scope: Scope, special: Special) -> tuple[tuple[Ordering, ...], int | None, int]:
+    def _ending(
+        self, tree: exp.Expr, scope: NameScope, special: Special
+    ) -> tuple[tuple[Ordering, ...], int | None, int]:
         order = []
         for part in tree.args["order"].expressions if tree.args.get("order") is not None else []:
             value = self._ordered(part.this, scope, special)
             order.append(Ordering(value, bool(part.args.get("desc")), bool(part.args.get("nulls_first"))))
         return tuple(order), self._whole(tree.args.get("limit")), self._whole(tree.args.get("offset")) or 0
 
-    def _ordered(self, node: exp.Expr, scope: Scope, special: Special) -> Expr:
+    def _ordered(self, node: exp.Expr, scope: NameScope, special: Special) -> Expr:
         outputs = list(scope.outputs.values())
         if isinstance(node, exp.Literal) and not node.is_string:
             place = number_in(node) or 0

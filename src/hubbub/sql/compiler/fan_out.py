@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from hubbub.relations import Expr, limits
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.person_links import Link, aliases, by_key, conjuncts, equalities, link_of
-from hubbub.sql.compiler.question import Inside, Item, Rows, Scan
+from hubbub.sql.compiler.person_links import JoinFanOut, aliases, by_key, conjuncts, equalities, link_of
+from hubbub.sql.compiler.question import Item, Scan, SemiJoin, Subquery
 from hubbub.terms import OverLimit
 
 
@@ -31,7 +31,7 @@ def bounded(items: tuple[Item, ...], dataset: Dataset) -> tuple[Item, ...]:
     return join.bounded()
 
 
-def bounded_inside(inside: Inside, dataset: Dataset) -> Inside:
+def bounded_inside(inside: SemiJoin, dataset: Dataset) -> SemiJoin:
     """An EXISTS: its rows are looked up by what they equal, or each outer row meets at most the declared number."""
     own = {item.alias for item in inside.source}
     if all(_is_looked_up(part, own) for part in conjuncts(inside.where)):
@@ -48,7 +48,7 @@ def notes(items: Iterable[Item]) -> list[str]:
     for item in items:
         if item.at_most is not None:
             told.append(f"At most {item.at_most:,} rows of one person from {_name(item)} take part in a join.")
-        if isinstance(item.rows, Rows):
+        if isinstance(item.rows, Subquery):
             told += notes(item.rows.source)
     return told
 
@@ -75,11 +75,11 @@ class _Join:
     def add_private(self, item: Item) -> None:
         links = self._links(item)
         for link, new, old in links:
-            if link is Link.TO_ONE and isinstance(item.rows, Scan) and self._make_unique(item.alias, new):
+            if link is JoinFanOut.TO_ONE and isinstance(item.rows, Scan) and self._make_unique(item.alias, new):
                 return
             parent = self._item(old)
             if (
-                link is Link.TO_MANY
+                link is JoinFanOut.TO_MANY
                 and isinstance(parent.rows, Scan)
                 and parent.alias in self.once
                 and self._make_unique(parent.alias, old)
@@ -89,7 +89,7 @@ class _Join:
         self.once = set()
         self.factors.append(item)
 
-    def _links(self, item: Item) -> list[tuple[Link, Expr, Expr]]:
+    def _links(self, item: Item) -> list[tuple[JoinFanOut, Expr, Expr]]:
         known = {other.alias for other in self.items if other.rows.private and other is not item}
         return [
             (link, new, old)

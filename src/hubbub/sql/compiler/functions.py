@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class ScalarFunction:
     """An operation, the parts of the parser's node that are its arguments, and the kind of each.
 
     Kinds: ``n`` number, ``t`` text, ``d`` date or timestamp, ``b`` boolean, ``*`` any (all alike). An upper-case
@@ -32,15 +32,15 @@ class Function:
         return most - self.optional <= number <= most
 
 
-def _one(op: str, kind: str, about: str = "") -> Function:
-    return Function(op, ("this",), kind, about)
+def _one(op: str, kind: str, about: str = "") -> ScalarFunction:
+    return ScalarFunction(op, ("this",), kind, about)
 
 
-def _two(op: str, kinds: str, about: str = "") -> Function:
-    return Function(op, ("this", "expression"), kinds, about)
+def _two(op: str, kinds: str, about: str = "") -> ScalarFunction:
+    return ScalarFunction(op, ("this", "expression"), kinds, about)
 
 
-FUNCTIONS: dict[str, Function] = {
+FUNCTIONS: dict[str, ScalarFunction] = {
     "Add": _two("add", "nn", "x + y"),
     "Sub": _two("sub", "nn", "x - y"),
     "Mul": _two("mul", "nn", "x * y"),
@@ -53,15 +53,15 @@ FUNCTIONS: dict[str, Function] = {
     "Floor": _one("floor", "n", "FLOOR(x)"),
     "Ceil": _one("ceil", "n", "CEIL(x)"),
     "Trunc": _one("trunc", "n", "TRUNC(x)"),
-    "Round": Function("round", ("this", "decimals"), "nN", "ROUND(x, digits)", optional=1),
+    "Round": ScalarFunction("round", ("this", "decimals"), "nN", "ROUND(x, digits)", optional=1),
     "Sqrt": _one("sqrt", "n", "SQRT(x), missing below 0"),
     "Ln": _one("ln", "n", "LN(x), missing at 0 and below"),
     "Exp": _one("exp", "n", "EXP(x)"),
     "Pow": _two("power", "nn", "POWER(x, y)"),
-    "Least": Function("least", ("this", "expressions"), "*", "LEAST(x, ...)"),
-    "Greatest": Function("greatest", ("this", "expressions"), "*", "GREATEST(x, ...)"),
-    "clip": Function("clip", ("expressions",), "nnn", "CLIP(x, lower, upper)"),
-    "Coalesce": Function("coalesce", ("this", "expressions"), "*", "COALESCE(x, ...)"),
+    "Least": ScalarFunction("least", ("this", "expressions"), "*", "LEAST(x, ...)"),
+    "Greatest": ScalarFunction("greatest", ("this", "expressions"), "*", "GREATEST(x, ...)"),
+    "clip": ScalarFunction("clip", ("expressions",), "nnn", "CLIP(x, lower, upper)"),
+    "Coalesce": ScalarFunction("coalesce", ("this", "expressions"), "*", "COALESCE(x, ...)"),
     "Nullif": _two("nullif", "*", "NULLIF(x, y)"),
     "EQ": _two("eq", "*", "x = y"),
     "NEQ": _two("ne", "*", "x <> y"),
@@ -79,17 +79,19 @@ FUNCTIONS: dict[str, Function] = {
     "Upper": _one("upper", "t", "UPPER(s)"),
     "Trim": _one("trim", "t", "TRIM(s)"),
     "Length": _one("length", "t", "LENGTH(s)"),
-    "Substring": Function("substring", ("this", "start", "length"), "tNN", "SUBSTRING(s, start, length)", optional=1),
+    "Substring": ScalarFunction(
+        "substring", ("this", "start", "length"), "tNN", "SUBSTRING(s, start, length)", optional=1
+    ),
     "Left": _two("left", "tN", "LEFT(s, n)"),
     "Right": _two("right", "tN", "RIGHT(s, n)"),
-    "Concat": Function("concat", ("expressions",), "t", "CONCAT(s, ...)"),
+    "Concat": ScalarFunction("concat", ("expressions",), "t", "CONCAT(s, ...)"),
     "DPipe": _two("pipe", "tt", "s || t"),
-    "Replace": Function("replace", ("this", "expression", "replacement"), "tTT", "REPLACE(s, from, to)"),
+    "Replace": ScalarFunction("replace", ("this", "expression", "replacement"), "tTT", "REPLACE(s, from, to)"),
     "StartsWith": _two("starts_with", "tT", "STARTS_WITH(s, t)"),
     "Contains": _two("contains", "tT", "CONTAINS(s, t)"),
-    "TimestampTrunc": Function("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
-    "DateTrunc": Function("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
-    "Extract": Function("extract", ("expression", "this"), "dU", "EXTRACT(part FROM day)"),
+    "TimestampTrunc": ScalarFunction("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
+    "DateTrunc": ScalarFunction("date_trunc", ("this", "unit"), "dU", "DATE_TRUNC(unit, day)"),
+    "Extract": ScalarFunction("extract", ("expression", "this"), "dU", "EXTRACT(part FROM day)"),
     "Year": _one("extract:year", "d", "YEAR(day)"),
     "Quarter": _one("extract:quarter", "d", "QUARTER(day)"),
     "Month": _one("extract:month", "d", "MONTH(day)"),
@@ -102,9 +104,9 @@ FUNCTIONS: dict[str, Function] = {
     "Hour": _one("extract:hour", "d", "HOUR(time)"),
     "Minute": _one("extract:minute", "d", "MINUTE(time)"),
     "Second": _one("extract:second", "d", "SECOND(time)"),
-    "DateDiff": Function("date_diff", ("expression", "this", "unit"), "ddU", "DATE_DIFF(unit, from, to)"),
-    "If": Function("if", ("this", "true", "false"), "b**", "IF(condition, x, y)", optional=1),
-    "date_part": Function("date_part", ("expressions",), "Td", "DATE_PART(part, day)"),
+    "DateDiff": ScalarFunction("date_diff", ("expression", "this", "unit"), "ddU", "DATE_DIFF(unit, from, to)"),
+    "If": ScalarFunction("if", ("this", "true", "false"), "b**", "IF(condition, x, y)", optional=1),
+    "date_part": ScalarFunction("date_part", ("expressions",), "Td", "DATE_PART(part, day)"),
 }
 
 TIME_UNITS = ("day", "week", "month", "quarter", "year")

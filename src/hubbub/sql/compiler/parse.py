@@ -12,7 +12,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from hubbub.relations import limits
-from hubbub.sql.compiler.source_text import Place, Text
+from hubbub.sql.compiler.source_text import QueryText, TextSpan
 from hubbub.terms import NotAllowed, Unparsable
 
 _OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
@@ -21,10 +21,10 @@ _PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, Tok
 _EXPLAIN = re.compile(r"\s*EXPLAIN\s+PRIVATE\b", re.IGNORECASE)
 
 
-def parse(text: str) -> tuple[exp.Expr, Text]:
+def parse(text: str) -> tuple[exp.Expr, QueryText]:
     """The tree of the one statement in the text."""
     _check_text(text)
-    where = Text(text)
+    where = QueryText(text)
     try:
         with _silence():
             _check_tokens(sqlglot.tokenize(text, read="duckdb"))
@@ -103,7 +103,8 @@ def _unparsable(text: str, error: Exception) -> Unparsable:
         highlight = str(first.get("highlight") or "")
         start = text.find(highlight, _offset(text, int(first.get("line") or 1))) if highlight else -1
         if start >= 0:
-            told = f"the text is not SQL that can be read. At {Place(text, start, start + len(highlight) - 1).words()}"
+            span = TextSpan(text, start, start + len(highlight) - 1)
+            told = f"the text is not SQL that can be read. At {span.words()}"
     elif isinstance(error, TokenError):
         told = "the text is not SQL that can be read: a quote or comment is not closed."
     return Unparsable(

@@ -6,12 +6,12 @@ from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 
-from hubbub.relations import INTEGER, Expr, Facts
+from hubbub.relations import INTEGER, Expr, ValueFacts
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.question import Item, Scan
 
 
-class Link(Enum):
+class JoinFanOut(Enum):
     """How a newly joined item hangs on the person's rows that are there already."""
 
     TO_ONE = "to one"  # by the new item's key: no row becomes several
@@ -19,7 +19,7 @@ class Link(Enum):
     SAME_PERSON = "same person"  # all against all
 
 
-def link_between(on: Expr | None, before: tuple[Item, ...], item: Item, dataset: Dataset) -> Link | None:
+def link_between(on: Expr | None, before: tuple[Item, ...], item: Item, dataset: Dataset) -> JoinFanOut | None:
     """How the condition ties the item to the same person's rows; None if it does not.
 
     A condition ties two private tables if it equates the two units, or a declared link with the key it points at.
@@ -35,20 +35,26 @@ def link_between(on: Expr | None, before: tuple[Item, ...], item: Item, dataset:
         for link in [link_of(new, old, dataset)]
         if link is not None
     ]
-    order = (Link.TO_ONE, Link.TO_MANY, Link.SAME_PERSON)
+    order = (JoinFanOut.TO_ONE, JoinFanOut.TO_MANY, JoinFanOut.SAME_PERSON)
     return min(found, key=order.index, default=None)
 
 
-def link_of(new: Expr, old: Expr, dataset: Dataset) -> Link | None:
+def link_of(new: Expr, old: Expr, dataset: Dataset) -> JoinFanOut | None:
     """How two columns that are equal tie a new item to one that is there."""
     if new.facts.origin is None or old.facts.origin is None:
-        return Link.SAME_PERSON if new.facts.unit and old.facts.unit else None
+        return JoinFanOut.SAME_PERSON if new.facts.unit and old.facts.unit else None
     if _points(old.facts.origin, new.facts.origin, dataset):
-        return Link.TO_ONE
+        return JoinFanOut.TO_ONE
     if _points(new.facts.origin, old.facts.origin, dataset):
-        return Link.TO_MANY
+        return JoinFanOut.TO_MANY
     if new.facts.unit and old.facts.unit:
-        return Link.TO_ONE if _is_key(new, dataset) else Link.TO_MANY if _is_key(old, dataset) else Link.SAME_PERSON
+        return (
+            JoinFanOut.TO_ONE
+            if _is_key(new, dataset)
+            else JoinFanOut.TO_MANY
+            if _is_key(old, dataset)
+            else JoinFanOut.SAME_PERSON
+        )
     return None
 
 
@@ -82,16 +88,16 @@ def equalities(on: Expr | None) -> list[tuple[Expr, Expr]]:
     return []
 
 
-def cap_after(link: Link, before: int | None, new: int | None) -> int | None:
+def cap_after(link: JoinFanOut, before: int | None, new: int | None) -> int | None:
     """How many rows of one person the join has, if the declared numbers are true; None if unknown."""
-    if link is Link.TO_ONE:
+    if link is JoinFanOut.TO_ONE:
         return before
-    if link is Link.TO_MANY:
+    if link is JoinFanOut.TO_MANY:
         return new
     return None if before is None or new is None else before * new
 
 
-def aggregate_facts(aggregate: Expr, cap: int | None) -> Facts:
+def aggregate_facts(aggregate: Expr, cap: int | None) -> ValueFacts:
     """What is known of an exact aggregate of one person's rows, of which at most ``cap`` are expected.
 
     Counts and sums are clamped to these bounds where they are printed, so they hold whatever the rows are.
@@ -100,16 +106,18 @@ def aggregate_facts(aggregate: Expr, cap: int | None) -> Facts:
     if function == "count":
         top = None if cap is None else Fraction(cap)
         values = tuple(range(cap + 1)) if cap is not None and cap <= 10_000 else None
-        return Facts(kind=Kind.INTEGER, lower=Fraction(0), upper=top, step=Fraction(1), values=values, number=INTEGER)
+        return ValueFacts(
+            kind=Kind.INTEGER, lower=Fraction(0), upper=top, step=Fraction(1), values=values, number=INTEGER
+        )
     inner = aggregate.args[0].facts
     if function == "sum":
         if cap is None or not inner.bounded:
-            return Facts(kind=inner.kind, step=inner.step, number=inner.number)
+            return ValueFacts(kind=inner.kind, step=inner.step, number=inner.number)
         assert inner.lower is not None and inner.upper is not None
         lower, upper = min(Fraction(0), cap * inner.lower), max(Fraction(0), cap * inner.upper)
-        return Facts(kind=inner.kind, lower=lower, upper=upper, step=inner.step, number=inner.number)
+        return ValueFacts(kind=inner.kind, lower=lower, upper=upper, step=inner.step, number=inner.number)
     if function == "avg":
-        return Facts(kind=Kind.NUMBER, lower=inner.lower, upper=inner.upper)
+        return ValueFacts(kind=Kind.NUMBER, lower=inner.lower, upper=inner.upper)
     return replace(inner, max_per_unit=None, max_rows_per_unit=None, origin=None, unit=False, image=None)
 
 

@@ -9,7 +9,15 @@ from fractions import Fraction
 from hubbub.relations import Expr, build, limits, readable, shown
 from hubbub.schema import Kind
 from hubbub.sql.compiler.bound_contribution import PEOPLE
-from hubbub.sql.compiler.query_plan import Clamped, Counted, Curve, How, Measured, Output, Reading
+from hubbub.sql.compiler.query_plan import (
+    AggregateReading,
+    BoundedSum,
+    Clamped,
+    How,
+    PlannedColumn,
+    QuantileCurve,
+    SumKind,
+)
 from hubbub.terms import Unbounded
 
 MOST_CELLS = 1 << 16  # of one curve
@@ -30,12 +38,12 @@ class Readings:
     clipping: bool = False
     telling: bool = True  # what only HAVING or ORDER BY reads again gets no more of the cost
     clamped: list[Clamped] = field(default_factory=list)
-    measures: list[Measured] = field(default_factory=list)
-    places: dict[Measured, int] = field(default_factory=dict)  # of the measures
-    curves: list[Curve] = field(default_factory=list)
+    measures: list[BoundedSum] = field(default_factory=list)
+    places: dict[BoundedSum, int] = field(default_factory=dict)  # of the measures
+    curves: list[QuantileCurve] = field(default_factory=list)
     importance: dict[object, float] = field(default_factory=dict)
 
-    def output(self, name: str, value: Expr) -> Output:
+    def output(self, name: str, value: Expr) -> PlannedColumn:
         """A column of the answer."""
         notes: list[str] = []
         about = ", ".join(dict.fromkeys(_about(part) for part in _aggregates(value)))
@@ -46,7 +54,7 @@ class Readings:
                     f"{name} is the {float(100 * level):g}% quantile: the exact {part.param.function} is one person's "
                     "value and is never told."
                 )
-        return Output(name, self.read(value), about, tuple(notes))
+        return PlannedColumn(name, self.read(value), about, tuple(notes))
 
     def read(self, value: Expr) -> Expr:
         """The expression with each aggregate replaced by how it is read."""
@@ -54,11 +62,11 @@ class Readings:
             return Expr("read", param=self._reading(value), facts=value.facts)
         return replace(value, args=tuple(self.read(part) for part in value.args))
 
-    def _reading(self, value: Expr) -> Reading:
+    def _reading(self, value: Expr) -> AggregateReading:
         argument, condition = _split(value)
         function = value.param.function
         if function == "count":
-            return Reading(how=How.REF, measures=(self._count(argument, condition, value.param.distinct),))
+            return AggregateReading(how=How.REF, measures=(self._count(argument, condition, value.param.distinct),))
         assert argument is not None
         if function in ("quantile", "min", "max"):
             return self._quantile(value, argument, condition)
@@ -67,7 +75,7 @@ class Readings:
             self._clamped(argument, condition, low, high)
         if function == "sum":
             step, lower, upper = _grid(argument, low, high, _STEPS, _MOST_STEPS)
-            return Reading(how=How.REF, measures=(self._sum(argument, condition, step, lower, upper, 0),))
+            return AggregateReading(how=How.REF, measures=(self._sum(argument, condition, step, lower, upper, 0),))
         squared = function != "avg"
         most = _SQUARED_STEPS if squared else _MOST_STEPS
         step, lower, upper = _grid(argument, low, high, _SQUARED_STEPS if squared else _STEPS, most)
@@ -79,16 +87,18 @@ class Readings:
         what: tuple[Expr, Expr | None],
         grid: tuple[Fraction, int, int],
         ends: tuple[Fraction, Fraction],
-    ) -> Reading:
+    ) -> AggregateReading:
         """A mean or a variance, from the count and sums around the middle of the bounds."""
         (argument, condition), (step, lower, upper) = what, grid
         centre = (lower + upper) // 2
         total = self._sum(argument, condition, step, lower, upper, centre)
         count = self._count(argument, condition, False, weight=0.5, mean=True)
         if value.param.function == "avg":
-            return Reading(how=How.MEAN, measures=(total, count), centre=centre * step, lower=ends[0], upper=ends[1])
+            return AggregateReading(
+                how=How.MEAN, measures=(total, count), centre=centre * step, lower=ends[0], upper=ends[1]
+            )
         squares = self._sum(argument, condition, step, lower, upper, centre, square=True)
-        return Reading(
+        return AggregateReading(
             how=How.VARIANCE,
             measures=(total, count, squares),
             centre=centre * step,
@@ -114,9 +124,9 @@ class Readings:
             return self._add(replace(PEOPLE, name="COUNT(DISTINCT person)", condition=condition), weight)
         if distinct:
             return self._add(
-                Measured(
+                BoundedSum(
                     name=_title("COUNT(DISTINCT", argument),
-                    counted=Counted.DISTINCT,
+                    counted=SumKind.DISTINCT,
                     value=argument,
                     condition=condition,
                 ),
@@ -125,8 +135,8 @@ class Readings:
         if argument is not None and argument.op != "literal":
             there = build("present" if mean else "not_null", [argument])
             condition = there if condition is None else build("and", [condition, there])
-            return self._add(Measured(name=_title("COUNT(", argument), condition=condition), weight)
-        return self._add(Measured(name="COUNT(*)", condition=condition), weight)
+            return self._add(BoundedSum(name=_title("COUNT(", argument), condition=condition), weight)
+        return self._add(BoundedSum(name="COUNT(*)", condition=condition), weight)
 
     def _sum(
         self,
@@ -140,7 +150,7 @@ class Readings:
         square: bool = False,
     ) -> int:
         return self._add(
-            Measured(
+            BoundedSum(
                 name=_title("SUM(", argument) if not square else _title("SUM of squares(", argument),
                 value=argument,
                 condition=condition,
@@ -159,10 +169,10 @@ class Readings:
         beyond = build("or", [build("lt", [argument, ends[0]]), build("gt", [argument, ends[1]])])
         both = beyond if condition is None else build("and", [condition, beyond])
         name = readable(argument)
-        outside = self._add(Measured(name=f"COUNT({name} beyond its bounds)", condition=both), 0.3)
+        outside = self._add(BoundedSum(name=f"COUNT({name} beyond its bounds)", condition=both), 0.3)
         self.clamped.append(Clamped(name, outside, self._count(argument, condition, False, 0.3, mean=True)))
 
-    def _quantile(self, value: Expr, argument: Expr, condition: Expr | None) -> Reading:
+    def _quantile(self, value: Expr, argument: Expr, condition: Expr | None) -> AggregateReading:
         low, high = _bounds(argument, value)
         level = {"min": EXTREME, "max": 1 - EXTREME}.get(value.param.function, value.param.quantile)
         most = MOST_CELLS if self.many is None else max(FEWEST_CELLS, min(MOST_CELLS, ALL_CELLS // max(1, self.many)))
@@ -171,18 +181,18 @@ class Readings:
         while (high - low) / width + 1 > most:
             width *= 2
         cells = math.floor((high - low) / width) + 1
-        curve = Curve(
+        curve = QuantileCurve(
             name=_title("QUANTILE(", argument), value=argument, condition=condition, lower=low, width=width, cells=cells
         )
         if curve not in self.curves:
             self.curves.append(curve)
         if self.telling or curve not in self.importance:
             self.importance[curve] = math.hypot(self.importance.get(curve, 0.0), 1.0)
-        return Reading(
+        return AggregateReading(
             how=How.QUANTILE, curve=self.curves.index(curve), quantile=Fraction(level), lower=low, upper=high
         )
 
-    def _add(self, measure: Measured, weight: float) -> int:
+    def _add(self, measure: BoundedSum, weight: float) -> int:
         place = self.places.setdefault(measure, len(self.measures))
         known = place < len(self.measures)
         if not known:

@@ -12,7 +12,17 @@ from hubbub.sql.compiler import fan_out
 from hubbub.sql.compiler.bound_contribution import LARGEST_TOTAL, bound, number_of, with_people
 from hubbub.sql.compiler.person_links import conjuncts
 from hubbub.sql.compiler.plan_aggregates import Readings
-from hubbub.sql.compiler.query_plan import Counted, How, Key, Measured, Output, Plan, Shape, can_evaluate, can_tell
+from hubbub.sql.compiler.query_plan import (
+    BoundedSum,
+    BoundingShape,
+    GroupKey,
+    How,
+    PlannedColumn,
+    QuestionPlan,
+    SumKind,
+    can_evaluate,
+    can_tell,
+)
 from hubbub.sql.compiler.question import Ordering, Question, person
 from hubbub.sql.compiler.text_work import check_row
 from hubbub.terms import NoKeys, NotAllowed, OutOfRange, TooLarge, UnknownName
@@ -29,7 +39,7 @@ def plan(
     totals: Mapping[str, Fraction] | None = None,
     unknown_keys: bool = True,
     clipping: bool = False,
-) -> Plan:
+) -> QuestionPlan:
     """The plan of a question, from public facts alone; ``gaussian`` tells the law of the noise.
 
     ``clipping`` adds noisy counts of the values that lie beyond their bounds.
@@ -57,7 +67,7 @@ def plan(
         totals=_totals(totals or {}, outputs, measures),
         gaussian=gaussian,
     )
-    if totals and bounded.bounding.shape is not Shape.TOTALS:
+    if totals and bounded.bounding.shape is not BoundingShape.TOTALS:
         raise NotAllowed(
             "totals cannot be used in this question.",
             why="A person's totals are clipped over public groups, of COUNT and SUM, where people are protected.",
@@ -67,7 +77,7 @@ def plan(
         told = tuple(replace(measure, fine=fine) for measure, fine in zip(measures, bounded.bounding.fine, strict=True))
     else:
         told = measures
-    return Plan(
+    return QuestionPlan(
         source=question.source,
         where=question.where,
         keys=keys,
@@ -88,7 +98,7 @@ def plan(
     )
 
 
-def _key(name: str, value: Expr, where: Expr | None) -> Key:
+def _key(name: str, value: Expr, where: Expr | None) -> GroupKey:
     """A key with its public values, of which WHERE may leave some."""
     domain = value.facts.values
     for part in conjuncts(where):
@@ -96,7 +106,7 @@ def _key(name: str, value: Expr, where: Expr | None) -> Key:
             wanted = {_comparable(option.param) for option in part.args[1:] if option.op == "literal"}
             if all(option.op == "literal" for option in part.args[1:]):
                 domain = tuple(each for each in domain if _comparable(each) in wanted)
-    return Key(name, value, domain)
+    return GroupKey(name, value, domain)
 
 
 def _comparable(value: Value | Fraction | None) -> Value | None:
@@ -104,7 +114,7 @@ def _comparable(value: Value | Fraction | None) -> Value | None:
     return float(value) if isinstance(value, int | float | Fraction) and not isinstance(value, bool) else value
 
 
-def _check_keys(keys: tuple[Key, ...], unknown_keys: bool) -> int | None:
+def _check_keys(keys: tuple[GroupKey, ...], unknown_keys: bool) -> int | None:
     many = number_of(keys)
     if many == 0:
         names = ", ".join(key.name for key in keys if key.domain == ())
@@ -131,13 +141,13 @@ def _check_keys(keys: tuple[Key, ...], unknown_keys: bool) -> int | None:
 
 def _check_answer(
     question: Question,
-    outputs: tuple[Output, ...],
+    outputs: tuple[PlannedColumn, ...],
     having: Expr | None,
     order: tuple[Ordering, ...],
     many: int | None,
     gaussian: bool,
     planner: Readings,
-    measures: tuple[Measured, ...],
+    measures: tuple[BoundedSum, ...],
 ) -> None:
     """What cannot be told although every part of it can."""
     if not measures and not planner.curves:
@@ -174,7 +184,7 @@ def _check_answer(
         or not gaussian
         or planner.curves
         or any(part.value not in values for part in order)
-        or any(measure.counted is not Counted.SUM for measure in measures)
+        or any(measure.counted is not SumKind.SUM for measure in measures)
     ):
         raise NotAllowed(
             "ROLLUP, CUBE and GROUPING SETS need public keys, a budget with delta, sums and counts of rows, and ORDER "
@@ -190,7 +200,7 @@ def _check_answer(
         )
 
 
-def _notes(keys: tuple[Key, ...], texts: bool, *, levels: bool) -> tuple[str, ...]:
+def _notes(keys: tuple[GroupKey, ...], texts: bool, *, levels: bool) -> tuple[str, ...]:
     public = [key.name for key in keys if key.domain is not None]
     notes = [f"Rows with no {' or '.join(public)}, or one outside the public values, are left out."] if public else []
     if levels:
@@ -203,7 +213,7 @@ def _notes(keys: tuple[Key, ...], texts: bool, *, levels: bool) -> tuple[str, ..
 
 
 def _weights(
-    planner: Readings, measures: tuple[Measured, ...], gaussian: bool, *, choose: bool
+    planner: Readings, measures: tuple[BoundedSum, ...], gaussian: bool, *, choose: bool
 ) -> tuple[Fraction, ...]:
     """Shares of the cost that minimise the sum of predicted squared errors, each relative to its own scale.
 
@@ -220,7 +230,7 @@ def _weights(
 
 
 def _totals(
-    given: Mapping[str, Fraction], outputs: tuple[Output, ...], measures: tuple[Measured, ...]
+    given: Mapping[str, Fraction], outputs: tuple[PlannedColumn, ...], measures: tuple[BoundedSum, ...]
 ) -> dict[int, Fraction]:
     """Bounds on a person's total, by measure, from bounds by output name."""
     named = {output.name.lower(): output for output in outputs}

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from hubbub.relations import Dialect
 from hubbub.sql.compiler.print_rows import PERSON
-from hubbub.sql.compiler.query_plan import Bounding, Shape
+from hubbub.sql.compiler.query_plan import Bounding, BoundingShape
 
 _HEAVY = f"{PERSON} IN (SELECT {PERSON} FROM heavy)"
 _LIGHT = f"{PERSON} NOT IN (SELECT {PERSON} FROM heavy)"
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class Contribution:
     """The rows to be added up: the text of the SELECT, its keys, its other columns, and what each total is."""
 
     text: str
@@ -61,12 +61,12 @@ def ranked(
     return f"SELECT {', '.join((*carried, over))} FROM {source}"
 
 
-def plain(scope: Scope) -> str:
+def plain(scope: Contribution) -> str:
     """Nothing to bound: every row is a unit, or the scope has ranks already."""
     return scope.summed(f"({scope.text}) AS scope")
 
 
-def difference(scope: Scope, rows: int, dialect: Dialect, secret: str, *, cheap: bool, stored: str) -> str:
+def difference(scope: Contribution, rows: int, dialect: Dialect, secret: str, *, cheap: bool, stored: str) -> str:
     """At most so many rows of one person: all rows, less those over the cap.
 
     The integers are exact, so the difference is; only people who may have more rows than the cap are ranked. ``stored``
@@ -88,7 +88,7 @@ def difference(scope: Scope, rows: int, dialect: Dialect, secret: str, *, cheap:
     return f"WITH {', '.join(parts)} {select(told, 'parts', scope.keys)}"
 
 
-def kept(scope: Scope, rows: int, dialect: Dialect, secret: str) -> str:
+def kept(scope: Contribution, rows: int, dialect: Dialect, secret: str) -> str:
     """At most so many rows of one person: the rows within the cap, put together and then aggregated."""
     carried = [PERSON, *scope.names]
     within = ranked(dialect, secret, scope.names, carried, [PERSON], f"scope WHERE {_HEAVY}")
@@ -103,9 +103,9 @@ def kept(scope: Scope, rows: int, dialect: Dialect, secret: str) -> str:
     )
 
 
-def by_keys(scope: Scope, bounding: Bounding, dialect: Dialect, secret: str) -> str:
+def by_keys(scope: Contribution, bounding: Bounding, dialect: Dialect, secret: str) -> str:
     """At most so many keys of one person, and so many rows in each of them (KEYS) or in all (ROWS)."""
-    per_key = bounding.shape is Shape.KEYS
+    per_key = bounding.shape is BoundingShape.KEYS
     rows = bounding.rows_per_key if per_key else bounding.rows
     groups, carried = list(scope.groups), [PERSON, *scope.names]
     counted = select([PERSON, *groups, "count(*) AS n"], "scope", [PERSON, *groups])
@@ -126,7 +126,7 @@ def by_keys(scope: Scope, bounding: Bounding, dialect: Dialect, secret: str) -> 
     )
 
 
-def people(scope: Scope, keys: int | None, dialect: Dialect, secret: str) -> str:
+def people(scope: Contribution, keys: int | None, dialect: Dialect, secret: str) -> str:
     """Each person once per key, under at most so many keys."""
     columns = list(scope.totals)
     grouped = [PERSON, *scope.keys]
@@ -147,7 +147,7 @@ def people(scope: Scope, keys: int | None, dialect: Dialect, secret: str) -> str
     )
 
 
-def clipped(scope: Scope, bounding: Bounding, dialect: Dialect) -> str:
+def clipped(scope: Contribution, bounding: Bounding, dialect: Dialect) -> str:
     """A person's totals over the keys, scaled down to a norm in integers rounded toward zero.
 
     Each total is first clamped to the norm, of at most 50 bits (``bound.LARGEST_TOTAL``), so that a person's squares

@@ -9,14 +9,22 @@ from fractions import Fraction
 from hubbub.relations import Dialect, Expr
 from hubbub.schema import Dataset, Kind, Value
 from hubbub.sql.compiler import print_contribution
-from hubbub.sql.compiler.print_contribution import Scope, select
+from hubbub.sql.compiler.print_contribution import Contribution, select
 from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK, RowsPrinter
-from hubbub.sql.compiler.query_plan import Bounding, Counted, Curve, Key, Measured, Plan, Shape
+from hubbub.sql.compiler.query_plan import (
+    BoundedSum,
+    Bounding,
+    BoundingShape,
+    GroupKey,
+    QuantileCurve,
+    QuestionPlan,
+    SumKind,
+)
 from hubbub.sql.compiler.question import Scan, person
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class EngineStatement:
     """A text for the engine: its first ``keys`` columns are keys, the others integers."""
 
     sql: str
@@ -24,7 +32,7 @@ class Statement:
     integers: int
 
 
-def print_plan(plan: Plan, dataset: Dataset, dialect: Dialect, *, secret: str) -> tuple[Statement, ...]:
+def print_plan(plan: QuestionPlan, dataset: Dataset, dialect: Dialect, *, secret: str) -> tuple[EngineStatement, ...]:
     """One statement for the measures (if there are any), and one for each curve."""
     printer = _Printer(plan, dataset, dialect, secret)
     texts = [printer.measures()] if plan.measures else []
@@ -32,7 +40,7 @@ def print_plan(plan: Plan, dataset: Dataset, dialect: Dialect, *, secret: str) -
 
 
 class _Printer:
-    def __init__(self, plan: Plan, dataset: Dataset, dialect: Dialect, secret: str) -> None:
+    def __init__(self, plan: QuestionPlan, dataset: Dataset, dialect: Dialect, secret: str) -> None:
         self.plan, self.dataset, self.dialect, self.secret = plan, dataset, dialect, secret
         self.rows = RowsPrinter(dataset, dialect)
         self.people = bool(dataset.unit)
@@ -43,25 +51,25 @@ class _Printer:
         self.prepared = isinstance(only, Scan) and alone and only.table.prepared
         self.late = alone  # the cap of a table counts all its rows, also those of groups that are not public
 
-    def measures(self) -> Statement:
+    def measures(self) -> EngineStatement:
         """The integers of all measures, by key."""
         measures = self.plan.measures
-        additive = all(measure.counted is Counted.SUM for measure in measures)
-        if self.plan.bounding.shape in (Shape.PEOPLE, Shape.TOTALS):
+        additive = all(measure.counted is SumKind.SUM for measure in measures)
+        if self.plan.bounding.shape in (BoundingShape.PEOPLE, BoundingShape.TOTALS):
             columns = {f"m{i}": self._integer(measure) for i, measure in enumerate(measures)}
             totals = {f"m{i}": self._total(f"m{i}", measure) for i, measure in enumerate(measures)}
         else:
             columns, totals = self._shared()
         used = [part for measure in measures for part in (measure.value, measure.condition)]
         text = self._bounded(_Wanted(self.groups, columns, totals, [], used), additive=additive)
-        return Statement(text, len(self.groups), len(totals))
+        return EngineStatement(text, len(self.groups), len(totals))
 
     def _shared(self) -> tuple[dict[str, str], dict[str, str]]:
         """One column for all measures of the same value: its sum, its sum around a centre, and its count."""
         texts: dict[str, str] = {}  # text -> name of its column
         totals = {}
         for i, measure in enumerate(self.plan.measures):
-            if measure.counted is Counted.SUM and measure.value is None and measure.condition is None:
+            if measure.counted is SumKind.SUM and measure.value is None and measure.condition is None:
                 totals[f"m{i}"] = "count(*)"
                 continue
             text = self._present(measure)
@@ -69,12 +77,12 @@ class _Printer:
             totals[f"m{i}"] = self._total(name, measure)
         return {name: text for text, name in texts.items()}, totals
 
-    def _present(self, measure: Measured) -> str:
+    def _present(self, measure: BoundedSum) -> str:
         """The column that a measure adds up or counts; missing where the row adds nothing.
 
         How often a value is there is counted on the column of its sum, if there is one.
         """
-        if measure.counted is not Counted.SUM:
+        if measure.counted is not SumKind.SUM:
             return self._integer(measure)
         if measure.value is None:
             assert measure.condition is not None
@@ -85,7 +93,7 @@ class _Printer:
         value = self._clamped(measure if measure.square else replace(measure, centre=0))
         return value if measure.condition is None else f"CASE WHEN {self.rows.expr(measure.condition)} THEN {value} END"
 
-    def curve(self, curve: Curve) -> Statement:
+    def curve(self, curve: QuantileCurve) -> EngineStatement:
         """How many rows fall into each cell, by key."""
         value = self.rows.expr(curve.value)
         present = [f"{value} IS NOT NULL", *([self.rows.expr(curve.condition)] if curve.condition is not None else [])]
@@ -96,14 +104,14 @@ class _Printer:
         wanted = _Wanted(keys, columns, {"m0": "count(*)"}, present, [curve.value, curve.condition])
         inner = self._bounded(wanted, additive=True)
         counted = select([*keys, f"{self.dialect.try_cast('m0', Kind.INTEGER)} AS m0"], f"({inner}) AS counted")
-        return Statement(counted, len(keys), 1)
+        return EngineStatement(counted, len(keys), 1)
 
     # ------------------------------------------------------------ one row's integers
 
-    def _integer(self, measure: Measured) -> str:
+    def _integer(self, measure: BoundedSum) -> str:
         """What a row adds to a measure (for distinct values: the value itself, or NULL)."""
         value = "1" if measure.value is None else self._clamped(measure)
-        if measure.counted is Counted.DISTINCT:
+        if measure.counted is SumKind.DISTINCT:
             assert measure.value is not None
             value = self.rows.expr(measure.value)
             if measure.condition is None:
@@ -113,7 +121,7 @@ class _Printer:
             return f"CASE WHEN {self.rows.expr(measure.condition)} THEN {value} ELSE 0 END"
         return value
 
-    def _clamped(self, measure: Measured) -> str:
+    def _clamped(self, measure: BoundedSum) -> str:
         """The value on its grid, clamped in integers; NULL and NaN are missing."""
         assert measure.value is not None
         text = self.rows.expr(measure.value)
@@ -140,7 +148,7 @@ class _Printer:
             return f"({number} * {self.dialect.double(float(step.denominator))})"
         return f"({number} / {self.dialect.double(float(step))})"
 
-    def _cell(self, curve: Curve, value: str) -> str:
+    def _cell(self, curve: QuantileCurve, value: str) -> str:
         number = self._place(curve.value, value)
         shifted = f"({number} - {self.dialect.double(float(curve.lower))}) / {self.dialect.double(float(curve.width))}"
         ends = self.dialect.double(0.0), self.dialect.double(float(curve.cells - 1))
@@ -153,15 +161,18 @@ class _Printer:
             return self.dialect.try_cast(f"{self.dialect.in_calendar(value, text)} - DATE '1970-01-01'", Kind.NUMBER)
         return self.dialect.number(value, text)
 
-    def _total(self, name: str, measure: Measured) -> str:
-        if measure.counted is Counted.DISTINCT:
+    def _total(self, name: str, measure: BoundedSum) -> str:
+        if measure.counted is SumKind.DISTINCT:
             return f"count(DISTINCT {name})"
-        if measure.counted is Counted.PEOPLE and self.people:
+        if measure.counted is SumKind.PEOPLE and self.people:
             return (
                 f"count(DISTINCT {PERSON if measure.condition is None else f'CASE WHEN {name} = 1 THEN {PERSON} END'})"
             )
         total = f"coalesce(sum({name}), 0)"
-        if measure.counted is Counted.PEOPLE or self.plan.bounding.shape in (Shape.PEOPLE, Shape.TOTALS):
+        if measure.counted is SumKind.PEOPLE or self.plan.bounding.shape in (
+            BoundingShape.PEOPLE,
+            BoundingShape.TOTALS,
+        ):
             return total
         if measure.value is None:
             return f"count({name})"
@@ -172,7 +183,7 @@ class _Printer:
 
     # ------------------------------------------------------------ the scope: rows with person, keys and integers
 
-    def _scope(self, wanted: _Wanted, stored: tuple[str, ...] = (), *, later: bool = False) -> Scope:
+    def _scope(self, wanted: _Wanted, stored: tuple[str, ...] = (), *, later: bool = False) -> Contribution:
         """The scope; ``later`` leaves long lists of keys to be looked at once per group."""
         plan, whom = self.plan, person(self.plan.source)
         used = [plan.where, *(key.value for key in plan.keys), *wanted.used]
@@ -186,12 +197,12 @@ class _Printer:
         people = select([f"{whom}.{PERSON} AS {PERSON}"], self.rows.items(plan.source, lean), where=" AND ".join(where))
         where += [self._listed(key) for key in plan.keys if key.domain is not None and not (later and _is_long(key))]
         text = select(told or ["1 AS one"], self.rows.items(plan.source, used, stored), where=" AND ".join(where))
-        return Scope(text, people, wanted.keys, self.groups, tuple(wanted.columns), wanted.totals)
+        return Contribution(text, people, wanted.keys, self.groups, tuple(wanted.columns), wanted.totals)
 
-    def _key(self, key: Key) -> str:
+    def _key(self, key: GroupKey) -> str:
         return self.rows.key(key.value)
 
-    def _listed(self, key: Key, text: str = "") -> str:
+    def _listed(self, key: GroupKey, text: str = "") -> str:
         """Whether the key is one of its public values."""
         text, domain = text or self._key(key), key.domain or ()
         run = _run(domain)
@@ -203,14 +214,14 @@ class _Printer:
 
     def _bounded(self, wanted: _Wanted, *, additive: bool) -> str:
         bounding, dialect, secret = self.plan.bounding, self.dialect, self.secret
-        if bounding.shape is Shape.PEOPLE:
+        if bounding.shape is BoundingShape.PEOPLE:
             return print_contribution.people(self._scope(wanted), bounding.keys, dialect, secret)
-        if bounding.shape is Shape.TOTALS:
+        if bounding.shape is BoundingShape.TOTALS:
             return print_contribution.clipped(self._scope(wanted), bounding, dialect)
-        if bounding.shape is Shape.KEYS or (bounding.shape is Shape.ROWS and bounding.keys is not None):
+        if bounding.shape is BoundingShape.KEYS or (bounding.shape is BoundingShape.ROWS and bounding.keys is not None):
             return print_contribution.by_keys(self._scope(wanted), bounding, dialect, secret)
         ranked = self.prepared and self.plan.where is None
-        if bounding.shape is Shape.ROWS and not additive and not ranked:
+        if bounding.shape is BoundingShape.ROWS and not additive and not ranked:
             return print_contribution.kept(self._scope(wanted), bounding.rows or 1, dialect, secret)
         return self._rows(wanted, bounding)
 
@@ -221,7 +232,7 @@ class _Printer:
         return select(["*"], f"({told}) AS told", where=" AND ".join(late)) if late else told
 
     def _summed(self, wanted: _Wanted, bounding: Bounding) -> str:
-        if bounding.shape is Shape.ROW:
+        if bounding.shape is BoundingShape.ROW:
             return print_contribution.plain(self._scope(wanted, later=self.late))
         rows = bounding.rows or 1
         if self.prepared and self.plan.where is None:
@@ -248,9 +259,9 @@ class _Wanted:
         return _Wanted(self.keys, self.columns, self.totals, [*self.conditions, condition], self.used)
 
 
-def _sums(measures: tuple[Measured, ...]) -> dict[tuple[Expr | None, Expr | None], Measured]:
+def _sums(measures: tuple[BoundedSum, ...]) -> dict[tuple[Expr | None, Expr | None], BoundedSum]:
     """The sums of a plan by their condition and value; of two that are alike the first."""
-    sums = [each for each in measures if each.counted is Counted.SUM and each.value is not None and not each.square]
+    sums = [each for each in measures if each.counted is SumKind.SUM and each.value is not None and not each.square]
     return {(each.condition, each.value): each for each in reversed(sums)}
 
 
@@ -260,7 +271,7 @@ def _counted(condition: Expr) -> tuple[Expr | None, Expr | None]:
     return given, there.args[0] if there.op == "present" else None
 
 
-def _is_long(key: Key) -> bool:
+def _is_long(key: GroupKey) -> bool:
     """Whether a key is looked up in a list of texts, which takes longer than adding up."""
     return key.domain is not None and key.value.kind is Kind.TEXT
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from hubbub.relations import Dialect, Expr, column_named, id_in, is_direct, limits, link_form, person_form
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.compiler.person_links import beyond_person
-from hubbub.sql.compiler.question import Inside, Item, Rows, Scan, Windowed, person
+from hubbub.sql.compiler.question import Item, Scan, SemiJoin, Subquery, Windowed, person
 from hubbub.sql.compiler.text_work import is_cut
 
 PERSON = "_hb_u"
@@ -63,7 +63,7 @@ class RowsPrinter:
             return f"({self.dialect.number(value, text)} + 0.0)"
         return self.dialect.calendar(value, text) if value.kind in (Kind.DATE, Kind.TIMESTAMP) else text
 
-    def _exists(self, inside: Inside) -> str:
+    def _exists(self, inside: SemiJoin) -> str:
         whom = person(inside.source)
         conditions = [self.expr(part) for part in beyond_person(inside.where, whom, inside.outer)]
         if inside.outer:
@@ -239,7 +239,7 @@ class RowsPrinter:
 
     # ------------------------------------------------------------ subqueries
 
-    def rows(self, rows: Rows) -> str:
+    def rows(self, rows: Subquery) -> str:
         """A subquery inside one person."""
         values = [field.value for field in rows.fields]
         inside = [*values, rows.where, rows.having, *(rows.keys or ())]

@@ -15,7 +15,7 @@ from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.question import Item, Ordering
 
 
-class Shape(StrEnum):
+class BoundingShape(StrEnum):
     """How one person's contribution is bounded."""
 
     ROW = "row"  # every row is a unit: nothing to bound
@@ -26,7 +26,7 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class GroupKey:
     """A group key: its public values, or None if they are to be chosen privately."""
 
     name: str
@@ -34,7 +34,7 @@ class Key:
     domain: tuple[Value, ...] | None
 
 
-class Counted(StrEnum):
+class SumKind(StrEnum):
     """What a measure adds up."""
 
     SUM = "sum"  # an integer of each row
@@ -43,14 +43,14 @@ class Counted(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class BoundedSum:
     """One integer per key: the sum of ``value`` on its grid, clamped to [lower, upper] steps, less ``centre``.
 
     ``value`` None counts rows. ``square`` squares the clamped, centred integer.
     """
 
     name: str
-    counted: Counted = Counted.SUM
+    counted: SumKind = SumKind.SUM
     value: Expr | None = None
     condition: Expr | None = None
     step: Fraction = Fraction(1)
@@ -71,7 +71,7 @@ class Measured:
         low, high = self.lower - self.centre, self.upper - self.centre
         if self.square:
             low, high = 0, max(low * low, high * high)
-        if self.counted is not Counted.SUM or self.condition is not None or self.value is not None:
+        if self.counted is not SumKind.SUM or self.condition is not None or self.value is not None:
             low, high = min(low, 0), max(high, 0)
         return low, high
 
@@ -87,7 +87,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class QuantileCurve:
     """The cumulative histogram of a bounded value, per key, from which quantiles are read."""
 
     name: str
@@ -119,7 +119,7 @@ class Moved:
 class Bounding:
     """The shape and its numbers."""
 
-    shape: Shape
+    shape: BoundingShape
     rows: int | None = None
     keys: int | None = None
     rows_per_key: int | None = None
@@ -129,13 +129,13 @@ class Bounding:
 
     def words(self) -> str:
         """The bound as people read it."""
-        if self.shape is Shape.ROW:
+        if self.shape is BoundingShape.ROW:
             return "every row is protected by itself"
-        if self.shape is Shape.PEOPLE:
+        if self.shape is BoundingShape.PEOPLE:
             return "each person counts once per group" + (f", in at most {self.keys} groups" if self.keys else "")
-        if self.shape is Shape.KEYS:
+        if self.shape is BoundingShape.KEYS:
             return f"at most {self.keys} groups per person and {self.rows_per_key} rows in each"
-        if self.shape is Shape.TOTALS:
+        if self.shape is BoundingShape.TOTALS:
             return f"each person's totals over the groups are clipped in {self.norm}"
         keys = f", in at most {self.keys} groups" if self.keys is not None else ""
         return f"at most {self.rows} row{'s' if self.rows != 1 else ''} per person{keys}"
@@ -151,7 +151,7 @@ class How(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class AggregateReading:
     """Where an aggregate's value comes from: measures by index (total, count, squares), or a curve and a level."""
 
     how: How
@@ -172,7 +172,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class PlannedColumn:
     """A column of the answer: arithmetic over ("read", Reading), ("key", i) and literals, and words about it."""
 
     name: str
@@ -191,19 +191,19 @@ class Clamped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class QuestionPlan:
     """Everything about one question that is decided before data is read."""
 
     source: tuple[Item, ...]
     where: Expr | None
-    keys: tuple[Key, ...]
-    measures: tuple[Measured, ...]
-    curves: tuple[Curve, ...]
+    keys: tuple[GroupKey, ...]
+    measures: tuple[BoundedSum, ...]
+    curves: tuple[QuantileCurve, ...]
     bounding: Bounding
     moved: tuple[Moved, ...]  # one per measure
     curve_rows: int  # rows of one unit that a curve counts
     weights: tuple[Fraction, ...]  # share of the cost: measures, then curves, then (last) the choice of keys
-    outputs: tuple[Output, ...]
+    outputs: tuple[PlannedColumn, ...]
     having: Expr | None  # over the same leaves as the outputs
     order: tuple[Ordering, ...]
     limit: int | None

@@ -43,7 +43,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class Subquery:
     """A subquery inside one person; ``keys`` is None for a selection, else one row per person and keys."""
 
     source: tuple[Item, ...]
@@ -61,7 +61,7 @@ class Item:
     """A table or subquery in FROM; ``on`` joins it to those before it, which for private ones includes the person."""
 
     alias: str
-    rows: Scan | Rows
+    rows: Scan | Subquery
     how: str = "from"  # from | inner | left
     on: Expr | None = None
     at_most: int | None = None  # so many rows of one person take part, where rows multiply
@@ -99,7 +99,7 @@ class Windowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class SemiJoin:
     """EXISTS over rows of the same person (``outer`` names whose) or over public rows (``outer`` is empty)."""
 
     source: tuple[Item, ...]
@@ -139,7 +139,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class UnionOfQuestions:
     """UNION ALL of questions: their answers one below the other."""
 
     parts: tuple[Question, ...]

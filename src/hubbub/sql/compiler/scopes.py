@@ -11,17 +11,17 @@ from sqlglot import exp
 from hubbub.relations import Expr, column, renamed
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.question import Item, Scan
-from hubbub.sql.compiler.source_text import Text
+from hubbub.sql.compiler.source_text import QueryText
 from hubbub.sql.compiler.type_scalars import Scalars, number_in
 from hubbub.terms import MixesPeople, QueryError, UnknownName, WrongType
 
 
 @dataclass(slots=True)
-class Scope:
+class NameScope:
     """The items that names can refer to, and the scope around them."""
 
     items: list[tuple[str, Item]] = field(default_factory=list)  # the analyst's alias, and ours
-    outer: Scope | None = None
+    outer: NameScope | None = None
     outputs: dict[str, Expr] = field(default_factory=dict)
 
     def all_items(self) -> tuple[Item, ...]:
@@ -42,11 +42,11 @@ Ctes = Mapping[str, Cte]
 class Names:
     """Looks names up in scopes; the passes that build on it share the text and the dataset."""
 
-    def __init__(self, text: Text, dataset: Dataset) -> None:
+    def __init__(self, text: QueryText, dataset: Dataset) -> None:
         self.text, self.dataset = text, dataset
         self._aliases = 0
 
-    def _column(self, node: exp.Column, scope: Scope) -> Expr:
+    def _column(self, node: exp.Column, scope: NameScope) -> Expr:
         table, name = node.table.lower(), node.name
         found = [
             value

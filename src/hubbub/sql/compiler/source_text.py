@@ -10,7 +10,7 @@ from hubbub.terms import QueryError
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextSpan:
     """A stretch of the analyst's text."""
 
     text: str
@@ -29,7 +29,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class QueryText:
     """The analyst's text, for messages; it goes nowhere else."""
 
     text: str
@@ -39,11 +39,11 @@ class Text:
         place = self.place(node)
         return error(f"{what} At {place.words()}" if place else what, why=why, fix=fix)
 
-    def place(self, node: exp.Expr | None) -> Place | None:
+    def place(self, node: exp.Expr | None) -> TextSpan | None:
         """Where the node stands: the parser marks names, literals and functions; others reach over their parts."""
         if node is None:
             return None
         spots = [(part.meta["start"], part.meta["end"]) for part in node.walk() if "start" in part.meta]
         if not spots:
             return self.place(node.parent) if node.parent is not None else None
-        return Place(self.text, min(start for start, _ in spots), max(end for _, end in spots))
+        return TextSpan(self.text, min(start for start, _ in spots), max(end for _, end in spots))

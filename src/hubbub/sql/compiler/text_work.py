@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from hubbub.relations import Expr, limits
 from hubbub.schema import Kind
-from hubbub.sql.compiler.question import Inside, Item, Rows
+from hubbub.sql.compiler.question import Item, SemiJoin, Subquery
 
 _SHOWN = 64  # characters of a number, date or truth value as text
 _MAKERS = ("concat", "pipe", "replace")
@@ -107,13 +107,13 @@ def _all_parts(source: tuple[Item, ...], values: Iterable[Expr | None]) -> Itera
     """Every operation of a question, also those inside its subqueries."""
     for item in source:
         yield from _all_parts((), [item.on])
-        if isinstance(item.rows, Rows):
+        if isinstance(item.rows, Subquery):
             inner = item.rows
             fields = [field.value for field in inner.fields]
             yield from _all_parts(inner.source, [*fields, inner.where, inner.having, *(inner.keys or ())])
     for value in values:
         if value is not None:
             yield value
-            if isinstance(value.param, Inside):
+            if isinstance(value.param, SemiJoin):
                 yield from _all_parts(value.param.source, [value.param.where])
             yield from _all_parts((), value.args)

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from hubbub.relations import MOST_DIGITS, TARGETS, Expr, Target, build, can_cast, kind_of, limits, literal, shifted
+from hubbub.relations import MOST_DIGITS, TARGETS, CastTarget, Expr, build, can_cast, kind_of, limits, literal, shifted
 from hubbub.schema import Kind, Value
-from hubbub.sql.compiler.functions import FUNCTIONS, SAME_PART, TIME_PARTS, TIME_UNITS, TRUNCATIONS, Function
-from hubbub.sql.compiler.source_text import Text
+from hubbub.sql.compiler.functions import FUNCTIONS, SAME_PART, TIME_PARTS, TIME_UNITS, TRUNCATIONS, ScalarFunction
+from hubbub.sql.compiler.source_text import QueryText
 from hubbub.sql.compiler.text_work import check_made
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
@@ -31,7 +31,7 @@ _DIGITS = 30  # of a number before or after the point
 class Scalars:
     """Builds expressions; ``special`` handles what only the surrounding scope knows (columns, windows, subqueries)."""
 
-    def __init__(self, text: Text, special: Special) -> None:
+    def __init__(self, text: QueryText, special: Special) -> None:
         self._text, self._special = text, special
 
     def build(self, node: exp.Expr) -> Expr:
@@ -55,7 +55,7 @@ class Scalars:
 
     # ------------------------------------------------------------ functions
 
-    def _call(self, node: exp.Expr, function: Function) -> Expr:
+    def _call(self, node: exp.Expr, function: ScalarFunction) -> Expr:
         parts = [part for name in function.parts for part in _listed(node.args.get(name))]
         if (folded := self._dates(node, function.op, parts)) is not None:
             return folded
@@ -75,7 +75,7 @@ class Scalars:
             args = self.alike(node, args, skip=kinds.index("*"))
         return self._finish(node, function, args, params)
 
-    def _finish(self, node: exp.Expr, function: Function, args: list[Expr], params: list[Value]) -> Expr:
+    def _finish(self, node: exp.Expr, function: ScalarFunction, args: list[Expr], params: list[Value]) -> Expr:
         op, _, part = function.op.partition(":")
         made = _MADE_OF.get(op)
         if made is not None:
@@ -316,7 +316,7 @@ class Scalars:
             )
         return build("cast", [value], target)
 
-    def _target(self, node: exp.Cast) -> Target:
+    def _target(self, node: exp.Cast) -> CastTarget:
         """The type that is cast to, with the digits of a decimal."""
         name = node.to.this.value if hasattr(node.to.this, "value") else str(node.to.this)
         target, given = TARGETS.get(name), [number_in(part.this) for part in node.to.expressions]
@@ -329,7 +329,7 @@ class Scalars:
             raise self._refused(
                 WrongType, node, f"a DECIMAL has up to 38 digits, of which up to {MOST_DIGITS} after the point."
             )
-        return Target(Kind.NUMBER, width, digits)
+        return CastTarget(Kind.NUMBER, width, digits)
 
     def _refused(
         self,
@@ -401,7 +401,7 @@ def _to_timestamp(value: Expr) -> Expr:
         if isinstance(value.param, datetime):
             return value
         return literal(datetime(value.param.year, value.param.month, value.param.day))
-    return build("cast", [value], Target(Kind.TIMESTAMP))
+    return build("cast", [value], CastTarget(Kind.TIMESTAMP))
 
 
 def _to_date(value: Expr) -> Expr:

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
-from hubbub.relations import Expr, Facts, build, date_at, literal, place_of
+from hubbub.relations import Expr, ValueFacts, build, date_at, literal, place_of
 from hubbub.schema import Kind, Value
 from hubbub.sql.workload.counting_queries import constant, constants
 from hubbub.terms import NotAllowed
@@ -40,7 +40,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class CellColumn:
     """A column and its cells; ``key`` tells a row's cell in the engine: one of ``key.facts.values``, in this order."""
 
     name: str
@@ -60,7 +60,7 @@ class Attribute:
         return [place for place in self.kept(conditions) if self.cells[place].is_group]
 
 
-def attribute(column: Expr, conditions: Sequence[Expr]) -> Attribute:
+def attribute(column: Expr, conditions: Sequence[Expr]) -> CellColumn:
     """The cells of a column that these conditions (and GROUP BY) speak of."""
     if column.facts.values is not None:
         return _listed(column, column.facts.values, conditions)
@@ -77,7 +77,7 @@ def attribute(column: Expr, conditions: Sequence[Expr]) -> Attribute:
 # ---------------------------------------------------------------- whole numbers and dates
 
 
-def _grid(column: Expr, conditions: Sequence[Expr]) -> Attribute:
+def _grid(column: Expr, conditions: Sequence[Expr]) -> CellColumn:
     facts = column.facts
     assert facts.lower is not None and facts.upper is not None
     first, last = math.ceil(facts.lower), math.floor(facts.upper)
@@ -94,7 +94,7 @@ def _grid(column: Expr, conditions: Sequence[Expr]) -> Attribute:
         Cell(shown(high + 1), is_group=False),
         Cell(None, is_group=False),
     ]
-    return Attribute(column.param[1], tuple(cells), _grid_key(column, low, high))
+    return CellColumn(column.param[1], tuple(cells), _grid_key(column, low, high))
 
 
 def _grid_key(column: Expr, low: int, high: int) -> Expr:
@@ -111,7 +111,7 @@ def _grid_key(column: Expr, low: int, high: int) -> Expr:
 # ---------------------------------------------------------------- declared values
 
 
-def _listed(column: Expr, values: tuple[Value, ...], conditions: Sequence[Expr]) -> Attribute:
+def _listed(column: Expr, values: tuple[Value, ...], conditions: Sequence[Expr]) -> CellColumn:
     if len(values) > MOST_CELLS:
         raise _too_many(column, len(values))
     if any(_asks_for_missing(part) for part in conditions):
@@ -127,7 +127,7 @@ def _listed(column: Expr, values: tuple[Value, ...], conditions: Sequence[Expr])
             for place, value in enumerate(values)
             for part in (column if value else build("not", [column]), literal(place))
         ]
-        return Attribute(
+        return CellColumn(
             column.param[1],
             cells,
             _key(build("case", [*steps, literal(len(values))]), tuple(range(len(values) + 1))),
@@ -135,7 +135,7 @@ def _listed(column: Expr, values: tuple[Value, ...], conditions: Sequence[Expr])
     other = _beside(values)
     known = build("in", [column, *(literal(value) for value in values)])
     key = build("case", [known, column, literal(other)])
-    return Attribute(column.param[1], cells, replace(key, facts=Facts(kind=column.kind, values=(*values, other))))
+    return CellColumn(column.param[1], cells, replace(key, facts=ValueFacts(kind=column.kind, values=(*values, other))))
 
 
 def _beside(values: tuple[Value, ...]) -> Value:
@@ -156,7 +156,7 @@ def _asks_for_missing(condition: Expr) -> bool:
 
 def _key(value: Expr, domain: tuple[int, ...]) -> Expr:
     ends = Fraction(domain[0]), Fraction(domain[-1])
-    facts = Facts(kind=Kind.INTEGER, lower=ends[0], upper=ends[1], step=Fraction(1), values=domain)
+    facts = ValueFacts(kind=Kind.INTEGER, lower=ends[0], upper=ends[1], step=Fraction(1), values=domain)
     return replace(value, facts=facts)
 
 

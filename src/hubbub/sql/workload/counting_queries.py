@@ -11,7 +11,7 @@ from hubbub.schema import Dataset
 from hubbub.sql.compiler.allow_nodes import check
 from hubbub.sql.compiler.build_question import resolve
 from hubbub.sql.compiler.parse import parse
-from hubbub.sql.compiler.question import Question, Scan, Union
+from hubbub.sql.compiler.question import Question, Scan, UnionOfQuestions
 from hubbub.terms import NotAllowed
 
 _COMPARED = ("eq", "ne", "lt", "le", "gt", "ge", "in")
@@ -19,7 +19,7 @@ _JOINED = ("and", "or", "not", "isnull")
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class CountingQuery:
     """One question of a workload: ``keys`` are columns, and each condition is about one column."""
 
     text: str
@@ -41,11 +41,11 @@ class Counting:
             yield column_of(condition)
 
 
-def counting(text: str, dataset: Dataset) -> Counting:
+def counting(text: str, dataset: Dataset) -> CountingQuery:
     """The question in a text, if it only counts rows of one private table."""
     tree, where = parse(text)
     told = resolve(check(tree, where), where, dataset)
-    if isinstance(told, Union):
+    if isinstance(told, UnionOfQuestions):
         _refuse("UNION ALL", "Give each question of the workload as a text of its own.")
     _check(told)
     for key in told.keys:
@@ -54,7 +54,7 @@ def counting(text: str, dataset: Dataset) -> Counting:
     conditions = tuple(_conjuncts(told.where)) if told.where is not None else ()
     for condition in conditions:
         column_of(condition)
-    return Counting(text, told, tuple(key.value for key in told.keys), conditions)
+    return CountingQuery(text, told, tuple(key.value for key in told.keys), conditions)
 
 
 def column_of(condition: Expr) -> Expr:

@@ -14,17 +14,17 @@ import numpy as np
 
 from hubbub.mechanisms import Workload
 from hubbub.relations import DIALECTS, Expr
-from hubbub.releases import LONGEST, JobFacts, KeyColumn, Output, Release, formulas
+from hubbub.releases import LONGEST, JobFacts, KeyColumn, Release, ReleasedColumn, formulas
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.plan_question import plan
-from hubbub.sql.compiler.print_plan import Statement, print_plan
-from hubbub.sql.compiler.query_plan import Plan
+from hubbub.sql.compiler.print_plan import EngineStatement, print_plan
+from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Aggregated, Field, Question
 from hubbub.sql.measurement import LEVELS, Engine
 from hubbub.sql.noise_allocation import Price, measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity, value_identity
-from hubbub.sql.workload.cells import Attribute, attribute
-from hubbub.sql.workload.counting_queries import Counting, column_of, counting
+from hubbub.sql.workload.cells import CellColumn, attribute
+from hubbub.sql.workload.counting_queries import CountingQuery, column_of, counting
 from hubbub.terms import EmptyInput, Guarantee, NotAllowed, OutOfRange, Receipt, Unit, WrongShape
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class PlannedWorkload:
 
     dataset: Dataset
     names: tuple[str, ...]
-    queries: tuple[Counting, ...]
-    attributes: tuple[Attribute, ...]
-    plan: Plan
+    queries: tuple[CountingQuery, ...]
+    attributes: tuple[CellColumn, ...]
+    plan: QuestionPlan
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ class PlannedWorkload:
         """The questions in the mechanism's words: cells by axis; each single cell of the columns that they group by."""
         return tuple(self._parts(query) for query in self.queries)
 
-    def _parts(self, query: Counting) -> dict[int, Any]:
+    def _parts(self, query: CountingQuery) -> dict[int, Any]:
         keys = [key.param[1] for key in query.keys]
         parts: dict[int, Any] = {}
         for axis, each in enumerate(self.attributes):
@@ -80,7 +80,7 @@ class PlannedWorkload:
         )
         return PaidWorkload(self, price, mechanism)
 
-    def statement(self, dialect: str, *, secret: str = _FIXED) -> Statement:
+    def statement(self, dialect: str, *, secret: str = _FIXED) -> EngineStatement:
         """What the engine is to run."""
         [statement] = print_plan(self.plan, self.dataset, DIALECTS[dialect], secret=secret)
         return statement
@@ -132,7 +132,7 @@ def plan_workload(
     return PlannedWorkload(dataset, _names(names, len(read)), read, attributes, told)
 
 
-def _attributes(queries: Sequence[Counting]) -> tuple[Attribute, ...]:
+def _attributes(queries: Sequence[CountingQuery]) -> tuple[CellColumn, ...]:
     """Every column that a question speaks of, once, with all conditions on it."""
     columns: dict[str, Expr] = {}
     conditions: dict[str, list[Expr]] = {}
@@ -144,7 +144,7 @@ def _attributes(queries: Sequence[Counting]) -> tuple[Attribute, ...]:
     return tuple(attribute(column, conditions.get(name, [])) for name, column in columns.items())
 
 
-def _about(query: Counting, name: str) -> list[Expr]:
+def _about(query: CountingQuery, name: str) -> list[Expr]:
     return [condition for condition in query.conditions if column_of(condition).param[1] == name]
 
 
@@ -153,7 +153,7 @@ def _possible(parts: dict[int, Any]) -> bool:
     return all(len(part) > 0 for part in parts.values())
 
 
-def _most_rows(planned: Plan) -> int:
+def _most_rows(planned: QuestionPlan) -> int:
     """How many rows of one unit the table of counts holds at most: what one unit moves it by, in L1."""
     bounding = planned.bounding
     return bounding.keys * bounding.rows_per_key if bounding.keys and bounding.rows_per_key else bounding.rows or 1
@@ -231,7 +231,7 @@ class PaidWorkload:
             releases.append(self._release(name, query, values, widths, places, receipt, repeated))
         return tuple(releases)
 
-    def _places(self, query: Counting, start: int | None) -> list[int]:
+    def _places(self, query: CountingQuery, start: int | None) -> list[int]:
         """Where among all answers those of a question are, in the order of its groups; -1 for a known 0."""
         groups = self._groups(query)
         if start is None:
@@ -243,7 +243,7 @@ class PaidWorkload:
             for cells in product(*(cells for _, cells in groups))
         ]
 
-    def _groups(self, query: Counting) -> list[tuple[int, list[int]]]:
+    def _groups(self, query: CountingQuery) -> list[tuple[int, list[int]]]:
         """For each key of a question: its axis, and the cells that are groups."""
         axes = {each.name: axis for axis, each in enumerate(self.planned.attributes)}
         names = [key.param[1] for key in query.keys]
@@ -252,7 +252,7 @@ class PaidWorkload:
     def _release(
         self,
         name: str,
-        query: Counting,
+        query: CountingQuery,
         values: Sequence[float],
         widths: Sequence[Any],
         places: list[int],
@@ -263,14 +263,14 @@ class PaidWorkload:
         half = [[float(level[place]) if place >= 0 else 0.0 for place in places] for level in widths]
         lows = tuple(tuple(v - w for v, w in zip(told, level, strict=True)) for level in half)
         highs = tuple(tuple(v + w for v, w in zip(told, level, strict=True)) for level in half)
-        count = formulas.Given(tuple(told), LEVELS, lows, highs)
+        count = formulas.GivenIntervals(tuple(told), LEVELS, lows, highs)
         return Release(
             keys=self._key_columns(query),
             measures=(),
             columns=tuple(
-                Output(field.name, formulas.Key(field.value.param))
+                ReleasedColumn(field.name, formulas.Key(field.value.param))
                 if field.value.op == "key"
-                else Output(field.name, count, "COUNT(*)", f"part of a workload ({self.mechanism.strategy})")
+                else ReleasedColumn(field.name, count, "COUNT(*)", f"part of a workload ({self.mechanism.strategy})")
                 for field in query.question.outputs
             ),
             guarantee=self.guarantee,
@@ -281,7 +281,7 @@ class PaidWorkload:
             parameters={"bounding": self.planned.plan.bounding.words(), "strategy": self.mechanism.strategy},
         )
 
-    def _key_columns(self, query: Counting) -> tuple[KeyColumn, ...]:
+    def _key_columns(self, query: CountingQuery) -> tuple[KeyColumn, ...]:
         groups = self._groups(query)
         rows = list(product(*(cells for _, cells in groups)))
         columns = []
@@ -292,7 +292,7 @@ class PaidWorkload:
             )
         return tuple(columns)
 
-    def _notes(self, name: str, query: Counting) -> tuple[str, ...]:
+    def _notes(self, name: str, query: CountingQuery) -> tuple[str, ...]:
         others = len(self.planned.queries) - 1
         together = f"{name} was answered together with {others} other question{'s' * (others != 1)}, for one price"
         asked = {column.param[1] for column in query.columns()}

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hubbub.releases import JobFacts, Release, formulas, release_job
-from hubbub.render import Json, Leaflet, Section, Table
+from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.jobs import EngineJob
 from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.workload.plan import PaidWorkload, plan_workload
@@ -75,7 +75,7 @@ class WorkloadJob(EngineJob):
 
 
 @dataclass(frozen=True)
-class WorkloadRelease(Leaflet):
+class WorkloadRelease(Document):
     """The answers to a workload: a release for each question, under one receipt."""
 
     paid: PaidWorkload
@@ -143,7 +143,7 @@ class WorkloadRelease(Leaflet):
         )
         return (
             Section("All answers for one price", words),
-            Section("Questions", (), Table(("name", "answer", "± (95%)", "question"), self._rows)),
+            Section("Questions", (), TextTable(("name", "answer", "± (95%)", "question"), self._rows)),
         )
 
     def to_json(self) -> dict[str, Json]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hubbub import attacks, audit, publish
 from hubbub.mechanisms import Gaussian, Geometric
-from hubbub.render import Section, Table, out_of_100
+from hubbub.render import Section, TextTable, out_of_100
 from hubbub.studies.demo.hospital import Hospital
 
 KNOWN = ("age", "zip", "gender")
@@ -49,7 +49,7 @@ def chapter(hospital: Hospital) -> Section:
             f"= 1, and no more than {told.kept:.2f} could be shown. Half the noise under the same promise is found "
             f"out: at least {told.broken:.2f}.",
         ),
-        Table(
+        TextTable(
             ("attack", "without protection", "with it"),
             (
                 ("names for rows", f"{told.linked.share:.0%} of rows", f"{told.grouped.share:.0%} ({K}-anonymous)"),

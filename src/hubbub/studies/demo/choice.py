@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hubbub.mechanisms import Exponential
-from hubbub.render import Section, Table
+from hubbub.render import Section, TextTable
 from hubbub.studies.demo.hospital import DIAGNOSES, Hospital
 
 
@@ -23,5 +23,5 @@ def chapter(hospital: Hospital) -> Section:
             f"Whatever is drawn has, with 95% confidence, at most {mechanism.error(0.95, candidates=len(counts)):.1f} "
             "patients fewer than the winner.",
         ),
-        Table(("draw", "most frequent"), tuple((str(i + 1), name) for i, name in enumerate(drawn))),
+        TextTable(("draw", "most frequent"), tuple((str(i + 1), name) for i, name in enumerate(drawn))),
     )

@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from hubbub.gopa import Average, Certificate, Number, Picture, Subjects, average, verify
-from hubbub.gopa.protocol import Party, Public, signed
+from hubbub.gopa import Average, BoundedNumber, Certificate, Picture, Subjects, average, verify
+from hubbub.gopa.protocol import Party, PublicState, signed
 from hubbub.render import Section, short
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.terms import MissingExtra
@@ -15,7 +15,7 @@ from hubbub.terms import MissingExtra
 HEADING = "11. Nobody to trust, and nearly as accurate"
 TOWNS = ("Aix", "Bern", "Cork", "Derby", "Essen", "Fulda", "Genoa", "Halle")
 PATIENTS = 250  # at most, for each hospital
-MINUTES = Number(0, 120)
+MINUTES = BoundedNumber(0, 120)
 LOST, LIAR = TOWNS.index("Essen"), TOWNS.index("Cork")
 EPSILON, DELTA, HONEST = 1, 1e-6, 0.75
 
@@ -77,7 +77,7 @@ def run() -> Together:
     return Together(fmean(inside), told, verify(told.log))
 
 
-def lie(party: Party, public: Public, lines: tuple[bytes, ...]) -> list[bytes]:
+def lie(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> list[bytes]:
     """Show another nonce than the one committed to."""
     if public.phase != "nonce":
         return list(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hubbub.render import Section, Table
+from hubbub.render import Section, TextTable
 from hubbub.studies.demo.hospital import BILL, Hospital, Patient
 
 
@@ -40,5 +40,5 @@ def chapter(hospital: Hospital) -> Section:
             f"One patient fits Bill, and the other two counts differ by {difference}. So Bill has "
             f"{'flu' if difference else 'no flu'}, though nobody asked for Bill's diagnosis.",
         ),
-        Table(("how many", "exact answer"), tuple((question, str(count)) for question, count in answers)),
+        TextTable(("how many", "exact answer"), tuple((question, str(count)) for question, count in answers)),
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 from hubbub.ledger import Account, Amount, Ledger
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.releases import JobFacts, Progress, release_job
-from hubbub.render import Figure, Section, Table
+from hubbub.render import Figure, Section, TextTable
 from hubbub.studies.demo.hospital import Hospital, Patient
 from hubbub.studies.demo.leak import has_flu
 from hubbub.terms import BehindAnchor, Budget, BudgetExceeded, Receipt
@@ -32,7 +32,7 @@ QUESTIONS: dict[str, Callable[[Patient], bool]] = {FLU: has_flu, OLD: lambda pat
 def chapter(hospital: Hospital) -> Section:
     """Keep a budget in a file, and try to get around it."""
     with tempfile.TemporaryDirectory() as folder:
-        desk = Desk(hospital, Path(folder))
+        desk = DemoDesk(hospital, Path(folder))
         with desk.open() as ledger:
             ledger.open_population(PEOPLE, BUDGET, by="hospital board", why="the demo")
             sharing = _ask_again(desk, ledger)
@@ -45,12 +45,12 @@ def chapter(hospital: Hospital) -> Section:
     rows = tuple(desk.rows)
     told = (sharing, crash, collusion, copies)
     return Section(
-        "5. A budget that outlives the program", told, Table(("who", "asks for", "gets", "charge"), rows), figure
+        "5. A budget that outlives the program", told, TextTable(("who", "asks for", "gets", "charge"), rows), figure
     )
 
 
 @dataclass(slots=True)
-class Desk:
+class DemoDesk:
     """Where questions are asked: the hospital's data, and a ledger in a folder beside it."""
 
     hospital: Hospital
@@ -150,7 +150,7 @@ def _be_killed() -> str:
 # ---------------------------------------------------------------- what is tried, and what came of it
 
 
-def _ask_again(desk: Desk, ledger: Ledger) -> str:
+def _ask_again(desk: DemoDesk, ledger: Ledger) -> str:
     first = desk.ask(ledger, "Ana", FLU)
     before = _spent(ledger)
     again = desk.ask(ledger, "Ana", FLU)
@@ -167,7 +167,7 @@ def _ask_again(desk: Desk, ledger: Ledger) -> str:
     )
 
 
-def _die_and_resume(desk: Desk) -> str:
+def _die_and_resume(desk: DemoDesk) -> str:
     death = signal.Signals(-desk.die("Ben", OLD)).name
     with desk.open() as ledger:
         before = _spent(ledger)
@@ -182,7 +182,7 @@ def _die_and_resume(desk: Desk) -> str:
     )
 
 
-def _collude(desk: Desk, ledger: Ledger) -> str:
+def _collude(desk: DemoDesk, ledger: Ledger) -> str:
     answers: list[int] = []
     refused: dict[str, str] = {}
     while len(refused) < len(PROJECTS):
@@ -202,7 +202,7 @@ def _collude(desk: Desk, ledger: Ledger) -> str:
     )
 
 
-def _put_the_copy_back(desk: Desk) -> str:
+def _put_the_copy_back(desk: DemoDesk) -> str:
     whole = desk.file.rename(desk.folder / "whole.db")
     shutil.copyfile(desk.folder / "copy.db", desk.file)
     try:

@@ -14,7 +14,7 @@ from hubbub.local import (
     Client,
     Collection,
     Collector,
-    Frequencies,
+    FrequencyEstimate,
     KaryResponse,
     Lifetime,
     Report,
@@ -24,7 +24,7 @@ from hubbub.local import (
     sign,
 )
 from hubbub.local.collection import look, report_wire
-from hubbub.render import Figure, Section, Table, out_of_100, short
+from hubbub.render import Figure, Section, TextTable, out_of_100, short
 from hubbub.studies.demo.hospital import Hospital
 
 PEOPLE, SHARE = 20_000, 0.3  # who is asked, and how many of them would say yes
@@ -39,7 +39,7 @@ class Survey:
 
     truth: float  # made up; nobody in the story knows it
     said: float  # of the reports, as they are
-    estimate: Frequencies
+    estimate: FrequencyEstimate
     again: int  # reports that came twice and were counted once
     figure: Figure
 
@@ -86,7 +86,7 @@ def run(folder: Path) -> Survey:
         again = sum(collector.take(batch).duplicates for batch in [*batches, batches[0]])
         tally, page = collector.tally(), look(collector)
     estimate = page.estimate
-    assert isinstance(estimate, Frequencies)
+    assert isinstance(estimate, FrequencyEstimate)
     (figure,) = (section.figure for section in page.sections() if section.figure)
     return Survey(
         truth=sum(answers) / PEOPLE,
@@ -126,11 +126,11 @@ def _told(life: Lifetime) -> str:
     )
 
 
-def _table(survey: Survey) -> Table:
+def _table(survey: Survey) -> TextTable:
     low, high = survey.estimate.intervals(0.95)[YES]
     rows = (
         ("reports that say yes", f"{survey.said:.1%}", "", "everybody"),
         ("estimate of the share", f"{survey.estimate.values[YES]:.1%}", f"{low:.1%} to {high:.1%}", "everybody"),
         ("the truth", f"{survey.truth:.1%}", "", "nobody"),
     )
-    return Table(("what", "share", "95% interval", "who knows it"), rows)
+    return TextTable(("what", "share", "95% interval", "who knows it"), rows)

@@ -6,17 +6,17 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from hubbub.learn.composition import Score
-from hubbub.learn.tables import Category, Number, fit_table
-from hubbub.render import Section, Table, out_of_100
+from hubbub.learn.composition import ModelScore
+from hubbub.learn.tables import Category, NumberFeature, fit_table
+from hubbub.render import Section, TextTable, out_of_100
 from hubbub.studies.demo.hospital import Hospital
 
 PEOPLE = 4000  # patients, and as many strangers
 EPSILON, DELTA = 1, 1e-6
 COLUMNS = (
-    Number("age", 0, 100),
-    Number("days", 0, 60),
-    Number("blood_pressure", 80, 200),
+    NumberFeature("age", 0, 100),
+    NumberFeature("days", 0, 60),
+    NumberFeature("blood_pressure", 80, 200),
     Category("smoker", ("no", "yes")),
 )
 TARGET = Category("back", ("no", "yes"))
@@ -24,7 +24,7 @@ People = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Memorization:
     """How often a model is right about the patients it was made from, and about strangers."""
 
     patients: float
@@ -40,9 +40,9 @@ class Known:
 class Learned:
     """What came of it."""
 
-    remembers: Known
-    private: Known
-    score: Score
+    remembers: Memorization
+    private: Memorization
+    score: ModelScore
     rows: int
 
 
@@ -66,7 +66,7 @@ def chapter(hospital: Hospital) -> Section:
             f"nothing more: {told.score.value:.1%}, between {low:.1%} and {high:.1%}, 95 times out of 100. `hubbub "
             "fit` does all this with a file, writes a model card, and saves a model that carries its receipt.",
         ),
-        Table(
+        TextTable(
             ("model", "right about patients", "about strangers", "patients given away"),
             tuple(
                 (name, f"{known.patients:.0%}", f"{known.strangers:.0%}", out_of_100(known.guess))
@@ -82,8 +82,8 @@ def run() -> Learned:
     patients, strangers = made_up(chance), made_up(chance)
     model = fit_table(patients, columns=COLUMNS, target=TARGET, epsilon=EPSILON, delta=DELTA, measure=True)
     assert model.score is not None
-    private = Known(*(model.measured(people).value for people in (patients, strangers)))
-    remembers = Known(*(_right(patients, people) for people in (patients, strangers)))
+    private = Memorization(*(model.measured(people).value for people in (patients, strangers)))
+    remembers = Memorization(*(_right(patients, people) for people in (patients, strangers)))
     return Learned(remembers, private, model.score, model.estimator.rows_)
 
 

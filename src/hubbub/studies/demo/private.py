@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from hubbub.accounting import epsilon
 from hubbub.mechanisms import Geometric
-from hubbub.render import Section, Table
+from hubbub.render import Section, TextTable
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.studies.demo.leak import QUESTIONS
 
@@ -27,7 +27,7 @@ def chapter(hospital: Hospital) -> Section:
             f"The two counts now differ by {answers[1] - answers[2]}, which says nothing: with or without Bill's flu, "
             f"any such difference is nearly as likely. All three answers together cost epsilon = {float(total):g}.",
         ),
-        Table(
+        TextTable(
             ("how many", "private answer", "95% of answers lie within"),
             tuple((q, str(a), f"±{spread}") for (q, _), a in zip(QUESTIONS, answers, strict=True)),
         ),

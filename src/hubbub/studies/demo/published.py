@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hubbub import attacks, publish
-from hubbub.render import Section, Table, percent
+from hubbub.render import Section, TextTable, percent
 from hubbub.studies.demo.hospital import Hospital
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from hubbub.publish import Comparison
+    from hubbub.publish import UtilityComparison
 
 PATIENTS, PUBLIC = 4000, 10_000
 KNOWN, SECRET = ("age", "zip", "gender"), "diagnosis"
@@ -36,7 +36,7 @@ class Handed:
 
     named: dict[str, attacks.Linkage]
     exposed: dict[str, attacks.Homogeneity]
-    worth: Comparison
+    worth: UtilityComparison
 
 
 def chapter(hospital: Hospital) -> Section:
@@ -58,7 +58,7 @@ def chapter(hospital: Hospital) -> Section:
             "right one by one and independent is what one gets without trying. `hubbub publish` does all this with a "
             "file, by six methods side by side, and attacks each.",
         ),
-        Table(
+        TextTable(
             ("table", "rows that get a name", "certain about their secret", "rows to move, of 100"),
             (
                 _row(told, RAW),
@@ -109,5 +109,5 @@ def _row(told: Handed, name: str) -> tuple[str, str, str, str]:
     return name, percent(named.share), percent(exposed.exposed / PATIENTS), _distance(told.worth, name)
 
 
-def _distance(worth: Comparison, name: str) -> str:
+def _distance(worth: UtilityComparison, name: str) -> str:
     return f"{100 * worth[name]['tvd2_mean']:.1f}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hubbub.releases import Release, text
-from hubbub.render import Section, Table
+from hubbub.render import Section, TextTable
 from hubbub.sql import Connection, connect
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.terms import Budget, QueryError
@@ -106,9 +106,9 @@ def _same(first: Release, again: Release) -> str:
     return "the same answer" if first.dbapi_rows() == again.dbapi_rows() else "another answer"
 
 
-def _table(truth: dict[str, tuple[int, float]], release: Release) -> Table:
+def _table(truth: dict[str, tuple[int, float]], release: Release) -> TextTable:
     wards, visits, costs = (text.cells(*release.told(place)) for place in range(3))
     rows = tuple(
         (ward, f"{truth[ward][0]:,}", visits[i], f"{truth[ward][1]:.0f}", costs[i]) for i, ward in enumerate(wards)
     )
-    return Table(("ward", "visits, exact", "private", "cost, exact", "private cost"), rows)
+    return TextTable(("ward", "visits, exact", "private", "cost, exact", "private cost"), rows)

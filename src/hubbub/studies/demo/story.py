@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hubbub.render import Json, Leaflet, Section
+from hubbub.render import Document, Json, Section
 from hubbub.studies.demo import (
     attacked,
     budget,
@@ -26,7 +26,7 @@ Chapter = Callable[[Hospital], Section]
 
 
 @dataclass(frozen=True, slots=True)
-class Demo(Leaflet):
+class Demo(Document):
     """The chapters as they came out in this run."""
 
     chapters: tuple[Section, ...]

@@ -17,17 +17,17 @@
 from hubbub.studies.publication.attacked import all_attempts
 from hubbub.studies.publication.baseline import Yardstick
 from hubbub.studies.publication.checks import checked
-from hubbub.studies.publication.methods import Made, make
+from hubbub.studies.publication.methods import PublicationTable, make
 from hubbub.studies.publication.places import read_places
 from hubbub.studies.publication.private_table import private_rows, public_rows
 from hubbub.studies.publication.report import Publication
-from hubbub.studies.publication.request import Method, Order
+from hubbub.studies.publication.request import Method, PublicationRequest
 
 __all__ = [
-    "Made",
     "Method",
-    "Order",
     "Publication",
+    "PublicationRequest",
+    "PublicationTable",
     "Yardstick",
     "all_attempts",
     "checked",

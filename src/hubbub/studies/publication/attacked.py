@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hubbub import attacks
-from hubbub.publish import Anonymised, Published, Rows, Synthetic
-from hubbub.publish.metrics import Candidate, Cells, RowTable, candidate_of, declared_cells
-from hubbub.studies.publication.methods import Made
-from hubbub.studies.publication.request import Method, Order
+from hubbub.publish import Anonymised, CodedRows, Published, Synthetic
+from hubbub.publish.metrics import Candidate, ComparisonCells, RowTable, candidate_of, declared_cells
+from hubbub.studies.publication.methods import PublicationTable
+from hubbub.studies.publication.request import Method, PublicationRequest
 from hubbub.terms import HubbubError, Unsuitable
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _BINS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
+class TableAttack:
     """An attack on a table: what came out, or why it does not apply; and what was learned of those who were named."""
 
     name: str
@@ -53,8 +53,8 @@ class Attempt:
 
 
 def all_attempts(
-    made: Sequence[Made], table: pyarrow.Table, order: Order, holdout: pyarrow.Table | None
-) -> Iterator[Attempt]:
+    made: Sequence[PublicationTable], table: pyarrow.Table, order: PublicationRequest, holdout: pyarrow.Table | None
+) -> Iterator[TableAttack]:
     """Every attack on everything to which it applies."""
     people = table.drop([name for name in order.names if name in table.column_names])
     own = np.arange(people.num_rows)
@@ -68,7 +68,7 @@ def all_attempts(
         yield from _traced({RAW: people, **faces}, people, holdout, order)
 
 
-def _on(made: Made, people: pyarrow.Table, order: Order) -> Iterator[Attempt]:
+def _on(made: PublicationTable, people: pyarrow.Table, order: PublicationRequest) -> Iterator[TableAttack]:
     result = made.result
     if isinstance(result, Anonymised):
         yield _linked(made.name, result.table, people, result.kept, order, generalised=True)
@@ -80,20 +80,26 @@ def _on(made: Made, people: pyarrow.Table, order: Order) -> Iterator[Attempt]:
         yield from _counted(made, people, order)
 
 
-def _try(name: str, face: str, attack: Callable[[], Attack]) -> Attempt:
+def _try(name: str, face: str, attack: Callable[[], Attack]) -> TableAttack:
     """What the attack found; what refuses to be attacked says so in its own words."""
     try:
-        return Attempt(name, face, attack())
+        return TableAttack(name, face, attack())
     except HubbubError as refusal:
-        return Attempt(name, face, reason=f"{refusal.what} {refusal.why}")
+        return TableAttack(name, face, reason=f"{refusal.what} {refusal.why}")
 
 
 # ---------------------------------------------------------------- names for rows
 
 
 def _linked(
-    face: str, released: pyarrow.Table, people: pyarrow.Table, owners: Any, order: Order, *, generalised: bool
-) -> Attempt:
+    face: str,
+    released: pyarrow.Table,
+    people: pyarrow.Table,
+    owners: Any,
+    order: PublicationRequest,
+    *,
+    generalised: bool,
+) -> TableAttack:
     """Names from a list of the same people: the worst case, a list that leaves nobody out."""
     chosen = np.random.default_rng(0).permutation(released.num_rows)[:MOST_LINKED]
     shown, known = released.take(chosen), list(order.known)
@@ -106,7 +112,7 @@ def _linked(
     return _told(attempt, attempt.found, shown[order.sensitive], people[order.sensitive])
 
 
-def _told(attempt: Attempt, found: Any, shown: Any, real: Any) -> Attempt:
+def _told(attempt: TableAttack, found: Any, shown: Any, real: Any) -> TableAttack:
     """How often the sensitive value of a row that got a name is that person's."""
     import pyarrow
     import pyarrow.compute as pc
@@ -116,14 +122,19 @@ def _told(attempt: Attempt, found: Any, shown: Any, real: Any) -> Attempt:
     blind = pc.max(frequent).as_py() / max(len(real), 1)
     matches = found.matches
     if not matches.num_rows:
-        return Attempt(attempt.name, attempt.face, found, blind=blind)
+        return TableAttack(attempt.name, attempt.face, found, blind=blind)
     same = pc.equal(words[0].take(matches["released_row"]), words[1].take(matches["known_row"]))
-    return Attempt(attempt.name, attempt.face, found, secret=pc.mean(pc.fill_null(same, False)).as_py(), blind=blind)
+    return TableAttack(
+        attempt.name, attempt.face, found, secret=pc.mean(pc.fill_null(same, False)).as_py(), blind=blind
+    )
 
 
 def _grouped(
-    face: str, table: pyarrow.Table, order: Order, wanted: Sequence[str] = ("Homogeneity", "Background knowledge")
-) -> Iterator[Attempt]:
+    face: str,
+    table: pyarrow.Table,
+    order: PublicationRequest,
+    wanted: Sequence[str] = ("Homogeneity", "Background knowledge"),
+) -> Iterator[TableAttack]:
     """What the people of one class have in common, and what ruling out a value leaves."""
     if not order.known or order.sensitive is None or order.sensitive in order.known:
         return
@@ -139,7 +150,7 @@ def _grouped(
 # ---------------------------------------------------------------- counts
 
 
-def _counted(made: Made, people: pyarrow.Table, order: Order) -> Iterator[Attempt]:
+def _counted(made: PublicationTable, people: pyarrow.Table, order: PublicationRequest) -> Iterator[TableAttack]:
     """Everybody's secret from the published counts, and from the same counts without noise."""
     assert isinstance(made.result, Published)
     asked = partial(_reconstructed, made.result, people, order)
@@ -147,7 +158,7 @@ def _counted(made: Made, people: pyarrow.Table, order: Order) -> Iterator[Attemp
     yield _try("Reconstruction", made.name, partial(asked, noisy=True))
 
 
-def _reconstructed(result: Published, people: pyarrow.Table, order: Order, *, noisy: bool) -> Attack:
+def _reconstructed(result: Published, people: pyarrow.Table, order: PublicationRequest, *, noisy: bool) -> Attack:
     secret, domain = order.sensitive, order.declared
     if secret is None or domain is None or people.num_rows > MOST_RECONSTRUCTED:
         raise Unsuitable(
@@ -155,7 +166,7 @@ def _reconstructed(result: Published, people: pyarrow.Table, order: Order, *, no
             why="The attack solves for one unknown per person.",
             fix="Name it with --sensitive, or try a smaller table.",
         )
-    cells = Cells.of(declared_cells(people.schema, domain, unit=order.unit), bins=1 << 14)
+    cells = ComparisonCells.of(declared_cells(people.schema, domain, unit=order.unit), bins=1 << 14)
     codes = cells.encode(people)
     place = cells.names.index(secret)
     value = int(np.bincount(codes[:, place]).argmax())
@@ -183,8 +194,8 @@ def _reconstructed(result: Published, people: pyarrow.Table, order: Order, *, no
     )
 
 
-def _exact(codes: Any, cells: Cells) -> Candidate:
-    return RowTable(Rows(codes, cells.sizes))
+def _exact(codes: Any, cells: ComparisonCells) -> Candidate:
+    return RowTable(CodedRows(codes, cells.sizes))
 
 
 def _equations(codes: Any, columns: tuple[int, ...], place: int, value: int, told: Candidate) -> tuple[Any, Any]:
@@ -199,19 +210,29 @@ def _equations(codes: Any, columns: tuple[int, ...], place: int, value: int, tol
 # ---------------------------------------------------------------- who took part
 
 
-def _traced(faces: Mapping[str, Any], people: pyarrow.Table, holdout: pyarrow.Table, order: Order) -> Iterator[Attempt]:
+def _traced(
+    faces: Mapping[str, Any], people: pyarrow.Table, holdout: pyarrow.Table, order: PublicationRequest
+) -> Iterator[TableAttack]:
     """Was a person in the table? Public rows say what is usual, and are the people who were not."""
-    cells = Cells.of(declared_cells(people.schema, order.declared or {}, unit=order.unit), bins=_BINS)
+    cells = ComparisonCells.of(declared_cells(people.schema, order.declared or {}, unit=order.unit), bins=_BINS)
     codes, others = cells.encode(people), cells.encode(holdout)
     chance = np.random.default_rng(0)
     members = chance.permutation(codes)[:MOST_TRACED]
     strangers, public = np.split(chance.permutation(others), [min(MOST_TRACED, len(others) // 2)])
-    usual = RowTable(Rows(public, cells.sizes))
+    usual = RowTable(CodedRows(public, cells.sizes))
     for face, given in faces.items():
         yield _try("Membership", face, partial(_trace, given, cells, order, members, strangers, usual, people.num_rows))
 
 
-def _trace(given: Any, cells: Cells, order: Order, members: Any, strangers: Any, usual: RowTable, size: int) -> Attack:
+def _trace(
+    given: Any,
+    cells: ComparisonCells,
+    order: PublicationRequest,
+    members: Any,
+    strangers: Any,
+    usual: RowTable,
+    size: int,
+) -> Attack:
     told = candidate_of(given, cells, name="table", hierarchies=order.hierarchies)
     shares, reference = [], []
     inside: list[Any] = []

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from hubbub.ledger import AccountLike
 from hubbub.mechanisms import DiscreteGaussian
-from hubbub.publish import Categorical, Comparison, Unread, compare
-from hubbub.studies.publication.methods import Made
-from hubbub.studies.publication.request import Order
+from hubbub.publish import Categorical, Unread, UtilityComparison, compare
+from hubbub.studies.publication.methods import PublicationTable
+from hubbub.studies.publication.request import PublicationRequest
 from hubbub.terms import Event, MissingParameter, OutOfRange
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Yardstick:
     epsilon: Any = None
     target: str | None = None
 
-    def checked(self, order: Order, schema: pyarrow.Schema) -> list[Event]:
+    def checked(self, order: PublicationRequest, schema: pyarrow.Schema) -> list[Event]:
         """What comparing will be charged for, nearly; refuses what could not be compared."""
         if self.public is None and self.epsilon is None:
             return []
@@ -52,8 +52,8 @@ class Yardstick:
         return [DiscreteGaussian(sensitivity=1, epsilon=self.epsilon, delta=order.delta).event]
 
     def compared(
-        self, made: Sequence[Made], private: Unread, order: Order, account: AccountLike | None
-    ) -> Comparison | None:
+        self, made: Sequence[PublicationTable], private: Unread, order: PublicationRequest, account: AccountLike | None
+    ) -> UtilityComparison | None:
         """Every table beside the two baselines."""
         tables = {each.name: each.result for each in made if not each.method.has_places}
         asked: dict[str, Any] = {"domain": order.declared, "hierarchies": order.hierarchies}
@@ -64,7 +64,7 @@ class Yardstick:
         price = order.shared() | {"epsilon": self.epsilon, "about_rows": order.about}
         return compare(tables, private=private, account=account, **price, **asked)
 
-    def _check_public(self, public: pyarrow.Table, schema: pyarrow.Schema, order: Order) -> None:
+    def _check_public(self, public: pyarrow.Table, schema: pyarrow.Schema, order: PublicationRequest) -> None:
         missing = [name for name in schema.names if name not in public.column_names and name not in order.names]
         if missing or public.num_rows < 20:
             raise OutOfRange(
@@ -73,6 +73,6 @@ class Yardstick:
                 fix=f"Give a file with the columns {', '.join(schema.names)}.",
             )
 
-    def _predicted(self, order: Order) -> str | None:
+    def _predicted(self, order: PublicationRequest) -> str | None:
         column = (order.declared or {}).get(self.target or "")
         return self.target if isinstance(column, Categorical) else None

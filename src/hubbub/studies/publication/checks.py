@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hubbub.accounting import mu_for
-from hubbub.publish import PRIVATE, Key, Published, Unread, domain_for
+from hubbub.publish import PRIVATE, Published, SurrogateKey, Unread, domain_for
 from hubbub.publish.synthetic import plan_for, whom_of
 from hubbub.studies.publication.counts import counts
 from hubbub.studies.publication.missing_domains import missing
-from hubbub.studies.publication.request import Method, Order
+from hubbub.studies.publication.request import Method, PublicationRequest
 from hubbub.terms import Event, MissingParameter, OutOfRange, TooLarge
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TYPICAL = 0.41  # the mean size of Gaussian noise, in margins of 95%: 0.798 over 1.96
 
 
-def checked(order: Order, schema: pyarrow.Schema) -> list[Event]:
+def checked(order: PublicationRequest, schema: pyarrow.Schema) -> list[Event]:
     """What the private methods will be charged for; refuses what cannot be, before a row is looked at."""
     if any(method.is_private for method in order.methods):
         _need_price(order)
@@ -29,7 +29,7 @@ def checked(order: Order, schema: pyarrow.Schema) -> list[Event]:
     return [_event(method, order, schema) for method in order.methods if method.is_private]
 
 
-def _need_price(order: Order) -> None:
+def _need_price(order: PublicationRequest) -> None:
     if order.epsilon is None or order.delta is None:
         raise MissingParameter(
             "--epsilon and --delta are missing.",
@@ -45,7 +45,7 @@ def _need_price(order: Order) -> None:
         )
 
 
-def _need_domain(order: Order, schema: pyarrow.Schema) -> None:
+def _need_domain(order: PublicationRequest, schema: pyarrow.Schema) -> None:
     import pyarrow
 
     whole = any(method.is_private and not method.has_places for method in order.methods)
@@ -60,7 +60,7 @@ def _need_domain(order: Order, schema: pyarrow.Schema) -> None:
         raise missing(schema, absent, file=order.domain_file)
 
 
-def _need_models(order: Order, schema: pyarrow.Schema) -> None:
+def _need_models(order: PublicationRequest, schema: pyarrow.Schema) -> None:
     if not order.known:
         raise MissingParameter(
             "--quasi-identifiers are missing.",
@@ -79,7 +79,7 @@ def _need_models(order: Order, schema: pyarrow.Schema) -> None:
         )
 
 
-def _event(method: Method, order: Order, schema: pyarrow.Schema) -> Event:
+def _event(method: Method, order: PublicationRequest, schema: pyarrow.Schema) -> Event:
     if method is Method.TABLES and order.declared is None:
         raise OutOfRange(
             "tables of counts need a public domain.",
@@ -95,13 +95,13 @@ def _event(method: Method, order: Order, schema: pyarrow.Schema) -> Event:
     given = order.domain
     if isinstance(given, Mapping):
         given = {name: column for name, column in given.items() if name != order.unit}
-    columns = {name: each for name, each in domain_for(shown, given).items() if not isinstance(each, Key)}
+    columns = {name: each for name, each in domain_for(shown, given).items() if not isinstance(each, SurrogateKey)}
     return plan_for(
         columns, whom=whom, epsilon=order.epsilon, delta=order.delta, method=method.value, rows=order.about
     ).event
 
 
-def _check_noise(made: Published, order: Order) -> None:
+def _check_noise(made: Published, order: PublicationRequest) -> None:
     """Refuse if the noise on one table alone would be more than all rows, as it is for made-up rows."""
     for name, table in made.tables.items():
         noise = round(_TYPICAL * made.margins[name] * table.num_rows)
@@ -116,7 +116,7 @@ def _check_noise(made: Published, order: Order) -> None:
             )
 
 
-def _enough(order: Order, times: float) -> float:
+def _enough(order: PublicationRequest, times: float) -> float:
     """An epsilon whose noise is so many times smaller."""
     delta, least = float(order.delta), float(order.epsilon)
     wanted, most = mu_for(least, delta) * times, 2 * float(order.epsilon)

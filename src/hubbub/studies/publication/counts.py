@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hubbub.ledger import AccountLike
 from hubbub.publish import DailySeries, Published, Unread, marginals, top_down
-from hubbub.studies.publication.request import Method, Order
+from hubbub.studies.publication.request import Method, PublicationRequest
 from hubbub.terms import MissingParameter
 
 
-def counts(method: Method, table: Unread, order: Order, account: AccountLike | None = None) -> Published:
+def counts(method: Method, table: Unread, order: PublicationRequest, account: AccountLike | None = None) -> Published:
     """Count in one way. What is asked for is checked and charged before the rows are read."""
     if method is Method.TABLES:
         return marginals(table, of=order.tables(), domain=order.declared or {}, account=account, **order.shared())
@@ -31,7 +31,7 @@ def counts(method: Method, table: Unread, order: Order, account: AccountLike | N
     )
 
 
-def _series(order: Order, account: AccountLike | None) -> DailySeries:
+def _series(order: PublicationRequest, account: AccountLike | None) -> DailySeries:
     if order.unit is None or order.day is None or order.first is None or order.days is None:
         raise MissingParameter(
             "daily needs --unit, --day, --first and --days.",

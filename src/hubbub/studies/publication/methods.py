@@ -19,7 +19,7 @@ from hubbub.publish import (
 from hubbub.publish.anonymize import NO_GUARANTEE, least_size
 from hubbub.render import short
 from hubbub.studies.publication.counts import counts
-from hubbub.studies.publication.request import Method, Order
+from hubbub.studies.publication.request import Method, PublicationRequest
 from hubbub.terms import Receipt, exact
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ TOGETHER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PublicationTable:
     """A table that was made, in the words of the lectures: privacy model, mechanism, and (later) utility metric."""
 
     method: Method
@@ -80,7 +80,7 @@ class Made:
         return self.result.guarantee.words()
 
 
-def make(method: Method, table: Unread, order: Order, account: AccountLike | None) -> Made:
+def make(method: Method, table: Unread, order: PublicationRequest, account: AccountLike | None) -> PublicationTable:
     """Publish the table in one way; what is private is charged before a row is read."""
     if not method.is_private:
         return _anonymised(method, table.read(), order)
@@ -100,10 +100,10 @@ def make(method: Method, table: Unread, order: Order, account: AccountLike | Non
             account=account,
             **order.shared(),
         )
-    return Made(method, made, told, (GROUPS, RARE, TOGETHER))
+    return PublicationTable(method, made, told, (GROUPS, RARE, TOGETHER))
 
 
-def _anonymised(method: Method, table: pyarrow.Table, order: Order) -> Made:
+def _anonymised(method: Method, table: pyarrow.Table, order: PublicationRequest) -> PublicationTable:
     asked: dict[str, Any] = {"quasi_identifiers": list(order.known), "models": order.models}
     asked["hierarchies"] = order.hierarchies
     nameless = table.drop([name for name in order.names if name in table.column_names])
@@ -116,4 +116,4 @@ def _anonymised(method: Method, table: pyarrow.Table, order: Order) -> Made:
     refuse_identifiers(nameless, named, least_size(order.models), argument="--keep {listed}")
     models = {"k-anonymity, k": order.k, "l-diversity, l": order.l, "t-closeness, t": order.t}
     model = "; ".join(f"{name} = {value}" for name, value in models.items() if value is not None)
-    return Made(method, made, model, (*made.gaps, NO_GUARANTEE))
+    return PublicationTable(method, made, model, (*made.gaps, NO_GUARANTEE))

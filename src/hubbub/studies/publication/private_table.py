@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from hubbub.engines import UNREADABLE, Csv, check_header, header_of
 from hubbub.publish import Unread, unread_of
 from hubbub.schema import files_of, format_of, is_csv, unavailable
-from hubbub.studies.publication.request import Order
+from hubbub.studies.publication.request import PublicationRequest
 
 if TYPE_CHECKING:
     import pyarrow
 
 
-def private_rows(source: str, order: Order, columns: Sequence[str], *, headed: bool = False) -> Unread:
+def private_rows(source: str, order: PublicationRequest, columns: Sequence[str], *, headed: bool = False) -> Unread:
     """The table to publish, which nobody reads yet; some of its columns, if they are named.
 
     Columns of a CSV file have the type that was declared. If nothing is declared and nothing private is asked for,
@@ -32,7 +32,7 @@ def private_rows(source: str, order: Order, columns: Sequence[str], *, headed: b
     return table
 
 
-def public_rows(place: Path | None, order: Order) -> pyarrow.Table | None:
+def public_rows(place: Path | None, order: PublicationRequest) -> pyarrow.Table | None:
     """The public rows to compare with, if there are any."""
     return None if place is None else unread_of(str(place), order.domain).read()
 

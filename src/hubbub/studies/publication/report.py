@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hubbub.explain import Figure, Leaflet, Section, Table
-from hubbub.publish import Anonymised, Comparison
+from hubbub.explain import Document, Figure, Section, TextTable
+from hubbub.publish import Anonymised, UtilityComparison
 from hubbub.publish.metrics import AUC, mean_of
 from hubbub.render import Json, out_of_100, percent
 from hubbub.render import bars as text_bars
 from hubbub.render.charts import Bar, bar_chart, percentage
-from hubbub.studies.publication.attacked import Attempt
-from hubbub.studies.publication.methods import Made
+from hubbub.studies.publication.attacked import TableAttack
+from hubbub.studies.publication.methods import PublicationTable
 from hubbub.terms import to_json
 
 OWNER = (
@@ -26,13 +26,13 @@ UNMEASURED = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Publication(Leaflet):
+class Publication(Document):
     """A table published in one or several ways."""
 
     source: str
-    made: tuple[Made, ...]
-    comparison: Comparison | None
-    attempts: tuple[Attempt, ...]
+    made: tuple[PublicationTable, ...]
+    comparison: UtilityComparison | None
+    attempts: tuple[TableAttack, ...]
 
     @property
     def title(self) -> str:
@@ -66,16 +66,16 @@ class Publication(Leaflet):
         words += [UNMEASURED] if comparable and not self.comparison else []
         words += [OWNER] if self.attempts else []
         rows = tuple((made.name, made.model, made.mechanism) for made in self.made)
-        return Section("Side by side", tuple(words), Table(("table", "privacy model", "mechanism"), rows))
+        return Section("Side by side", tuple(words), TextTable(("table", "privacy model", "mechanism"), rows))
 
     def _in_numbers(self) -> tuple[Section, ...]:
         header = ("table", *self._columns())
         if len(header) == 1:
             return ()
         rows = tuple((made.name, *self._columns(made).values()) for made in self.made)
-        return (Section("In a few numbers", (), Table(header, rows)),)
+        return (Section("In a few numbers", (), TextTable(header, rows)),)
 
-    def _columns(self, made: Made | None = None) -> dict[str, str]:
+    def _columns(self, made: PublicationTable | None = None) -> dict[str, str]:
         """Utility and attacks in a few numbers; those that no table has are left out."""
         found: dict[str, str] = {}
         if any(isinstance(each.result, Anonymised) for each in self.made):
@@ -101,7 +101,7 @@ class Publication(Leaflet):
             return ()
         rows = tuple((a.name, a.face, a.outcome, _learned(a)) for a in self.attempts)
         header = ("attack", "on", "outcome", "secret right for those who were named")
-        summary = Section("What the attacks got", (), Table(header, rows), self._figure())
+        summary = Section("What the attacks got", (), TextTable(header, rows), self._figure())
         found = [a for a in self.attempts if a.found is not None]
         pictures = [_picture(a) for a in found if a.outcome == "succeeded"]
         lists = {
@@ -139,11 +139,11 @@ def _shared(told: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(names)}: {words}" for words, names in found.items()]
 
 
-def _score(attempts: Sequence[Attempt]) -> tuple[int, int]:
+def _score(attempts: Sequence[TableAttack]) -> tuple[int, int]:
     return sum(a.found is not None and a.found.succeeded for a in attempts), len(attempts)
 
 
-def _learned(attempt: Attempt) -> str:
+def _learned(attempt: TableAttack) -> str:
     if attempt.blind is None:
         return ""
     if attempt.secret is None:
@@ -151,20 +151,20 @@ def _learned(attempt: Attempt) -> str:
     return f"{out_of_100(attempt.secret)} (a blind guess: {out_of_100(attempt.blind)})"
 
 
-def _picture(attempt: Attempt) -> Section:
+def _picture(attempt: TableAttack) -> Section:
     assert attempt.found is not None
     figure = attempt.found.figure()
     named = replace(figure, name=f"{figure.name}-{attempt.face.replace(' ', '-')}")
     return Section(f"{attempt.name}, {attempt.face}", (attempt.found.headline,), figure=named)
 
 
-def _meanings(attempts: Sequence[Attempt]) -> tuple[str, ...]:
+def _meanings(attempts: Sequence[TableAttack]) -> tuple[str, ...]:
     """What each kind of attack means and what would have helped, once."""
     found = {a.name: a.found for a in attempts if a.found is not None and a.found.succeeded}
     return tuple(f"{name}: {part}" for name, each in found.items() for part in (*each.meaning(), *each.remedy()))
 
 
-def _table_json(made: Made) -> dict[str, Json]:
+def _table_json(made: PublicationTable) -> dict[str, Json]:
     result = made.result
     told: dict[str, Json] = {
         "method": made.name,
@@ -183,7 +183,7 @@ def _table_json(made: Made) -> dict[str, Json]:
     return told
 
 
-def _attempt_json(attempt: Attempt) -> dict[str, Json]:
+def _attempt_json(attempt: TableAttack) -> dict[str, Json]:
     told: dict[str, Json] = {
         "attack": attempt.name,
         "on": attempt.face,

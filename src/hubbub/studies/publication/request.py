@@ -7,7 +7,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from hubbub.publish import ColumnDomain, DistinctL, Hierarchy, KAnonymity, Key, Model, TCloseness, is_private
+from hubbub.publish import (
+    ColumnDomain,
+    DistinctL,
+    Hierarchy,
+    KAnonymity,
+    PrivacyModel,
+    SurrogateKey,
+    TCloseness,
+    is_private,
+)
 from hubbub.studies.publication.places import Places
 
 
@@ -45,7 +54,7 @@ class Method(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PublicationRequest:
     """Methods and everything that they need to know."""
 
     methods: Sequence[Method]
@@ -83,9 +92,9 @@ class Order:
         return [*single, *self.known, *self.keep, *self.by, *places, *(name for names in self.of for name in names)]
 
     @property
-    def models(self) -> list[Model]:
+    def models(self) -> list[PrivacyModel]:
         """The models of partition methods."""
-        found: list[Model] = [] if self.k is None else [KAnonymity(self.k)]
+        found: list[PrivacyModel] = [] if self.k is None else [KAnonymity(self.k)]
         if self.l is not None and self.sensitive is not None:
             found.append(DistinctL(self.l, self.sensitive))
         if self.t is not None and self.sensitive is not None:
@@ -103,13 +112,16 @@ class Order:
     def names(self) -> list[str]:
         """The columns that name people or things, which no method publishes as they are."""
         keys = self.domain.items() if isinstance(self.domain, Mapping) else ()
-        return [*([self.unit] if self.unit else []), *(name for name, column in keys if isinstance(column, Key))]
+        return [
+            *([self.unit] if self.unit else []),
+            *(name for name, column in keys if isinstance(column, SurrogateKey)),
+        ]
 
     def tables(self) -> list[list[str]]:
         """The tables of counts: as asked for, or each column alone and with the sensitive one."""
         if self.of:
             return [list(columns) for columns in self.of]
-        names = [name for name, column in (self.declared or {}).items() if not isinstance(column, Key)]
+        names = [name for name, column in (self.declared or {}).items() if not isinstance(column, SurrogateKey)]
         if self.sensitive not in names:
             return [[name] for name in names]
         return [[self.sensitive]] + [[name, str(self.sensitive)] for name in names if name != self.sensitive]
@@ -130,7 +142,7 @@ class Order:
         given = self.domain if isinstance(self.domain, Mapping) else {}
         return {name: given[name] for name in names if name in given}
 
-    def about_columns(self, names: Sequence[str]) -> Order:
+    def about_columns(self, names: Sequence[str]) -> PublicationRequest:
         """The same about some of the columns."""
         if not isinstance(self.domain, Mapping):
             return self

@@ -31,7 +31,7 @@ Opened = Callable[[], AbstractContextManager[Private]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
+class FaceAttack:
     """An attack on a face: what came out, or why it does not apply."""
 
     name: str
@@ -47,7 +47,7 @@ class Attempt:
         return "succeeded" if self.found.succeeded else "failed"
 
 
-def all_attempts(target: Target, engine: Any, opened: Opened, *, k: int) -> Iterator[Attempt]:
+def all_attempts(target: Target, engine: Any, opened: Opened, *, k: int) -> Iterator[FaceAttack]:
     """Every attack on every face to which it applies, one after the other."""
     exact = Exact(engine)
     yield _try("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
@@ -65,12 +65,12 @@ def all_attempts(target: Target, engine: Any, opened: Opened, *, k: int) -> Iter
         yield _try(name, PRIVATE, partial(_privately, attack_on, target, opened))
 
 
-def _try(name: str, face: str, attack: Callable[[], Attack]) -> Attempt:
+def _try(name: str, face: str, attack: Callable[[], Attack]) -> FaceAttack:
     """What the attack found; what refuses to be attacked says so in its own words."""
     try:
-        return Attempt(name, face, attack())
+        return FaceAttack(name, face, attack())
     except HubbubError as refusal:
-        return Attempt(name, face, reason=f"{refusal.what} {refusal.why}")
+        return FaceAttack(name, face, reason=f"{refusal.what} {refusal.why}")
 
 
 def _privately(attack: Callable[[Target, Any], Attack], target: Target, opened: Opened) -> Attack:

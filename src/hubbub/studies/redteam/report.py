@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hubbub.render import Figure, Json, Leaflet, Section, Table
+from hubbub.render import Document, Figure, Json, Section, TextTable
 from hubbub.render.charts import Bar, bar_chart, plain
-from hubbub.studies.redteam.attempts import Attempt
+from hubbub.studies.redteam.attempts import FaceAttack
 from hubbub.studies.redteam.target import Target
 from hubbub.terms import Budget
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RedTeam(Leaflet):
+class RedTeam(Document):
     """What was tried on a dataset, and what it gave away. For its owner: it speaks of real people."""
 
     target: Target
     budget: Budget
     k: int
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[FaceAttack, ...]
 
     @property
     def title(self) -> str:
@@ -56,7 +56,7 @@ class RedTeam(Leaflet):
                 "Not tried, since nothing of the kind was handed out: ratings or places over time, social graphs, and "
                 "trained models. hubbub.attacks has those too.",
             ),
-            Table(("attack", "on", "outcome"), tuple((a.name, a.face, a.outcome) for a in self.attempts)),
+            TextTable(("attack", "on", "outcome"), tuple((a.name, a.face, a.outcome) for a in self.attempts)),
             self._figure(),
         )
 
@@ -77,14 +77,14 @@ class RedTeam(Leaflet):
         return Figure("red-team", drawn, f"Attacks that succeeded. {told}.")
 
 
-def _parts(attempt: Attempt) -> Sequence[Section]:
+def _parts(attempt: FaceAttack) -> Sequence[Section]:
     """The parts of one attack, under headings that say what was attacked; pictures get names of their own."""
     if attempt.found is None:
         return (Section(f"{attempt.name}, {attempt.face}: does not apply", (attempt.reason,)),)
     return [_on(attempt, part) for part in attempt.found.sections()]
 
 
-def _on(attempt: Attempt, part: Section) -> Section:
+def _on(attempt: FaceAttack, part: Section) -> Section:
     name, _, rest = part.heading.partition(": ")
     figure = part.figure
     if figure is not None:

@@ -20,7 +20,7 @@ _KNOWABLE = (Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE)
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class TargetSecret:
     """The yes-or-no that nobody should learn: a column and one of its values."""
 
     column: str
@@ -40,7 +40,7 @@ class Target:
     table: Table
     person: str
     known: tuple[str, ...]
-    secret: Secret
+    secret: TargetSecret
     people: pyarrow.Table  # one row per person
     everybody: int  # rows with the secret, of all people and all their rows
     rows: int  # of all people
@@ -128,10 +128,10 @@ def _secret(table: Table, person: str, name: str | None) -> Column:
     )
 
 
-def _value(column: Column, text: str | None) -> Secret:
+def _value(column: Column, text: str | None) -> TargetSecret:
     assert column.values
     if text is None:
-        return Secret(column.name, column.values[0])
+        return TargetSecret(column.name, column.values[0])
     found = next((value for value in column.values if text in _spellings(value)), None)
     if found is None:
         raise Unsuitable(
@@ -139,7 +139,7 @@ def _value(column: Column, text: str | None) -> Secret:
             why="A secret is one of a column's public values.",
             fix=f"One of {', '.join(map(str, column.values))}.",
         )
-    return Secret(column.name, found)
+    return TargetSecret(column.name, found)
 
 
 def _spellings(value: object) -> tuple[str, ...]:
