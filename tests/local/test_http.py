@@ -393,7 +393,7 @@ def test_on_a_full_disk_the_answer_is_503_and_the_same_bytes_are_taken_later(des
         assert post(client, frame(first)).json()["accepted"] == 10
         refused = post(client, frame(second))
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-        assert "full" in refused.json()["message"]
+        assert str(store.parent) not in refused.text  # a sender need not know how the owner's folders are called
     child.kill()
     with served(store) as (address, _):
         assert collector_client.send(address, frame(first)) == {"accepted": 0, "duplicates": 10, "rejected": {}}

@@ -123,8 +123,9 @@ def show(
     port: Port = 8767,
 ) -> None:
     """Serve the owner's page, until interrupted: it moves on by the collection's minimum of reports at a time."""
-    from hubbub.local.collection import LOOPBACK, owner_app
+    from hubbub.local.collection import owner_app
     from hubbub.local.collection import serve as run
+    from hubbub.web import LOOPBACK
 
     with collector_in(folder) as collector:
         run(owner_app(collector, hosts=(*LOOPBACK, host)), host=host, port=port, ready=_listening)

@@ -10,14 +10,13 @@ from hubbub.local.collection.client import Client
 from hubbub.local.collection.collection import Collection
 from hubbub.local.collection.collection_cost import charge
 from hubbub.local.collection.collector import Collector, Rules
-from hubbub.local.collection.collector_http import LOOPBACK, app, owner_app, serve
+from hubbub.local.collection.collector_http import app, owner_app, serve
 from hubbub.local.collection.collector_page import look, look_at
 from hubbub.local.collection.report_store import Store
 from hubbub.local.collection.signed_configuration import key_text, new_key, open_signed, public_text, read_key, sign
 from hubbub.local.collection.tokens import issue, issue_shuffler
 
 __all__ = [
-    "LOOPBACK",
     "Client",
     "Collection",
     "Collector",

@@ -5,68 +5,79 @@ Sending again is always safe: reports are known by their ids.
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
-import urllib.error
-import urllib.request
-from http.client import HTTPException
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from hubbub.local.collection.collector_http import TOKEN
 from hubbub.terms import BadReport, HubbubError, OutOfRange, SourceUnavailable
+from hubbub.web import Unanswered, WebClient, environment_proxy, growing_pauses
 
-_SECONDS = 30  # for one answer
-_LONGEST = 4 * 2**20  # bytes of an answer
+_LARGEST = 4 * 2**20  # bytes of an answer
 
 
 def fetch(url: str) -> str:
     """The signed configuration that a collector, or a shuffler before it, serves."""
-    return _asked(urllib.request.Request(_at(url, "/v1/collection"))).decode(errors="replace")  # noqa: S310 - checked
+    with _client(url) as client:
+        return _content(client, "GET", "/v1/collection").decode(errors="replace")
 
 
 def send(url: str, batch: bytes, *, token: str | None = None, attempts: int = 5) -> dict[str, Any]:
     """Send a batch until it is answered, at most so many times; returns what became of it."""
     headers = {"Content-Type": "application/octet-stream", **({TOKEN: token} if token else {})}
-    request = urllib.request.Request(_at(url, "/v1/reports"), data=batch, headers=headers)  # noqa: S310 - checked
-    for attempt in range(attempts):
-        try:
-            return _answer(request)
-        except SourceUnavailable:
-            if attempt + 1 == attempts:
-                raise
-            time.sleep(0.1 * 2**attempt)
-    raise AssertionError("at least one attempt")  # pragma: no cover
+    with _client(url) as client:
+        for pause in itertools.islice(growing_pauses(), max(attempts - 1, 0)):
+            try:
+                return _outcome(client, batch, headers)
+            except SourceUnavailable:
+                time.sleep(pause)
+        return _outcome(client, batch, headers)
 
 
-def _at(url: str, path: str) -> str:
-    if urlsplit(url).scheme not in {"http", "https"}:
+def _client(url: str) -> WebClient:
+    if not _is_http(url):
         raise OutOfRange(
             f"'{url}' is not the address of a collector.",
             why="Reports are sent over HTTP.",
             fix="Write it as http://127.0.0.1:8765 or https://...",
         )
-    return url.rstrip("/") + path
-
-
-def _answer(request: urllib.request.Request) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = json.loads(_asked(request))
+        return WebClient(url, largest=_LARGEST, proxy=environment_proxy(url))
+    except Unanswered:
+        raise _unreachable("the proxy that the environment names cannot be used") from None
+
+
+def _is_http(url: str) -> bool:
+    try:
+        return urlsplit(url).scheme in {"http", "https"}
     except ValueError:
-        raise _unreachable("its answer was cut off") from None
-    return told
+        return False
 
 
-def _asked(request: urllib.request.Request) -> bytes:
+def _outcome(client: WebClient, batch: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+    content = _content(client, "POST", "/v1/reports", batch, headers)
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310 - the scheme was checked
-            found: bytes = answer.read(_LONGEST)
-            return found
-    except urllib.error.HTTPError as error:
-        with error:
-            raise _refused(error.code) from None
-    except (OSError, ValueError, HTTPException) as error:
-        raise _unreachable("it does not answer") from error
+        outcome = json.loads(content)
+    except (ValueError, RecursionError):
+        outcome = None
+    if not isinstance(outcome, dict):
+        raise _unreachable("its answer was cut off")
+    return outcome
+
+
+def _content(
+    client: WebClient, method: str, path: str, batch: bytes | None = None, headers: Mapping[str, str] | None = None
+) -> bytes:
+    try:
+        answer = client.ask(method, path, content=batch, headers=headers)
+    except Unanswered:
+        raise _unreachable("it does not answer") from None
+    if answer.status != 200:
+        raise _refused(answer.status)
+    return answer.content
 
 
 def _refused(status: int) -> HubbubError:

@@ -17,9 +17,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from hubbub.local.collection.collector_http import LARGEST, TOKEN, PublicEndpoints, body, routed, told
+from hubbub.local.collection.collector_http import LARGEST, TOKEN, PublicEndpoints
 from hubbub.local.shuffling.shuffler import permute
 from hubbub.terms import BadReport, HubbubError
+from hubbub.web import build_application, json_response, read_body
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -74,13 +75,13 @@ def app(relay: Relay, configuration: str, *, every: float = 1.0, largest: int = 
     public = PublicEndpoints(configuration, relay.shuffler.collection)
 
     async def reports(request: Request) -> Response:
-        data = await body(request, largest)
+        data = await read_body(request, largest=largest)
         if data is None:
-            return told({"error": "too-large", "most": largest}, status=413)
+            return json_response({"error": "too-large", "most": largest}, status=413)
         try:
-            return told(await asyncio.to_thread(relay.take, data, token=request.headers.get(TOKEN)))
+            return json_response(await asyncio.to_thread(relay.take, data, token=request.headers.get(TOKEN)))
         except BadReport as error:
-            return told({"error": error.reason, "message": error.what}, status=400)
+            return json_response({"error": error.reason, "message": error.what}, status=400)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -90,7 +91,8 @@ def app(relay: Relay, configuration: str, *, every: float = 1.0, largest: int = 
         with suppress(HubbubError):
             await asyncio.to_thread(relay.pass_on)
 
-    return routed({("POST", "/v1/reports"): reports, **public.endpoints()}, lifespan=lifespan)
+    endpoints = {("POST", "/v1/reports"): reports, **public.endpoints()}
+    return build_application(endpoints, any_origin=True, origin_headers=[TOKEN], lifespan=lifespan)
 
 
 async def _keep_passing_on(relay: Relay, every: float) -> None:
