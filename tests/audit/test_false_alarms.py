@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from hubbub.audit import examine
-from hubbub.audit.zoo.selection import _exponential
+from hubbub.audit.zoo.selection import _exponential_choice
 from hubbub.audit.zoo.sparse import repaired
 
 from ._laws import on_grid
@@ -40,7 +40,7 @@ CORRECT = {
     "laplace, places": (lambda x, n: on_grid(RNG.laplace(x, 4, (n, 4))), 0, 1, 0.0),
     "randomized response": (told, 0, 1, 0.0),
     "delta": (leaking, 0, 1, 0.02),
-    "exponential": (_exponential(0.5), (1.0,) + (0.0,) * 9, (0.0,) + (1.0,) * 9, 0.0),
+    "exponential": (_exponential_choice(0.5), (1.0,) + (0.0,) * 9, (0.0,) + (1.0,) * 9, 0.0),
     "sparse vector": (repaired(1), (0,) * 4 + (1,), (1,) * 4 + (0,), 0.0),
     "strings": (lambda x, n: ["yes" if y else "no" for y in told(x, n)], 0, 1, 0.0),
 }

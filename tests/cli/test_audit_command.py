@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from hubbub.audit import zoo
-from hubbub.audit._subprocess import CannotLoad, literal, run_apart
+from hubbub.audit._subprocess import CannotLoad, parse_literal, run_apart
 from hubbub.cli import _build
 from tests.cli._shell import Shell
 
@@ -156,11 +156,11 @@ def test_wrong_commands_are_told_apart_from_wrong_mechanisms(mine: Shell, line: 
 
 
 def test_inputs_are_read_as_values_and_never_run() -> None:
-    assert literal("{'a': (1, None)}") == {"a": (1, None)}
-    assert literal('{"a": [1, null]}') == {"a": [1, None]}
+    assert parse_literal("{'a': (1, None)}") == {"a": (1, None)}
+    assert parse_literal('{"a": [1, null]}') == {"a": [1, None]}
     for text in ("__import__('os')", "print(1)", "", "["):
         with pytest.raises(CannotLoad):
-            literal(text)
+            parse_literal(text)
 
 
 def test_the_zoo_is_a_table(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

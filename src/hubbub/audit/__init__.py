@@ -12,7 +12,7 @@ whatever was tried to find it (docs/proofs/audit.md).
 """
 
 from hubbub.audit import neighbour_pairs, zoo
-from hubbub.audit._subprocess import CannotLoad, literal, run_apart
+from hubbub.audit._subprocess import CannotLoad, parse_literal, run_apart
 from hubbub.audit.black_box import examine, lower_bound
 from hubbub.audit.canaries import Guessed, OneRun, one_run, one_run_bound, one_run_p_value
 from hubbub.audit.pair_search import Search, search
@@ -26,12 +26,12 @@ __all__ = [
     "OneRun",
     "Search",
     "examine",
-    "literal",
     "lower_bound",
     "neighbour_pairs",
     "one_run",
     "one_run_bound",
     "one_run_p_value",
+    "parse_literal",
     "run_apart",
     "search",
     "zoo",

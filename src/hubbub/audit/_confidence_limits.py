@@ -22,8 +22,8 @@ def at_least(hits: ArrayLike, trials: ArrayLike, *, error: float) -> Floats:
     from scipy.special import betaincinv
 
     k, n = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    found: Any = betaincinv(np.maximum(k, 0.5), n - k + 1, error)
-    return np.where(k > 0, found, 0.0)
+    lower: Any = betaincinv(np.maximum(k, 0.5), n - k + 1, error)
+    return np.where(k > 0, lower, 0.0)
 
 
 def at_most(hits: ArrayLike, trials: ArrayLike, *, error: float) -> Floats:
@@ -53,10 +53,10 @@ def epsilon_of(
     return np.asarray(np.maximum(ratio, 0.0), dtype=np.float64)
 
 
-def ceiling(trials: int, *, delta: float = 0.0, error: float = 0.05) -> float:
+def largest_bound(trials: int, *, delta: float = 0.0, error: float = 0.05) -> float:
     """The most that so many counted trials per side can ever show: always under one input, never under the other.
 
-    >>> round(ceiling(100_000), 2)
+    >>> round(largest_bound(100_000), 2)
     10.38
     """
     return float(epsilon_of(trials, 0, trials, delta=delta, error=error)) if trials else 0.0
@@ -79,8 +79,8 @@ class Caution:
         The limits are Wilson's, which are quick.
         """
         size = 1 / (1 / ahead + self.doubt / trials)
-        likely = _wilson(more / trials, size, -2.5) - delta
-        rare = _wilson(np.minimum(_trend(more, less, self.prior) / trials, 1.0), size, 1.7)
+        likely = _wilson_upper(more / trials, size, -2.5) - delta
+        rare = _wilson_upper(np.minimum(_smoothed_rare_hits(more, less, self.prior) / trials, 1.0), size, 1.7)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(likely > 0, np.log(np.maximum(likely, 1e-300)) - np.log(rare), -math.inf)
 
@@ -89,7 +89,7 @@ SAFE = Caution(doubt=3.0, prior=5.0)
 BOLD = Caution(doubt=0.35, prior=20.0)
 
 
-def _trend(more: Floats, less: Floats, prior: float) -> Floats:
+def _smoothed_rare_hits(more: Floats, less: Floats, prior: float) -> Floats:
     """Hits on the rare side; where they are few, drawn towards the line that log-counts follow further in."""
     used = (less >= 8) & (less <= 300) & (more > 0)
     if used.sum() < 6:
@@ -104,7 +104,7 @@ def _trend(more: Floats, less: Floats, prior: float) -> Floats:
     return np.where(less < 20, line * (less + prior) / (line + prior), less)
 
 
-def _wilson(p: Floats, n: float, z: float) -> Floats:
+def _wilson_upper(p: Floats, n: float, z: float) -> Floats:
     centre = p + z * z / (2 * n)
     spread = z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     return np.asarray((centre + spread) / (1 + z * z / n), dtype=np.float64)

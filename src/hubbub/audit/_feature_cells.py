@@ -29,7 +29,7 @@ class LikelihoodCells:
 
     def codes(self, values: Floats) -> Codes:
         """The cell of each value."""
-        return _codes(values, self.edges, self.atoms)
+        return _cell_codes(values, self.edges, self.atoms)
 
     def ratio(self, values: Floats) -> Floats:
         """The learned log-ratio at each value."""
@@ -40,18 +40,18 @@ def learn_cells(first: Floats, second: Floats, *, often: int = _OFTEN, bins: int
     """Cells for a feature from its values under the two inputs."""
     both = np.concatenate([first, second])
     present = np.sort(both[~np.isnan(both)])
-    values, counts = _runs(present)
+    values, counts = _count_distinct(present)
     frequent = counts >= often
     atoms = values[frequent] if frequent.sum() <= _ATOMS else values[:0]
     rest = np.repeat(values[~frequent], counts[~frequent]) if len(atoms) else present
-    edges = _quantiles(rest, bins)
+    edges = _quantile_edges(rest, bins)
     size = len(edges) + 1 + len(atoms) + 1
-    here, there = (np.bincount(_codes(side, edges, atoms), minlength=size) for side in (first, second))
+    here, there = (np.bincount(_cell_codes(side, edges, atoms), minlength=size) for side in (first, second))
     ratios = np.log((here + 1.0) / (there + 1.0)) - np.log((len(first) + 1.0) / (len(second) + 1.0))
-    return LikelihoodCells(edges, atoms, ratios, _telling(here, there))
+    return LikelihoodCells(edges, atoms, ratios, _corrected_divergence(here, there))
 
 
-def _runs(ordered: Floats) -> tuple[Floats, Codes]:
+def _count_distinct(ordered: Floats) -> tuple[Floats, Codes]:
     """The distinct values of a sorted array, and how often each occurs."""
     if not len(ordered):
         return ordered, np.zeros(0, dtype=np.int64)
@@ -59,22 +59,22 @@ def _runs(ordered: Floats) -> tuple[Floats, Codes]:
     return ordered[starts], np.diff(np.append(starts, len(ordered)))
 
 
-def _quantiles(ordered: Floats, bins: int) -> Floats:
+def _quantile_edges(ordered: Floats, bins: int) -> Floats:
     if len(ordered) < 2 * bins:
         return ordered[:0]
     places = np.linspace(0, len(ordered) - 1, bins + 1)[1:-1].astype(np.int64)
     return np.unique(ordered[places])
 
 
-def _codes(values: Floats, edges: Floats, atoms: Floats) -> Codes:
-    found = np.searchsorted(edges, values, side="right")
+def _cell_codes(values: Floats, edges: Floats, atoms: Floats) -> Codes:
+    codes = np.searchsorted(edges, values, side="right")
     if len(atoms):
         place = np.minimum(np.searchsorted(atoms, values), len(atoms) - 1)
-        found = np.where(atoms[place] == values, len(edges) + 1 + place, found)
-    return np.where(np.isnan(values), len(edges) + 1 + len(atoms), found)
+        codes = np.where(atoms[place] == values, len(edges) + 1 + place, codes)
+    return np.where(np.isnan(values), len(edges) + 1 + len(atoms), codes)
 
 
-def _telling(here: Codes, there: Codes) -> float:
+def _corrected_divergence(here: Codes, there: Codes) -> float:
     """Sum of (p - q) log(p / q) over the cells, less what equal laws would show on average."""
     p, q = here / max(1, here.sum()), there / max(1, there.sum())
     gap = np.sum((p - q) * np.log((here + 1.0) / (there + 1.0)))

@@ -33,7 +33,7 @@ class Feature:
 
 def base_features(columns: Sequence[OutcomeFeature]) -> list[Feature]:
     """The columns themselves."""
-    return [Feature(c.name, _place(i), c.symbols is None, c.symbols) for i, c in enumerate(columns)]
+    return [Feature(c.name, _column_reader(i), c.symbols is None, c.symbols) for i, c in enumerate(columns)]
 
 
 def derived_features(
@@ -42,22 +42,28 @@ def derived_features(
     """What can be told from several columns together, and the low bits of each; ``learned`` are rows to learn from."""
     numeric = [i for i, c in enumerate(columns) if c.symbols is None]
     bits = [i for i in numeric if low_bits and _has_bits(learned[i])]
-    found = [Feature(f"the exponent of the lowest bit of {columns[i].name}", _low_bits(i)) for i in bits]
+    features = [Feature(f"the exponent of the lowest bit of {columns[i].name}", _low_bits(i)) for i in bits]
     if len(columns) > 1:
-        found += [*_differences(columns, numeric), *_extremes(numeric), *_pairs(columns, learned)]
-        found += [Feature("the output as a whole", _pattern, numeric=False)]
-        found += [Feature("the output as a whole, each place as low, middle or high", _levels(cells), numeric=False)]
-    return found
+        features += [
+            *_difference_features(columns, numeric),
+            *_extreme_features(numeric),
+            *_pair_features(columns, learned),
+        ]
+        features += [Feature("the output as a whole", _pattern_codes, numeric=False)]
+        features += [
+            Feature("the output as a whole, each place as low, middle or high", _level_reader(cells), numeric=False)
+        ]
+    return features
 
 
-def _place(i: int) -> Callable[[Floats], Floats]:
+def _column_reader(i: int) -> Callable[[Floats], Floats]:
     return lambda table: table[i]
 
 
 # ---------------------------------------------------------------- several places
 
 
-def _differences(columns: Sequence[OutcomeFeature], numeric: list[int]) -> list[Feature]:
+def _difference_features(columns: Sequence[OutcomeFeature], numeric: list[int]) -> list[Feature]:
     """Noise that two places share cancels in their difference."""
     pairs = combinations(numeric, 2) if len(numeric) <= _FEW else pairwise(numeric[:_NEIGHBOURS])
     return [
@@ -66,26 +72,26 @@ def _differences(columns: Sequence[OutcomeFeature], numeric: list[int]) -> list[
     ]
 
 
-def _extremes(numeric: list[int]) -> list[Feature]:
+def _extreme_features(numeric: list[int]) -> list[Feature]:
     if len(numeric) < 2:
         return []
     return [
         Feature("the sum of all places", lambda table: np.nansum(table[numeric], axis=0)),
-        Feature("the largest place", lambda table: np.nanmax(_filled(table[numeric], -np.inf), axis=0)),
-        Feature("the smallest place", lambda table: np.nanmin(_filled(table[numeric], np.inf), axis=0)),
+        Feature("the largest place", lambda table: np.nanmax(_fill_missing(table[numeric], -np.inf), axis=0)),
+        Feature("the smallest place", lambda table: np.nanmin(_fill_missing(table[numeric], np.inf), axis=0)),
         Feature(
             "which place is largest",
-            lambda table: np.argmax(_filled(table[numeric], -np.inf), axis=0).astype(np.float64),
+            lambda table: np.argmax(_fill_missing(table[numeric], -np.inf), axis=0).astype(np.float64),
             numeric=False,
         ),
     ]
 
 
-def _filled(rows: Floats, value: float) -> Floats:
+def _fill_missing(rows: Floats, value: float) -> Floats:
     return np.where(np.isnan(rows), value, rows)
 
 
-def _pairs(columns: Sequence[OutcomeFeature], learned: Floats) -> list[Feature]:
+def _pair_features(columns: Sequence[OutcomeFeature], learned: Floats) -> list[Feature]:
     """Two places looked at together, coarsely: also what follows what in a list."""
     places = range(len(columns))
     pairs = list(combinations(places, 2)) if len(columns) <= _FEW else list(pairwise(range(min(len(columns), 40))))
@@ -95,30 +101,32 @@ def _pairs(columns: Sequence[OutcomeFeature], learned: Floats) -> list[Feature]:
         for i in {place for pair in pairs for place in pair}
     }
     return [
-        Feature(f"{columns[i].name} and {columns[j].name} together", _joint(i, j, coarse[i], coarse[j]), numeric=False)
+        Feature(
+            f"{columns[i].name} and {columns[j].name} together", _joint_cell(i, j, coarse[i], coarse[j]), numeric=False
+        )
         for i, j in pairs
     ]
 
 
-def _joint(i: int, j: int, first: LikelihoodCells, second: LikelihoodCells) -> Callable[[Floats], Floats]:
+def _joint_cell(i: int, j: int, first: LikelihoodCells, second: LikelihoodCells) -> Callable[[Floats], Floats]:
     size = len(second.ratios)
     return lambda table: (first.codes(table[i]) * size + second.codes(table[j])).astype(np.float64)
 
 
-def _pattern(table: Floats) -> Floats:
+def _pattern_codes(table: Floats) -> Floats:
     """A number for each whole outcome: equal outcomes have equal numbers, others hardly ever."""
-    return _hashed(table.view(np.uint64))
+    return _hash_rows(table.view(np.uint64))
 
 
-def _levels(cells: Sequence[LikelihoodCells]) -> Callable[[Floats], Floats]:
+def _level_reader(cells: Sequence[LikelihoodCells]) -> Callable[[Floats], Floats]:
     def of(table: Floats) -> Floats:
         levels = [np.digitize(cell.ratio(row), (-0.05, 0.05)) for cell, row in zip(cells, table, strict=True)]
-        return _hashed(np.array(levels, dtype=np.uint64))
+        return _hash_rows(np.array(levels, dtype=np.uint64))
 
     return of
 
 
-def _hashed(rows: NDArray[np.uint64]) -> Floats:
+def _hash_rows(rows: NDArray[np.uint64]) -> Floats:
     """Rows mixed into one number below 2^52 each, which a float holds exactly."""
     mixed = np.zeros(rows.shape[1], dtype=np.uint64)
     for row in rows:

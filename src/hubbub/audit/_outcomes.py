@@ -49,18 +49,18 @@ class OutcomeFeature:
     symbols: tuple[str, ...] | None = None
 
 
-def tabulate(first: Outcomes, second: Outcomes, *, learned: int) -> list[OutcomeFeature]:
+def tabulate_outcomes(first: Outcomes, second: Outcomes, *, learned: int) -> list[OutcomeFeature]:
     """The columns of all outcomes, those of ``first`` before those of ``second``; at least one.
 
     Symbols and keys are taken from the ``learned`` first outcomes of each side.
     """
-    if _plain(first) and _plain(second):
+    if _is_plain(first) and _is_plain(second):
         both = [np.asarray(first), np.asarray(second)]
         if both[0].shape[1:] != both[1].shape[1:]:
             raise Incomparable(
-                f"its outputs vary in shape: {_shape(both[0])} on one input, {_shape(both[1])} on another"
+                f"its outputs vary in shape: {_shape_name(both[0])} on one input, {_shape_name(both[1])} on another"
             )
-        return _numbers("the output", np.concatenate([side.reshape(len(side), -1) for side in both]))
+        return _number_columns("the output", np.concatenate([side.reshape(len(side), -1) for side in both]))
     turns = [outcome for pair in zip(first, second, strict=True) for outcome in pair]
     try:
         columns = _columns("the output", turns, 2 * learned)
@@ -71,16 +71,16 @@ def tabulate(first: Outcomes, second: Outcomes, *, learned: int) -> list[Outcome
     return [replace(column, values=np.concatenate([column.values[::2], column.values[1::2]])) for column in columns]
 
 
-def _plain(outcomes: Outcomes) -> bool:
+def _is_plain(outcomes: Outcomes) -> bool:
     return isinstance(outcomes, np.ndarray) and outcomes.dtype.kind in "biuf"
 
 
-def _shape(outcomes: NDArray[Any]) -> str:
+def _shape_name(outcomes: NDArray[Any]) -> str:
     shape = outcomes.shape[1:]
     return " x ".join(map(str, shape)) if shape else "a number"
 
 
-def _numbers(name: str, table: NDArray[Any]) -> list[OutcomeFeature]:
+def _number_columns(name: str, table: NDArray[Any]) -> list[OutcomeFeature]:
     """A column for each place of a numeric table; with too many places, the first ones and some sums."""
     values = table.astype(np.float64, copy=False)
     if np.isnan(values).any():
@@ -91,10 +91,10 @@ def _numbers(name: str, table: NDArray[Any]) -> list[OutcomeFeature]:
     if width == 1:
         return [OutcomeFeature(name, values[:, 0])]
     columns = [OutcomeFeature(f"place {i + 1} of {name}", values[:, i].copy()) for i in range(min(width, MOST_PLACES))]
-    return columns if width <= MOST_PLACES else [*columns, *_blocks(name, values)]
+    return columns if width <= MOST_PLACES else [*columns, *_block_sums(name, values)]
 
 
-def _blocks(name: str, values: Floats) -> list[OutcomeFeature]:
+def _block_sums(name: str, values: Floats) -> list[OutcomeFeature]:
     """Sums of consecutive places, so that a long vector is looked at as a whole."""
     parts = np.array_split(np.arange(values.shape[1]), MOST_PLACES // 2)
     return [
@@ -106,19 +106,19 @@ def _blocks(name: str, values: Floats) -> list[OutcomeFeature]:
 def _columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     """The columns of something in each outcome, of which the ``learned`` first are known."""
     kinds = {kind for kind in set(map(type, outcomes)) if kind is not _Missing}
-    families = {_family(kind) for kind in kinds}
+    families = {_type_family(kind) for kind in kinds}
     if len(families) > 1 and "string" in families:
         families = families - {"string"} | {"symbol"}
     if len(families) <= 1:
         return _READERS[families.pop() if families else "symbol"](name, outcomes, learned)
     if families == {"number", "symbol"}:
-        return _mixed(name, outcomes, learned)
+        return _mixed_columns(name, outcomes, learned)
     if type(None) in kinds and len(families - {"symbol"}) == 1:
-        return _sometimes(name, outcomes, learned)
+        return _optional_columns(name, outcomes, learned)
     raise Incomparable(f"{name} varies in shape: {', '.join(sorted(kind.__name__ for kind in kinds))}")
 
 
-def _family(kind: type) -> str:
+def _type_family(kind: type) -> str:
     if issubclass(kind, _NUMBERS) and not issubclass(kind, _NO_NUMBERS):
         return "number"
     for family, kinds in _FAMILIES.items():
@@ -127,18 +127,18 @@ def _family(kind: type) -> str:
     return "symbol"
 
 
-def _scalars(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+def _scalar_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     try:
         values = np.array([np.nan if x is MISSING else float(x) for x in outcomes])
     except OverflowError:
-        return _symbols(name, outcomes, learned)  # integers beyond the doubles are compared as they stand
+        return _symbol_columns(name, outcomes, learned)  # integers beyond the doubles are compared as they stand
     absent = np.array([x is MISSING for x in outcomes])
     if np.isnan(values[~absent]).any():
         raise Incomparable("it returns NaN, which compares with nothing")
     return [OutcomeFeature(name, values)]
 
 
-def _symbols(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+def _symbol_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     try:
         codes = {symbol: code for code, symbol in enumerate(dict.fromkeys(outcomes[:learned]))}
         values = np.array([codes.get(x, len(codes)) for x in outcomes], dtype=np.float64)
@@ -147,50 +147,50 @@ def _symbols(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeatur
         raise Incomparable(f"{name} is of type {kind}, which cannot be compared or hashed") from None
     if len(codes) > learned // 2 and _by_identity(outcomes[0]):
         raise Incomparable(f"{name} is a new {type(outcomes[0]).__name__} each time, which compares with nothing")
-    return [OutcomeFeature(name, values, (*map(_short, codes), "something new"))]
+    return [OutcomeFeature(name, values, (*map(_short_text, codes), "something new"))]
 
 
 def _by_identity(symbol: object) -> bool:
     return type(symbol).__hash__ is object.__hash__
 
 
-def _short(symbol: object) -> str:
-    told = repr(symbol)
-    return told if len(told) <= 40 else told[:37] + "..."
+def _short_text(symbol: object) -> str:
+    text = repr(symbol)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _mixed(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+def _mixed_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     """Sometimes a number and sometimes a symbol: which symbol, and which number."""
-    numeric = [_family(type(x)) == "number" and not isinstance(x, bool) for x in outcomes]
+    numeric = [_type_family(type(x)) == "number" and not isinstance(x, bool) for x in outcomes]
     symbols = ["a number" if number else x for number, x in zip(numeric, outcomes, strict=True)]
     numbers = [x if number else MISSING for number, x in zip(numeric, outcomes, strict=True)]
-    return [*_symbols(f"what kind {name} is", symbols, learned), *_scalars(name, numbers, learned)]
+    return [*_symbol_columns(f"what kind {name} is", symbols, learned), *_scalar_columns(name, numbers, learned)]
 
 
-def _sometimes(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+def _optional_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     """Sometimes None, and else something with parts."""
     there = OutcomeFeature(f"whether there is {name}", np.array([x is not None for x in outcomes], dtype=np.float64))
     return [there, *_columns(name, [MISSING if x is None else x for x in outcomes], learned)]
 
 
-def _arrays(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+def _array_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     present = [x for x in outcomes if x is not MISSING]
     shapes = Counter(x.shape for x in present)
     if len(shapes) > 1 or len(present) < len(outcomes):
-        told = ", ".join(sorted(str(shape) for shape in shapes))
-        raise Incomparable(f"the arrays it returns vary in shape: {told}")
+        sizes = ", ".join(sorted(str(shape) for shape in shapes))
+        raise Incomparable(f"the arrays it returns vary in shape: {sizes}")
     table = np.stack(present).reshape(len(present), -1)
     if table.dtype.kind in "biuf":
-        return _numbers(name, table)
-    return _places(name, [tuple(row) for row in table.tolist()], learned)
+        return _number_columns(name, table)
+    return _position_columns(name, [tuple(row) for row in table.tolist()], learned)
 
 
-def _places(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+def _position_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     """One column per place, and the length if it varies."""
     rows = [() if x is MISSING else x for x in outcomes]
     lengths = [len(row) for row in rows]
-    if MOST_PLACES < min(lengths) == max(lengths) and (table := _table(rows)) is not None:
-        return _numbers(name, table)
+    if MOST_PLACES < min(lengths) == max(lengths) and (table := _numeric_table(rows)) is not None:
+        return _number_columns(name, table)
     places = list(zip_longest(*(row[:MOST_PLACES] for row in rows), fillvalue=MISSING))
     columns = [
         column
@@ -199,15 +199,15 @@ def _places(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature
     ]
     if min(lengths) < max(lengths) or not columns:
         columns.append(OutcomeFeature(f"the length of {name}", np.array(lengths, dtype=np.float64)))
-    return [*columns, *_rest(name, [row[MOST_PLACES:] for row in rows], learned)]
+    return [*columns, *_printed_columns(name, [row[MOST_PLACES:] for row in rows], learned)]
 
 
-def _rest(name: str, parts: list[Any], learned: int) -> list[OutcomeFeature]:
+def _printed_columns(name: str, parts: list[Any], learned: int) -> list[OutcomeFeature]:
     """What has no columns of its own, as it prints: so that a constant is called one only if all of it is."""
-    return _symbols(f"the rest of {name}", list(map(repr, parts)), learned) if any(map(len, parts)) else []
+    return _symbol_columns(f"the rest of {name}", list(map(repr, parts)), learned) if any(map(len, parts)) else []
 
 
-def _table(rows: list[Any]) -> NDArray[Any] | None:
+def _numeric_table(rows: list[Any]) -> NDArray[Any] | None:
     """Long rows of numbers as a table, which is looked at as a whole; None if there is something else in them."""
     try:
         table = np.array(rows)
@@ -216,33 +216,37 @@ def _table(rows: list[Any]) -> NDArray[Any] | None:
     return table if table.ndim == 2 and table.dtype.kind in "biuf" else None
 
 
-def _strings(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+def _string_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     letters = [
         x if x is MISSING else tuple(x[:_LETTERS] if isinstance(x, bytes) else map(ord, x[:_LETTERS])) for x in outcomes
     ]
     lengths = OutcomeFeature(
         f"the length of {name}", np.array([0 if x is MISSING else len(x) for x in outcomes], dtype=np.float64)
     )
-    return [*_symbols(name, outcomes, learned), lengths, *_places(f"the letters of {name}", letters, learned)]
+    return [
+        *_symbol_columns(name, outcomes, learned),
+        lengths,
+        *_position_columns(f"the letters of {name}", letters, learned),
+    ]
 
 
-def _mappings(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+def _mapping_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
     rows: list[Mapping[Any, Any]] = [{} if x is MISSING else x for x in outcomes]
     known = [key for key, _ in Counter(key for row in rows[:learned] for key in row).most_common(MOST_PLACES)]
     columns = [OutcomeFeature(f"how many keys {name} has", np.array([len(row) for row in rows], dtype=np.float64))]
     for key in known:
         place = [row.get(key, MISSING) for row in rows]
         here = OutcomeFeature(
-            f"whether {_short(key)} is a key", np.array([x is not MISSING for x in place], dtype=np.float64)
+            f"whether {_short_text(key)} is a key", np.array([x is not MISSING for x in place], dtype=np.float64)
         )
-        columns += [here, *_columns(f"the value at {_short(key)}", place, learned)]
+        columns += [here, *_columns(f"the value at {_short_text(key)}", place, learned)]
     shown = set(known)
     others = [sorted((repr(key), repr(row[key])) for key in row if key not in shown) for row in rows]
-    return [*columns, *_rest(name, others, learned)]
+    return [*columns, *_printed_columns(name, others, learned)]
 
 
-def _sets(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
-    return _mappings(name, [x if x is MISSING else dict.fromkeys(x, True) for x in outcomes], learned)
+def _set_columns(name: str, outcomes: list[Any], learned: int) -> list[OutcomeFeature]:
+    return _mapping_columns(name, [x if x is MISSING else dict.fromkeys(x, True) for x in outcomes], learned)
 
 
 _NUMBERS = (Real, Decimal, np.number, np.bool_)
@@ -255,11 +259,11 @@ _FAMILIES: dict[str, tuple[type, ...]] = {
     "sequence": (tuple, list),
 }
 _READERS: dict[str, Callable[[str, list[Any], int], list[OutcomeFeature]]] = {
-    "number": _scalars,
-    "symbol": _symbols,
-    "array": _arrays,
-    "mapping": _mappings,
-    "set": _sets,
-    "string": _strings,
-    "sequence": _places,
+    "number": _scalar_columns,
+    "symbol": _symbol_columns,
+    "array": _array_columns,
+    "mapping": _mapping_columns,
+    "set": _set_columns,
+    "string": _string_columns,
+    "sequence": _position_columns,
 }

@@ -46,18 +46,19 @@ class RejectionSet:
             return f"{self.score.name} is at {'least' if self.above else 'most'} {self.threshold:.6g}"
         inside = self.meets(cells.ratios)
         if feature.symbols is not None:
-            return f"{feature.name} is {_listed([feature.symbols[int(v)] for v in _atoms(cells, inside)])}"
+            return f"{feature.name} is {_join_words([feature.symbols[int(v)] for v in _atom_values(cells, inside)])}"
         if not feature.numeric:
             return f"{feature.name} is one of {inside.sum()} that were told apart"
-        return f"{feature.name} is {_listed([*_ranges(cells, inside), *map(_short, _atoms(cells, inside))])}"
+        values = [*_value_ranges(cells, inside), *map(_number_text, _atom_values(cells, inside))]
+        return f"{feature.name} is {_join_words(values)}"
 
 
-def _atoms(cells: LikelihoodCells, inside: NDArray[np.bool_]) -> list[float]:
+def _atom_values(cells: LikelihoodCells, inside: NDArray[np.bool_]) -> list[float]:
     chosen = inside[len(cells.edges) + 1 : -1]
     return [float(value) for value in cells.atoms[chosen]]
 
 
-def _ranges(cells: LikelihoodCells, inside: NDArray[np.bool_]) -> list[str]:
+def _value_ranges(cells: LikelihoodCells, inside: NDArray[np.bool_]) -> list[str]:
     """Neighbouring cells as one range each; empty if all values are cells of their own."""
     if not len(cells.edges):
         return []
@@ -69,20 +70,20 @@ def _ranges(cells: LikelihoodCells, inside: NDArray[np.bool_]) -> list[str]:
             merged[-1] = (merged[-1][0], high)
         else:
             merged.append((low, high))
-    return [_range(*both) for both in merged]
+    return [_range_text(*both) for both in merged]
 
 
-def _range(low: float, high: float) -> str:
+def _range_text(low: float, high: float) -> str:
     if np.isinf(low):
-        return f"below {_short(high)}"
-    return f"at least {_short(low)}" if np.isinf(high) else f"from {_short(low)} to {_short(high)}"
+        return f"below {_number_text(high)}"
+    return f"at least {_number_text(low)}" if np.isinf(high) else f"from {_number_text(low)} to {_number_text(high)}"
 
 
-def _short(value: float) -> str:
+def _number_text(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _join_words(parts: Sequence[str]) -> str:
     if not parts:
         return "something rare"
     more = [f"{len(parts) - _SHOWN} more"] if len(parts) > _SHOWN else []
@@ -101,49 +102,49 @@ def choose_events(
     ``fresh`` outcomes judge what was learned; a score that has learned nothing is judged on all that were seen.
     """
     every = tuple(np.concatenate(pair, axis=1) for pair in zip(learned, fresh, strict=True))
-    found: dict[Caution, list[tuple[float, RejectionSet]]] = {SAFE: [], BOLD: []}
+    candidates: dict[Caution, list[tuple[float, RejectionSet]]] = {SAFE: [], BOLD: []}
     for score in scores:
         first, second = (np.sort(score.of(table)) for table in (fresh if score.learned else every))
-        for caution, bets in found.items():
-            bets.extend(_bets(score, first, second, caution, ahead=ahead, delta=delta))
-    best = [max(bets, key=lambda bet: bet[0])[1] for bets in found.values()]
+        for caution, bets in candidates.items():
+            bets.extend(_best_thresholds(score, first, second, caution, ahead=ahead, delta=delta))
+    best = [max(bets, key=lambda bet: bet[0])[1] for bets in candidates.values()]
     return best if best[0] != best[1] else best[:1]
 
 
-def _bets(
+def _best_thresholds(
     score: OutcomeScore, first: Floats, second: Floats, caution: Caution, *, ahead: int, delta: float
 ) -> list[tuple[float, RejectionSet]]:
     """The best threshold of a score for each tail and direction, and what it promises."""
     trials = float(min(len(first), len(second)))
     first, second = first[~np.isnan(first)], second[~np.isnan(second)]
-    marks = _marks(first, second)
-    found = []
+    marks = _candidate_thresholds(first, second)
+    bets = []
     for above in (True, False):
-        here, there = (_tail(side, marks, above=above) for side in (first, second))
+        here, there = (_tail_counts(side, marks, above=above) for side in (first, second))
         for swapped, (more, less) in enumerate(((here, there), (there, here))):
             promise = caution.promise(more, less, trials, ahead, delta=delta)
             place = int(np.argmax(promise))
-            found.append((float(promise[place]), RejectionSet(score, float(marks[place]), above, bool(swapped))))
-    return found
+            bets.append((float(promise[place]), RejectionSet(score, float(marks[place]), above, bool(swapped))))
+    return bets
 
 
-def _marks(first: Floats, second: Floats) -> Floats:
+def _candidate_thresholds(first: Floats, second: Floats) -> Floats:
     """Thresholds to try: quantiles of both sides together, and more of them at the ends of each."""
     both = np.sort(np.concatenate([first, second]))
     if not len(both):
         return np.zeros(1)
-    found = [both[_places(len(both), np.linspace(0, 1, _THRESHOLDS))]]
+    quantiles = [both[_order_positions(len(both), np.linspace(0, 1, _THRESHOLDS))]]
     for side in (side for side in (first, second) if len(side)):
         ends = np.geomspace(1 / max(2, len(side)), 0.05, _ENDS)
-        found += [side[_places(len(side), shares)] for shares in (ends, 1 - ends)]
-    return np.unique(np.concatenate(found))
+        quantiles += [side[_order_positions(len(side), shares)] for shares in (ends, 1 - ends)]
+    return np.unique(np.concatenate(quantiles))
 
 
-def _places(size: int, shares: Floats) -> NDArray[np.int64]:
+def _order_positions(size: int, shares: Floats) -> NDArray[np.int64]:
     return np.rint(shares * (size - 1)).astype(np.int64)
 
 
-def _tail(ordered: Floats, marks: Floats, *, above: bool) -> Floats:
+def _tail_counts(ordered: Floats, marks: Floats, *, above: bool) -> Floats:
     if above:
         return (len(ordered) - np.searchsorted(ordered, marks, side="left")).astype(np.float64)
     return np.searchsorted(ordered, marks, side="right").astype(np.float64)

@@ -26,38 +26,44 @@ class _TimeUp(BaseException):
     """Raised inside a call that does not return; no mechanism should catch it."""
 
 
-def draw(mechanism: Mechanism, value: object, trials: int, *, name: str, vectorised: bool, until: float) -> Outcomes:
+def draw_outcomes(
+    mechanism: Mechanism, value: object, trials: int, *, name: str, vectorised: bool, until: float
+) -> Outcomes:
     """``trials`` outcomes on one input, by ``until`` on the monotonic clock."""
-    with _alarm(until):
+    with _alarm_at(until):
         try:
-            found = _bulk(mechanism, value, trials) if vectorised else _singly(mechanism, value, trials, until)
+            outcomes = (
+                _draw_at_once(mechanism, value, trials)
+                if vectorised
+                else _draw_one_by_one(mechanism, value, trials, until)
+            )
         except _TimeUp:
             raise Unusable(f"it did not finish in time on {name}") from None
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # somebody else's code may raise anything, SystemExit too
             raise Unusable(f"it raised {type(error).__name__} on {name}") from error
-    if len(found) != trials:
-        raise Unusable(f"it returned {len(found)} outcomes on {name} where {trials} were asked for")
-    return found
+    if len(outcomes) != trials:
+        raise Unusable(f"it returned {len(outcomes)} outcomes on {name} where {trials} were asked for")
+    return outcomes
 
 
-def _bulk(mechanism: Mechanism, value: object, trials: int) -> Outcomes:
-    found = mechanism(value, trials)
-    return found if isinstance(found, np.ndarray) and found.ndim else list(found)
+def _draw_at_once(mechanism: Mechanism, value: object, trials: int) -> Outcomes:
+    outcomes = mechanism(value, trials)
+    return outcomes if isinstance(outcomes, np.ndarray) and outcomes.ndim else list(outcomes)
 
 
-def _singly(mechanism: Mechanism, value: object, trials: int, until: float) -> Outcomes:
-    found = []
+def _draw_one_by_one(mechanism: Mechanism, value: object, trials: int, until: float) -> Outcomes:
+    outcomes = []
     for start in range(0, trials, _OFTEN):
         if time.monotonic() > until:
             raise _TimeUp
-        found += [mechanism(value) for _ in range(min(_OFTEN, trials - start))]
-    return found
+        outcomes += [mechanism(value) for _ in range(min(_OFTEN, trials - start))]
+    return outcomes
 
 
 @contextmanager
-def _alarm(until: float) -> Iterator[None]:
+def _alarm_at(until: float) -> Iterator[None]:
     """Interrupt whatever runs when the time is up, where the system can: in the main thread."""
     left = until - time.monotonic()
     able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()

@@ -41,28 +41,28 @@ def learn_scores(
     columns: Sequence[OutcomeFeature], first: Floats, second: Floats, *, low_bits: bool = True
 ) -> list[OutcomeScore]:
     """Every score worth a try, from tables of outcomes under the two inputs."""
-    base = [(feature, _cells(feature, first, second)) for feature in base_features(columns)]
-    mixed = _interleaved(first, second)
+    base = [(feature, _learn_cells(feature, first, second)) for feature in base_features(columns)]
+    mixed = _interleave_sides(first, second)
     further = derived_features(columns, mixed, [cells for _, cells in base], low_bits=low_bits)
-    derived = [(feature, _cells(feature, first, second)) for feature in further]
+    derived = [(feature, _learn_cells(feature, first, second)) for feature in further]
     known = sorted((*base, *derived), key=lambda pair: -pair[1].telling)
     telling = [pair for pair in known if pair[1].telling > 0][:_MOST] or known[:1]
-    alone = [score for pair in telling[:_BEST] for score in _alone(*pair)]
-    return alone if len(telling) == 1 else [*alone, *_together(base, telling, first, second)]
+    alone = [score for pair in telling[:_BEST] for score in _single_scores(*pair)]
+    return alone if len(telling) == 1 else [*alone, *_combined_scores(base, telling, first, second)]
 
 
-def _interleaved(first: Floats, second: Floats) -> Floats:
+def _interleave_sides(first: Floats, second: Floats) -> Floats:
     """Half of each side, so that either half of the result looks like both."""
     half = min(first.shape[1], second.shape[1]) // 2
     return np.concatenate([first[:, :half], second[:, : 2 * half], first[:, half : 2 * half]], axis=1)
 
 
-def _cells(feature: Feature, first: Floats, second: Floats) -> LikelihoodCells:
+def _learn_cells(feature: Feature, first: Floats, second: Floats) -> LikelihoodCells:
     often = 12 if feature.numeric else 4
     return learn_cells(feature.of(first), feature.of(second), often=often)
 
 
-def _alone(feature: Feature, cells: LikelihoodCells) -> list[OutcomeScore]:
+def _single_scores(feature: Feature, cells: LikelihoodCells) -> list[OutcomeScore]:
     learned = OutcomeScore(
         lambda table: cells.ratio(feature.of(table)), f"a learned score of {feature.name}", feature, cells
     )
@@ -70,44 +70,44 @@ def _alone(feature: Feature, cells: LikelihoodCells) -> list[OutcomeScore]:
     return [learned, raw] if feature.numeric else [learned]
 
 
-def _together(
+def _combined_scores(
     base: list[tuple[Feature, LikelihoodCells]],
     telling: list[tuple[Feature, LikelihoodCells]],
     first: Floats,
     second: Floats,
 ) -> list[OutcomeScore]:
-    found = []
+    scores = []
     places = [pair for pair in base if pair[1].telling > 0]
     if len(places) > 1:
         name = f"the sum over {len(places)} places of what each tells"
-        found.append(OutcomeScore(lambda table: _ratios(places, table).sum(axis=0), name))
-    found.append(_weighed(telling, first, second))
-    return found
+        scores.append(OutcomeScore(lambda table: _likelihood_ratios(places, table).sum(axis=0), name))
+    scores.append(_logistic_score(telling, first, second))
+    return scores
 
 
-def _ratios(pairs: list[tuple[Feature, LikelihoodCells]], table: Floats) -> Floats:
+def _likelihood_ratios(pairs: list[tuple[Feature, LikelihoodCells]], table: Floats) -> Floats:
     return np.stack([cells.ratio(feature.of(table)) for feature, cells in pairs])
 
 
 # ---------------------------------------------------------------- logistic regression
 
 
-def _weighed(pairs: list[tuple[Feature, LikelihoodCells]], first: Floats, second: Floats) -> OutcomeScore:
+def _logistic_score(pairs: list[tuple[Feature, LikelihoodCells]], first: Floats, second: Floats) -> OutcomeScore:
     numeric = [feature for feature, _ in pairs if feature.numeric]
-    scales = [_scale(np.concatenate([feature.of(first), feature.of(second)])) for feature in numeric]
+    scales = [_centre_and_scale(np.concatenate([feature.of(first), feature.of(second)])) for feature in numeric]
 
     def inputs(table: Floats) -> Floats:
         plain = [
             np.clip(np.nan_to_num((feature.of(table) - centre) / width), -_REACH, _REACH)
             for feature, (centre, width) in zip(numeric, scales, strict=True)
         ]
-        return np.concatenate([_ratios(pairs, table), np.array(plain).reshape(-1, table.shape[1])])
+        return np.concatenate([_likelihood_ratios(pairs, table), np.array(plain).reshape(-1, table.shape[1])])
 
-    weights = _logistic(inputs(first), inputs(second))
+    weights = _fit_logistic(inputs(first), inputs(second))
     return OutcomeScore(lambda table: weights @ inputs(table), f"a learned score of {len(pairs)} features together")
 
 
-def _scale(values: Floats) -> tuple[float, float]:
+def _centre_and_scale(values: Floats) -> tuple[float, float]:
     known = values[np.isfinite(values)]
     if not len(known):
         return 0.0, 1.0
@@ -115,7 +115,7 @@ def _scale(values: Floats) -> tuple[float, float]:
     return float(centre), float(high - low) / 2 or 1.0
 
 
-def _logistic(first: Floats, second: Floats, *, rounds: int = 8, ridge: float = 1.0) -> Floats:
+def _fit_logistic(first: Floats, second: Floats, *, rounds: int = 8, ridge: float = 1.0) -> Floats:
     """Newton's method for the weights that tell ``first`` from ``second``."""
     rows = np.concatenate([first, second], axis=1)
     wanted = np.concatenate([np.ones(first.shape[1]), np.zeros(second.shape[1])])

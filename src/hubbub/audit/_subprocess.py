@@ -29,10 +29,10 @@ class CannotLoad(Exception):
     """A name that leads to no mechanism, or a text that is no value."""
 
 
-def literal(text: str) -> Any:
+def parse_literal(text: str) -> Any:
     """A value as it is typed: JSON, or a Python literal.
 
-    >>> literal("[1, 2]"), literal("(1, 'x')"), literal('"x"')
+    >>> parse_literal("[1, 2]"), parse_literal("(1, 'x')"), parse_literal('"x"')
     ([1, 2], (1, 'x'), 'x')
     """
     try:
@@ -45,21 +45,21 @@ def literal(text: str) -> Any:
         raise CannotLoad(f"'{text[:60]}' is neither JSON nor a Python literal") from None
 
 
-def load(target: str) -> Callable[..., Any]:
+def load_target(target: str) -> Callable[..., Any]:
     """What ``module:name`` names, looked for in the current folder first."""
     module, separator, path = target.partition(":")
     if not separator or not module or not path:
         raise CannotLoad(f"'{target}' is not MODULE:NAME, such as mymodule:mechanism")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = pkgutil.resolve_name(target)
+        function: Any = pkgutil.resolve_name(target)
     except AttributeError:
         raise CannotLoad(f"{module} has no {path}") from None
     except Exception as error:  # importing runs somebody else's code
         raise CannotLoad(f"module {module} cannot be imported: {type(error).__name__}") from error
-    if not callable(found):
+    if not callable(function):
         raise CannotLoad(f"{target} is not something to call")
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def run_apart(
@@ -71,22 +71,22 @@ def run_apart(
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         asked, answer, talk = (Path(folder) / name for name in ("request", "answer", "printed"))
         asked.write_text(json.dumps(request), encoding="utf-8")
-        code = _wait(
+        code = _wait_for(
             [sys.executable, "-m", "hubbub.audit._subprocess", str(asked), str(answer)], timeout + grace, printed=talk
         )
         printed = talk.read_text(encoding="utf-8", errors="replace")
-        told = answer.read_bytes() if answer.is_file() else None
+        content = answer.read_bytes() if answer.is_file() else None
     if code is None:
         return plan.refuse("it did not finish in time"), printed
-    if told is None:
+    if content is None:
         return plan.refuse(f"its process ended with code {code} and no answer"), printed
-    found = pickle.loads(told)  # noqa: S301 (from a process that could do as much without us)
-    if isinstance(found, str):
-        raise CannotLoad(found)
-    return found, printed
+    result = pickle.loads(content)  # noqa: S301 (from a process that could do as much without us)
+    if isinstance(result, str):
+        raise CannotLoad(result)
+    return result, printed
 
 
-def _wait(command: list[str], seconds: float, *, printed: Path) -> int | None:
+def _wait_for(command: list[str], seconds: float, *, printed: Path) -> int | None:
     """The exit code; None if it had to be stopped. Whatever it started ends with it.
 
     What is printed goes to a file: a pipe would stay open for as long as any process that the mechanism started.
@@ -100,10 +100,10 @@ def _wait(command: list[str], seconds: float, *, printed: Path) -> int | None:
         except subprocess.TimeoutExpired:
             return None
         finally:
-            _end(process)
+            _end_process(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes]) -> None:
     """End a process and all that it started."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
@@ -116,16 +116,16 @@ def main(asked: Path, answer: Path) -> None:
     """Answer one request: an audit, or the words why nothing could be loaded."""
     request = json.loads(asked.read_text(encoding="utf-8"))
     try:
-        mechanism, a, b = load(request["target"]), literal(request["a"]), literal(request["b"])
+        mechanism, a, b = load_target(request["target"]), parse_literal(request["a"]), parse_literal(request["b"])
     except CannotLoad as problem:
-        return _answer(answer, str(problem))
-    return _answer(answer, examine(mechanism, a, b, name=request["target"], **request["options"]))
+        return _write_answer(answer, str(problem))
+    return _write_answer(answer, examine(mechanism, a, b, name=request["target"], **request["options"]))
 
 
-def _answer(answer: Path, told: Audit | str) -> None:
+def _write_answer(answer: Path, result: Audit | str) -> None:
     """The whole answer or none, also where this process is ended midway."""
     draft = answer.with_suffix(".draft")
-    draft.write_bytes(pickle.dumps(told))
+    draft.write_bytes(pickle.dumps(result))
     draft.rename(answer)
 
 

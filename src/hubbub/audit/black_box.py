@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.audit._confidence_limits import ceiling, epsilon_of
-from hubbub.audit._outcomes import Incomparable, OutcomeFeature, Outcomes, tabulate
+from hubbub.audit._confidence_limits import epsilon_of, largest_bound
+from hubbub.audit._outcomes import Incomparable, OutcomeFeature, Outcomes, tabulate_outcomes
 from hubbub.audit._rejection_sets import RejectionSet, choose_events
-from hubbub.audit._sampling import Mechanism, Unusable, draw
+from hubbub.audit._sampling import Mechanism, Unusable, draw_outcomes
 from hubbub.audit._scores import learn_scores
 from hubbub.audit.report import Audit, CountedEvent
 from hubbub.terms import Neighbours, NotAuditable, Real, exact, fraction_of, positive, whole
@@ -110,14 +110,14 @@ def examine(
     )
     until = time.monotonic() + (float("inf") if timeout is None else float(exact(timeout, name="timeout")))
     try:
-        first = draw(mechanism, a, plan.trials, name="a", vectorised=vectorised, until=until)
-        second = draw(mechanism, b, plan.trials, name="b", vectorised=vectorised, until=until)
-        columns = _columns(plan.mixed(first), plan.mixed(second), features, learned=plan.parts[0])
+        first = draw_outcomes(mechanism, a, plan.trials, name="a", vectorised=vectorised, until=until)
+        second = draw_outcomes(mechanism, b, plan.trials, name="b", vectorised=vectorised, until=until)
+        columns = _outcome_columns(plan.mixed(first), plan.mixed(second), features, learned=plan.parts[0])
     except (Unusable, Incomparable) as problem:
         return plan.refuse(str(problem))
     except RecursionError:
         return plan.refuse("its outputs are nested too deeply")
-    return _audit(plan, columns)
+    return _audit_outcomes(plan, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +188,10 @@ class AuditPlan:
         )
 
 
-def _columns(first: Outcomes, second: Outcomes, features: Features | None, *, learned: int) -> list[OutcomeFeature]:
-    columns = tabulate(first, second, learned=learned)
+def _outcome_columns(
+    first: Outcomes, second: Outcomes, features: Features | None, *, learned: int
+) -> list[OutcomeFeature]:
+    columns = tabulate_outcomes(first, second, learned=learned)
     if features is None:
         return columns
     try:
@@ -203,10 +205,10 @@ def _columns(first: Outcomes, second: Outcomes, features: Features | None, *, le
     return [*columns, *(OutcomeFeature(f"feature {i + 1}", extra[:, i].copy()) for i in range(extra.shape[1]))]
 
 
-def _audit(plan: AuditPlan, columns: list[OutcomeFeature]) -> Audit:
+def _audit_outcomes(plan: AuditPlan, columns: list[OutcomeFeature]) -> Audit:
     table = np.stack([column.values for column in columns])
     sides = table[:, : plan.trials].copy(), table[:, plan.trials :].copy()
-    constant = [bool(np.all(_same(side))) for side in sides]
+    constant = [bool(np.all(_equals_first(side))) for side in sides]
     if all(constant) and np.array_equal(sides[0][:, 0], sides[1][:, 0], equal_nan=True):
         return plan.refuse("it returns the same constant on a and b, so nothing was measured")
     one, two = plan.parts
@@ -217,16 +219,16 @@ def _audit(plan: AuditPlan, columns: list[OutcomeFeature]) -> Audit:
     scores = learn_scores(columns, *learned, low_bits=plan.low_bits)
     events = choose_events(scores, learned, fresh, ahead=ahead, delta=plan.delta)
     shares = [1.0] if len(events) == 1 else [_SAFE_SHARE, 1 - _SAFE_SHARE]
-    counts = [_count(plan, event, share, rest) for event, share in zip(events, shares, strict=True)]
+    counts = [_count_event(plan, event, share, rest) for event, share in zip(events, shares, strict=True)]
     best = max(counts, key=lambda counted: counted.bound)
     return plan.report(best.bound, best, None, leak=all(constant))
 
 
-def _same(side: Floats) -> NDArray[np.bool_]:
+def _equals_first(side: Floats) -> NDArray[np.bool_]:
     return np.asarray((side == side[:, :1]) | (np.isnan(side) & np.isnan(side[:, :1])))
 
 
-def _count(plan: AuditPlan, event: RejectionSet, share: float, rest: tuple[Floats, Floats]) -> CountedEvent:
+def _count_event(plan: AuditPlan, event: RejectionSet, share: float, rest: tuple[Floats, Floats]) -> CountedEvent:
     """Count one event on the runs that had no part in choosing it."""
     scores = [event.score.of(side) for side in rest]
     more, less = (event.meets(side) for side in (reversed(scores) if event.swapped else scores))
@@ -240,12 +242,12 @@ def _count(plan: AuditPlan, event: RejectionSet, share: float, rest: tuple[Float
         trials=trials,
         bound=float(along[-1]),
         curve=tuple(zip(sizes.tolist(), along.tolist(), strict=True)),
-        most=tuple((int(n), ceiling(int(n), delta=plan.delta, error=error)) for n in sizes),
-        roc=_roc(scores, event),
+        most=tuple((int(n), largest_bound(int(n), delta=plan.delta, error=error)) for n in sizes),
+        roc=_roc_points(scores, event),
     )
 
 
-def _roc(scores: list[Floats], event: RejectionSet) -> tuple[tuple[float, float], ...]:
+def _roc_points(scores: list[Floats], event: RejectionSet) -> tuple[tuple[float, float], ...]:
     """(share on the other input, share on the input for which the event speaks), as its threshold moves."""
     sign, trials = (1.0 if event.above else -1.0), len(scores[0])
     more, less = (np.sort(sign * side[~np.isnan(side)]) for side in (reversed(scores) if event.swapped else scores))

@@ -124,10 +124,10 @@ class OneRun(Document):
         if self.bound is None:
             return f"There is no bound: {self.problem}."
         slack = f" at delta = {short(self.delta)}" if self.delta else ""
-        found = f"epsilon is at least {self.bound:.2f}{slack}, with {100 * self.confidence:g}% confidence"
+        sentence = f"epsilon is at least {self.bound:.2f}{slack}, with {100 * self.confidence:g}% confidence"
         if self.claim is None:
-            return f"{found[0].upper()}{found[1:]}."
-        return f"{'Refuted' if self.refuted else 'Not refuted'}: {found}, and {short(self.claim)} was claimed."
+            return f"{sentence[0].upper()}{sentence[1:]}."
+        return f"{'Refuted' if self.refuted else 'Not refuted'}: {sentence}, and {short(self.claim)} was claimed."
 
     def sections(self) -> tuple[Section, ...]:
         """The report, part by part."""
@@ -207,24 +207,24 @@ def one_run(
     m = whole(canaries, name="canaries", least=_FEWEST)
     level = float(fraction_of(confidence, name="confidence"))
     slack = float(fraction_of(delta, name="delta", zero=True))
-    counts = _counts(guesses, m)
-    told = name or str(getattr(train, "__name__", type(train).__name__))
+    counts = _guess_counts(guesses, m)
+    title = name or str(getattr(train, "__name__", type(train).__name__))
     claimed = None if claim is None else float(positive(claim, name="claim"))
     included = (rng or np.random.default_rng()).random(m) < 0.5
     try:
-        scores = _scores(train, included)
+        scores = _canary_scores(train, included)
     except _NoScores as problem:
-        return OneRun(told, m, (), level, slack, claimed, str(problem))
+        return OneRun(title, m, (), level, slack, claimed, str(problem))
     shared = 1 - (1 - level) / len(counts)
-    tried = tuple(_guess(scores, included, count, delta=slack, confidence=shared) for count in counts)
-    return OneRun(told, m, tried, level, slack, claimed)
+    tried = tuple(_score_guesses(scores, included, count, delta=slack, confidence=shared) for count in counts)
+    return OneRun(title, m, tried, level, slack, claimed)
 
 
 class _NoScores(Exception):
     """A training that gave nothing to guess from."""
 
 
-def _counts(guesses: int | Sequence[int] | None, canaries: int) -> list[int]:
+def _guess_counts(guesses: int | Sequence[int] | None, canaries: int) -> list[int]:
     if guesses is None:
         return sorted({max(2, canaries // share) for share in (1, 4, 16)})
     asked = [guesses] if isinstance(guesses, int) else list(guesses)
@@ -238,7 +238,7 @@ def _counts(guesses: int | Sequence[int] | None, canaries: int) -> list[int]:
     return counts
 
 
-def _scores(train: Train, included: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _canary_scores(train: Train, included: NDArray[np.bool_]) -> NDArray[np.float64]:
     try:
         scores = np.asarray(train(included.copy()), dtype=np.float64)
     except Exception as error:  # somebody else's code may raise anything
@@ -252,7 +252,7 @@ def _scores(train: Train, included: NDArray[np.bool_]) -> NDArray[np.float64]:
     return scores
 
 
-def _guess(
+def _score_guesses(
     scores: NDArray[np.float64], included: NDArray[np.bool_], count: int, *, delta: float, confidence: float
 ) -> Guessed:
     order = np.argsort(scores, kind="stable")

@@ -59,17 +59,17 @@ def histograms(bins: int, *, people: int = 10, neighbours: Neighbours | str = "a
     """Counts per bin: one person added to an empty, a full or any bin; or moved from one to another."""
     k, many = whole(bins, name="bins"), whole(people, name="people")
     crowds = {"empty": (0,) * k, "all in the first": (many, *(0,) * (k - 1)), "even": (many,) * k}
-    found: Pairs = {}
+    pairs: Pairs = {}
     for name, crowd in crowds.items():
         for place in {0, k - 1}:
             more = tuple(count + (i == place) for i, count in enumerate(crowd))
-            found[f"{name}, one more in bin {place + 1}"] = (crowd, more)
+            pairs[f"{name}, one more in bin {place + 1}"] = (crowd, more)
         if Neighbours.parse(neighbours) is Neighbours.REPLACE and k > 1:
             here, there = (tuple(count + (i == place) for i, count in enumerate(crowd)) for place in (0, k - 1))
-            found[f"{name}, one moved"] = (here, there)
+            pairs[f"{name}, one moved"] = (here, there)
     if Neighbours.parse(neighbours) is Neighbours.REPLACE:
-        return {name: pair for name, pair in found.items() if name.endswith("moved")}
-    return found
+        return {name: pair for name, pair in pairs.items() if name.endswith("moved")}
+    return pairs
 
 
 def tables(
@@ -95,6 +95,6 @@ def _with_one(crowds: Mapping[str, list[Any]], people: Mapping[str, Any], neighb
     """One person joins each crowd, or is replaced by another."""
     if Neighbours.parse(neighbours) is Neighbours.REPLACE:
         one, other = people
-        told = f"a {one} one for a {other} one"
-        return {f"{name}, {told}": ([*c, people[one]], [*c, people[other]]) for name, c in crowds.items()}
+        change = f"a {one} one for a {other} one"
+        return {f"{name}, {change}": ([*c, people[one]], [*c, people[other]]) for name, c in crowds.items()}
     return {f"{name}, a {one} one more": (c, [*c, who]) for name, c in crowds.items() for one, who in people.items()}

@@ -80,18 +80,18 @@ def search(
     if not named:
         raise EmptyInput("there are no pairs to search.", why="An audit needs two inputs.", fix="Give some pairs.")
     few = max(FEWEST, min(whole(looks, name="looks"), trials))
-    told = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
+    title = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
 
     def look(who: str, runs: int) -> float | None:
         return examine(mechanism, *named[who], trials=runs, **{**options, "confidence": 0.5, "claim": None}).bound
 
     first = {who: look(who, few) for who in named}
-    best = sorted(named, key=lambda who: -_known(first[who]))[:_FINALISTS]
+    best = sorted(named, key=lambda who: -_comparable_bound(first[who]))[:_FINALISTS]
     again = {who: look(who, min(5 * few, trials)) for who in best} if len(best) > 1 else dict.fromkeys(best, 0.0)
-    worst = max(best, key=lambda who: _known(again[who]))
-    audit = examine(mechanism, *named[worst], trials=trials, name=told, **options)
+    worst = max(best, key=lambda who: _comparable_bound(again[who]))
+    audit = examine(mechanism, *named[worst], trials=trials, name=title, **options)
     return Search(audit, named[worst], worst, tuple(first.items()))
 
 
-def _known(bound: float | None) -> float:
+def _comparable_bound(bound: float | None) -> float:
     return -1.0 if bound is None else bound

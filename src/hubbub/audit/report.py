@@ -66,12 +66,12 @@ class Audit(Document):
         if self.bound is None:
             return f"There is no bound: {self.problem}."
         sure = f"with {100 * self.confidence:g}% confidence"
-        found = f"epsilon is at least {self.bound:.2f}{self._delta()}, {sure}"
+        sentence = f"epsilon is at least {self.bound:.2f}{self._delta()}, {sure}"
         if self.claim is None:
-            return f"{found[0].upper()}{found[1:]}."
+            return f"{sentence[0].upper()}{sentence[1:]}."
         if self.refuted:
-            return f"Refuted: {found}, and {short(self.claim)} was claimed."
-        return f"Not refuted: {found}, and {short(self.claim)} was claimed. That proves nothing in its favour."
+            return f"Refuted: {sentence}, and {short(self.claim)} was claimed."
+        return f"Not refuted: {sentence}, and {short(self.claim)} was claimed. That proves nothing in its favour."
 
     def sections(self) -> tuple[Section, ...]:
         """The report, part by part."""
@@ -82,7 +82,7 @@ class Audit(Document):
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
-        told: dict[str, Json] = {
+        document: dict[str, Json] = {
             "kind": "audit",
             "name": self.name,
             "bound": self.bound,
@@ -97,10 +97,10 @@ class Audit(Document):
             "verdict": self.verdict,
         }
         if self.counted is None:
-            return {**told, "event": None}
+            return {**document, "event": None}
         more, less = self.counted.hits
         return {
-            **told,
+            **document,
             "event": self.counted.event,
             "likelier_under": self.counted.likelier_under,
             "hits": {self.counted.likelier_under: more, self.counted.other: less},
@@ -159,16 +159,16 @@ class Audit(Document):
     def bound_svg(self) -> str:
         """The bound against the number of runs counted; and the most that so many can show, where it is near."""
         assert self.counted is not None
-        shown: tuple[Series, ...] = (Series("shown by this audit", _logged(self.counted.curve)),)
+        shown: tuple[Series, ...] = (Series("shown by this audit", _log_points(self.counted.curve)),)
         if self.counted.bound > _NEAR * self.counted.most[-1][1]:
-            shown = (Series("the most so many runs can show", _logged(self.counted.most)), *shown)
+            shown = (Series("the most so many runs can show", _log_points(self.counted.most)), *shown)
         rules = () if self.claim is None else (Rule(self.claim, f"claimed: {short(self.claim)}"),)
         sizes = [n for n, _ in self.counted.curve]
         return line_chart(
             Panel("epsilon", shown, rules=rules, include=(0.0,), height=260),
             title=f"What is claimed, and what the audit shows: {self.name}",
             description=f"{self.verdict} The bound grows with the number of trials, to {self.counted.bound:.3g}.",
-            x=_decades(sizes[0], sizes[-1]),
+            x=_decade_axis(sizes[0], sizes[-1]),
         )
 
     def roc_svg(self) -> str:
@@ -189,11 +189,11 @@ class Audit(Document):
         )
 
 
-def _logged(points: tuple[tuple[int, float], ...]) -> tuple[tuple[float, float], ...]:
+def _log_points(points: tuple[tuple[int, float], ...]) -> tuple[tuple[float, float], ...]:
     return tuple((math.log10(n), value) for n, value in points)
 
 
-def _decades(low: int, high: int) -> Axis:
+def _decade_axis(low: int, high: int) -> Axis:
     """An axis of powers of ten."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     ticks = tuple(Tick(float(power), plain(10.0**power, 0)) for power in range(first, last + 1))

@@ -35,12 +35,12 @@ def _gaussian_count(sigma: float) -> Bulk:
     return lambda count, size: count + gaussian(sigma, size)
 
 
-def _classic(epsilon: float, delta: float) -> float:
+def _classic_sigma(epsilon: float, delta: float) -> float:
     """sqrt(2 ln(1.25 / delta)) / epsilon: proved for epsilon below 1 only."""
     return math.sqrt(2 * math.log(1.25 / delta)) / epsilon
 
 
-def _true(sigma: float, delta: float) -> float:
+def _true_epsilon(sigma: float, delta: float) -> float:
     return gaussian_tradeoff.epsilon_of(delta, 1 / sigma)
 
 
@@ -84,26 +84,26 @@ def exhibits() -> tuple[Exhibit, ...]:
             name="square root of sigma",
             story="The standard deviation is taken for a variance, and its square root is used.",
             source="DR14",
-            broken=_gaussian_count(math.sqrt(_classic(0.5, 1e-5))),
-            fixed=_gaussian_count(_classic(0.5, 1e-5)),
+            broken=_gaussian_count(math.sqrt(_classic_sigma(0.5, 1e-5))),
+            fixed=_gaussian_count(_classic_sigma(0.5, 1e-5)),
             a=0,
             b=1,
             claim=0.5,
             delta=1e-5,
-            true=_true(math.sqrt(_classic(0.5, 1e-5)), 1e-5),
+            true=_true_epsilon(math.sqrt(_classic_sigma(0.5, 1e-5)), 1e-5),
         ),
         Exhibit(
             name="classic Gaussian at epsilon 10",
             story="The textbook's formula is used where it is not proved, and fails. (So large a delta only makes that "
             "visible in a million runs.)",
             source="BW18",
-            broken=_gaussian_count(_classic(10, 0.2)),
+            broken=_gaussian_count(_classic_sigma(10, 0.2)),
             fixed=_gaussian_count(1 / gaussian_tradeoff.mu_for(10.0, 0.2)),
             a=0,
             b=1,
             claim=10.0,
             delta=0.2,
-            true=_true(_classic(10, 0.2), 0.2),
+            true=_true_epsilon(_classic_sigma(10, 0.2), 0.2),
             trials=1_000_000,
         ),
     )

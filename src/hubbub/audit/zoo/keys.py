@@ -12,7 +12,7 @@ _DELTA = 1e-3
 _THRESHOLD = 1 + math.log(1 / (2 * _DELTA))  # a group of one passes it with probability delta
 
 
-def _groups(least: float) -> Bulk:
+def _noisy_groups(least: float) -> Bulk:
     """Noisy counts of all groups that occur, as far as they reach ``least``."""
 
     def release(counts: dict[str, int], size: int) -> Any:
@@ -30,8 +30,8 @@ def exhibits() -> tuple[Exhibit, ...]:
             name="group keys without a threshold",
             story="Every group that occurs is listed, so the only person of a group is seen whatever the noise.",
             source="KKMN09",
-            broken=_groups(-math.inf),
-            fixed=_groups(_THRESHOLD),
+            broken=_noisy_groups(-math.inf),
+            fixed=_noisy_groups(_THRESHOLD),
             a={"flu": 10, "cold": 8},
             b={"flu": 10, "cold": 8, "rare": 1},
             claim=1.0,

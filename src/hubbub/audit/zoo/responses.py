@@ -14,7 +14,7 @@ from hubbub.terms import Neighbours
 _RATE = 0.1
 
 
-def _response(keep: float) -> Bulk:
+def _binary_response(keep: float) -> Bulk:
     """Answer truthfully with probability ``keep``, else the other way."""
 
     def release(bit: int, size: int) -> Any:
@@ -23,7 +23,7 @@ def _response(keep: float) -> Bulk:
     return release
 
 
-def _count(*, sampled: bool) -> Bulk:
+def _noisy_count(*, sampled: bool) -> Bulk:
     """A noisy count of ones, of a sample of the people or (by mistake) of all of them."""
 
     def release(bits: Any, size: int) -> Any:
@@ -40,8 +40,8 @@ def exhibits() -> tuple[Exhibit, ...]:
             name="randomized response with the wrong coin",
             story="The truth is told with probability 3/4, as in the classroom, and epsilon = 1 is claimed.",
             source="Warner65",
-            broken=_response(0.75),
-            fixed=_response(math.e / (1 + math.e)),
+            broken=_binary_response(0.75),
+            fixed=_binary_response(math.e / (1 + math.e)),
             a=0,
             b=1,
             claim=1.0,
@@ -52,8 +52,8 @@ def exhibits() -> tuple[Exhibit, ...]:
             name="subsampling claimed and absent",
             story="The cost is worked out for a tenth of the people, and the answer is computed on all of them.",
             source="BBG18",
-            broken=_count(sampled=False),
-            fixed=_count(sampled=True),
+            broken=_noisy_count(sampled=False),
+            fixed=_noisy_count(sampled=True),
             a=(1, 0, 1, 0),
             b=(1, 0, 1, 0, 1),
             claim=math.log1p(_RATE * math.expm1(1.0)),

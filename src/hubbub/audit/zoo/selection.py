@@ -23,7 +23,7 @@ def _noisy_max_repaired(counts: Any, size: int) -> Any:
     return np.stack([winner, np.asarray(counts)[winner] + laplace(2.0, size)], axis=1)
 
 
-def _exponential(factor: float) -> Bulk:
+def _exponential_choice(factor: float) -> Bulk:
     """A choice with weights e^(factor * score)."""
 
     def release(scores: Any, size: int) -> Any:
@@ -58,8 +58,8 @@ def exhibits() -> tuple[Exhibit, ...]:
             story="One person moves one score up and all others down, so that weight and normaliser both move: weights "
             "e^(epsilon score) need a half.",
             source="MT07",
-            broken=_exponential(1.0),
-            fixed=_exponential(0.5),
+            broken=_exponential_choice(1.0),
+            fixed=_exponential_choice(0.5),
             a=_UP,
             b=_DOWN,
             claim=1.0,

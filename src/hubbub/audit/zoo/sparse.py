@@ -39,11 +39,11 @@ class SparseVector:
         return self._first(noisy, above) if self.values else self._row(above)
 
     def _row(self, above: Any) -> Any:
-        told = above.astype(np.int64)
+        answers = above.astype(np.int64)
         if self.count is not None:
-            before = np.cumsum(told, axis=1) - told
-            told[before >= self.count] = _STOPPED
-        return told
+            before = np.cumsum(answers, axis=1) - answers
+            answers[before >= self.count] = _STOPPED
+        return answers
 
     @staticmethod
     def _first(noisy: Any, above: Any) -> Any:

@@ -45,7 +45,7 @@ class Tour(Document):
             f"{caught} of {len(self.stops)} exhibits were told from their repaired twins: the bound of the broken one "
             "is above its claim, that of the twin is not."
         )
-        faults = tuple(f"{_capital(stop.exhibit.name)}. {stop.exhibit.story}" for stop in self.stops)
+        faults = tuple(f"{_capitalize_first(stop.exhibit.name)}. {stop.exhibit.story}" for stop in self.stops)
         return (
             Section("What the audits found", (words,), self._table(), self._figure()),
             Section("The faults", faults),
@@ -53,11 +53,11 @@ class Tour(Document):
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
-        return {"kind": "zoo", "exhibits": [_json(stop) for stop in self.stops]}
+        return {"kind": "zoo", "exhibits": [_stop_json(stop) for stop in self.stops]}
 
     def _table(self) -> TextTable:
         header = ("exhibit", "claimed", "true", "broken: at least", "repaired: at least", "caught")
-        return TextTable(header, tuple(map(_row, self.stops)))
+        return TextTable(header, tuple(map(_stop_row, self.stops)))
 
     def _figure(self) -> Figure:
         return Figure(
@@ -93,34 +93,34 @@ def tour(exhibits: Iterable[Exhibit] | None = None, *, trials: int | None = None
     )
 
 
-def _capital(words: str) -> str:
+def _capitalize_first(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _row(stop: TourStop) -> tuple[str, ...]:
+def _stop_row(stop: TourStop) -> tuple[str, ...]:
     exhibit = stop.exhibit
     claimed = short(exhibit.claim) + (f" (delta {short(exhibit.delta)})" if exhibit.delta else "")
     return (
         exhibit.name,
         claimed,
-        _true(exhibit.true),
-        _bound(stop.broken),
-        _bound(stop.fixed),
+        _true_text(exhibit.true),
+        _bound_text(stop.broken),
+        _bound_text(stop.fixed),
         "yes" if stop.caught else "no",
     )
 
 
-def _true(value: float | None) -> str:
+def _true_text(value: float | None) -> str:
     if value is None:
         return "not known"
     return "none" if math.isinf(value) else short(value)
 
 
-def _bound(audit: Audit) -> str:
+def _bound_text(audit: Audit) -> str:
     return "no bound" if audit.bound is None else f"{audit.bound:.2f}"
 
 
-def _json(stop: TourStop) -> Json:
+def _stop_json(stop: TourStop) -> Json:
     exhibit = stop.exhibit
     infinite = exhibit.true is not None and math.isinf(exhibit.true)
     return {

@@ -95,11 +95,11 @@ def _zoo(trials: int | None, *, as_json: bool, svg: Path | None, html: Path | No
 
 def _text(value: str, option: str) -> str:
     """What was typed, or what is in the file behind an @."""
-    from hubbub.audit import CannotLoad, literal
+    from hubbub.audit import CannotLoad, parse_literal
 
     try:
         text = Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
-        literal(text)
+        parse_literal(text)
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"cannot read {value[1:]}: {type(error).__name__}.", param_hint=option) from None
     except CannotLoad as problem:
