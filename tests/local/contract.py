@@ -290,7 +290,7 @@ class FrequencyContract(Contract):
     def test_estimates_tell_themselves(self) -> None:
         randomizer = self.make()
         found = randomizer.estimate(randomizer.randomize(list(self.values) * 200, rng=seeded(8)))
-        assert isinstance(found, local.Frequencies)
+        assert isinstance(found, local.FrequencyEstimate)
         assert "fake clients" in found.text()
         assert "<svg" in found.html()
         assert json.loads(json.dumps(found.to_json()))["count"] == 200 * len(self.values)
