@@ -42,7 +42,7 @@ SMALL: dict[str, tuple[Callable[[Fraction], Randomizer], list[Any]]] = {
 def law(randomizer: Randomizer, value: Any, seed: int = 1) -> Law:
     """The law of a report, with a check that words of one cell give one report, on both paths of the code."""
     draw = random.Random(seed)
-    cuts = randomizer.partition(int(randomizer.codes([value])[0]))
+    cuts = randomizer.word_cuts(int(randomizer.codes([value])[0]))
     cells = list(product(*(list(pairwise(sorted({0, *places, WORD}))) for places in cuts)))
     fixed = randomizer.protocol in {"hashing", "loloha"}  # their law is the one given the seed 0
     inside = [[low if fixed and not i else draw.randrange(low, high) for i, (low, high) in enumerate(c)] for c in cells]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.ledger import Account, Ledger
-from hubbub.local import DBitFlip, LocalGaussian
+from hubbub.local import Client, DBitFlip, LocalGaussian
 from hubbub.local.collection import collection_cost, report_wire, tokens
 from hubbub.local.collection.collector import REASONS, Collector, Rules, Sent, Taken
 from hubbub.local.collection.collector_page import _REASONS
@@ -50,6 +50,17 @@ def test_a_batch_is_counted_and_estimated(desk: Desk) -> None:
     truth = Counter(np.minimum(np.random.default_rng(1).geometric(0.5, 5000) - 1, 3).tolist())
     for value, (low, high) in enumerate(estimate.intervals(0.9999)):
         assert low <= truth[value] / 5000 <= high
+
+
+def test_what_a_client_makes_is_what_a_collector_takes(desk: Desk, tmp_path: Path) -> None:
+    """Word for word as one would write it first: no frame is needed around one report."""
+    sent = Client(desk.collection, state=tmp_path / "memory").report("pear")
+    twin = report_wire.to_json(desk.collection, report_wire.parse(desk.collection, sent))
+    with desk.collector() as collector:
+        assert collector.take(sent) == Taken(1, 0, {})
+        assert collector.take_json(json.dumps([twin])) == Taken(0, 1, {})
+        with pytest.raises(BadReport, match=r"client\.report\(\)"):
+            collector.take(sent[:-1])
 
 
 def test_a_batch_sent_again_changes_nothing(desk: Desk) -> None:

@@ -29,7 +29,7 @@ class TestLoloha(FrequencyContract):
     values = range(12)
     people, repeats = 1_000, 20
     bad_payload = b"\x00\x00\x00\x00\x02"
-    looser = {"_keep": WORD >> 60}
+    looser = {"_sets": WORD >> 60}
     public = frozenset({0})
 
     def make(self, **changes: Any) -> Any:
@@ -47,8 +47,8 @@ class TestLoloha(FrequencyContract):
 @pytest.mark.parametrize("survey", SURVEYS, ids=repr)
 def test_memo_and_step_keep_what_they_promise(survey: Loloha) -> None:
     few = fewest(survey.buckets - 1)
-    assert Fraction(survey._memo * WORD, (WORD - survey._memo) * few) <= exp_low(survey.forever)
-    assert Fraction(survey._keep * WORD, (WORD - survey._keep) * few) <= exp_low(survey.again)
+    assert Fraction(survey._memo.keep * WORD, (WORD - survey._memo.keep) * few) <= exp_low(survey.forever)
+    assert Fraction(survey._sets.keep * WORD, (WORD - survey._sets.keep) * few) <= exp_low(survey.again)
     assert survey.again > survey.epsilon
 
 
@@ -81,8 +81,8 @@ def test_all_reports_together_cannot_tell_less_than_one() -> None:
 
 def test_the_threshold_is_the_largest_that_will_do() -> None:
     survey = SURVEYS[1]
-    best = step_threshold(survey._memo, survey.epsilon, survey.buckets)
+    best = step_threshold(survey._memo.keep, survey.epsilon, survey.buckets)
     law = exact_law(survey, 0)
-    assert best == survey._keep
+    assert best == survey._sets.keep
     assert len(law) == survey.buckets
     assert sum(law.values()) == 1

@@ -23,6 +23,7 @@ class TestOneBitMean(MeanContract):
 
 class TestDBitFlip(FrequencyContract):
     kind = DBitFlip
+    looser = {"_keep": 1}
     small = {"epsilon": 1, "domain": 4, "flips": 2, "missing": 1}
     values = range(4)
     large = {"epsilon": 1, "domain": 1000, "flips": 100}

@@ -15,7 +15,7 @@ from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.noise.testing import seeded
 from hubbub.terms import OutOfRange
 
-from .contract import MeanContract, exp
+from .contract import MeanContract, exp, loosen
 
 SMALL = {"epsilon": 1, "lower": -1, "upper": 1}
 
@@ -46,7 +46,7 @@ class TestPiecewise(Grid):
 
     def test_a_threshold_too_high_is_noticed(self) -> None:
         randomizer = self.make()
-        randomizer._window.stay += 2
+        loosen(randomizer._window, "sets", 2)
         assert reals_ratio(randomizer) > exp(randomizer.epsilon)
 
 
@@ -61,8 +61,8 @@ class TestHybrid(Grid):
 def reals_ratio(randomizer: Piecewise) -> Fraction:
     """The largest ratio of the piecewise law, from the number of words that lead to a place."""
     window = randomizer._window
-    inside = Fraction(window.stay * most(window.size), WORD**2)
-    outside = Fraction((WORD - window.stay) * fewest(window.steps), WORD**2)
+    inside = Fraction(window.sets.keep * most(window.size), WORD**2)
+    outside = Fraction((WORD - window.sets.keep) * fewest(window.steps), WORD**2)
     return inside / outside
 
 
@@ -87,13 +87,13 @@ def test_scores_have_the_value_as_their_mean(kind: type, epsilon: float) -> None
 
 
 def law(survey: Duchi | Piecewise | Hybrid, code: int) -> np.ndarray:
-    bit = bounded_means.on_the_line(survey._top, code, survey.steps) / WORD if hasattr(survey, "_top") else 0.0
+    bit = bounded_means.line_threshold(survey._top, code, survey.steps) / WORD if hasattr(survey, "_top") else 0.0
     bits = np.array([1 - bit, bit])
     if isinstance(survey, Duchi):
         return bits
     window = survey._window
-    places = np.full(bounded_means.CELLS, (1 - window.stay / WORD) / window.steps)
-    places[code : code + window.size] = window.stay / WORD / window.size
+    places = np.full(bounded_means.CELLS, (1 - window.sets.keep / WORD) / window.steps)
+    places[code : code + window.size] = window.sets.keep / WORD / window.size
     if isinstance(survey, Piecewise):
         return places
     share = survey._mix / WORD
@@ -105,8 +105,9 @@ def test_thresholds_lie_on_a_line_also_in_bulk() -> None:
     for steps in (1, 7, 64, 40_793, 1 << 20, (1 << 31) - 1):
         top = (1 << 63) + int(generator.integers(1 << 62))
         codes = np.unique(np.append(generator.integers(0, steps + 1, 50), [0, steps]))
-        line = [bounded_means.on_the_line(top, int(code), steps) for code in codes]
-        assert bounded_means.on_the_line_many(top, codes, steps).tolist() == line
+        line = [WORD - top + (2 * top - WORD) * int(code) // steps for code in codes]
+        assert [bounded_means.line_threshold(top, int(code), steps) for code in codes] == line
+        assert bounded_means.line_threshold(top, codes, steps).tolist() == line
         assert (line[0], line[-1]) == (WORD - top, top)
 
 

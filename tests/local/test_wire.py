@@ -144,6 +144,20 @@ def test_a_frame_of_a_newer_format_is_refused() -> None:
     assert caught.value.reason == "version"
 
 
+def test_a_report_by_itself_is_a_batch_of_one() -> None:
+    """With the same reasons, whatever is wrong with it; nothing of another length is taken for one."""
+    for data, why in ((SENT, None), *((data, why) for data, why in REFUSED.values() if len(data) == len(SENT))):
+        framed = report_wire.parse_batch(BREAD, report_wire.pack_batch([data]))
+        assert list(framed.counts()) == ([] if why is None else [why])
+        if data[:3] == SENT[:3]:
+            alone = report_wire.parse_batch(BREAD, data)
+            assert (alone.counts(), alone.ids.tolist()) == (framed.counts(), framed.ids.tolist())
+    for data in (SENT[:-1], SENT + b"\0", SENT + SENT, SENT[:64]):
+        with pytest.raises(BadReport) as caught:
+            report_wire.parse_batch(BREAD, data)
+        assert caught.value.reason == "malformed"
+
+
 def test_an_empty_frame_is_empty() -> None:
     assert len(report_wire.parse_batch(BREAD, report_wire.pack_batch([]))) == 0
 

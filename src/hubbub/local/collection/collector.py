@@ -173,7 +173,7 @@ class Collector:
     # ------------------------------------------------------------ taking
 
     def take(self, data: bytes, *, token: str | None = None) -> Taken:
-        """Keep what is good of a batch in binary form; on disk when this returns. An unreadable frame is BadReport."""
+        """Keep what is good of a batch, or of one report by itself; on disk when this returns. Else BadReport."""
         return _or_raise(*self.take_all([Sent(data, token=token)]))
 
     def take_json(self, data: bytes | str, *, token: str | None = None) -> Taken:

@@ -54,7 +54,7 @@ _AGAIN = "Fetch the collection's signed configuration again and make the report 
 _WORDS = {
     "malformed": (
         "its bytes or fields are not those of a report",
-        "Send it as hubbub.local.collection.report_wire packs it.",
+        "Send what client.report() made, as it is, or many in one frame: report_wire.pack_batch(reports).",
     ),
     "version": (f"its format is not {FORMAT}", "Use a client of the same format."),
     "collection": ("it belongs to another collection", "Send it to the collector of its own collection."),

@@ -131,7 +131,7 @@ def pack_batch(reports: Sequence[bytes]) -> bytes:
 
 
 def parse_batch(collection: Collection, data: bytes) -> Batch:
-    """The reports of a frame: those that can be taken, and the reasons of the others.
+    """The reports of a frame, or one report by itself: those that can be taken, and the reasons of the others.
 
     A frame whose length is not what it says, or whose reports have another length than the collection's, is refused as
     a whole.
@@ -191,7 +191,9 @@ def _head(collection: Collection, epoch: int, mark: bytes) -> bytes:
 
 
 def _rows(data: bytes) -> NDArray[np.uint8]:
-    """The reports of a frame as rows of bytes."""
+    """The reports of a frame as rows of bytes; a report by itself, which begins otherwise, is one row."""
+    if len(data) >= HEADER and data[:3] == REPORT:
+        return np.frombuffer(data, dtype=np.uint8).reshape(1, -1)
     if len(data) < FRAME.size or data[:3] != BATCH:
         raise bad_report("malformed")
     _, version, count, size = FRAME.unpack_from(data)

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Self
-
-import numpy as np
 
 from hubbub.local.longitudinal.memoizing import Memoising, epsilon_above
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
-    Codes,
-    Words,
+    Number,
+    Word,
     below,
-    below_many,
     bytes_for,
     chance,
-    coins,
-    cuts,
     exp_high,
     exp_low,
     fewest,
     most,
-    threshold,
 )
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
+from hubbub.local.randomizers.common.hash_family import SEEDS, bucket
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.local.randomizers.local_hashing import LocalHashing
+from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
 from hubbub.terms import OutOfRange, Real, shown, whole
 
@@ -85,19 +80,20 @@ class Loloha(LocalHashing, Memoising):
                 why="A hash function is named by 32 bits.",
                 fix="Leave it out to use all of them.",
             )
-        self._memo = threshold(exp_low(self.forever) * fewest(self.buckets - 1) / WORD)
-        self._keep = step_threshold(self._memo, self.epsilon, self.buckets)
-        self.again = epsilon_above(Fraction(self._keep * WORD, (WORD - self._keep) * fewest(self.buckets - 1)))
+        others = self.buckets - 1
+        self._memo = TwoSets.for_epsilon(self.forever, own=1, other=others)
+        self._sets = TwoSets(1, others, step_threshold(self._memo.keep, self.epsilon, self.buckets))
+        self.again = epsilon_above(Fraction(self._sets.keep * WORD, (WORD - self._sets.keep) * fewest(others)))
         self.symbols = None
         self.state_size = self.domain
         self.payload_bytes = 4 + bytes_for(self.buckets)
-        self.p, self.q = kept_twice(self._memo, self._keep, self.buckets), 1 / self.buckets
+        self.p, self.q = kept_twice(self._memo.keep, self._sets.keep, self.buckets), 1 / self.buckets
 
     def parameters(self) -> dict[str, Json]:
         """Domain, buckets and functions, and the thresholds of the coin that is remembered and of the fresh one."""
-        told = self._base_parameters([self._memo, self._keep])
-        told |= {"forever": str(self.forever), "again": str(self.again)}
-        return {**told, "buckets": self.buckets, "functions": self.functions}
+        base = self._base_parameters([self._memo.keep, self._sets.keep])
+        base |= {"forever": str(self.forever), "again": str(self.again)}
+        return {**base, "buckets": self.buckets, "functions": self.functions}
 
     def part(self, words: list[int]) -> int:
         """The client's hash function."""
@@ -105,43 +101,28 @@ class Loloha(LocalHashing, Memoising):
 
     def kind(self, part: int, code: int) -> int:
         """The bucket of a value."""
-        return bucket(part, code, self.buckets)
+        return int(bucket(part, code, self.buckets))
 
     def memo(self, part: int, kind: int, words: list[int]) -> int:
         """The remembered answer of a bucket: itself, or another one."""
-        return self._kary(kind, words, self._memo)
+        return int(self._memo.interval(kind, *words))
 
     def step(self, part: int, memo: int, words: list[int]) -> int:
         """A report: the remembered answer, or another one."""
-        return part + (self._kary(memo, words, self._keep) << _ANSWER)
+        return part + (int(self._sets.interval(memo, *words)) << _ANSWER)
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word but the seed's, where the report may change: the law given the seed 0, and all are alike."""
-        others = cuts(self.buckets - 1)
-        return [[], [self._memo], others, [self._keep], others]
+        return [[], *self._memo.word_cuts(), *self._sets.word_cuts()]
 
     @classmethod
     def _read(cls, parameters: Mapping[str, Any]) -> Self:
         return super()._read({name: value for name, value in parameters.items() if name != "again"})
 
-    def _kary(self, bucket: int, words: list[int], keep: int) -> int:
-        if words[0] < keep:
-            return bucket
-        other = below(words[1], self.buckets - 1)
-        return other + (other >= bucket)
-
-    def _respond(self, codes: Codes, words: Words) -> Codes:
-        seeds = below_many(words[:, 0], self.functions)
-        answers = bucket_many(seeds, codes, self.buckets)
-        for place, keep in ((1, self._memo), (3, self._keep)):
-            other = below_many(words[:, place + 1], self.buckets - 1)
-            other += other >= answers
-            answers = np.where(coins(words[:, place], keep), answers, other)
-        return seeds + (answers << _ANSWER)
-
-    def _respond_one(self, value: Any, words: list[int]) -> int:
-        part = self.part(words[:1])
-        return self.step(part, self.memo(part, self.kind(part, self._code(value)), words[1:3]), words[3:])
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        seed = below(words[0], self.functions)
+        memo = self._memo.interval(bucket(seed, code, self.buckets), words[1], words[2])
+        return seed + (self._sets.interval(memo, words[3], words[4]) << _ANSWER)
 
 
 def step_threshold(memo: int, epsilon: Fraction, buckets: int) -> int:

@@ -11,7 +11,7 @@ from hubbub.local.longitudinal.memoizing import Memoising, epsilon_above
 from hubbub.local.longitudinal.rappor import Rappor
 from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
 from hubbub.local.randomizers.base import Randomizer
-from hubbub.local.randomizers.bounded_means import on_the_line
+from hubbub.local.randomizers.bounded_means import line_threshold
 from hubbub.local.randomizers.common.exact_words import WORD, below
 from hubbub.local.randomizers.common.hash_family import bucket
 
@@ -80,7 +80,7 @@ class _Bit(Memoising):
 
     def memo(self, part: int, kind: int, words: list[int]) -> int:
         steps = self._randomizer.steps
-        return int(words[0] < on_the_line(self._randomizer._top, kind * steps, steps))
+        return int(words[0] < line_threshold(self._randomizer._top, kind * steps, steps))
 
     def step(self, part: int, memo: int, words: list[int]) -> Any:
         return memo

@@ -16,7 +16,7 @@ from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
     Words,
-    below_many,
+    below,
     bytes_for,
     chance,
     cuts,
@@ -25,7 +25,7 @@ from hubbub.local.randomizers.common.exact_words import (
     threshold,
     to_bytes,
 )
-from hubbub.local.randomizers.common.hash_family import bucket_many
+from hubbub.local.randomizers.common.hash_family import bucket
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.render import Json
 from hubbub.terms import OutOfRange, Real, fraction_of, whole
@@ -97,7 +97,7 @@ class Rappor(Bits, FrequencyRandomizer):
         people = np.arange(len(codes))
         bits = np.zeros((len(codes), self.bits), dtype=np.bool_)
         for turn in range(self.hashes):
-            bits[people, bucket_many(cohorts * self.hashes + turn, codes, self.bits)] = True
+            bits[people, bucket(cohorts * self.hashes + turn, codes, self.bits)] = True
         return bits
 
     def accumulate(self, reports: Any) -> NDArray[np.int64]:
@@ -140,7 +140,7 @@ class Rappor(Bits, FrequencyRandomizer):
         down = np.where(pieces > 0, pieces * self.q, -pieces * (1 - self.q)).sum(axis=2)
         return fakes * float(max(up.max(), 1 + down.max()))
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
         coins = [self._permanent, WORD - self._permanent], [self._instant, WORD - self._instant]
         return [cuts(self.cohorts), *([coins[0]] * self.bits), *([coins[1]] * self.bits)]
@@ -184,7 +184,7 @@ class Rappor(Bits, FrequencyRandomizer):
         return total
 
     def _respond(self, codes: Codes, words: Words) -> NDArray[np.uint8]:
-        cohorts = below_many(words[:, 0], self.cohorts)
+        cohorts = below(words[:, 0], self.cohorts)
         kept = _flip(self.bloom(cohorts, codes), words[:, 1 : 1 + self.bits], self._permanent)
         return self._report(cohorts, _flip(kept, words[:, 1 + self.bits :], self._instant))
 

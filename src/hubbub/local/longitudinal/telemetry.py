@@ -13,7 +13,7 @@ from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
     Words,
-    below_many,
+    below,
     bytes_for,
     chance,
     cuts,
@@ -120,7 +120,7 @@ class DBitFlip(FrequencyRandomizer):
         """Rows of different values of the domain, in order."""
         return self._possible(self._unpack(self._rows(payload)))
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
         first = self.domain - self.flips
         return [
@@ -163,7 +163,7 @@ class DBitFlip(FrequencyRandomizer):
         picked = np.empty(words.shape, dtype=np.int64)
         for step in range(self.flips):
             last = self.domain - self.flips + step
-            drawn = below_many(words[:, step], last + 1)
+            drawn = below(words[:, step], last + 1)
             taken = (picked[:, :step] == drawn[:, None]).any(axis=1)
             picked[:, step] = np.where(taken, last, drawn)
         return np.sort(picked, axis=1)

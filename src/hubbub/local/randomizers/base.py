@@ -106,7 +106,7 @@ class Randomizer(ABC):
     def check(self) -> None:  # noqa: B027 - most have nothing to check
         """Refuse what nobody could estimate from; it may take long, and is done once, before people are asked."""
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, the cut points between which it leads to the same report for this code.
 
         With it ``exact_law`` works out the probability of every report.
@@ -187,6 +187,10 @@ class Randomizer(ABC):
         """One report, as an int where reports are integers."""
         report = self._respond(self.codes([value]), np.array([words], dtype=np.uint64))[0]
         return int(report) if np.ndim(report) == 0 else report
+
+    def _code(self, value: Any) -> int:
+        """One value as a code."""
+        return int(self.codes([value])[0])
 
     def _unpack(self, payload: NDArray[np.uint8]) -> Reports:
         return from_bytes(payload)

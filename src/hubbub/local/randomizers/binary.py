@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.randomizers.base import FrequencyRandomizer
-from hubbub.local.randomizers.common.exact_words import Codes, Words, chance, coins, exp_low, threshold
+from hubbub.local.randomizers.common.exact_words import Codes, Number, Word
+from hubbub.local.randomizers.common.integer_reports import IntegerReports
 from hubbub.local.randomizers.common.values import epsilon_of, integers
 from hubbub.local.randomizers.mean_base import MeanRandomizer
+from hubbub.local.randomizers.two_sets import coin_for
 from hubbub.render import Json
 from hubbub.terms import OutOfRange, Real, exact, shown
 
 
-class BinaryResponse(FrequencyRandomizer):
+class BinaryResponse(IntegerReports, FrequencyRandomizer):
     """Answer yes (1) or no (0): truthfully with probability e^epsilon / (e^epsilon + 1).
 
     Guarantee: epsilon-LDP for the answer of one person.
-    Because: [Warner65]; the law with 64-bit coins is in ``docs/proofs/local.md``.
+    Because: [Warner65]: two sets of one report (``TwoSets``).
     Error: n * variance is e^epsilon / (e^epsilon - 1)^2 for each of the two shares.
     Not covered: that somebody answered; anything but 0 and 1 counts as ``missing``.
 
@@ -36,40 +38,38 @@ class BinaryResponse(FrequencyRandomizer):
 
     def __init__(self, *, epsilon: Real, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=2, missing=missing)
-        self._keep = threshold(exp_low(self.epsilon))
+        self._sets = coin_for(self.epsilon)
         self.symbols = self.state_size = 2
         self.payload_bytes = 1
-        self.p = chance(self._keep)
+        self.p = self._sets.p
         self.q = 1 - self.p
 
     def parameters(self) -> dict[str, Json]:
         """The threshold of the coin that keeps the answer."""
-        return {name: told for name, told in self._base_parameters([self._keep]).items() if name != "domain"}
+        parameters = self._base_parameters([self._sets.keep])
+        del parameters["domain"]
+        return parameters
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the answer that it names."""
         return state.astype(np.float64)
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [[self._keep]]
+        return [[self._sets.keep]]
 
-    def _respond(self, codes: Codes, words: Words) -> Codes:
-        return np.where(coins(words[:, 0], self._keep), codes, 1 - codes)
-
-    def _respond_one(self, value: Any, words: list[int]) -> int:
-        code = self._code(value)
-        return code if words[0] < self._keep else 1 - code
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        return self._sets.flip(code, words[0])
 
 
-class SignResponse(MeanRandomizer):
+class SignResponse(IntegerReports, MeanRandomizer):
     """Report a sign, +1 or -1: the true one with probability e^epsilon / (e^epsilon + 1).
 
     The mean is c times the average report, with c = (e^epsilon + 1) / (e^epsilon - 1). Reports are 1 for +1 and 0
     for -1.
 
     Guarantee: epsilon-LDP for the sign of one person.
-    Because: [Warner65], [CS208, Sec. 3]; the law with 64-bit coins is in ``docs/proofs/local.md``.
+    Because: [Warner65], [CS208, Sec. 3]: two sets of one report (``TwoSets``).
     Error: n * variance is c^2 - y^2 for a sign y, at most c^2 for the mean of a population.
     Not covered: that somebody reported; anything but +1 and -1 counts as ``missing``.
 
@@ -83,8 +83,8 @@ class SignResponse(MeanRandomizer):
     words = 1
 
     def __init__(self, *, epsilon: Real, missing: object = -1) -> None:
-        self._keep = threshold(exp_low(epsilon_of(epsilon)))
-        contrast = 2 * chance(self._keep) - 1
+        self._sets = coin_for(epsilon_of(epsilon))
+        contrast = 2 * self._sets.p - 1
         super().__init__(epsilon=epsilon, lower=-1, upper=1, missing=_sign(missing), steps=1, symbols=2)
         self._scores = np.array([-1 / contrast, 1 / contrast])
 
@@ -94,7 +94,7 @@ class SignResponse(MeanRandomizer):
             "protocol": self.protocol,
             "epsilon": str(self.epsilon),
             "missing": int(self.missing),
-            "thresholds": [str(self._keep)],
+            "thresholds": [str(self._sets.keep)],
         }
 
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> Codes:
@@ -102,15 +102,20 @@ class SignResponse(MeanRandomizer):
         array = integers(values)
         return np.where((array == 1) | (array == -1), array == 1, self.missing == 1).astype(np.int64)
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [[self._keep]]
+        return [[self._sets.keep]]
 
     def _spread(self, value: float) -> float:
         return float(self._scores[1]) ** 2 - value * value
 
-    def _respond(self, codes: Codes, words: Words) -> Codes:
-        return np.where(coins(words[:, 0], self._keep), codes, 1 - codes)
+    def _code(self, value: Any) -> int:
+        if type(value) is int:
+            return int((value if value in (1, -1) else self.missing) == 1)
+        return int(self.codes([value])[0])
+
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        return self._sets.flip(code, words[0])
 
 
 def _sign(missing: object) -> int:

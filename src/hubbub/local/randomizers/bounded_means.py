@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
-    Codes,
-    Words,
-    below,
-    below_many,
+    Number,
+    Word,
+    as_word,
     chance,
-    coins,
-    cuts,
     exp_low,
-    fewest,
-    most,
+    pick,
     threshold,
 )
+from hubbub.local.randomizers.common.integer_reports import IntegerReports
 from hubbub.local.randomizers.common.values import epsilon_of
 from hubbub.local.randomizers.mean_base import MeanRandomizer
+from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
 from hubbub.terms import Real
 
 CELLS = 1 << 16  # places that a report of the piecewise mechanism may name
 STEPS = 1 << 20  # of the grid for one-bit reports
 _CROSSING = Fraction(61, 100)  # the epsilon beyond which mixing the two pays [WXYZ19]
-_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_LOW = 0xFFFFFFFF
 
 
-class Duchi(MeanRandomizer):
+class Duchi(IntegerReports, MeanRandomizer):
     """Report one bit; its probability goes in a straight line from 1 / (e^epsilon + 1) at lower to the rest at upper.
 
     Guarantee: epsilon-LDP for the value of one person.
@@ -61,26 +60,22 @@ class Duchi(MeanRandomizer):
         """The bounds, and the threshold of the coin at the upper one (at the lower one it is the rest of 2^64)."""
         return self._base_parameters([self._top])
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [[on_the_line(self._top, code, self.steps)]]
+        return [[int(line_threshold(self._top, code, self.steps))]]
 
     def _spread(self, value: float) -> float:
         return float((self._scores[1] - value) * (value - self._scores[0]))
 
-    def _respond(self, codes: Codes, words: Words) -> Codes:
-        return (words[:, 0] < on_the_line_many(self._top, codes, self.steps)).astype(np.int64)
-
-    def _respond_one(self, value: Any, words: list[int]) -> int:
-        return int(words[0] < on_the_line(self._top, self._code(value), self.steps))
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        return pick(words[0] < line_threshold(self._top, code, self.steps), 1, 0)
 
 
-class Piecewise(MeanRandomizer):
+class Piecewise(IntegerReports, MeanRandomizer):
     """Report a place on a grid of 2^16: likely one in a window around the own value, less likely any other.
 
     Guarantee: epsilon-LDP for the value of one person.
-    Because: [WXYZ19], on a grid: a place is e^epsilon times likelier in the window than outside it, and
-    every value has a window of the same size; ``docs/proofs/local.md`` has the law with 64-bit words.
+    Because: [WXYZ19], on a grid: one's own set is the window, of the same size for every value (``TwoSets``).
     Error: on [-1, 1], n * variance is x^2 / (z - 1) + (z + 3) / (3 (z - 1)^2) with z = e^(epsilon/2).
     Not covered: that somebody reported; NaN counts as ``missing`` (default: lower), values outside go to the bounds.
 
@@ -103,28 +98,25 @@ class Piecewise(MeanRandomizer):
 
     def parameters(self) -> dict[str, Json]:
         """The bounds, the size of the window, and the threshold of the coin that stays in it."""
-        return {**self._base_parameters([self._window.stay]), "window": self._window.size}
+        return {**self._base_parameters([self._window.sets.keep]), "window": self._window.size}
 
     @property
     def window(self) -> int:
         """How many of the 2^16 places are near a value: round(2^16 / (e^(epsilon/2) + 1))."""
         return self._window.size
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [[self._window.stay], sorted({*cuts(self._window.size), *cuts(self._window.steps)})]
+        return self._window.sets.word_cuts()
 
     def _spread(self, value: float) -> float:
         return self._window.spread(round((value - float(self.lower)) / self.span * self.steps)) * self.span**2
 
-    def _respond(self, codes: Codes, words: Words) -> Codes:
-        return self._window.places(codes, words[:, 0], words[:, 1])
-
-    def _respond_one(self, value: Any, words: list[int]) -> int:
-        return self._window.place(self._code(value), words[0], words[1])
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        return self._window.sets.interval(code, *words)
 
 
-class Hybrid(MeanRandomizer):
+class Hybrid(IntegerReports, MeanRandomizer):
     """Toss a coin that knows nothing of the value: ``Piecewise`` on one side, ``Duchi`` on the other.
 
     The default for means: the coin is such that the worst case is the best that the two can do together. For epsilon
@@ -158,33 +150,23 @@ class Hybrid(MeanRandomizer):
 
     def parameters(self) -> dict[str, Json]:
         """The bounds, and the thresholds of the coins that mix, that stay in the window, and for the bit."""
-        thresholds = [self._mix, self._window.stay, self._top]
+        thresholds = [self._mix, self._window.sets.keep, self._top]
         return {**self._base_parameters(thresholds), "window": self._window.size}
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        bit = on_the_line(self._top, code, self.steps)
-        return [
-            [self._mix],
-            [self._window.stay, bit],
-            sorted({*cuts(self._window.size), *cuts(self._window.steps)}),
-        ]
+        stay, places = self._window.sets.word_cuts()
+        return [[self._mix], [*stay, int(line_threshold(self._top, code, self.steps))], places]
 
     def _spread(self, value: float) -> float:
         share = chance(self._mix)
         place = self._window.spread(round((value - float(self.lower)) / self.span * self.steps)) * self.span**2
         return share * place + (1 - share) * float((self._bits[1] - value) * (value - self._bits[0]))
 
-    def _respond(self, codes: Codes, words: Words) -> Codes:
-        bits = words[:, 1] < on_the_line_many(self._top, codes, self.steps)
-        places = self._window.places(codes, words[:, 1], words[:, 2])
-        return np.where(coins(words[:, 0], self._mix), 2 + places, bits)
-
-    def _respond_one(self, value: Any, words: list[int]) -> int:
-        code = self._code(value)
-        if words[0] < self._mix:
-            return 2 + self._window.place(code, words[1], words[2])
-        return int(words[1] < on_the_line(self._top, code, self.steps))
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        place = self._window.sets.interval(code, words[1], words[2])
+        bit = pick(words[1] < line_threshold(self._top, code, self.steps), 1, 0)
+        return pick(words[0] < self._mix, 2 + place, bit)
 
 
 class PiecewiseWindow:
@@ -193,22 +175,9 @@ class PiecewiseWindow:
     def __init__(self, epsilon: Fraction) -> None:
         self.size = min(CELLS - 1, max(1, round(CELLS / (math.exp(float(epsilon) / 2) + 1))))
         self.steps = CELLS - self.size
-        self.stay = threshold(exp_low(epsilon) * fewest(self.steps) / most(self.size))
-        self._low = (1 - chance(self.stay)) / self.steps
-        self._extra = chance(self.stay) / self.size - self._low  # by which a place in the window is likelier
-
-    def place(self, code: int, coin: int, word: int) -> int:
-        """One report."""
-        if coin < self.stay:
-            return code + below(word, self.size)
-        outside = below(word, self.steps)
-        return outside if outside < code else outside + self.size
-
-    def places(self, codes: Codes, coin: Words, words: Words) -> Codes:
-        """``place`` for many."""
-        outside = below_many(words, self.steps)
-        outside += self.size * (outside >= codes)
-        return np.where(coins(coin, self.stay), codes + below_many(words, self.size), outside)
+        self.sets = TwoSets.for_epsilon(epsilon, own=self.size, other=self.steps)
+        self._low = (1 - self.sets.p) / self.steps
+        self._extra = self.sets.p / self.size - self._low  # by which a place in the window is likelier
 
     def scores(self, lower: float, span: float) -> NDArray[np.float64]:
         """The score of each place: its expectation is the value, as the mean place is linear in the window's start."""
@@ -224,17 +193,14 @@ class PiecewiseWindow:
         return self._low * CELLS * (CELLS - 1) / 2 + self._extra * self.size * (start + (self.size - 1) / 2)
 
 
-def on_the_line(top: int, code: int, steps: int) -> int:
-    """The threshold at a step of the grid, on the straight line from 2^64 - top at step 0 to top at the last one."""
-    return WORD - top + (2 * top - WORD) * code // steps
+def line_threshold(top: int, code: Number, steps: int) -> Word:
+    """The threshold at a step of the grid, on the straight line from 2^64 - top at step 0 to top at the last one.
 
-
-def on_the_line_many(top: int, codes: Codes, steps: int) -> Words:
-    """``on_the_line`` for arrays, by long division in halves of a word: exact for up to 2^31 steps."""
-    slope, count, whole = 2 * top - WORD, codes.astype(np.uint64), np.uint64(steps)
-    high, rest = np.divmod(np.uint64(slope >> 32) * count, whole)
-    low = ((rest << _HALF) + (np.uint64(slope) & _LOW) * count) // whole
-    return np.uint64(WORD - top) + (high << _HALF) + low
+    2^64 - top + floor((2 top - 2^64) code / steps), by long division in halves of a word: exact for up to 2^31 steps.
+    """
+    slope, count = 2 * top - WORD, as_word(code)
+    high, rest = divmod((slope >> 32) * count, steps)
+    return as_word(WORD - top + (high << 32) + ((rest << 32) + (slope & _LOW) * count) // steps)
 
 
 def bit_scores(top: int, lower: float, span: float) -> NDArray[np.float64]:

@@ -5,6 +5,7 @@ Both are dominated (``ProjectiveGeometry`` has less error in fewer bytes); they 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -19,20 +20,24 @@ from hubbub.local.randomizers.common.collisions import Collisions
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
+    Number,
+    Word,
     Words,
     below,
-    below_many,
     bytes_for,
     chance,
     coins,
     cuts,
     exp_low,
     from_bytes,
+    parity,
     threshold,
     to_bytes,
 )
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
-from hubbub.local.randomizers.hadamard import even_cuts, walsh
+from hubbub.local.randomizers.common.hash_family import SEEDS, bucket
+from hubbub.local.randomizers.common.integer_reports import IntegerReports
+from hubbub.local.randomizers.hadamard import walsh
+from hubbub.local.randomizers.two_sets import coin_for
 from hubbub.render import Json
 from hubbub.terms import OutOfRange, Real, fraction_of, whole
 
@@ -86,10 +91,10 @@ class Sketch(FrequencyRandomizer):
     @cached_property
     def _places(self) -> Codes:
         """The place of every value in every row."""
-        return bucket_many(self._seeds(np.arange(self.rows))[:, None], np.arange(self.domain)[None, :], self.width)
+        return bucket(self._row_seed(np.arange(self.rows)[:, None]), np.arange(self.domain)[None, :], self.width)
 
-    def _seeds(self, rows: Codes) -> Codes:
-        return (self.seed * self.rows + rows) % SEEDS
+    def _row_seed(self, row: Number) -> Number:
+        return (self.seed * self.rows + row) % SEEDS
 
     def _collided(self) -> float:
         """The probability to support another value, which is in the same place once in ``width`` rows on average."""
@@ -182,20 +187,20 @@ class CountMeanSketch(Bits, Sketch):
         exists = from_bytes(reports[:, : self._header]) < self.rows
         return exists & padding_is_zero(reports[:, self._header :], self.width)
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
         return [cuts(self.rows), *([[self._keep, WORD - self._keep]] * self.width)]
 
     def _respond(self, codes: Codes, words: Words) -> NDArray[np.uint8]:
-        row = below_many(words[:, 0], self.rows)
-        place = bucket_many(self._seeds(row), codes, self.width)
+        row = below(words[:, 0], self.rows)
+        place = bucket(self._row_seed(row), codes, self.width)
         people = np.arange(len(codes))
         bits = words[:, 1:] < np.uint64(WORD - self._keep)
         bits[people, place] = coins(words[people, 1 + place], self._keep)
         return np.concatenate([to_bytes(row, self._header), np.packbits(bits, axis=1, bitorder="little")], axis=1)
 
 
-class HadamardCountMeanSketch(Sketch):
+class HadamardCountMeanSketch(IntegerReports, Sketch):
     """Pick a row and a column of Hadamard's matrix, send both and one noisy sign.
 
     A report is the integer ((row * width) + column) * 2 + bit.
@@ -226,17 +231,16 @@ class HadamardCountMeanSketch(Sketch):
         missing: object = 0,
     ) -> None:
         super().__init__(epsilon=epsilon, domain=domain, rows=rows, width=width, seed=seed, missing=missing)
-        self._keep = threshold(exp_low(self.epsilon))
-        self._bits = self.width.bit_length() - 1
+        self._sets = coin_for(self.epsilon)
         self.symbols = self.state_size = 2 * self.rows * self.width
         self.payload_bytes = symbol_bytes(self.symbols)
-        self.p = chance(self._keep)
+        self.p = self._sets.p
         self._apart = 0.5
         self.q = self._collided()
 
     def parameters(self) -> dict[str, Json]:
         """The table, and the threshold of the coin that keeps the bit."""
-        return self._sketch_parameters([self._keep])
+        return self._sketch_parameters([self._sets.keep])
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values whose place has its sign in its column."""
@@ -247,22 +251,14 @@ class HadamardCountMeanSketch(Sketch):
     def _variances(self, shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
         return (self._collisions.diagonal / (2 * self._gap) ** 2 - possible(shares)) / count
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [cuts(self.rows), even_cuts(self._bits), [self._keep]]
+        return [cuts(self.rows), cuts(self.width), [self._sets.keep]]
 
-    def _respond(self, codes: Codes, words: Words) -> Codes:
-        row = below_many(words[:, 0], self.rows)
-        column = (words[:, 1] >> np.uint64(64 - self._bits)).astype(np.int64)
-        place = bucket_many(self._seeds(row), codes, self.width)
-        true = np.bitwise_count(place & column).astype(np.int64) & 1
-        return np.asarray(2 * (row * self.width + column) + (true ^ ~coins(words[:, 2], self._keep)))
-
-    def _respond_one(self, value: Any, words: list[int]) -> int:
-        row, column = below(words[0], self.rows), words[1] >> (64 - self._bits)
-        place = bucket((self.seed * self.rows + row) % SEEDS, self._code(value), self.width)
-        true = (place & column).bit_count() & 1
-        return 2 * (row * self.width + column) + (true ^ (words[2] >= self._keep))
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        row, column = below(words[0], self.rows), below(words[1], self.width)
+        place = bucket(self._row_seed(row), code, self.width)
+        return 2 * (row * self.width + column) + self._sets.flip(parity(place & column), words[2])
 
 
 def _within(value: object, name: str, least: int, most: int) -> int:

@@ -29,7 +29,7 @@ def exact_law(randomizer: Randomizer, value: Any) -> dict[bytes, Fraction]:
     [('00', 0.2689), ('01', 0.7311)]
     """
     code = int(randomizer.codes([value])[0])
-    edges = [sorted({0, *cuts, WORD}) for cuts in randomizer.partition(code)]
+    edges = [sorted({0, *cuts, WORD}) for cuts in randomizer.word_cuts(code)]
     if prod(len(ends) - 1 for ends in edges) > _MOST:
         raise TooLarge(
             "the law of this randomizer has too many cases to write down.",

@@ -95,7 +95,7 @@ class FiniteRandomizer(FrequencyRandomizer):
         fakes = float(fraction_of(share, name="share", zero=True, one=True))
         return fakes * float(max(self.inverse.max(), 1 - self.inverse.min()))
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
         return [self._ends[code]]
 

@@ -11,23 +11,12 @@ from numpy.typing import NDArray
 
 from hubbub.local.estimates import FrequencyEstimate
 from hubbub.local.randomizers.base import FrequencyRandomizer, no_reports
-from hubbub.local.randomizers.common.exact_words import (
-    Codes,
-    Words,
-    below,
-    below_many,
-    bytes_for,
-    chance,
-    coins,
-    cuts,
-    exp_low,
-    fewest,
-    from_bytes,
-    threshold,
-)
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket, bucket_many
+from hubbub.local.randomizers.common.exact_words import Codes, Number, Word, below, bytes_for, from_bytes
+from hubbub.local.randomizers.common.hash_family import SEEDS, bucket
+from hubbub.local.randomizers.common.integer_reports import IntegerReports
 from hubbub.local.randomizers.common.kernels import count_hits
 from hubbub.local.randomizers.common.values import domain_of, integers, report_array
+from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
 from hubbub.terms import BadReport, Real
 
@@ -35,7 +24,7 @@ _ANSWER = 32  # a report is seed + 2^32 answer
 _MOST_BUCKETS = 1 << 16
 
 
-class LocalHashing(FrequencyRandomizer):
+class LocalHashing(IntegerReports, FrequencyRandomizer):
     """Send a random seed and, by randomized response, the bucket into which that seed's hash function puts the value.
 
     ``buckets`` defaults to the best number, round(e^epsilon) + 1 (OLH). A report is the integer seed + 2^32 answer.
@@ -43,7 +32,8 @@ class LocalHashing(FrequencyRandomizer):
     is the one to use if the domain is not known beforehand; else ``ProjectiveGeometry`` decodes far faster.
 
     Guarantee: epsilon-LDP for the value of one person, for every seed.
-    Because: [WBLJ17]: the seed has nothing to do with the value, and given the seed it is ``KaryResponse``.
+    Because: [WBLJ17]: the seed has nothing to do with the value, and given the seed it is ``KaryResponse`` over
+    the buckets (``TwoSets``).
     Error: n * variance is about 4 e^epsilon / (e^epsilon - 1)^2 for a rare value.
     Not covered: that somebody reported; values outside the domain count as ``missing``.
 
@@ -60,15 +50,15 @@ class LocalHashing(FrequencyRandomizer):
     def __init__(self, *, epsilon: Real, domain: object, buckets: object = None, missing: object = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.buckets = domain_of(best_buckets(float(self.epsilon)) if buckets is None else buckets, name="buckets")
-        self._keep = threshold(exp_low(self.epsilon) * fewest(self.buckets - 1) / (1 << 64))
+        self._sets = TwoSets.for_epsilon(self.epsilon, own=1, other=self.buckets - 1)
         self.symbols = None
         self.state_size = self.domain
         self.payload_bytes = 4 + bytes_for(self.buckets)
-        self.p, self.q = chance(self._keep), 1 / self.buckets
+        self.p, self.q = self._sets.p, 1 / self.buckets
 
     def parameters(self) -> dict[str, Json]:
         """The domain, the number of buckets, and the threshold of the coin that keeps the true bucket."""
-        return {**self._base_parameters([self._keep]), "buckets": self.buckets}
+        return {**self._base_parameters([self._sets.keep]), "buckets": self.buckets}
 
     def estimate(self, reports: Any, candidates: Sequence[int] | NDArray[Any] | None = None) -> FrequencyEstimate:
         """Shares of all values, or of the candidates only: the work is reports times values."""
@@ -99,9 +89,9 @@ class LocalHashing(FrequencyRandomizer):
         """Any seed will do, with an answer that is a bucket."""
         return from_bytes(self._rows(payload)) >> _ANSWER < self.buckets
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word but the seed's, where the report may change: the law given the seed 0, and all are alike."""
-        return [[], [self._keep], cuts(self.buckets - 1)]
+        return [[], *self._sets.word_cuts()]
 
     def _hits(self, reports: Codes, codes: Codes) -> NDArray[np.int64]:
         return count_hits(reports & (SEEDS - 1), reports >> _ANSWER, codes, self.buckets)
@@ -119,19 +109,9 @@ class LocalHashing(FrequencyRandomizer):
             )
         return array.astype(np.int64, copy=False)
 
-    def _respond(self, codes: Codes, words: Words) -> Codes:
-        seeds = (words[:, 0] >> np.uint64(32)).astype(np.int64)
-        true = bucket_many(seeds, codes, self.buckets)
-        other = below_many(words[:, 2], self.buckets - 1)
-        other += other >= true
-        return seeds + (np.where(coins(words[:, 1], self._keep), true, other) << _ANSWER)
-
-    def _respond_one(self, value: Any, words: list[int]) -> int:
-        seed = words[0] >> 32
-        answer = bucket(seed, self._code(value), self.buckets)
-        if words[1] >= self._keep:
-            other = below(words[2], self.buckets - 1)
-            answer = other + (other >= answer)
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        seed = below(words[0], SEEDS)
+        answer = self._sets.interval(bucket(seed, code, self.buckets), words[1], words[2])
         return seed + (answer << _ANSWER)
 
 

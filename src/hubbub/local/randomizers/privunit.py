@@ -13,21 +13,10 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.local.estimates import VectorEstimate
 from hubbub.local.randomizers.base import Randomizer, checked_state, local_step, no_reports, reported
-from hubbub.local.randomizers.common.exact_words import (
-    Codes,
-    Words,
-    below_many,
-    bytes_for,
-    chance,
-    coins,
-    exp_low,
-    fewest,
-    from_bytes,
-    most,
-    threshold,
-)
-from hubbub.local.randomizers.common.hash_family import SEEDS, mix_many
+from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for, from_bytes
+from hubbub.local.randomizers.common.hash_family import SEEDS, mix
 from hubbub.local.randomizers.common.values import epsilon_of, report_array
+from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
 from hubbub.terms import BadReport, OutOfRange, Real, WrongShape, fraction_of, refuse_masked, whole
 
@@ -46,8 +35,8 @@ class PrivUnitG(Randomizer):
     little worse (``multiplier``). A vector shorter than 1 is first sent to its direction or the opposite one.
 
     Guarantee: epsilon-LDP for the vector of one person, for every seed.
-    Because: [AFT22] for PrivUnitG; here, given the seed, it is a choice with two probabilities of ratio e^epsilon
-    (``docs/proofs/local.md``), as in [SCBKT22].
+    Because: [AFT22] for PrivUnitG; here, given the seed, one's own set is the near candidates (``TwoSets``), as
+    in [SCBKT22].
     Error: the expected squared distance of the mean is about dimension / (n multiplier^2).
     Not covered: that somebody reported; vectors longer than 1 are shortened, NaN counts as 0.
 
@@ -67,9 +56,8 @@ class PrivUnitG(Randomizer):
         self.dimension = whole(dimension, name="dimension", least=2)
         self.candidates = best_candidates(float(self.epsilon)) if candidates is None else _count(candidates)
         self.near = best_near(float(self.epsilon), self.candidates)
-        far = self.candidates - self.near
-        self._keep = threshold(exp_low(self.epsilon) * fewest(far) / most(self.near))
-        self.multiplier, self._square = _moments(chance(self._keep), self.near, self.candidates)
+        self._sets = TwoSets.for_epsilon(self.epsilon, own=self.near, other=self.candidates - self.near)
+        self.multiplier, self._square = _moments(self._sets.p, self.near, self.candidates)
         self.symbols = None
         self.state_size = self.dimension
         self.payload_bytes = 4 + bytes_for(self.candidates)
@@ -81,7 +69,7 @@ class PrivUnitG(Randomizer):
             "epsilon": str(self.epsilon),
             "dimension": self.dimension,
             "candidates": self.candidates,
-            "thresholds": [str(self._keep)],
+            "thresholds": [str(self._sets.keep)],
         }
 
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> Floats:
@@ -176,17 +164,15 @@ class PrivUnitG(Randomizer):
         directions = _directions(vectors, words[:, 1])
         every = self._candidates(seeds[:, None], np.arange(self.candidates)[None, :])
         order = np.argsort(-np.einsum("nkd,nd->nk", every, directions), axis=1, kind="stable")
-        near = below_many(words[:, 3], self.near)
-        far = self.near + below_many(words[:, 3], self.candidates - self.near)
-        rank = np.where(coins(words[:, 2], self._keep), near, far)
-        return seeds + (order[np.arange(len(seeds)), rank] << _CHOICE)
+        rank = self._sets.interval(0, words[:, 2], words[:, 3])
+        return np.asarray(seeds + (order[np.arange(len(seeds)), rank] << _CHOICE), dtype=np.int64)
 
     def _candidates(self, seeds: Codes, choices: Codes) -> Floats:
         """Gaussian vectors from a counter: Box and Muller's pairs of coordinates."""
         pairs = (self.dimension + 1) // 2
-        start = mix_many((seeds + (choices << _CHOICE)).astype(np.uint64))[..., None]
+        start = mix((seeds + (choices << _CHOICE)).astype(np.uint64))[..., None]
         counter = np.arange(2 * pairs, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        uniform = ((mix_many(start + counter) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        uniform = ((mix(start + counter) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
         radius = np.sqrt(-2 * np.log(uniform[..., :pairs]))
         angle = 2 * np.pi * uniform[..., pairs:]
         both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
-from hubbub.local.randomizers.common.exact_words import (
-    Codes,
-    Words,
-    below,
-    below_many,
-    chance,
-    coins,
-    cuts,
-    exp_low,
-    fewest,
-    most,
-    threshold,
-)
+from hubbub.local.randomizers.common.exact_words import Codes, Number, Word, Words, pick
+from hubbub.local.randomizers.common.integer_reports import IntegerReports
 from hubbub.local.randomizers.common.projective_space import MOST_VECTORS, Space, dimension_for
 from hubbub.local.randomizers.common.values import domain_of
+from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
 from hubbub.terms import OutOfRange, Real, whole
 
@@ -32,7 +23,7 @@ _MOST_DOMAIN = 1 << 21
 _CHUNK = 1 << 15  # people at a time, so that the arrays stay in the cache
 
 
-class ProjectiveGeometry(FrequencyRandomizer):
+class ProjectiveGeometry(IntegerReports, FrequencyRandomizer):
     """Values and reports are the points of a projective space over the integers modulo a prime (``order``).
 
     Each value has its hyperplane: the points orthogonal to it. The report is a point of it with odds e^epsilon for
@@ -40,8 +31,7 @@ class ProjectiveGeometry(FrequencyRandomizer):
     e^epsilon + 1. The points are numbered 0, 1, ... and the value x is the point of number x.
 
     Guarantee: epsilon-LDP for the value of one person.
-    Because: [FNNT22]; all hyperplanes have equally many points; the law with 64-bit words is in
-    ``docs/proofs/local.md``.
+    Because: [FNNT22]; all hyperplanes have equally many points (``TwoSets``).
     Error: n * variance within a few percent of the best, 4 e^epsilon / (e^epsilon - 1)^2, with reports of log2(domain)
     bits and little more; all shares are decoded by one fast Fourier transform.
     Not covered: that somebody reported; values outside the domain count as ``missing``.
@@ -63,15 +53,15 @@ class ProjectiveGeometry(FrequencyRandomizer):
         self.order = best_order(float(self.epsilon), self.domain) if order is None else _prime(order, self.domain)
         self.space = Space(self.order, dimension_for(self.order, self.domain))
         plane, outside, common = self.space.plane, self.space.outside, self.space.common
-        self._inside = threshold(exp_low(self.epsilon) * fewest(outside) / most(plane))
+        self._sets = TwoSets.for_epsilon(self.epsilon, own=plane, other=outside)
         self.symbols = self.state_size = self.space.points
         self.payload_bytes = symbol_bytes(self.space.points)
-        self.p = chance(self._inside)
+        self.p = self._sets.p
         self.q = self.p * common / plane + (1 - self.p) * (plane - common) / outside
 
     def parameters(self) -> dict[str, Json]:
         """The domain, the order, and the threshold of the coin that picks a point of the own hyperplane."""
-        return {**self._base_parameters([self._inside]), "order": self.order}
+        return {**self._base_parameters([self._sets.keep]), "order": self.order}
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values in whose hyperplanes it lies: all at once by a fast Fourier transform.
@@ -81,27 +71,18 @@ class ProjectiveGeometry(FrequencyRandomizer):
         """
         return np.rint((count + self.space.transform(state)[: self.domain]) / self.order)
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [[self._inside], sorted({*cuts(self.space.plane), *cuts(self.space.outside)})]
+        return self._sets.word_cuts()
 
     def _respond(self, codes: Codes, words: Words) -> Codes:
-        reports = np.empty(len(codes), dtype=np.int64)
-        for start in range(0, len(codes), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            reports[part] = self._respond_part(codes[part], words[part])
-        return reports
+        parts = [slice(start, start + _CHUNK) for start in range(0, max(1, len(codes)), _CHUNK)]
+        return np.concatenate([super(ProjectiveGeometry, self)._respond(codes[part], words[part]) for part in parts])
 
-    def _respond_part(self, codes: Codes, words: Words) -> Codes:
-        inside = coins(words[:, 0], self._inside)
-        plane = self.space.vectors(below_many(words[:, 1], self.space.plane))
-        free = np.where(inside, plane, below_many(words[:, 1], self.space.outside))
-        return self.space.meet_many(codes, free, ~inside)
-
-    def _respond_one(self, value: Any, words: list[int]) -> int:
-        if words[0] < self._inside:
-            return self.space.meet(self._code(value), self.space.vector(below(words[1], self.space.plane)), 0)
-        return self.space.meet(self._code(value), below(words[1], self.space.outside), 1)
+    def _report(self, code: Number, words: Sequence[Word]) -> Number:
+        """Points orthogonal to the own one (product 0) by points of the free coordinates, others (1) by vectors."""
+        inside, index = self._sets.draw(*words)
+        return self.space.meet(code, pick(inside, self.space.vector(index), index), pick(inside, 0, 1))
 
 
 @lru_cache(maxsize=256)

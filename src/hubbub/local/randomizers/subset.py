@@ -16,7 +16,6 @@ from hubbub.local.randomizers.common.exact_words import (
     Codes,
     Words,
     below,
-    below_many,
     chance,
     coins,
     cuts,
@@ -81,7 +80,7 @@ class SubsetSelection(Bits, FrequencyRandomizer):
         sizes = np.bitwise_count(rows).sum(axis=1, dtype=np.int64)
         return np.asarray(padding_is_zero(rows, self.domain) & (sizes == self.size))
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
         first = self.domain - self.size
         return [[self._inside], *(cuts(first + step) for step in range(self.size))]
@@ -93,7 +92,7 @@ class SubsetSelection(Bits, FrequencyRandomizer):
         chosen = np.zeros((len(codes), self.domain), dtype=np.bool_)
         for step in range(self.size):
             last = self.domain - 1 - self.size + step
-            drawn = below_many(words[:, 1 + step], last + 1)
+            drawn = below(words[:, 1 + step], last + 1)
             picked = np.where(chosen[people, drawn], last, drawn)
             chosen[people, picked] = ~inside if step == 0 else True  # one fewer if one's own is in
         chosen[:, -1] = chosen[people, codes] & (codes < self.domain - 1)

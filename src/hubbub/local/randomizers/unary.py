@@ -64,7 +64,7 @@ class UnaryEncoding(Bits, FrequencyRandomizer):
         """Any bits will do, as long as those beyond the domain are zero."""
         return padding_is_zero(self._rows(payload), self.domain)
 
-    def partition(self, code: int) -> list[list[int]]:
+    def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
         return [[self._own if value == code else self._other] for value in range(self.domain)]
 

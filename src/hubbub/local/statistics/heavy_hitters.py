@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hubbub import noise
 from hubbub.local.estimates import FrequencyEstimate, quantile
 from hubbub.local.randomizers.base import local_step, no_reports
-from hubbub.local.randomizers.common.exact_words import Codes, below_many
+from hubbub.local.randomizers.common.exact_words import Codes, below
 from hubbub.local.randomizers.common.values import report_array
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.noise import SECURE
@@ -161,7 +161,7 @@ class HeavyHitters:
         """The report of each person: rows (round, report)."""
         source = SECURE if rng is None else rng
         full = [self._full(string) for string in _people(strings)]
-        rounds = below_many(source.words(len(full)), self.rounds)
+        rounds = below(source.words(len(full)), self.rounds)
         names = self._names(text[: self._size(turn)] for text, turn in zip(full, rounds.tolist(), strict=True))
         reports = np.asarray(self.randomizer.randomize(names, rng=source)) if full else names
         return np.stack([rounds, reports], axis=1)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hubbub import noise
 from hubbub.local.randomizers.base import FrequencyRandomizer, local_step, no_reports
-from hubbub.local.randomizers.common.exact_words import Codes, below_many
-from hubbub.local.randomizers.common.hash_family import mix_many
+from hubbub.local.randomizers.common.exact_words import Codes, below
+from hubbub.local.randomizers.common.hash_family import mix
 from hubbub.local.randomizers.common.values import report_array
 from hubbub.local.randomizers.hadamard import OneBitHadamard, walsh
 from hubbub.local.randomizers.kary import KaryResponse
@@ -60,7 +60,7 @@ class LevelRandomizers:
     ) -> LevelReports:
         """Reports of ``count`` people; ``codes(level, chosen)`` says what the chosen people hold at a level."""
         source = SECURE if rng is None else rng
-        levels = below_many(source.words(count), len(self.randomizers))
+        levels = below(source.words(count), len(self.randomizers))
         reports = np.empty((count, 2), dtype=np.int64)
         reports[:, 0] = levels
         for level, randomizer in enumerate(self.randomizers):
@@ -106,7 +106,7 @@ class LevelRandomizers:
 
 @lru_cache(maxsize=64)
 def _scattered(size: int) -> Codes:
-    return np.argsort(mix_many(np.arange(size, dtype=np.uint64)))
+    return np.argsort(mix(np.arange(size, dtype=np.uint64)))
 
 
 def _malformed(why: str) -> BadReport:

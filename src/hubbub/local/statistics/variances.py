@@ -15,7 +15,7 @@ from hubbub import noise
 from hubbub.local.estimates import MeanEstimate, quantile
 from hubbub.local.randomizers.base import local_step, no_reports
 from hubbub.local.randomizers.bounded_means import Hybrid
-from hubbub.local.randomizers.common.exact_words import below_many
+from hubbub.local.randomizers.common.exact_words import below
 from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, reals, report_array
 from hubbub.noise import SECURE
 from hubbub.render import Document, Json, Section, TextTable, short
@@ -133,7 +133,7 @@ class LocalVariance:
             return np.stack(
                 [self.first.randomize(away, rng=source), self.second.randomize(away**2, rng=source)], axis=1
             )
-        moments = below_many(source.words(len(away)), 2)
+        moments = below(source.words(len(away)), 2)
         reports = np.stack([moments, np.zeros_like(moments)], axis=1)
         for moment, randomizer in enumerate((self.first, self.second)):
             chosen = moments == moment
@@ -231,7 +231,7 @@ class Means:
                 why="Each person has a value of every attribute, and reports one.",
                 fix="Give {name: values} with the names of bounds=.",
             )
-        picked = below_many(source.words(len(columns[0])), len(columns))
+        picked = below(source.words(len(columns[0])), len(columns))
         reports = np.stack([picked, np.zeros_like(picked)], axis=1)
         for place, (column, randomizer) in enumerate(zip(columns, self.randomizers.values(), strict=True)):
             chosen = picked == place

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,13 @@ from hubbub.noise import enclose_exp_neg
 
 Words = NDArray[np.uint64]
 Codes = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Integers = NDArray[np.integer]
+
+# One person's, or an array of many people's: what is written in these is written once for both.
+Word = int | Words
+Number = int | Codes
+Flag = bool | Flags
 
 WORD = 1 << 64
 LARGEST_RANGE = 1 << 32  # of multiply-shift in bulk: two products of 32 bits by 32
@@ -58,27 +66,54 @@ def most(k: int) -> int:
     return -(-WORD // k)
 
 
-def below(word: int, k: int) -> int:
-    """The integer below k that a word stands for.
+@overload
+def below(word: int, k: int) -> int: ...
+@overload
+def below(word: Words, k: Number) -> Codes: ...
+@overload
+def below(word: Word, k: Number) -> Number: ...
+def below(word: Word, k: Number) -> Number:
+    """The integer below k that a word stands for; for arrays by products of 32 bits: exact for k up to 2^32.
 
     >>> below(2**63, 10)
     5
     """
-    return (word * k) >> 64
-
-
-def below_many(words: Words, k: int) -> Codes:
-    """``below`` for arrays, by products of 32 bits: exact for k up to 2^32."""
-    factor = np.uint64(k)
-    high = (words >> _HALF) * factor
-    low = (words & _LOW) * factor
+    if isinstance(word, int):
+        return (word * k) >> 64
+    factor = np.asarray(k).astype(np.uint64)
+    high = (word >> _HALF) * factor
+    low = (word & _LOW) * factor
     low >>= _HALF
     high += low
     high >>= _HALF
     return high.view(np.int64)
 
 
-def coins(words: Words, threshold: int) -> NDArray[np.bool_]:
+def pick(condition: Flag, yes: int | Integers, no: int | Integers) -> Number:
+    """The one where the condition holds, the other elsewhere."""
+    if isinstance(condition, bool):
+        return as_number(yes if condition else no)
+    return np.where(condition, yes, no)
+
+
+def parity(number: Number) -> Number:
+    """Whether an odd number of bits is set, as 1 or 0."""
+    if isinstance(number, int):
+        return number.bit_count() & 1
+    return np.bitwise_count(number).astype(np.int64) & 1
+
+
+def as_word(number: int | Integers) -> Word:
+    """A number that is not negative, as a word: so that arrays multiply modulo 2^64."""
+    return number if isinstance(number, int) else number.astype(np.uint64, copy=False)
+
+
+def as_number(word: int | Integers) -> Number:
+    """A word below 2^63 as a number."""
+    return word if isinstance(word, int) else word.astype(np.int64, copy=False)
+
+
+def coins(words: Words, threshold: int) -> Flags:
     """Which words are below the threshold."""
     return words < np.uint64(threshold)
 

@@ -7,50 +7,49 @@ to do with the value, and a report is private for every single hash function.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import overload
 
-from hubbub.local.randomizers.common.exact_words import Codes
+from hubbub.local.randomizers.common.exact_words import Codes, Integers, Number, Word, Words, as_number, as_word
 
 SEEDS = 1 << 32
 _MASK = (1 << 64) - 1
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_HALF = np.uint64(32)
 
 
-def mix(number: int) -> int:
+@overload
+def mix(number: int) -> int: ...
+@overload
+def mix(number: Words) -> Words: ...
+@overload
+def mix(number: Word) -> Word: ...
+def mix(number: Word) -> Word:
     """A fixed scrambling of 64 bits (the finaliser of splitmix64)."""
-    z = (number + _GOLDEN) & _MASK
-    z = ((z ^ (z >> 30)) * _FIRST) & _MASK
-    z = ((z ^ (z >> 27)) * _SECOND) & _MASK
-    return z ^ (z >> 31)
+    z = _modulo(number + _GOLDEN)
+    z = _modulo((z ^ (z >> 30)) * _FIRST)
+    z = _modulo((z ^ (z >> 27)) * _SECOND)
+    return _modulo(z ^ (z >> 31))
 
 
-def mix_many(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """``mix`` for arrays."""
-    z = numbers + np.uint64(_GOLDEN)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(_FIRST)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(_SECOND)
-    return z ^ (z >> np.uint64(31))
+def line(seed: Number) -> tuple[Word, Word]:
+    """The numbers a and b of a seed."""
+    word = as_word(seed)
+    return mix(word), mix(word + SEEDS)
 
 
-def bucket(seed: int, code: int, buckets: int) -> int:
-    """The bucket of one code under one seed."""
-    line = (mix(seed) * code + mix(seed + SEEDS)) & _MASK
-    return ((line >> 32) * buckets) >> 32
+@overload
+def bucket(seed: int, code: int, buckets: int) -> int: ...
+@overload
+def bucket(seed: Codes, code: Number, buckets: int) -> Codes: ...
+@overload
+def bucket(seed: Number, code: Codes, buckets: int) -> Codes: ...
+@overload
+def bucket(seed: Number, code: Number, buckets: int) -> Number: ...
+def bucket(seed: Number, code: Number, buckets: int) -> Number:
+    """The bucket of a code under a seed; arrays of the two are broadcast against each other."""
+    slope, start = line(seed)
+    return as_number((_modulo(slope * as_word(code) + start) >> 32) * buckets >> 32)
 
 
-def lines(seeds: Codes) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The numbers a and b of each seed."""
-    numbers = seeds.astype(np.uint64)
-    return mix_many(numbers), mix_many(numbers + np.uint64(SEEDS))
-
-
-def bucket_many(seeds: Codes, codes: Codes, buckets: int) -> Codes:
-    """The bucket of each code under each seed; the two are broadcast against each other."""
-    slope, start = lines(seeds)
-    line = slope * codes.astype(np.uint64) + start
-    line >>= _HALF
-    line *= np.uint64(buckets)
-    line >>= _HALF
-    return line.view(np.int64)
+def _modulo(number: int | Integers) -> Word:
+    """Modulo 2^64, which words in arrays are by themselves."""
+    return number & _MASK if isinstance(number, int) else as_word(number)

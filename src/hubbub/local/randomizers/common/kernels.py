@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.randomizers.common.hash_family import bucket_many, lines
+from hubbub.local.randomizers.common.hash_family import bucket, line
 
 Counts = NDArray[np.int64]
 _MUCH = 4_000_000  # steps from which loading the compiler pays
-_CHUNK = 1 << 22
+_CHUNK = 1 << 16  # hashes at a time, so that they stay in the cache
 _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
 
 
@@ -27,13 +27,13 @@ def count_bits(rows: NDArray[np.uint8]) -> Counts:
 def count_hits(seeds: Counts, answers: Counts, codes: Counts, buckets: int) -> Counts:
     """For each code, how many reports name the bucket that the report's own hash function sends it to."""
     if seeds.size * codes.size > _MUCH and (fast := _compiled()):
-        slope, start = lines(seeds)
+        slope, start = line(seeds)
         return fast(slope, start, answers.astype(np.uint64), codes.astype(np.uint64), np.uint64(buckets))
     total = np.zeros(codes.size, dtype=np.int64)
     step = max(1, _CHUNK // max(1, codes.size))
     for begin in range(0, seeds.size, step):
         part = slice(begin, begin + step)
-        hashed = bucket_many(seeds[part, None], codes[None, :], buckets)
+        hashed = bucket(seeds[part, None], codes[None, :], buckets)
         total += (hashed == answers[part, None]).sum(axis=0)
     return total
 
