@@ -154,7 +154,7 @@ def test_a_file_that_cannot_be_used_says_why(text: str, told: str, tmp_path: Pat
     path.write_text(text)
     with pytest.raises(BadDescriptor, match=told):
         read_hierarchies(path)
-    with pytest.raises(BadDescriptor, match="cannot be read"):
+    with pytest.raises(BadDescriptor, match="cannot be opened"):
         read_hierarchies(tmp_path / "nowhere.toml")
 
 

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.schema import descriptor, toml_positions
-from hubbub.schema.descriptor import Inside, complete, parse, read
+from hubbub.schema.descriptor import complete, parse, read
+from hubbub.schema.source_files import InDatabase
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink
 from hubbub.terms import BadDescriptor, Budget, Neighbours
 
@@ -255,7 +256,7 @@ def test_tables_without_a_source_live_in_the_database(tmp_path: Path) -> None:
     text = HOSPITAL.replace("[privacy]", 'source = "hospital.duckdb"\n[privacy]')
     tables = parse(text, folder=tmp_path).tables
     assert tables[0].source == str(tmp_path / "patients.parquet")
-    assert tables[2].source == Inside(str(tmp_path / "hospital.duckdb"), "wards")
+    assert tables[2].source == InDatabase(str(tmp_path / "hospital.duckdb"), "wards")
 
 
 def test_tables_of_a_server_have_names_there(tmp_path: Path) -> None:
@@ -263,8 +264,8 @@ def test_tables_of_a_server_have_names_there(tmp_path: Path) -> None:
         "visits.parquet", "app.visits"
     )
     tables = parse(text, folder=tmp_path).tables
-    assert tables[1].source == Inside("host=db dbname=x", "app.visits")
-    assert tables[2].source == Inside("host=db dbname=x", "wards")
+    assert tables[1].source == InDatabase("host=db dbname=x", "app.visits")
+    assert tables[2].source == InDatabase("host=db dbname=x", "wards")
 
 
 def test_a_missing_file_is_refused_by_its_name(tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.schema.descriptor import Inside, complete, parse
+from hubbub.schema.descriptor import complete, parse
 from hubbub.schema.draft import decimal, draft, from_dataset, toml
-from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
+from hubbub.schema.source_files import InDatabase
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Privately, Table
 from hubbub.terms import BadDescriptor, Budget, Neighbours, OutOfRange
 
 SCHEMAS = {
@@ -165,11 +166,20 @@ def bounds(draw: Callable[..., object], kind: Kind) -> dict[str, Fraction | None
 def columns(draw: Callable[..., object], name: str) -> Column:
     kind = draw(st.sampled_from(Kind))
     facts: dict[str, object] = {}
-    what = draw(st.sampled_from(["nothing", "values", "bounds"]))
+    what = draw(st.sampled_from(["nothing", "values", "bounds", "private", "names"]))
     if what == "values" and kind in KEYS:
         facts["values"] = draw(KEYS[kind])
+        facts["other"] = draw(st.none() | st.sampled_from(facts["values"]))
     if what == "bounds" and (kind.is_number or kind in (Kind.DATE, Kind.TIMESTAMP)):
-        facts |= draw(bounds(kind))
+        facts |= draw(bounds(kind)) | {"bins": draw(COUNTS), "missing": draw(st.booleans())}
+    if what == "private" and kind.is_number:
+        facts |= {"privately": Privately.BOUNDS, "bins": draw(COUNTS), "missing": draw(st.booleans())}
+    if what == "private" and kind is Kind.TEXT:
+        facts |= {"privately": Privately.VALUES, "other": draw(st.none() | st.just("rest"))}
+    if what == "names":
+        facts["surrogate"] = draw(st.sampled_from(["person", ""]))
+    else:
+        facts["sensitive"] = draw(st.booleans())
     most = {"max_per_unit": draw(COUNTS), "max_rows_per_unit": draw(COUNTS)}
     return Column(name=name, kind=kind, why=draw(REASONS), **most, **facts)
 
@@ -188,7 +198,7 @@ def datasets(draw: Callable[..., object]) -> Dataset:
         key = draw(st.sampled_from(["", *heads[name]]))
         direct = link is not None and (not link.table or f"{link.table}.{link.key}" == unit)
         alone = direct and link is not None and key.lower() == link.column.lower()
-        source: object = Inside("host=db", draw(NAMES)) if engine == "postgres" else draw(st.just("") | NAMES)
+        source: object = InDatabase("host=db", draw(NAMES)) if engine == "postgres" else draw(st.just("") | NAMES)
         tables.append(
             Table(
                 name=name,
@@ -248,11 +258,11 @@ def test_a_table_in_memory_has_no_source() -> None:
     assert "source" not in from_dataset(Dataset(name="d", population="d", unit="", budget=Budget(1), tables=(table,)))
 
 
-@pytest.mark.parametrize("second", [Inside("b.duckdb", "t2"), Inside("a.duckdb", "other")])
-def test_what_a_descriptor_cannot_say_is_refused(second: Inside) -> None:
+@pytest.mark.parametrize("second", [InDatabase("b.duckdb", "t2"), InDatabase("a.duckdb", "other")])
+def test_what_a_descriptor_cannot_say_is_refused(second: InDatabase) -> None:
     tables = tuple(
         Table(name=name, source=source, columns=())
-        for name, source in (("t1", Inside("a.duckdb", "t1")), ("t2", second))
+        for name, source in (("t1", InDatabase("a.duckdb", "t1")), ("t2", second))
     )
     with pytest.raises(OutOfRange, match="several databases"):
         from_dataset(Dataset(name="d", population="d", unit="", budget=Budget(1), tables=tables))

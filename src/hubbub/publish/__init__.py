@@ -50,9 +50,8 @@ from hubbub.publish.anonymize.privacy_models import (
     RecursiveL,
     TCloseness,
 )
-from hubbub.publish.domain_file import read_domain
+from hubbub.publish.column_views import read_domain, table_domain
 from hubbub.publish.domains import (
-    PRIVATE,
     Categorical,
     ColumnDomain,
     Date,
@@ -66,6 +65,7 @@ from hubbub.publish.metrics import Scores, UtilityComparison, UtilityScore, comp
 from hubbub.publish.synthetic import ForeignKey, LinkedSynthetic, Synthetic, synthesize, synthesize_linked
 from hubbub.publish.tables import DailySeries, Published, marginals, top_down
 from hubbub.publish.unread_table import Unread, unread_of
+from hubbub.schema import PRIVATE
 
 __all__ = [
     "PRIVATE",
@@ -116,6 +116,7 @@ __all__ = [
     "refuse_identifiers",
     "synthesize",
     "synthesize_linked",
+    "table_domain",
     "top_down",
     "unread_of",
 ]

@@ -17,6 +17,7 @@ from dataclasses import field as entry
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hubbub.schema import PRIVATE
 from hubbub.terms import (
     EmptyInput,
     MissingParameter,
@@ -32,7 +33,6 @@ from hubbub.terms import (
 if TYPE_CHECKING:
     import pyarrow
 
-PRIVATE = "private"
 _BINS = 100  # of a number or date, if nothing is said
 MOST_FOUND = 100  # values of a private list
 _MOST_CELLS = 1 << 14  # of one column

@@ -1,13 +1,17 @@
 """Tables and columns as their owner declares them: one descriptor, its TOML form with positions, and its page.
 
-``tables`` has ``Dataset``, ``Table``, ``Column``; ``descriptor`` reads TOML, ``draft`` writes it, ``description`` shows
-it; ``source_files`` says where rows lie. Nothing here opens data. Start with ``tables``.
+``tables`` has ``Dataset``, ``Table``, ``Column``; ``descriptor`` reads TOML, ``domain_file`` the columns of one table,
+``draft`` writes it, ``description`` shows it; ``source_files`` says where rows lie. Nothing here opens data. Start with
+``tables``.
 """
 
 from hubbub.schema import descriptor
 from hubbub.schema.declared import kind_declared, kind_undeclared
+from hubbub.schema.declared import typed as typed_bound
+from hubbub.schema.declared_cells import PRIVATE
 from hubbub.schema.description import Description, describe
 from hubbub.schema.descriptor import json_schema
+from hubbub.schema.domain_file import DeclaredColumns, read_columns
 from hubbub.schema.draft import budget_toml, draft, key_of, quoted, toml
 from hubbub.schema.source_files import (
     DATABASE,
@@ -21,19 +25,24 @@ from hubbub.schema.source_files import (
     stem_of,
     unavailable,
 )
-from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table, Value
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Privately, Table, Value
+from hubbub.schema.toml_positions import TomlText
 
 __all__ = [
     "DATABASE",
     "PARQUET",
+    "PRIVATE",
     "Column",
     "Dataset",
+    "DeclaredColumns",
     "Description",
     "Headless",
     "InDatabase",
     "Kind",
     "PersonLink",
+    "Privately",
     "Table",
+    "TomlText",
     "Value",
     "budget_toml",
     "describe",
@@ -48,7 +57,9 @@ __all__ = [
     "kind_undeclared",
     "one_file",
     "quoted",
+    "read_columns",
     "stem_of",
     "toml",
+    "typed_bound",
     "unavailable",
 ]

@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-from hubbub.schema.tables import Kind, PersonLink, Value
+from hubbub.schema.source_files import InDatabase
+from hubbub.schema.tables import Column, ColumnFacts, Kind, PersonLink, Privately, Value
 from hubbub.schema.toml_positions import TomlText
 from hubbub.terms import Budget, Neighbours
 
@@ -24,32 +25,31 @@ _KINDS: tuple[tuple[Any, Kind], ...] = (  # the first that fits: a bool is an in
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
-    """A table that lives in a database: where that is, and the table's name there."""
-
-    source: str
-    table: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredColumn:
+class DeclaredColumn(ColumnFacts):
     """What the text says of a column; its kind may still have to come from the source."""
 
-    name: str
     kind: Kind | None = None
     lower: Bound | None = None
     upper: Bound | None = None
     step: Fraction | None = None
-    values: tuple[Value, ...] | None = None
-    max_per_unit: int | None = None
-    max_rows_per_unit: int | None = None
-    why: str = ""
 
     @property
     def implied(self) -> Kind | None:
-        """The kind that values or bounds speak of."""
+        """The kind that values or bounds speak of; values that are found are text, and bounds those of numbers."""
+        if self.privately is not None:
+            return Kind.TEXT if self.privately is Privately.VALUES else Kind.NUMBER
         return kind_declared(self.values, self.lower, self.upper, step=self.step)
+
+    def of_kind(self, kind: Kind, name: str = "") -> Column:
+        """The column, now that its kind is known, under the name that its source spells."""
+        return Column(
+            **{**self.facts(), "name": name or self.name},
+            kind=kind,
+            lower=None if self.lower is None else units(self.lower),
+            upper=None if self.upper is None else units(self.upper),
+            step=None if self.step is None else steps(self.step, kind),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class DeclaredTable:
     """
 
     name: str
-    source: str | Inside = ""
+    source: str | InDatabase = ""
     header: bool | tuple[str, ...] | None = None
     key: str = ""
     link: PersonLink | None = None

@@ -9,12 +9,16 @@ from fractions import Fraction
 from typing import NoReturn
 
 from hubbub.schema.declared import Bound, DeclaredColumn, sort_of, steps, units, value_kind
+from hubbub.schema.declared_cells import PRIVATE, check_cells, found_privately
 from hubbub.schema.declared_fields import choice_in, number_in
 from hubbub.schema.tables import Kind, Value
-from hubbub.schema.toml_positions import TomlTable
+from hubbub.schema.toml_positions import Path, TomlTable
 from hubbub.terms import exact
 
-COLUMN_KEYS = ("type", "lower", "upper", "step", "values", "max_per_unit", "max_rows_per_unit", "why")
+COLUMN_KEYS = (
+    *("type", "lower", "upper", "step", "values", "max_per_unit", "max_rows_per_unit", "why"),
+    *("bounds", "bins", "missing", "other", "key", "sensitive"),
+)
 _ALLOWED = {
     Kind.BOOLEAN: "Write values = [true, false], and no bounds.",
     Kind.INTEGER: "Write whole numbers.",
@@ -30,7 +34,6 @@ def columns_in(section: TomlTable) -> Iterator[DeclaredColumn]:
     """The columns of a table, checked."""
     seen: set[str] = set()
     for name, inside in section.sections():
-        inside.only(*COLUMN_KEYS)
         if name.lower() in seen:
             section.refuse(
                 name,
@@ -40,22 +43,34 @@ def columns_in(section: TomlTable) -> Iterator[DeclaredColumn]:
                 key=True,
             )
         seen.add(name.lower())
-        kind = Kind(choice_in(inside, "type", tuple(Kind))) if "type" in inside.content else None
-        column = DeclaredColumn(
-            name=name,
-            kind=kind,
-            lower=_bound(inside, "lower"),
-            upper=_bound(inside, "upper"),
-            step=number_in(inside, "step"),
-            values=_values(inside),
-            max_per_unit=inside.count("max_per_unit"),
-            max_rows_per_unit=inside.count("max_rows_per_unit"),
-            why=inside.sentence("why"),
-        )
-        _check_bounds(inside, column)
-        if kind is not None:
-            check_kind(inside, column, kind)
+        column = read_column(inside, name)
+        check_bounds(inside, column)
         yield column
+
+
+def read_column(section: TomlTable, name: str) -> DeclaredColumn:
+    """What one line says of a column, but for the order of its bounds."""
+    section.only(*COLUMN_KEYS)
+    kind = Kind(choice_in(section, "type", tuple(Kind))) if "type" in section.content else None
+    column = DeclaredColumn(
+        name=name,
+        kind=kind,
+        lower=_bound(section, "lower"),
+        upper=_bound(section, "upper"),
+        step=number_in(section, "step"),
+        values=_values(section),
+        max_per_unit=section.count("max_per_unit"),
+        max_rows_per_unit=section.count("max_rows_per_unit"),
+        bins=section.count("bins"),
+        other=_value(section, ("other",), section.content["other"]) if "other" in section.content else None,
+        missing=section.flag("missing"),
+        surrogate=section.words("key") if "key" in section.content else None,
+        privately=found_privately(section),
+        sensitive=section.flag("sensitive"),
+        why=section.sentence("why"),
+    )
+    check_cells(section, column)
+    return column
 
 
 def _bound(section: TomlTable, key: str) -> Bound | None:
@@ -63,7 +78,14 @@ def _bound(section: TomlTable, key: str) -> Bound | None:
     return value if isinstance(value, date) else number_in(section, key)
 
 
-def _check_bounds(section: TomlTable, column: DeclaredColumn) -> None:
+def check_bounds(section: TomlTable, column: DeclaredColumn) -> None:
+    """Refuse bounds that leave no room, a step that does not divide them, and what the type cannot have."""
+    _check_interval(section, column)
+    if column.kind is not None:
+        check_kind(section, column, column.kind)
+
+
+def _check_interval(section: TomlTable, column: DeclaredColumn) -> None:
     lower, upper, step = column.lower, column.upper, column.step
     if step is not None and step <= 0:
         why = "It is the grid that values are rounded to."
@@ -140,7 +162,7 @@ def _check_inside(section: TomlTable, column: DeclaredColumn, low: Fraction, hig
 
 def _values(section: TomlTable) -> tuple[Value, ...] | None:
     listed = section.content.get("values")
-    if listed is None:
+    if listed is None or listed == PRIVATE:
         return None
     if not isinstance(listed, list) or not listed:
         section.refuse(
@@ -149,26 +171,28 @@ def _values(section: TomlTable) -> tuple[Value, ...] | None:
             why="The keys of groups are taken from it, and an empty list has none.",
             fix='Write values = ["north", "south"], or leave it out.',
         )
-    values = tuple(_value(section, place, value) for place, value in enumerate(listed))
+    values = tuple(_value(section, ("values", place), value) for place, value in enumerate(listed))
+    seen: set[Value] = set()
     for place, value in enumerate(values):
         if sort_of(value) != sort_of(values[0]):
-            _bad_value(section, place, "this value is of another kind than the first.", "Keep to one kind.")
-        if value in values[:place]:
-            _bad_value(section, place, "this value stands in the list twice.", "Leave one of them out.")
+            _bad_value(section, ("values", place), "this value is of another kind than the first.", "Keep to one kind.")
+        if value in seen:
+            _bad_value(section, ("values", place), "this value stands in the list twice.", "Leave one of them out.")
+        seen.add(value)
     return values
 
 
-def _value(section: TomlTable, place: int, value: object) -> Value:
+def _value(section: TomlTable, path: Path, value: object) -> Value:
     if isinstance(value, Decimal) and value.is_finite() and Decimal(repr(float(value))) == value:
         return int(value) if value == value.to_integral_value() else float(value)
     if not isinstance(value, str | bool | int | date):
-        _bad_value(section, place, "this is no key.", "Use texts, numbers of up to 15 digits, dates, true or false.")
+        _bad_value(section, path, "this is no key.", "Use texts, numbers of up to 15 digits, dates, true or false.")
     return value
 
 
-def _bad_value(section: TomlTable, place: int, what: str, fix: str) -> NoReturn:
+def _bad_value(section: TomlTable, path: Path, what: str, fix: str) -> NoReturn:
     why = "values are the public keys that rows are grouped by: each once, and all of one kind."
-    section.text.refuse((*section.path, "values", place), what, why=why, fix=fix)
+    section.text.refuse((*section.path, *path), what, why=why, fix=fix)
 
 
 def check_kind(section: TomlTable, column: DeclaredColumn, kind: Kind) -> None:
@@ -178,10 +202,13 @@ def check_kind(section: TomlTable, column: DeclaredColumn, kind: Kind) -> None:
         return
     if implied is Kind.NUMBER and kind is Kind.INTEGER and not column.values:
         return
-    said = "values" if column.values else "step" if column.lower is None else "lower"
+    if column.privately is not None:
+        key = column.privately.value
+    else:
+        key = "values" if column.values else "step" if column.lower is None else "lower"
     section.refuse(
-        said,
-        f"{column.name} is of type {kind.value}, and {said} says {implied.value}.",
+        key,
+        f"{column.name} is of type {kind.value}, and {key} says {implied.value}.",
         why="Bounds and keys are of the column's own type.",
         fix=f'{_ALLOWED[kind]} Or declare type = "{implied.value}".',
     )

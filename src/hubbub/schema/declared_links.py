@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hubbub.schema.declared import Declared, DeclaredTable, Inside
+from hubbub.schema.declared import Declared, DeclaredTable
 from hubbub.schema.declared_columns import columns_in
 from hubbub.schema.declared_fields import located, missing
+from hubbub.schema.source_files import InDatabase
 from hubbub.schema.tables import PersonLink
 from hubbub.schema.toml_positions import TomlTable, did_you_mean
 
@@ -42,13 +43,13 @@ def tables_in(section: TomlTable, engine: str, database: str, folder: Path | Non
         )
 
 
-def _source(table: TomlTable, name: str, engine: str, database: str, folder: Path | None) -> str | Inside:
+def _source(table: TomlTable, name: str, engine: str, database: str, folder: Path | None) -> str | InDatabase:
     own = table.words("source")
     if engine == "postgres":
-        return Inside(database, own or name)
+        return InDatabase(database, own or name)
     if own or not database:
         return located(own, folder)
-    return Inside(located(database, folder), name)
+    return InDatabase(located(database, folder), name)
 
 
 def _header(table: TomlTable) -> bool | tuple[str, ...] | None:

@@ -18,7 +18,7 @@ NULL_RULE = "rows with no value here are left out of groups"
 CLIP_RULE = "Values outside the bounds count as the nearest bound, which can bias sums and averages."
 KEY_RULE = "Groups are those of the declared keys, whether or not anybody is in them."
 _SHOWN = 5  # keys in the text; the JSON has all
-_HEADER = ("column", "type", "bounds", "step", "keys", "most per person", "why")
+_HEADER = ("column", "type", "bounds", "step", "keys", "most per person", "published", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,26 @@ def _cells(column: Column) -> tuple[str, ...]:
         column.max_per_unit is not None and f"{column.max_per_unit} values",
         column.max_rows_per_unit is not None and f"{column.max_rows_per_unit} rows per value",
     ]
-    step = _step(column)
     keys = _keys(column.values or ())
-    return _plain(column.name), column.kind.value, bounds, step, keys, ", ".join(m for m in most if m), column.why
+    shown = ", ".join(_published(column))
+    limits = ", ".join(limit for limit in most if limit)
+    return _plain(column.name), column.kind.value, bounds, _step(column), keys, limits, shown, column.why
+
+
+def _published(column: Column) -> Iterator[str]:
+    """How the column is published, in words."""
+    if column.surrogate is not None:
+        yield f"made up anew as {_plain(column.surrogate)}-1, ..."
+    if column.privately is not None:
+        yield f"{column.privately.value} found privately"
+    if column.bins is not None:
+        yield f"{column.bins} bins"
+    if column.missing:
+        yield "missing by itself"
+    if column.other is not None:
+        yield f"the rest as {_plain(str(column.other))}"
+    if column.sensitive:
+        yield "sensitive"
 
 
 def _bound(column: Column, bound: Fraction | None) -> str:
@@ -160,17 +177,28 @@ def _table_json(table: Table) -> dict[str, Json]:
 
 
 def _column_json(column: Column) -> dict[str, Json]:
-    values = column.values
+    values = None if column.values is None else [_value_json(value) for value in column.values]
+    publishing: dict[str, Json] = {
+        "bins": column.bins,
+        "missing": column.missing or None,
+        "other": None if column.other is None else _value_json(column.other),
+        "key": column.surrogate,
+        "privately": None if column.privately is None else column.privately.value,
+        "sensitive": column.sensitive or None,
+    }
     return {
         "name": column.name,
         "type": column.kind.value,
         "lower": _bound(column, column.lower) or None,
         "upper": _bound(column, column.upper) or None,
         "step": _step(column) or None,
-        "values": None
-        if values is None
-        else [v if isinstance(v, str | int | float) else v.isoformat() for v in values],
+        "values": values,
         "max_per_unit": column.max_per_unit,
         "max_rows_per_unit": column.max_rows_per_unit,
         "why": column.why,
+        **{key: fact for key, fact in publishing.items() if fact is not None},
     }
+
+
+def _value_json(value: Value) -> Json:
+    return value if isinstance(value, str | int | float) else value.isoformat()

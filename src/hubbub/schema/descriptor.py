@@ -18,7 +18,6 @@ from hubbub.schema.declared import (
     Declared,
     DeclaredColumn,
     DeclaredTable,
-    Inside,
     kind_undeclared,
     steps,
     typed,
@@ -29,7 +28,7 @@ from hubbub.schema.declared_fields import budget_in, choice_in, fact_in, located
 from hubbub.schema.declared_links import TABLE_KEYS, linked, tables_in, unit_in
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.schema.toml_positions import TomlTable, TomlText, did_you_mean
-from hubbub.terms import BadDescriptor, Neighbours
+from hubbub.terms import Neighbours
 
 __all__ = [
     "COLUMN_KEYS",
@@ -38,7 +37,6 @@ __all__ = [
     "Declared",
     "DeclaredColumn",
     "DeclaredTable",
-    "Inside",
     "complete",
     "json_schema",
     "parse",
@@ -52,17 +50,13 @@ ENGINES = ("duckdb", "postgres", "spark")
 
 def read(path: str | Path) -> Declared:
     """The descriptor in a file; relative paths in it start from its folder."""
-    file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "cannot be opened"
-        raise BadDescriptor(
-            f"the descriptor {file.name!r} {problem}.",
-            why="Bounds, keys and the budget are declared there, and nothing is answered without them.",
-            fix="Check the path, or draft a descriptor with `hubbub init`.",
-        ) from None
-    return parse(text, name=file.name, folder=file.parent)
+    source = TomlText.read(
+        path,
+        called="descriptor",
+        why="Bounds, keys and the budget are declared there, and nothing is answered without them.",
+        fix="Check the path, or draft a descriptor with `hubbub init`.",
+    )
+    return _parse(source, Path(path).parent)
 
 
 def parse(text: str, *, name: str = "descriptor.toml", folder: Path | None = None) -> Declared:
@@ -76,7 +70,10 @@ def parse(text: str, *, name: str = "descriptor.toml", folder: Path | None = Non
     >>> declared.population, declared.tables[0].columns[0].upper
     ('survey', Fraction(120, 1))
     """
-    source = TomlText(name, text.replace("\r\n", "\n"))
+    return _parse(TomlText(name, text.replace("\r\n", "\n")), folder)
+
+
+def _parse(source: TomlText, folder: Path | None) -> Declared:
     root = TomlTable(source, (), source.load())
     root.only("dataset", "privacy", "declared", "tables")
     declared = _declared(root, folder)
@@ -172,17 +169,7 @@ def _complete_column(
     said = None if arrived is Kind.OPAQUE else told.implied
     kind = told.kind or said or kind_undeclared(arrived)
     check_kind(TomlTable(declared.text, ("tables", table.name, "columns", told.name), {}), told, kind)
-    return Column(
-        name=name,
-        kind=kind,
-        lower=None if told.lower is None else units(told.lower),
-        upper=None if told.upper is None else units(told.upper),
-        step=None if told.step is None else steps(told.step, kind),
-        values=told.values,
-        max_per_unit=told.max_per_unit,
-        max_rows_per_unit=told.max_rows_per_unit,
-        why=told.why,
-    )
+    return told.of_kind(kind, name)
 
 
 def _spell(declared: Declared, table: Table, named: Mapping[str, Table]) -> Table:

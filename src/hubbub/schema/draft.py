@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 
-from hubbub.schema.descriptor import Inside, typed
-from hubbub.schema.source_files import Headless, is_csv
+from hubbub.schema.declared_cells import PRIVATE
+from hubbub.schema.descriptor import typed
+from hubbub.schema.source_files import Headless, InDatabase, is_csv
 from hubbub.schema.tables import Column, Dataset, Kind, Table, Value
 from hubbub.terms import Budget, OutOfRange
 
@@ -114,8 +115,8 @@ def from_dataset(dataset: Dataset) -> str:
 
 
 def _database(dataset: Dataset) -> str:
-    inside = [(table.name, table.source) for table in dataset.tables if isinstance(table.source, Inside)]
-    found = {source.source for _, source in inside}
+    inside = [(table.name, table.source) for table in dataset.tables if isinstance(table.source, InDatabase)]
+    found = {source.path for _, source in inside}
     renamed = dataset.engine != "postgres" and any(name != source.table for name, source in inside)
     if len(found) > 1 or renamed:
         raise OutOfRange(
@@ -143,7 +144,7 @@ def budget_toml(budget: Budget) -> str:
 def _table(table: Table, dataset: Dataset) -> str:
     source = table.source
     names = source.names if isinstance(source, Headless) else ()
-    if isinstance(source, Inside):
+    if isinstance(source, InDatabase):
         source = "" if source.table == table.name else source.table
     elif isinstance(source, Headless):
         source = source.path
@@ -177,8 +178,25 @@ def _column(column: Column) -> Iterator[str]:
     for name in ("max_per_unit", "max_rows_per_unit"):
         if (most := getattr(column, name)) is not None:
             yield f"{name} = {most}"
+    yield from _publishing(column)
     if column.why:
         yield f"why = {quoted(column.why)}"
+
+
+def _publishing(column: Column) -> Iterator[str]:
+    """How a column is published, as far as it is declared."""
+    if column.privately is not None:
+        yield f'{column.privately.value} = "{PRIVATE}"'
+    if column.bins is not None:
+        yield f"bins = {column.bins}"
+    if column.missing:
+        yield "missing = true"
+    if column.other is not None:
+        yield f"other = {toml(column.other)}"
+    if column.surrogate is not None:
+        yield f"key = {quoted(column.surrogate)}"
+    if column.sensitive:
+        yield "sensitive = true"
 
 
 # ---------------------------------------------------------------- TOML

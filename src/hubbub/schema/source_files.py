@@ -27,7 +27,7 @@ class Headless:
 
 @dataclass(frozen=True, slots=True)
 class InDatabase:
-    """A table inside a DuckDB file."""
+    """A table inside a database: the file or address of it, and the table's name there."""
 
     path: str
     table: str

@@ -7,10 +7,11 @@ types), never from rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
+from typing import Any
 
 from hubbub.terms import Budget, Neighbours
 
@@ -34,27 +35,56 @@ class Kind(StrEnum):
         return self in (Kind.INTEGER, Kind.NUMBER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """One column and what is declared of it.
+class Privately(StrEnum):
+    """What of a column is found privately, and paid for, where somebody needs it."""
 
-    ``lower`` and ``upper`` count in the column's own units; of a date, in days since 1970-01-01, of a timestamp, in
-    microseconds since then. ``step`` is the grid on which it is summed. ``values`` are the public keys.
-    ``max_per_unit`` is how many different values of this column one person has at most, and ``max_rows_per_unit`` how
-    many rows with any one value of it.
+    BOUNDS = "bounds"
+    VALUES = "values"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFacts:
+    """What an owner declares of a column, beside its kind and bounds: the same words for every room.
+
+    ``values`` are the public keys. ``max_per_unit`` is how many different values of this column one person has at
+    most, and ``max_rows_per_unit`` how many rows with any one value of it. ``bins``, ``missing`` and ``other`` say how
+    it is cut into cells where it is published: into so many parts; with a cell for missing numbers and dates; and what
+    stands for everything that is not on the list. ``surrogate`` says that it names people or things, which are made
+    up anew with this prefix. ``privately`` says what is to be found, as nobody declares it. ``sensitive`` is what
+    outsiders must not learn.
     """
 
     name: str
+    values: tuple[Value, ...] | None = None
+    max_per_unit: int | None = None
+    max_rows_per_unit: int | None = None
+    bins: int | None = None
+    other: Value | None = None
+    missing: bool = False
+    surrogate: str | None = None
+    privately: Privately | None = None
+    sensitive: bool = False
+    why: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        """All of them by name, for another class of columns."""
+        return {each.name: getattr(self, each.name) for each in fields(ColumnFacts)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column(ColumnFacts):
+    """One column and what is declared of it.
+
+    ``lower`` and ``upper`` count in the column's own units; of a date, in days since 1970-01-01, of a timestamp, in
+    microseconds since then. ``step`` is the grid on which it is summed.
+    """
+
     kind: Kind
     lower: Fraction | None = None
     upper: Fraction | None = None
     step: Fraction | None = None
-    values: tuple[Value, ...] | None = None
-    max_per_unit: int | None = None
-    max_rows_per_unit: int | None = None
     from_text: bool = False  # the source has text there, which is read as the kind
     native: str = field(default="", compare=False, repr=False)  # the source's own type, where it is known
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path as FilePath
 from typing import NoReturn
 
 from hubbub.terms import BadDescriptor
@@ -44,11 +46,22 @@ class TomlText:
     name: str
     text: str
 
-    def load(self) -> dict[str, object]:
+    @classmethod
+    def read(cls, path: str | PathLike[str], *, called: str, why: str, fix: str) -> TomlText:
+        """The text of a file, which is called so in the refusal of one that cannot be read."""
+        file = FilePath(path)
+        try:
+            text = file.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            problem = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "cannot be opened"
+            raise BadDescriptor(f"the {called} {file.name!r} {problem}.", why=why, fix=fix) from None
+        return cls(file.name, text.replace("\r\n", "\n"))
+
+    def load(self, *, numbers: Callable[[str], object] = Decimal) -> dict[str, object]:
         """What the text says, with numbers as typed; a text that is no TOML is refused at the place."""
         content: dict[str, object] = {}
         try:
-            content = tomllib.loads(self.text, parse_float=Decimal)
+            content = tomllib.loads(self.text, parse_float=numbers)
         except tomllib.TOMLDecodeError as error:
             self._refuse_syntax(str(error))
         except (ValueError, ArithmeticError, RecursionError):

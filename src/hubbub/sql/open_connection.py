@@ -155,9 +155,11 @@ def complete(declared: descriptor.Declared, engine: DuckDB, sources: Mapping[str
 
 
 def _source(table: descriptor.DeclaredTable, folder: Path) -> object:
-    if isinstance(table.source, descriptor.Inside):
-        inside = Path(table.source.source)
-        return _in_folder(table, inside) if inside.is_dir() else InDatabase(str(inside), table.source.table)
+    if isinstance(table.source, InDatabase):
+        folder_or_file = Path(table.source.path)
+        if folder_or_file.is_dir():
+            return _in_folder(table, folder_or_file)
+        return InDatabase(str(folder_or_file), table.source.table)
     return with_header(table.source, table.header) if table.source else _in_folder(table, folder)
 
 

@@ -23,18 +23,18 @@ level and joins the others only at the top, where everything is ``*``.
 
 from __future__ import annotations
 
-import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
 from hubbub.publish.anonymize.coded_columns import ANY, MISSING, Coded, Codes, Floats
 from hubbub.publish.anonymize.spans import PERIODS, period_starts, printed, whole_numbers
+from hubbub.schema import TomlText
 from hubbub.terms import BadDescriptor, HubbubError, OutOfRange, WrongShape, exact, whole
 
 Tree: TypeAlias = "Mapping[str, Tree] | Sequence[str]"
@@ -262,39 +262,35 @@ def read_hierarchies(source: str | Path | Mapping[str, Any]) -> dict[str, Hierar
     >>> sorted(read_hierarchies({"age": {"intervals": [5, 10]}, "sex": {"tree": {"any": ["f", "m"]}}}))
     ['age', 'sex']
     """
-    given = source if isinstance(source, Mapping) else _parsed(Path(source))
-    return {str(name): _hierarchy(str(name), told) for name, told in given.items()}
+    if isinstance(source, Mapping):
+        return {str(name): _hierarchy(str(name), table) for name, table in source.items()}
+    text = TomlText.read(source, called="file of hierarchies", why=_WHY, fix="Check the path.")
+    return {name: _hierarchy(name, table, text) for name, table in text.load(numbers=float).items()}
 
 
-def _parsed(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise _bad(str(path), "the file cannot be read") from problem
-    except tomllib.TOMLDecodeError as problem:
-        raise _bad(str(path), f"it is not TOML: {problem}") from None
+_WHY = "Each table of the file says for one column how its values are made coarser."
 
 
-def _hierarchy(name: str, told: object) -> Hierarchy:
-    if not isinstance(told, Mapping) or len(kinds := sorted(told.keys() & KINDS.keys())) != 1:
-        raise _bad(name, f"it needs one of {', '.join(KINDS)}")
-    unknown = told.keys() - {*kinds, "start" if kinds == ["intervals"] else kinds[0]}
+def _hierarchy(name: str, table: object, text: TomlText | None = None) -> Hierarchy:
+    if not isinstance(table, Mapping) or len(kinds := sorted(table.keys() & KINDS.keys())) != 1:
+        _refuse(text, (name,), f"it needs one of {', '.join(KINDS)}")
+    unknown = sorted(table.keys() - {*kinds, "start" if kinds == ["intervals"] else kinds[0]})
     if unknown:
-        raise _bad(name, f"it has the unknown key {sorted(unknown)[0]!r}")
+        _refuse(text, (name, unknown[0]), f"it has the unknown key {unknown[0]!r}")
+    form: Any = table[kinds[0]]
+    if not isinstance(form, Mapping if kinds == ["tree"] else list):
+        _refuse(text, (name, kinds[0]), f"{kinds[0]} has the wrong form")
     try:
-        given: Any = told[kinds[0]]
-        if not isinstance(given, Mapping if kinds == ["tree"] else list):
-            raise _bad(name, f"{kinds[0]} has the wrong form")
         if kinds == ["intervals"]:
-            return Intervals(list(given), start=told.get("start", 0))
-        return cast(Hierarchy, KINDS[kinds[0]](given))
+            return Intervals(list(form), start=table.get("start", 0))
+        return cast(Hierarchy, KINDS[kinds[0]](form))
     except HubbubError as problem:
-        raise _bad(name, problem.what.rstrip(".")) from None
+        _refuse(text, (name, kinds[0]), problem.what.rstrip("."))
 
 
-def _bad(name: str, why: str) -> BadDescriptor:
-    return BadDescriptor(
-        f"the hierarchy {name!r} cannot be used: {why}.",
-        why="Each table of the file says for one column how its values are made coarser.",
-        fix="See the page on anonymised tables for the four kinds.",
-    )
+def _refuse(text: TomlText | None, path: tuple[str, ...], problem: str) -> NoReturn:
+    what = f"the hierarchy {path[0]!r} cannot be used: {problem}."
+    fix = "See the page on anonymised tables for the four kinds."
+    if text is not None:
+        text.refuse(path, what, why=_WHY, fix=fix, key=True)
+    raise BadDescriptor(what, why=_WHY, fix=fix)
