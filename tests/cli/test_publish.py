@@ -311,7 +311,7 @@ REFUSALS = [
     (f"--method mst {PRICE} --holdout narrow.csv", 2, "no column 'age'"),
     (f"--method mst {PRICE} --unit ward", 2, "--unit needs --max-rows"),
     (f"--method mst {PRICE} --columns age,shoe", 2, "no column 'shoe'"),
-    ("--method mst --epsilon 1 --delta 1e-6 --domain odd.toml", 5, "Did you mean 'lower'? At odd.toml:1:30"),
+    ("--method mst --epsilon 1 --delta 1e-6 --domain odd.toml", 5, "Did you mean 'lower'? At odd.toml:1:31"),
     ("--method mst --epsilon 1 --delta 1e-6 --domain nowhere.toml", 5, "cannot be opened"),
     (f"--method dust {PRICE}", 2, "none of aim, mst"),
     (f"--method mst {PRICE} --holdout public.csv --measure 1", 2, "not both"),
