@@ -190,3 +190,83 @@ def test_a_forbidden_import_is_noticed(module: str, source: str, told: str) -> N
 )
 def test_an_allowed_import_passes(module: str, source: str) -> None:
     assert violations(source, module) == []
+
+
+# ---------------------------------------------------------------- one way to disk
+
+TO_DISK = {  # who may do by itself what durable does, and why
+    ("hubbub.gopa.protocol.party_messages", "sorts the keys of JSON"): "private records keep the spelling they had",
+    (
+        "hubbub.publish.anonymize.manifest",
+        "sorts the keys of JSON",
+    ): "a page for people, with line breaks; never hashed",
+    ("hubbub.gopa.crypto.accelerator", "renames a file"): "a library that is compiled anew if it is not whole",
+    ("hubbub.studies.demo.ledger_book", "renames a file"): "the demo plays somebody who puts back an old copy",
+}
+_CALLS = {"fsync": "syncs a file", "fdatasync": "syncs a file", "flock": "locks a file", "lockf": "locks a file"}
+_IMPORTS = {"fcntl": "locks a file", "cryptography.hazmat.primitives.asymmetric.ed25519": "makes keys of its own"}
+
+
+def to_disk(source: str) -> set[str]:
+    """What a module does by itself that only ``durable`` should do."""
+    return {deed for node in ast.walk(ast.parse(source)) for deed in _deeds(node)}
+
+
+def _deeds(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        yield from [_CALLS[name]] if name in _CALLS else []
+        if name in {"replace", "rename", "renames"} and _renames(node):
+            yield "renames a file"
+        if any(word.arg == "sort_keys" for word in node.keywords):
+            yield "sorts the keys of JSON"
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "journal_mode" in node.value.lower():
+        yield "switches a log on"
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        names = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        yield from (deed for name, deed in _IMPORTS.items() if name in names)
+
+
+def _renames(node: ast.Call) -> bool:
+    """``os.replace(a, b)``, or ``path.replace(b)``: text is replaced by two arguments, fields by keywords."""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    on_path = isinstance(node.func, ast.Attribute) and len(node.args) == 1 and not node.keywords
+    return on_path or (isinstance(owner, ast.Name) and owner.id == "os")
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.parent.name != "durable"], ids=module_of)
+def test_only_durable_knows_the_way_to_disk(path: Path) -> None:
+    module = module_of(path)
+    deeds = to_disk(path.read_text(encoding="utf-8"))
+    assert deeds == {deed for owner, deed in TO_DISK if owner == module}
+
+
+@pytest.mark.parametrize(
+    ("source", "deed"),
+    [
+        ("os.fsync(handle)", "syncs a file"),
+        ("from os import fdatasync\nfdatasync(1)", "syncs a file"),
+        ("fcntl.flock(handle, 2)", "locks a file"),
+        ("import fcntl", "locks a file"),
+        ("os.replace(a, b)", "renames a file"),
+        ("os.rename(a, b)", "renames a file"),
+        ("draft.replace(path)", "renames a file"),
+        ("draft.rename(path)", "renames a file"),
+        ("json.dumps(x, sort_keys=True)", "sorts the keys of JSON"),
+        ("json.JSONEncoder(sort_keys=True)", "sorts the keys of JSON"),
+        ("connection.execute('PRAGMA journal_mode = WAL')", "switches a log on"),
+        ("connection.execute(f'PRAGMA Journal_Mode={x}')", "switches a log on"),
+        ("from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey", "makes keys of its own"),
+        ("import cryptography.hazmat.primitives.asymmetric.ed25519 as e", "makes keys of its own"),
+    ],
+)
+def test_another_way_to_disk_is_noticed(source: str, deed: str) -> None:
+    assert to_disk(source) == {deed}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["text.replace('a', 'b')", "dataclasses.replace(x, a=1)", "day.replace(year=1)", "frame.rename(columns={})"],
+)
+def test_what_only_looks_like_a_rename_passes(source: str) -> None:
+    assert to_disk(source) == set()

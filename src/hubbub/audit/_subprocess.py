@@ -21,6 +21,7 @@ from typing import Any
 
 from hubbub.audit.black_box import AuditPlan, examine
 from hubbub.audit.report import Audit
+from hubbub.durable import replace_file
 
 _GRACE = 30.0  # seconds for Python to start and for counting, over those for the mechanism
 
@@ -124,9 +125,7 @@ def main(asked: Path, answer: Path) -> None:
 
 def _write_answer(answer: Path, result: Audit | str) -> None:
     """The whole answer or none, also where this process is ended midway."""
-    draft = answer.with_suffix(".draft")
-    draft.write_bytes(pickle.dumps(result))
-    draft.rename(answer)
+    replace_file(answer, pickle.dumps(result))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hubbub.durable.files import sync_folder
 from hubbub.terms import SourceUnavailable
 
 
@@ -54,7 +55,7 @@ class Journal:
                 self._write(data)
                 os.fsync(self._file)
             except OSError as error:
-                os.ftruncate(self._file, self._size)
+                self._take_back()
                 raise self._failed(error) from None
             self._size += len(data)
             self.lines += lines
@@ -62,15 +63,25 @@ class Journal:
     def close(self) -> None:
         """Let others have it."""
         with self._turn:
-            if self._file >= 0:
-                os.close(self._file)
-                self._file = -1
+            self._let_go()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def _let_go(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _take_back(self) -> None:
+        """Cut off what was not written whole; what cannot be cut is written no more, or lines would run together."""
+        try:
+            os.ftruncate(self._file, self._size)
+        except OSError:
+            self._let_go()
 
     def _write(self, data: bytes) -> None:
         left = memoryview(data)
@@ -84,11 +95,7 @@ class Journal:
         if len(whole) < len(data):
             os.ftruncate(self._file, len(whole))
         os.fsync(self._file)
-        folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self.path.parent)
         self._size = len(whole)
         return whole.split(b"\n")[:-1]
 

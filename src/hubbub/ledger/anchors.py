@@ -8,7 +8,6 @@ slower than that). An anchor never goes back, whichever of many processes writes
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import struct
@@ -19,8 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hubbub.accounting import Amount
+from hubbub.durable import PRIVATE, locked, sync_data, sync_folder, write_fully
 from hubbub.ledger.chain import digest
-from hubbub.ledger.second_place import no_place, sync_folder, write_all
+from hubbub.ledger.second_place import no_place
 
 OWNERS = ""  # the anchor of entries that belong to no population
 _SLOT = 1024
@@ -83,12 +83,9 @@ class Anchors:
         with self._lock:
             try:
                 handle = self._handle(name)
-                fcntl.flock(handle, fcntl.LOCK_EX)
-                try:
+                with locked(handle):
                     self._write(name, handle, Anchor(name, sequence, head, totals, 1), check)
                     self._maybe_force(name, handle, force)
-                finally:
-                    fcntl.flock(handle, fcntl.LOCK_UN)
             except OSError as error:
                 raise no_place() from error
 
@@ -99,7 +96,7 @@ class Anchors:
         anchor = _after(old, new)
         if anchor is not old:
             slot = anchor.pack()
-            write_all(handle, slot, _SLOT * (anchor.number % 2))
+            write_fully(handle, slot, _SLOT * (anchor.number % 2))
             self._written[name] = (slot, anchor)
 
     def latest(self, name: str) -> Anchor | None:
@@ -132,7 +129,7 @@ class Anchors:
         """Force what was written to disk, and let the files go."""
         for handle in self._files.values():
             if self._pid == os.getpid():
-                os.fdatasync(handle)
+                sync_data(handle)
             os.close(handle)
         self._files = {}
 
@@ -150,7 +147,7 @@ class Anchors:
     def _maybe_force(self, name: str, handle: int, force: bool) -> None:
         now = time.monotonic()
         if force or now - self._forced.get(name, -_PAUSE) >= _PAUSE:
-            os.fdatasync(handle)
+            sync_data(handle)
             self._forced[name] = now
 
     def _renew(self) -> None:
@@ -168,7 +165,7 @@ class Anchors:
     def _open(self, name: str) -> int:
         path = self._folder / f"{digest(name)[:32]}.anchor"
         new = not path.exists()
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE)
         if new:
             sync_folder(self._folder)
         return handle

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from hubbub.accounting import Amount
+from hubbub.durable import canonical_json
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors
-from hubbub.ledger.chain import Entry, canonical, clock
+from hubbub.ledger.chain import Entry, clock
 from hubbub.ledger.database import Book, Transaction
 from hubbub.ledger.decimals import decimals
 from hubbub.ledger.drivers import Row
@@ -34,7 +35,7 @@ _OTHER_KEY = "the book names another public key than the one expected"
 
 def lines(view: Transaction, *, answers: bool) -> Iterator[str]:
     """The book as JSON Lines: a header, each event before its first use, each entry, and answers if asked for."""
-    yield canonical({"form": FORM})
+    yield canonical_json({"form": FORM})
     known: set[str] = set()
     for row in view.stream(statements.FROM, {"start": 0}):
         said = json.loads(row[5])
@@ -42,11 +43,11 @@ def lines(view: Transaction, *, answers: bool) -> Iterator[str]:
         if name is not None and name not in known:
             known.add(name)
             ((body,),) = view.read((statements.EVENT, {"digest": name}))[0]
-            yield canonical({"event": name, "says": json.loads(body)})
-        yield canonical(line_of(row, said))
+            yield canonical_json({"event": name, "says": json.loads(body)})
+        yield canonical_json(line_of(row, said))
     if answers:
         for charge, sequence, body in view.stream(statements.ALL_ANSWERS):
-            yield canonical({"answer_to": charge, "settled_by": sequence, "record": body})
+            yield canonical_json({"answer_to": charge, "settled_by": sequence, "record": body})
 
 
 def line_of(row: Row, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,13 +100,13 @@ def _take(line: dict[str, Any], replay: Replay, events: dict[str, str], answers:
                 line["policy"],
                 _bytes(line["fingerprint"]),
                 line["project"],
-                canonical(line["says"]),
+                canonical_json(line["says"]),
                 bytes.fromhex(line["hash"]),
                 _bytes(line["signature"]),
             )
         )
     elif "event" in line:
-        events[line["event"]] = canonical(line["says"])
+        events[line["event"]] = canonical_json(line["says"])
     else:
         charge, settled, record = line["answer_to"], line["settled_by"], line["record"]
         if not (type(charge) is type(settled) is int and isinstance(record, str | None)):

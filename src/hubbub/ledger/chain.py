@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from hubbub.durable import canonical_json
 from hubbub.terms import Event, Unreadable, WrongShape, from_json, to_json
 
 ORIGIN = bytes(32)  # what the first entry follows
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 class Entry(NamedTuple):
@@ -65,15 +65,11 @@ def link(
     return hashlib.sha256(previous + said.encode()).digest()
 
 
-def canonical(fields: object) -> str:
-    """The one JSON text of these fields."""
-    return _encode(fields)
-
-
 def answer_body(charge: int, record_digest: str) -> str:
-    """``canonical`` of what an answer's entry says, the most frequent of all.
+    """``canonical_json`` of what an answer's entry says, the most frequent of all.
 
-    >>> answer_body(7, "ab") == canonical({"kind": "answer", "charge": 7, "digest": "ab"})
+    >>> from hubbub.durable import canonical_json
+    >>> answer_body(7, "ab") == canonical_json({"kind": "answer", "charge": 7, "digest": "ab"})
     True
     """
     return f'{{"charge":{charge},"digest":"{record_digest}","kind":"answer"}}'
@@ -88,7 +84,7 @@ def digest(text: str) -> str:
 def event_text(event: Event) -> tuple[str, str]:
     """(digest, JSON text) of an event."""
     try:
-        text = canonical(to_json(event))
+        text = canonical_json(to_json(event))
         same = event_of(text) == event
     except (Unreadable, ValueError):  # a number of thousands of digits, say
         same = False

@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ClauseElement
 
+from hubbub.durable import claim_name
 from hubbub.ledger.drivers import Driver, PostgreSQL, Row, SQLite, damaged, unavailable
 from hubbub.ledger.sql_schema import ABOUT, FORMAT, MIGRATIONS
 from hubbub.terms import HubbubError, MissingExtra, NewerFormat, OutOfRange
@@ -284,7 +285,7 @@ def _look_at(file: Path, create: bool) -> None:
     if not file.parent.is_dir():
         raise unavailable("its folder does not exist")
     try:
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        claim_name(file)
     except FileExistsError:
         pass
     except OSError:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +15,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import ClauseElement
 
+from hubbub.durable import log_ahead
 from hubbub.terms import HubbubError, LedgerDamaged, LedgerUnavailable
 
 Row = tuple[Any, ...]
@@ -105,13 +105,7 @@ class SQLite(Driver):
         self.dialect = sqlite.dialect(paramstyle="named")
 
     def prepare(self, connection: Any) -> None:
-        connection.isolation_level = None  # transactions are begun and ended here, by hand
-        execute = connection.execute
-        execute(f"PRAGMA busy_timeout = {WAIT * 1000}")
-        _patiently(lambda: execute("PRAGMA journal_mode = WAL"))
-        execute("PRAGMA synchronous = FULL")
-        execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
-        execute("PRAGMA cache_size = -65536")  # 64 MiB: the index of a million requests stays in memory
+        log_ahead(connection, patience=WAIT)
 
     def begin(self, connection: Any, *, exclusive: bool) -> None:
         connection.execute("BEGIN IMMEDIATE" if exclusive else "BEGIN")
@@ -271,26 +265,12 @@ class PostgreSQL(Driver):
         return None
 
 
-# ---------------------------------------------------------------- errors and patience
+# ---------------------------------------------------------------- errors
 
 
 def _own(error: BaseException | None) -> BaseException | None:
     """The driver's error inside SQLAlchemy's."""
     return error.orig if isinstance(error, DBAPIError) else error
-
-
-def _patiently(attempt: Callable[[], object]) -> None:
-    """SQLite does not wait by itself while another process switches the log on."""
-    until = time.monotonic() + WAIT
-    while True:
-        try:
-            attempt()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 _SQLITE_REASONS = {

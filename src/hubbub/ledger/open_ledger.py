@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from hubbub.accounting import Amount
+from hubbub.durable import SigningKey, canonical_json
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors, Totals
-from hubbub.ledger.chain import ORIGIN, Entry, canonical, clock, link, typed_entry
+from hubbub.ledger.chain import ORIGIN, Entry, clock, link, typed_entry
 from hubbub.ledger.database import Batch, Book, Transaction
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.policy import Policy
@@ -50,7 +49,7 @@ class LedgerTurn:
         fingerprint: bytes | None = None,
         project: str | None = None,
         owner: bool = False,
-        key: Ed25519PrivateKey | None = None,
+        key: SigningKey | None = None,
         sequence: int | None = None,
     ) -> Entry:
         """The next entry, from its fields or their canonical text.
@@ -59,7 +58,7 @@ class LedgerTurn:
         """
         place = self.sequence + 1 if sequence is None else sequence
         policy = place if owner else self.policy
-        body = fields if isinstance(fields, str) else canonical(fields)
+        body = fields if isinstance(fields, str) else canonical_json(fields)
         mark = link(self.hash, place, self.now, policy, fingerprint, project, body)
         signature = key.sign(mark) if key is not None else None
         self._writes.append(
@@ -94,7 +93,7 @@ class Core:
         self.seen = 0
         self._trusted: dict[str, Anchor] = {}  # anchors that were found in this book
         self.known_events: set[str] = set()  # committed already: need not be sent again
-        self._key: Ed25519PrivateKey | None = None
+        self._key: SigningKey | None = None
         self._signed = float("-inf")
         try:
             self.policy = self._read_policy() or self._found()
@@ -105,7 +104,7 @@ class Core:
             raise
 
     @property
-    def key(self) -> Ed25519PrivateKey:
+    def key(self) -> SigningKey:
         """The key that signs, read when first needed: looking needs none."""
         if self._key is None:
             self._key = self.place.key(self.policy.ledger, self.policy.public_key)
@@ -117,7 +116,7 @@ class Core:
         if self._key is None:
             self._key = self.key
 
-    def key_if_due(self) -> Ed25519PrivateKey | None:
+    def key_if_due(self) -> SigningKey | None:
         """The key, if the last signature of this process is a while ago."""
         now = time.monotonic()
         if now - self._signed < _SIGN_EVERY:

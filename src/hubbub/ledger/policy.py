@@ -15,7 +15,8 @@ from functools import lru_cache
 from typing import Any
 
 from hubbub.accounting import Amount, Currency, Limit
-from hubbub.ledger.chain import Entry, canonical
+from hubbub.durable import canonical_json
+from hubbub.ledger.chain import Entry
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.requests import Pool, Request
 from hubbub.terms import (
@@ -349,7 +350,7 @@ def write_budget(budget: Budget) -> dict[str, Any]:
 
 def read_budget(said: dict[str, Any]) -> Budget:
     """A budget that an entry says."""
-    return _budget_of(canonical(said))
+    return _budget_of(canonical_json(said))
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from hubbub.accounting import Amount, Currency
-from hubbub.ledger.chain import canonical, clock, digest
+from hubbub.durable import canonical_json
+from hubbub.ledger.chain import clock, digest
 from hubbub.terms import (
     Event,
     MissingParameter,
@@ -44,7 +45,7 @@ def fingerprint(**parts: Any) -> str:
     >>> fingerprint(dataset="hospital", version="1", plan="count", epsilon="0.5")[:16]
     '0aa10e9eae3b2a51'
     """
-    return digest(canonical(parts))
+    return digest(canonical_json(parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,10 @@ from typing import Any
 from sqlalchemy import Select
 
 from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit, cost_in, price_fits
+from hubbub.durable import canonical_json
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
-from hubbub.ledger.chain import answer_body, canonical, digest, event_text
+from hubbub.ledger.chain import answer_body, digest, event_text
 from hubbub.ledger.database import Batch, Transaction
 from hubbub.ledger.decimals import amount_of, decimals
 from hubbub.ledger.drivers import Row
@@ -119,7 +120,7 @@ def _failure(core: Core, reservation: Reservation, reason: str) -> str:
     plain_text(reason, name="reason", longest=1000)
     request = reservation.request
     said = {"kind": "failure", "charge": reservation.sequence, "reason": reason}
-    return canonical(said | {"analyst": request.analyst, "named": list(core.policy.named(request))})
+    return canonical_json(said | {"analyst": request.analyst, "named": list(core.policy.named(request))})
 
 
 def _settle(core: Core, held: Reservation, said: str, record: str | None) -> tuple[Row, bool]:
@@ -181,7 +182,7 @@ def _work_out(policy: Policy, request: Request) -> Bill:
     accounts = policy.accounts(populations, project=request.project, analyst=request.analyst, pool=request.pool)
     failures = {name: failures_key(name, request.analyst) for name in policy.named(request)}
     event = event_text(request.event)
-    terms = digest(canonical([event[0], request.pool, *map(str, _terms(request))]))[:32]
+    terms = digest(canonical_json([event[0], request.pool, *map(str, _terms(request))]))[:32]
     costs = {who.name: _cost(who, request) for who in whose}
     return Bill(
         policy=policy,

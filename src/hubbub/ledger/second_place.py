@@ -14,9 +14,17 @@ import os
 import re
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
+from hubbub.durable import (
+    SigningKey,
+    make_private_folder,
+    new_signing_key,
+    public_key_hex,
+    replace_file,
+    signature_holds,
+    signing_key,
+    signing_key_hex,
+    verifying_key_from_hex,
+)
 from hubbub.ledger.chain import digest
 from hubbub.terms import LedgerUnavailable, MissingKey
 
@@ -45,21 +53,21 @@ class SecondPlace:
     def note(self, location: str, ledger: str) -> None:
         """Remember which ledger is at a location."""
         if self.known(location) != ledger:
-            durably(self.folder / "locations" / digest(location), (ledger + "\n").encode())
+            _write_privately(self.folder / "locations" / digest(location), ledger + "\n")
 
-    def new_key(self, ledger: str) -> Ed25519PrivateKey:
+    def new_key(self, ledger: str) -> SigningKey:
         """A key for a new ledger, on disk before the ledger is."""
-        key = Ed25519PrivateKey.generate()
-        durably(self.of(ledger) / "key", key.private_bytes_raw().hex().encode() + b"\n")
+        key = new_signing_key()
+        _write_privately(self.of(ledger) / "key", signing_key_hex(key) + "\n")
         return key
 
-    def key(self, ledger: str, public: str) -> Ed25519PrivateKey:
+    def key(self, ledger: str, public: str) -> SigningKey:
         """The key that signs a ledger."""
         try:
-            key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex((self.of(ledger) / "key").read_text()))
+            key = signing_key(bytes.fromhex((self.of(ledger) / "key").read_text()))
         except (OSError, ValueError):
             key = None
-        if key is None or key.public_key().public_bytes_raw().hex() != public:
+        if key is None or public_key_hex(key) != public:
             raise MissingKey(
                 "the key that signs this ledger is not here.",
                 why="Entries are written only by those who hold its key, which was made together with the ledger.",
@@ -70,51 +78,16 @@ class SecondPlace:
 
 def signed(public: str, head: bytes, signature: bytes) -> bool:
     """Whether a signature of a head was made with the ledger's key."""
-    try:
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(signature, head)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+    return signature_holds(verifying_key_from_hex(public), head, signature)
 
 
-def durably(path: Path, content: bytes) -> None:
+def _write_privately(path: Path, text: str) -> None:
     """Write a small file so that it is there whole, or not at all, whatever happens; for its owner's eyes only."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        private_folder(path.parent)
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            write_all(handle, content, 0)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        draft.replace(path)
-        sync_folder(path.parent)
+        make_private_folder(path.parent)
+        replace_file(path, text.encode())
     except OSError as error:
         raise no_place() from error
-
-
-def private_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are missing, for their owner alone."""
-    if not folder.is_dir():
-        private_folder(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
-
-
-def write_all(handle: int, content: bytes, place: int) -> None:
-    """Write all of it: on a full disk the system may take a part, and says why only when asked for the rest."""
-    while content:
-        written = os.pwrite(handle, content, place)
-        content, place = content[written:], place + written
-
-
-def sync_folder(folder: Path) -> None:
-    """Force a folder's list of names to disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def no_place() -> LedgerUnavailable:

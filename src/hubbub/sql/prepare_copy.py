@@ -7,7 +7,6 @@ key that is drawn for the copy and forgotten. A seal (``_seal.py``) tells a copy
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import tempfile
@@ -16,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hubbub.durable import put_in_place
 from hubbub.engines import DuckDB, EngineFailed, InDatabase, check_header, tables_in
 from hubbub.relations import DIALECTS, form_of, id_from, is_direct, is_kind, person_form, with_text
 from hubbub.schema import DATABASE, PARQUET, Dataset, Kind, Table, files_of, is_csv
@@ -350,9 +350,7 @@ def _publish(file: Path, place: Path, source: object) -> None:
         for original in _read_from(source)[:1]:
             with suppress(OSError):
                 shutil.copymode(original, file)
-        with file.open("rb") as written:
-            os.fsync(written.fileno())
-        file.replace(place)
+        put_in_place(file, place)
     except OSError:
         raise _unwritable(place) from None
 

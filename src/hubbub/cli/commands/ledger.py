@@ -171,14 +171,14 @@ def clock(why: Why, by: By = None, at: At = DEFAULT, state: State = None, as_jso
 
 def _write(path: Path, lines: Iterable[str]) -> int:
     """Write lines into a file that is there whole or not at all; returns how many."""
-    draft, count = path.with_name(f"{path.name}.part"), 0
+    from hubbub.durable import replacing_file
+
+    count = 0
     try:
-        with draft.open("w", encoding="utf-8") as file:
+        with replacing_file(path) as draft, draft.open("w", encoding="utf-8") as file:
             for line in lines:
                 file.write(line + "\n")
                 count += 1
-        draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise typer.BadParameter(f"cannot write {path}: {error.strerror}", param_hint="--out") from None
     return count

@@ -12,8 +12,7 @@ import typer
 from hubbub.cli.options.values import number
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
+    from hubbub.durable import SigningKey
     from hubbub.local import Randomizer
     from hubbub.local.collection import Collection, Collector, Rules
     from hubbub.render import Json
@@ -185,7 +184,7 @@ def collector_in(folder: Path, rules: Rules | None = None) -> Collector:
     return Collector(folder / STORE, rules=rules)
 
 
-def key_in(folder: Path) -> Ed25519PrivateKey:
+def key_in(folder: Path) -> SigningKey:
     """The private key of a folder."""
     from hubbub.local.collection import read_key
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,9 +123,10 @@ def append(path: Path, text: str) -> None:
 
 def write_new(path: Path, text: str, *, mode: int = 0o644) -> None:
     """Write a file that is not there yet."""
+    from hubbub.durable import write_new_file
+
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-            file.write(text)
+        write_new_file(path, text.encode(), mode=mode)
     except FileExistsError:
         raise typer.BadParameter(f"{path} is there already, and is kept.") from None
     except OSError as error:

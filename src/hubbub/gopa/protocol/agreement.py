@@ -18,6 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
+from hubbub.durable import canonical_json
 from hubbub.gopa.crypto.proof_shape import MOST, ProofShape
 from hubbub.gopa.privacy.calibration import RunPlan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
@@ -44,7 +45,6 @@ _MOST_STEPS_IN_A_BALL = 1 << 32  # their square is proved to be in range
 _FARTHEST = 1 << 12  # steps, for vectors of bounded norm: all shorter shifts are looked at
 _FRACTION = re.compile(r"-?\d{1,400}(/\d{1,400})?")  # as str() writes them: an exponent could ask for all memory
 _FLOAT = re.compile(r"-?\d{1,20}(\.\d{1,20})?(e-?\d{1,3})?|inf")
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Agreement:
 
     def text(self) -> str:
         """The one text of this agreement."""
-        return _encode(
+        return canonical_json(
             {
                 "board": self.board.hex(),
                 "hubbub": f"gopa-agreement/{VERSION}",

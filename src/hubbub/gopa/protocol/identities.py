@@ -8,20 +8,19 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 import secrets
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Self
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
+from hubbub.durable import signature_holds, signing_key, verifying_key
 from hubbub.terms import WrongShape
 
 SIGNATURE = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_private = lru_cache(maxsize=4096)(signing_key)
 _MARK = b"hubbub gopa 1\n"  # a signature over one of our messages is a signature over nothing else
 
 
@@ -39,7 +38,7 @@ class Member:
                 why="Names stand in logs and on certificates, where they must not be mistaken for anything else.",
                 fix="Choose a plain name.",
             )
-        if not isinstance(self.key, bytes) or len(self.key) != 32 or _public(self.key) is None:
+        if not isinstance(self.key, bytes) or len(self.key) != 32 or verifying_key(self.key) is None:
             raise WrongShape(
                 f"the key of {self.name} is not an Ed25519 public key.",
                 why="Without it nobody could tell who said what.",
@@ -48,13 +47,7 @@ class Member:
 
     def signed(self, said: bytes, signature: bytes) -> bool:
         """Whether this member signed it."""
-        key = _public(self.key)
-        try:
-            assert key is not None
-            key.verify(signature, _MARK + said)
-        except InvalidSignature:
-            return False
-        return True
+        return signature_holds(verifying_key(self.key), _MARK + said, signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +80,3 @@ def fingerprint(*keys: bytes) -> str:
     """
     digits = hashlib.sha256(b"hubbub gopa keys 1\n" + b"".join(sorted(keys))).hexdigest()[:32]
     return "-".join(digits[place : place + 4] for place in range(0, 32, 4))
-
-
-@functools.lru_cache(maxsize=4096)
-def _private(secret: bytes) -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(secret)
-
-
-@functools.lru_cache(maxsize=16384)
-def _public(key: bytes) -> Ed25519PublicKey | None:
-    try:
-        return Ed25519PublicKey.from_public_bytes(key)
-    except ValueError:
-        return None

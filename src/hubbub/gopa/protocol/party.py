@@ -26,7 +26,6 @@ from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import ORDER, Message, pack, parse, signed, unpack
 from hubbub.terms import LedgerDamaged, OutOfRange, RequestChanged, WrongShape
 
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _WHOLE = Consent()
 
 

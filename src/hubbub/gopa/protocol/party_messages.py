@@ -55,7 +55,7 @@ class Secrets:
             "values": self.values,
             "earlier": self.earlier and [str(blinder) for blinder in self.earlier],
         }
-        return json.dumps(said, sort_keys=True).encode()
+        return json.dumps(said, sort_keys=True).encode()  # not canonical_json: records on disk have these spaces
 
     def stream(self, label: str, *parts: bytes) -> Stream:
         """Secret numbers of this run, by name."""

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from hubbub.durable import canonical_json
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.identities import SIGNATURE, Identity, Member
@@ -34,7 +35,6 @@ _NAMES = tuple(ORDER)
 _FIELDS = {"body", "head", "party", "phase", "run", "sig"}
 _TAIL = len(b',"sig":"') + 86 + len(b'"}')  # the signature is the last field
 _SIZES = {"join": 2048, "nonce": 1024, "cut": 1024, "confirm": 1024}
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,8 @@ def unpack(text: object, length: int | None = None) -> bytes:
 def signed(agreement: Agreement, identity: Identity, phase: str, head: bytes, body: Mapping[str, object]) -> bytes:
     """The line that says ``body`` in a phase, under a party's name."""
     party = agreement.place(identity.member)
-    said = _encode({"body": body, "head": pack(head), "party": party, "phase": phase, "run": pack(agreement.run)})
+    document = {"body": body, "head": pack(head), "party": party, "phase": phase, "run": pack(agreement.run)}
+    said = canonical_json(document)
     return said[:-1].encode() + b',"sig":"' + pack(identity.sign(said.encode())).encode() + b'"}'
 
 
@@ -161,7 +162,7 @@ def _document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
         raise Refused(Fault.OVERSIZED)
     try:
         document = json.loads(line.decode("ascii"), parse_float=_no_number, parse_constant=_no_number)
-        if not isinstance(document, dict) or document.keys() != fields or _encode(document).encode() != line:
+        if not isinstance(document, dict) or document.keys() != fields or canonical_json(document).encode() != line:
             raise Refused(Fault.MALFORMED)
     except (ValueError, RecursionError):
         raise Refused(Fault.MALFORMED) from None
@@ -188,7 +189,7 @@ def origin(agreement: Agreement) -> bytes:
 def closed(agreement: Agreement, board: Identity, phase: str, value: bytes) -> bytes:
     """The board's line that ends a phase."""
     mark = board.sign(_sealed(agreement, phase, value))
-    return _encode({"close": phase, "hash": pack(value), "run": pack(agreement.run), "sig": pack(mark)}).encode()
+    return canonical_json({"close": phase, "hash": pack(value), "run": pack(agreement.run), "sig": pack(mark)}).encode()
 
 
 def parse_close(agreement: Agreement, line: object) -> Close:

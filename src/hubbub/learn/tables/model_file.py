@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from hubbub.durable import replacing_file
 from hubbub.learn.base.parameters import Estimator
 from hubbub.learn.identity import (
     estimator_from,
@@ -80,14 +81,12 @@ def save(model: Any, path: str | Path) -> None:
     told = json.dumps({"hubbub": f"{_HEADER}{VERSION}", "model": _encode(model, arrays)}, allow_nan=False, indent=1)
     _refuse_large(len(told), sum(array.nbytes for array in arrays))
     place = Path(path)
-    part = place.with_name(place.name + ".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+    with replacing_file(place) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_JSON, told)
         for number, array in enumerate(arrays):
             held = io.BytesIO()
             np.lib.format.write_array(held, array, allow_pickle=False)
             archive.writestr(f"{number}.npy", held.getvalue())
-    part.replace(place)  # whole or not at all
 
 
 def _refuse_large(words: int, numbers: int) -> None:

@@ -9,7 +9,6 @@ picks the best of many tries, a run may begin three times from one saved step.
 
 from __future__ import annotations
 
-import os
 import secrets
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, Self
 
 import torch
 
+from hubbub.durable import replacing_file
 from hubbub.learn.training.network import Floats
 from hubbub.terms import MechanismExhausted, NewerFormat, RequestChanged, Unreadable
 
@@ -50,12 +50,8 @@ class TrainingState:
             "token": self.token,
             "attempts": self.attempts,
         }
-        part = path.with_name(path.name + ".part")
-        with part.open("wb") as file:
+        with replacing_file(path) as draft, draft.open("wb") as file:
             torch.save(kept, file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubbub.durable import replacing_file
 from hubbub.local.collection.tally import Tally
 from hubbub.terms import BadCollection, BadReport, SourceUnavailable
 
@@ -35,18 +36,15 @@ def export(collector: Collector, path: str | Path, *, epoch: int | None = None) 
     from pyarrow import parquet
 
     place, count = Path(path), 0
-    draft = place.with_name(f"{place.name}.part")
     schema = _schema(collector.collection)
     chosen = collector.store.epochs() if epoch is None else [epoch]
     try:
-        with parquet.ParquetWriter(draft, schema) as writer:
+        with replacing_file(place) as draft, parquet.ParquetWriter(draft, schema) as writer:
             for number in chosen:
                 for part in collector.store.reports(number, at_once=_GROUP):
                     writer.write_table(_table(collector.collection, number, [payload for _, payload in part], schema))
                     count += len(part)
-        draft.replace(place)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise SourceUnavailable(
             f"{place} could not be written.",
             why="The disk is full, or the folder may not be written to.",

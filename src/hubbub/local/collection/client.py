@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
+from hubbub.durable import canonical_json
 from hubbub.local.collection import report_wire
 from hubbub.local.collection.client_state import ClientStateFile, Memory, Record, SeenConfiguration
-from hubbub.local.collection.collection import Collection, bad_collection, canonical_text, one_form
+from hubbub.local.collection.collection import Collection, bad_collection, one_form
 from hubbub.local.collection.randomizer_config import law_of
 from hubbub.local.collection.signed_configuration import open_signed
 from hubbub.local.longitudinal.lifetime import Caps, CollectionSpending, Lifetime, price_of
@@ -227,7 +228,7 @@ def _new_record(collection: Collection, law: str) -> Record:
 
 
 def _law(randomizer: Randomizer) -> str:
-    return hashlib.sha256(canonical_text(law_of(randomizer)).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(law_of(randomizer)).encode()).hexdigest()
 
 
 def _lifetime(records: list[Record], caps: Caps) -> Lifetime:

@@ -6,7 +6,6 @@ one client cannot make two reports for one epoch. It holds what must never leave
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hubbub.durable import lock_file, replace_file
 from hubbub.terms import LedgerUnavailable, NewerFormat, Unreadable, stored_keys
 
 FORMAT = "lifetime/1"
@@ -94,11 +94,10 @@ class ClientStateFile:
         """Nobody else reads or writes in the meantime."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path.with_name(self.path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+            handle = lock_file(self.path.with_name(self.path.name + ".lock"))
         except OSError as error:
             raise _unavailable() from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
             os.close(handle)
@@ -118,7 +117,7 @@ class ClientStateFile:
     def write(self, memory: Memory) -> None:
         """Replace the file; when this returns, it is on disk."""
         try:
-            _durably(self.path, json.dumps(_document(memory), indent=1).encode())
+            replace_file(self.path, json.dumps(_document(memory), indent=1).encode())
         except OSError as error:
             raise _unavailable() from error
 
@@ -180,21 +179,6 @@ def _well_formed(key: str, value: Any) -> bool:
 
 def _is_text(value: Any, pattern: str) -> bool:
     return isinstance(value, str) and re.fullmatch(pattern, value) is not None
-
-
-def _durably(path: Path, content: bytes) -> None:
-    draft = path.with_name(f"{path.name}.new")
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _damaged() -> Unreadable:

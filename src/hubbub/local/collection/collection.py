@@ -16,6 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from hubbub.durable import canonical_json
 from hubbub.local.collection.configuration_forms import misfit, without_doubles
 from hubbub.local.collection.randomizer_config import law_of, read_law
 from hubbub.local.collection.report_layout import PROTOCOLS
@@ -33,7 +34,6 @@ _WORDS = {
     "epochs": "it must have between 1 and 4294967295 epochs",
     "randomizer": "a field of its randomizer's law is missing, unknown or of another kind",
 }
-canonical_text = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -145,7 +145,7 @@ class Collection:
 
     def canonical(self) -> str:
         """The one text of this collection."""
-        return canonical_text(self.to_json())
+        return canonical_json(self.to_json())
 
     @cached_property
     def digest(self) -> bytes:

@@ -10,9 +10,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
+from hubbub.durable import (
+    SigningKey,
+    new_signing_key,
+    public_key_hex,
+    signature_holds,
+    signing_key,
+    signing_key_hex,
+    verifying_key_from_hex,
+)
 from hubbub.local.collection.collection import Collection, bad_collection, read_canonical
 from hubbub.local.collection.configuration_forms import misfit, without_doubles
 
@@ -21,30 +27,30 @@ _CONTEXT = b"hubbub signed-collection/1\n"  # a signature over a collection is a
 _LONGEST = 1 << 20  # characters of a configuration
 
 
-def new_key() -> Ed25519PrivateKey:
+def new_key() -> SigningKey:
     """A key to sign collections with."""
-    return Ed25519PrivateKey.generate()
+    return new_signing_key()
 
 
-def key_text(key: Ed25519PrivateKey) -> str:
+def key_text(key: SigningKey) -> str:
     """The private key as 64 hexadecimal digits; keep it as a secret."""
-    return key.private_bytes_raw().hex()
+    return signing_key_hex(key)
 
 
-def read_key(text: str) -> Ed25519PrivateKey:
+def read_key(text: str) -> SigningKey:
     """The private key that ``key_text`` wrote."""
     try:
-        return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text.strip()))
+        return signing_key(bytes.fromhex(text.strip()))
     except ValueError as error:
         raise bad_collection("the key that should sign it is not 64 hexadecimal digits") from error
 
 
-def public_text(key: Ed25519PrivateKey) -> str:
+def public_text(key: SigningKey) -> str:
     """The public key as 64 hexadecimal digits: what clients are given beforehand."""
-    return key.public_key().public_bytes_raw().hex()
+    return public_key_hex(key)
 
 
-def sign(collection: Collection, key: Ed25519PrivateKey) -> str:
+def sign(collection: Collection, key: SigningKey) -> str:
     """The signed configuration, one JSON text; refused if nobody could estimate anything from the reports.
 
     >>> from hubbub.local import KaryResponse
@@ -87,8 +93,7 @@ def _document(text: str) -> dict[str, Any]:
 
 def _holds(public_key: str, signature: str, said: str) -> bool:
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
-        key.verify(bytes.fromhex(signature), _CONTEXT + said.encode())
-    except (InvalidSignature, ValueError):
+        message, signed = _CONTEXT + said.encode(), bytes.fromhex(signature)
+    except ValueError:  # also of text that is none
         return False
-    return True
+    return signature_holds(verifying_key_from_hex(public_key), message, signed)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from hubbub.durable import claim_name, log_ahead
 from hubbub.terms import BadCollection, HubbubError, NewerFormat, SourceUnavailable
 
 FORMAT = 1
@@ -20,7 +20,7 @@ def reserve(path: Path) -> None:
     """Take the name; whoever comes second finds it taken."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        claim_name(path)
     except FileExistsError:
         raise BadCollection(
             f"{path} is there already.",
@@ -31,29 +31,13 @@ def reserve(path: Path) -> None:
 
 def connected(path: Path) -> sqlite3.Connection:
     """A connection that logs ahead and forces every commit to disk."""
-    connection = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=WAIT, check_same_thread=False)
     try:
-        _log_ahead(connection)
-        for setting in ("synchronous = FULL", "secure_delete = ON", "cache_size = -65536"):
-            connection.execute(f"PRAGMA {setting}")
+        log_ahead(connection, patience=WAIT)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _log_ahead(connection: sqlite3.Connection) -> None:
-    """Switch the write-ahead log on; SQLite does not wait by itself while another process does so."""
-    until = time.monotonic() + WAIT
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 def erase_log(connection: sqlite3.Connection) -> None:

@@ -16,24 +16,21 @@ import hashlib
 import secrets
 from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from hubbub.durable import SigningKey, signature_holds, verifying_key_from_hex
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
     from hubbub.local.collection.collection import Collection
 
 _NONCE, _SIGNATURE = 16, 64
 _CLIENT, _SHUFFLER = b"hubbub token 1\n", b"hubbub shuffler token 1\n"
 
 
-def issue(collection: Collection, key: Ed25519PrivateKey) -> str:
+def issue(collection: Collection, key: SigningKey) -> str:
     """A new token for a client of this collection."""
     return _issued(collection, key, _CLIENT)
 
 
-def issue_shuffler(collection: Collection, key: Ed25519PrivateKey) -> str:
+def issue_shuffler(collection: Collection, key: SigningKey) -> str:
     """A new token for a shuffler before this collection's collector: no client's token is one."""
     return _issued(collection, key, _SHUFFLER)
 
@@ -48,7 +45,7 @@ def is_shuffler(collection: Collection, public_key: str, token: str | None) -> b
     return _checked(collection, public_key, token, _SHUFFLER) is not None
 
 
-def _issued(collection: Collection, key: Ed25519PrivateKey, role: bytes) -> str:
+def _issued(collection: Collection, key: SigningKey, role: bytes) -> str:
     nonce = secrets.token_bytes(_NONCE)
     return base64.urlsafe_b64encode(nonce + key.sign(_said(collection, nonce, role))).decode().rstrip("=")
 
@@ -62,10 +59,7 @@ def _checked(collection: Collection, public_key: str, token: str | None, role: b
     if len(raw) != _NONCE + _SIGNATURE:
         return None
     nonce, signature = raw[:_NONCE], raw[_NONCE:]
-    try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
-        key.verify(signature, _said(collection, nonce, role))
-    except InvalidSignature:
+    if not signature_holds(verifying_key_from_hex(public_key), _said(collection, nonce, role), signature):
         return None
     return hashlib.sha256(nonce).digest()[:_NONCE]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import json
 import secrets
 from hashlib import sha256
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hubbub import noise
+from hubbub.durable import canonical_json
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import Randomizer
 from hubbub.noise import SECURE
@@ -48,7 +48,7 @@ class Memoised:
                 fix="Take Loloha, Rappor, DBitFlip or OneBitMean where people report again and again.",
             )
         self.randomizer, self._memory = randomizer, memory
-        law = json.dumps(randomizer.parameters(), sort_keys=True, separators=(",", ":"))
+        law = canonical_json(randomizer.parameters())
         self._key = hmac.digest(_checked(secret), f"hubbub/memoised/{collection}/{law}".encode(), sha256)
         self._part = memory.part(self._words("part", 0, memory.part_words))
 
