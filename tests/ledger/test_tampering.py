@@ -17,8 +17,9 @@ import psycopg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hubbub.durable import canonical_json
 from hubbub.ledger import BudgetWindow, Ledger, Pool, Request, Reservation, verify_export
-from hubbub.ledger.chain import ORIGIN, canonical, digest, link
+from hubbub.ledger.chain import ORIGIN, digest, link
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import BehindAnchor, Budget, HubbubError, LedgerDamaged, NewerFormat, Unreadable
 from tests.charging import ask
@@ -207,9 +208,9 @@ def other_bodies(body: str) -> Iterator[str]:
     """Each field altered, each left out, one added."""
     said = json.loads(body)
     for name, value in said.items():
-        yield canonical(said | {name: altered(value)})
-        yield canonical({n: v for n, v in said.items() if n != name})
-    yield canonical(said | {"extra": 1})
+        yield canonical_json(said | {name: altered(value)})
+        yield canonical_json({n: v for n, v in said.items() if n != name})
+    yield canonical_json(said | {"extra": 1})
 
 
 def altered(value: Any) -> Any:
@@ -377,7 +378,7 @@ def test_a_book_rewritten_before_its_last_signature_is_found_without_an_anchor(b
         if row["sequence"] <= signed:
             entries = book.entries()
             entries[place]["at"] += 1 if place == 0 else 0
-            entries[place]["body"] = canonical(json.loads(row["body"]) | {"title": "something else"})
+            entries[place]["body"] = canonical_json(json.loads(row["body"]) | {"title": "something else"})
             book.reset()
             book.rewrite(rehashed(entries))
             assert escaped_signatures(book, tmp_path) is None, row["body"]
@@ -434,7 +435,7 @@ def test_a_book_rewritten_and_signed_with_another_key_is_refused(book: Book) -> 
     key = Ed25519PrivateKey.generate()
     entries = book.entries()
     public = key.public_key().public_bytes_raw().hex()
-    entries[0]["body"] = canonical(json.loads(entries[0]["body"]) | {"key": public})
+    entries[0]["body"] = canonical_json(json.loads(entries[0]["body"]) | {"key": public})
     forged = [
         row | {"signature": key.sign(row["hash"]) if row["signature"] is not None else None}
         for row in rehashed(entries)
@@ -453,7 +454,7 @@ def test_a_book_rewritten_and_signed_with_another_key_is_refused(book: Book) -> 
 def test_a_forged_event_with_a_smaller_cost_is_found(book: Book, tmp_path: Path) -> None:
     """Event, digest and chain all made to fit."""
     (row,) = [row for row in book.rows["events"] if json.loads(row["body"])["kind"] == "pure"]
-    body = canonical(json.loads(row["body"]) | {"epsilon": "0.02"})
+    body = canonical_json(json.loads(row["body"]) | {"epsilon": "0.02"})
     events = [row | {"digest": digest(body), "body": body}] + [r for r in book.rows["events"] if r is not row]
     entries = [r | {"body": r["body"].replace(row["digest"], digest(body))} for r in book.rows["entries"]]
     book.rewrite(rehashed(entries), events=events)
@@ -493,7 +494,7 @@ def test_an_altered_export_is_found(book: Book, tmp_path: Path) -> None:
     assert escaped_export(lines) == "nothing was found"
     for place, line in enumerate(lines[1:], start=1):
         said = json.loads(line)
-        changed = [canonical(said | {name: altered(value)}) for name, value in said.items() if name != "time"]
+        changed = [canonical_json(said | {name: altered(value)}) for name, value in said.items() if name != "time"]
         for other in changed:
             if (how := escaped_export([*lines[:place], other, *lines[place + 1 :]])) is not None:
                 missed.append((how, line, other))

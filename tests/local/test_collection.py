@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub import local
+from hubbub.durable import canonical_json
 from hubbub.local import Collection, new_key, open_signed, public_text, sign
-from hubbub.local.collection.collection import canonical_text, read_canonical
+from hubbub.local.collection.collection import read_canonical
 from hubbub.terms import BadCollection, HubbubError, OutOfRange
 
 MARK = "00112233445566778899aabbccddeeff"
@@ -109,7 +110,7 @@ def _edited(text: str, **fields: Any) -> str:
 def test_less_noise_behind_the_same_epsilon_is_refused_even_if_it_is_signed() -> None:
     fields = bread().to_json()
     fields["randomizer"]["thresholds"] = [str(int(fields["randomizer"]["thresholds"][0]) + 1)]
-    text = canonical_text(fields)
+    text = canonical_json(fields)
     from hubbub.local.collection.signed_configuration import _CONTEXT
 
     signature = KEY.sign(_CONTEXT + text.encode()).hex()

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from hubbub import local
+from hubbub.durable import canonical_json
 from hubbub.local.collection import configuration_forms
-from hubbub.local.collection.collection import canonical_text
 from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.terms import BadCollection, HubbubError
 
@@ -118,24 +118,24 @@ def mutations(document: dict[str, Any], names: list[str]) -> Iterator[dict[str, 
 def of_the_law(document: dict[str, Any]) -> Iterator[str]:
     law = document["randomizer"]
     for changed in mutations(law, list(law)):
-        yield canonical_text(document | {"randomizer": changed})
+        yield canonical_json(document | {"randomizer": changed})
 
 
 def of_the_collection(document: dict[str, Any]) -> Iterator[str]:
     for changed in mutations(document, [name for name in document if name != "randomizer"]):
-        yield canonical_text(changed)
+        yield canonical_json(changed)
 
 
 def of_the_text(document: dict[str, Any]) -> Iterator[str]:
     """The same fields, written otherwise: said twice, with spaces, escapes, exponents, in another order."""
-    text = canonical_text(document)
+    text = canonical_json(document)
     yield json.dumps(document)
     yield json.dumps(document, sort_keys=False, separators=(",", ":"))
     yield from (text + " ", "\ufeff" + text, text.replace('"', "'"), text[:-1], f"[{text}]", text + text, "null", "")
     yield from (text.replace('"epochs":3', f'"epochs":{number}') for number in ("3.0", "3e0", "-0", "03", "+3", "0x3"))
     yield from (text.replace('"epochs":3', f'"epochs":{number}') for number in ("NaN", "Infinity", "1e999", "9" * 5000))
     for name, value in document.items():
-        said = f"{canonical_text(name)}:{canonical_text(value)}"
+        said = f"{canonical_json(name)}:{canonical_json(value)}"
         yield text.replace("{", "{" + said + ",", 1)  # twice, with the same value
         yield text.replace("{", f'{{"{name}":null,', 1)
         yield text.replace(said, f"{said},{json.dumps(name)}:null")
@@ -196,7 +196,7 @@ def test_text_for_a_number_of_a_signed_law_is_refused(node: Node, tmp_path: Path
     for name in ("piecewise", "hybrid"):
         document = COLLECTIONS[name]
         law = document["randomizer"] | {"window": str(document["randomizer"]["window"])}
-        texts = [canonical_text(document), canonical_text(document | {"randomizer": law})]
+        texts = [canonical_json(document), canonical_json(document | {"randomizer": law})]
         assert unlike(node, tmp_path, texts, set(texts[:1])) == []
 
 
@@ -246,7 +246,7 @@ def test_no_changed_collection_is_opened_unless_it_is_a_collection(node: Node, t
 def test_the_same_fields_written_otherwise_are_refused(node: Node, tmp_path: Path) -> None:
     for document in (COLLECTIONS["kary of 3"], WORDED):
         assert (
-            unlike(node, tmp_path, [*of_the_text(document), canonical_text(document)], {canonical_text(document)}) == []
+            unlike(node, tmp_path, [*of_the_text(document), canonical_json(document)], {canonical_json(document)}) == []
         )
 
 
@@ -265,7 +265,7 @@ def wrapped(config: str) -> Iterator[str]:
 
 
 def test_what_stands_around_the_signature_is_strict_too(node: Node, tmp_path: Path) -> None:
-    good = signed(canonical_text(WORDED))
+    good = signed(canonical_json(WORDED))
     configs = [config for config in (good, *wrapped(good)) if _utf8(config)]
     here, there = [verdict(config) for config in configs], asked(node, tmp_path, configs)
     assert here == there == [True, *([False] * (len(configs) - 1))]
@@ -320,7 +320,7 @@ def test_what_two_changes_make_is_judged_alike(node: Node, tmp_path: Path, soak:
             law[name] = rng.choice(
                 [*hostile(law[name]), *(each["randomizer"].get(name) for each in COLLECTIONS.values())]
             )
-        texts.append(canonical_text(document | {"randomizer": law}))
+        texts.append(canonical_json(document | {"randomizer": law}))
     configs = [signed(text) for text in texts]
     here, there = [verdict(config) for config in configs], asked(node, tmp_path, configs)
     assert [text for text, one, other in zip(texts, here, there, strict=True) if one != other] == []

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from hubbub import local
-from hubbub.local.collection.collection import canonical_text
+from hubbub.durable import canonical_json
 from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.terms import BadCollection
 
@@ -195,7 +195,7 @@ def test_fields_that_python_refuses_are_refused(node: Callable[[str], Any]) -> N
         *({"attribute": value} for value in ("", "A", None)),
         *({name: None} for name in ("id", "name", "answers")),
     ]
-    told = node(opened([signed(canonical_text(good | change)) for change in [{}, *changes]], KEY))
+    told = node(opened([signed(canonical_json(good | change)) for change in [{}, *changes]], KEY))
     assert told[0] == "opened"
     assert [each for each in told[1:] if not each.startswith("BadCollection")] == []
     for change in changes:
