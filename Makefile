@@ -6,6 +6,7 @@ BIN     := $(VENV)/bin
 AREA    ?=
 PART    ?=
 QUICK   ?=
+BUILT   := pyproject.toml hatch_build.py src/hubbub/gopa/crypto/native/ristretto255.c  # a change installs anew
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench soak clean
@@ -39,11 +40,11 @@ clean:  ## remove the environment and everything built
 $(VENV)/bin/pip:
 	@bash tools/venv.sh "$(PYTHON)" "$(VENV)"
 
-$(VENV)/.core: $(VENV)/bin/pip pyproject.toml
+$(VENV)/.core: $(VENV)/bin/pip $(BUILT)
 	@$(BIN)/pip install -q -e .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/bin/pip pyproject.toml
+$(VENV)/.dev: $(VENV)/bin/pip $(BUILT)
 	@$(BIN)/pip install -q torch==2.13.0  # before what depends on it, and by itself: the processor's build, no CUDA
 	@$(BIN)/pip install -q -e '.[fast,postgres,learn,torch,collect,gopa,publish,docs,dev]'
 	@touch $@ $(VENV)/.core

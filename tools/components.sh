@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Install, with apt, the programs the tests run against: a browser, PostgreSQL, Java 17 and Node.
+# Install, with apt, the programs the tests run against: a browser, PostgreSQL, Java 17, Node and a C compiler.
 # Where apt cannot be used it says what is missing; the tests that need it then skip, or fail under CI=true.
 set -u
 sudo=$([ "$(id -u)" = 0 ] || echo sudo)
 
 has_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 has_postgres() { command -v postgres || ls /usr/lib/postgresql/*/bin/postgres; }
+has_compiler() { command -v cc || command -v gcc || command -v clang; }
 has_java17() { java -version 2>&1 | grep -qE 'version "(1[7-9]|[2-9][0-9])'; }
 
 missing=()
@@ -13,6 +14,7 @@ has_chromium >/dev/null 2>&1 || missing+=(chromium)
 has_postgres >/dev/null 2>&1 || missing+=(postgresql)
 has_java17 >/dev/null 2>&1 || missing+=(openjdk-17-jre-headless)
 command -v node >/dev/null 2>&1 || missing+=(nodejs)
+has_compiler >/dev/null 2>&1 || missing+=(gcc libc6-dev)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 echo "tests need ${missing[*]}: installing with apt" >&2

@@ -13,6 +13,7 @@ from hubbub.cli import main
 from hubbub.cli.commands import doctor
 from hubbub.cli.commands.doctor import Checkup, examine, random_source_works
 from hubbub.cli.exit_codes import Exit
+from hubbub.terms import MissingExtra
 
 HEALTHY = Checkup(dependencies={"numpy": "2.0"}, extras={}, programs={"java": None}, random_source=True)
 
@@ -63,6 +64,25 @@ def test_a_broken_core_fails_the_check(sick: Checkup, monkeypatch: pytest.Monkey
     assert not sick.healthy
     assert leave("doctor") == Exit.VERIFICATION
     assert leave("doctor", "--json") == Exit.VERIFICATION
+
+
+def test_it_says_what_adds_points_for_the_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.gopa.crypto.multi_scalar.native", lambda: None)
+    assert "libsodium alone" in examine().text()
+    monkeypatch.setattr("hubbub.gopa.crypto.multi_scalar.accelerator", lambda: "C (x.so)")
+    checkup = examine()
+    assert checkup.to_json()["group_sums"] == "C (x.so)"
+    assert "C (x.so)" in checkup.text()
+
+
+def test_without_the_extra_they_are_missing_and_that_is_no_illness(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise MissingExtra("no rbcl", why="", fix="")
+
+    monkeypatch.setattr("hubbub.gopa.crypto.multi_scalar.accelerator", missing)
+    checkup = examine()
+    assert checkup.to_json()["group_sums"] is None
+    assert checkup.healthy
 
 
 def test_missing_programs_and_extras_are_no_illness() -> None:

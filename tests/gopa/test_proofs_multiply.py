@@ -16,7 +16,10 @@ from hypothesis import strategies as st
 from hubbub.gopa.crypto import accelerator, multi_scalar, ristretto
 from hubbub.gopa.crypto.accelerator import Native, native
 from hubbub.terms import OutOfRange
+from tests.gopa.built import build_from, built_library
 from tests.gopa.test_proofs_group import MULTIPLES, REFUSED
+
+pytestmark = pytest.mark.usefixtures(built_library.__name__)
 
 COMPILER = any(map(shutil.which, ("cc", "gcc", "clang")))
 needs_compiler = pytest.mark.skipif(not COMPILER, reason="no C compiler: there is no accelerator to test")
@@ -47,9 +50,9 @@ def plainly(terms: list[tuple[int, bytes]]) -> bytes:
 
 @pytest.fixture
 def accelerated() -> Native:
-    found = native()
-    assert found is not None
-    return found
+    library = native()
+    assert library is not None
+    return library
 
 
 @needs_compiler
@@ -116,48 +119,26 @@ def test_without_the_accelerator_the_sums_are_the_same(monkeypatch: pytest.Monke
 
 @pytest.fixture
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty cache of this user's, and nothing loaded."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    """A source without a library beside it, and nothing loaded."""
+    source = tmp_path / "ristretto255.c"
+    shutil.copy(accelerator.SOURCE, source)
+    monkeypatch.setattr(accelerator, "SOURCE", source)
     monkeypatch.delenv(accelerator.SWITCH, raising=False)
-    monkeypatch.setattr(accelerator, "FLAGS", ("-O1", *accelerator.FLAGS[1:]))
     native.cache_clear()
-    yield tmp_path / "hubbub" / "gopa"
+    yield source
     native.cache_clear()
 
 
-@needs_compiler
-def test_it_is_built_once_into_a_folder_of_the_users_own(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert native() is not None
-    (library,) = fresh.iterdir()
-    assert fresh.stat().st_mode & 0o777 == 0o700
-    assert library.stat().st_mode & 0o022 == 0
-    native.cache_clear()
-    monkeypatch.setenv("PATH", "")
-    assert native() is not None  # the library of before
-
-
-def test_without_a_compiler_there_is_none(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
+def test_what_was_not_built_is_not_there_and_nothing_builds_it(fresh: Path) -> None:
     assert native() is None
     assert multi_scalar.combine([2], [ristretto.G]) == MULTIPLES[2]
+    assert list(fresh.parent.iterdir()) == [fresh]
 
 
 @needs_compiler
-@pytest.mark.parametrize("mode", [0o770, 0o707])
-def test_a_folder_that_others_can_write_is_not_used(fresh: Path, mode: int) -> None:
-    fresh.mkdir(parents=True)
-    fresh.chmod(mode)
-    assert native() is None
-    assert list(fresh.iterdir()) == []
-
-
-@needs_compiler
-def test_a_library_behind_a_link_is_not_used(fresh: Path, tmp_path: Path) -> None:
-    assert native() is not None
-    (library,) = fresh.iterdir()
-    library.rename(tmp_path / "elsewhere.so")
-    library.symlink_to(tmp_path / "elsewhere.so")
-    native.cache_clear()
+def test_a_library_of_another_source_is_not_loaded(fresh: Path) -> None:
+    build_from(fresh)
+    fresh.write_text(fresh.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     assert native() is None
 
 
@@ -182,21 +163,16 @@ def test_a_library_behind_a_link_is_not_used(fresh: Path, tmp_path: Path) -> Non
         ("i < n ? bases + i : more + (i - n)", "i < n ? bases : more + (i - n)"),
     ],
 )
-def test_code_that_gives_other_sums_is_not_used(
-    fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str
-) -> None:
-    source = accelerator.SOURCE.read_text(encoding="utf-8")
+def test_code_that_gives_other_sums_is_not_used(fresh: Path, right: str, wrong: str) -> None:
+    source = fresh.read_text(encoding="utf-8")
     assert source.count(right) == 1
-    altered = tmp_path / "altered.c"
-    altered.write_text(source.replace(right, wrong), encoding="utf-8")
-    monkeypatch.setattr(accelerator, "SOURCE", altered)
+    fresh.write_text(source.replace(right, wrong), encoding="utf-8")
+    build_from(fresh)
     assert native() is None
 
 
-@needs_compiler
 def test_a_file_that_is_no_library_is_not_used(fresh: Path) -> None:
-    fresh.mkdir(parents=True, mode=0o700)
-    (fresh / f"ristretto255-{accelerator._version()}.so").write_bytes(b"half a file")
+    accelerator.library_path().write_bytes(b"half a file")
     assert native() is None
 
 
@@ -209,13 +185,12 @@ def test_it_can_be_switched_off() -> None:
 
 @needs_compiler
 def test_a_fault_in_the_tables_alone_is_noticed_and_libsodium_does_the_work(
-    fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fresh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The fault that only loaded generators meet: without the table path in the self-test it was used."""
-    source = accelerator.SOURCE.read_text(encoding="utf-8")
-    altered = tmp_path / "altered.c"
-    altered.write_text(source.replace("abs(d) / 2], d < 0)", "abs(d) / 2], 0)"), encoding="utf-8")
-    monkeypatch.setattr(accelerator, "SOURCE", altered)
+    source = fresh.read_text(encoding="utf-8")
+    fresh.write_text(source.replace("abs(d) / 2], d < 0)", "abs(d) / 2], 0)"), encoding="utf-8")
+    build_from(fresh)
     with monkeypatch.context() as planted:
         planted.setattr(accelerator, "_agrees", lambda _: True)
         wrong = multi_scalar.Basis([ristretto.G]).combine([ristretto.ORDER - 1])

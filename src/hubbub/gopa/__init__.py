@@ -17,7 +17,7 @@ Parameters and privacy:
 - ``HonestGraph``, ``theorems``: the exact privacy of Gaussian masks on a graph, and the lectures' conditions for it
 - ``graph(seed, parties, k)``: a random graph in which each party picks k others
 
-The proofs (the extra ``[gopa]``: libsodium's ristretto255, and a C compiler's help if there is one):
+The proofs (the extra ``[gopa]``: libsodium's ristretto255, and C code where the package was built with a compiler):
 
 - ``ristretto``, ``pedersen``, ``transcript``: points and scalars, commitments, challenges bound to a ``Context``
 - ``bit_proof``: the coin-signed bit proof for a ``ProofShape``: ``bind`` before the coins, ``prove`` after, ``verify``
@@ -44,7 +44,7 @@ Inside the protocol: ``wire`` and ``bodies`` (messages), ``net`` (picks), ``mask
 ``chapters``, ``openings`` and ``mending`` (what each phase changes), ``saying`` and ``checking`` (what a party says).
 
 Inside the proofs: ``shapes``, ``streams`` (secret numbers from a seed), ``quadratic`` and ``inner`` (Bulletproofs),
-``equations`` (what a verifier adds up), ``multi_scalar`` (sums of public points, by C code if there is a compiler).
+``equations`` (what a verifier adds up), ``multi_scalar`` (sums of public points, by C code if it was built).
 """
 
 from hubbub.gopa import in_process

@@ -17,6 +17,7 @@ import typer
 
 from hubbub.cli.exit_codes import Exit
 from hubbub.cli.output import streams as output
+from hubbub.terms import HubbubError
 
 if TYPE_CHECKING:
     from hubbub.render import Json
@@ -32,6 +33,7 @@ class Checkup:
     extras: dict[str, dict[str, str | None]]
     programs: dict[str, str | None]
     random_source: bool
+    group_sums: str | None = None  # what adds points for GOPA's proofs
 
     @property
     def healthy(self) -> bool:
@@ -49,6 +51,7 @@ class Checkup:
             "extras": self.extras,
             "programs": self.programs,
             "random_source": self.random_source,
+            "group_sums": self.group_sums,
             "healthy": self.healthy,
         }
 
@@ -62,7 +65,10 @@ class Checkup:
             lines += ["", output.bold(f"Extra [{extra}]") + hint, *_lines(packages)]
         lines += ["", output.bold("Programs (only for tests and some engines)"), *_lines(self.programs)]
         source = "works" if self.random_source else "DOES NOT WORK: no noise can be drawn"
-        return "\n".join([*lines, "", f"{output.bold('Random source of the operating system')}: {source}"])
+        lines += ["", f"{output.bold('Random source of the operating system')}: {source}"]
+        return "\n".join(
+            [*lines, f"{output.bold('Sums of points for the proofs of gopa')}: {self.group_sums or 'missing'}"]
+        )
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
@@ -84,7 +90,18 @@ def examine() -> Checkup:
         extras={extra: {name: _version(name) for name in names} for extra, names in extras.items()},
         programs={"chromium": _chromium(), "postgres": _postgres(), f"java (at least {JAVA})": _java()},
         random_source=random_source_works(),
+        group_sums=_group_sums(),
     )
+
+
+def _group_sums() -> str | None:
+    """What does them: the C code that was built with the package, or libsodium alone; None without that."""
+    try:
+        from hubbub.gopa import multi_scalar
+
+        return multi_scalar.accelerator() or "libsodium alone (built without a C compiler, or switched off)"
+    except (HubbubError, ImportError):
+        return None
 
 
 def _requirements(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -1,8 +1,8 @@
-"""The C code of ``native/``: compiled on first use for this user, compared with libsodium, then loaded.
+"""The C code of ``native/``: compiled when the package was built, compared with libsodium, then trusted.
 
-The library lies in a folder that only this user can write, under the hash of its source and of how it was compiled. It
-is written beside its place and moved there, so no process ever loads half a file. Where anything is not as it should
-be (no compiler, no safe folder, another result than libsodium's), there is no accelerator, and libsodium does the work.
+``hatch_build.py`` compiles it; nothing is compiled when the package is used. The library bears the hash of its source
+in its name, so one of another source is not loaded. Where anything is not as it should be (built without a compiler,
+another machine, another result than libsodium's), there is no accelerator, and libsodium does the work alone.
 """
 
 from __future__ import annotations
@@ -11,11 +11,6 @@ import ctypes
 import functools
 import hashlib
 import os
-import platform
-import shutil
-import stat
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +18,6 @@ from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, U, base, packed,
 
 SWITCH = "HUBBUB_GOPA_ACCELERATOR"
 SOURCE = Path(__file__).parent / "native" / "ristretto255.c"
-FLAGS = ("-O3", "-fno-tree-vectorize", "-std=c11", "-shared", "-fPIC", "-fvisibility=hidden")
 
 # What must not be taken for a point: too large, a second encoding of the identity and of G, no root, xy < 0, y = 0.
 REFUSED = (
@@ -53,8 +47,8 @@ class Native:
 
     def load(self, points: Sequence[bytes]) -> int | None:
         """Decoded points, to be given back with ``free``."""
-        found: int | None = self._load(b"".join(points), len(points))
-        return found
+        loaded: int | None = self._load(b"".join(points), len(points))
+        return loaded
 
     def free(self, loaded: int) -> None:
         self._free(loaded)
@@ -74,61 +68,28 @@ class Native:
 
 @functools.cache
 def native() -> Native | None:
-    """The accelerator, or None; found, built and tested once per process."""
+    """The accelerator, or None; looked for and tested once per process."""
     if os.environ.get(SWITCH, "").lower() == "off":
         return None
     try:
-        path = _place() / f"ristretto255-{_version()}.so"
-        if not path.exists():
-            _build(path)
-        found = Native(_ours(path))
-        return found if _agrees(found) else None
-    except (OSError, subprocess.SubprocessError, AttributeError, RuntimeError):
+        library = Native(library_path())
+    except (OSError, AttributeError):  # there is none, it is another machine's, or it is no such library
         return None
+    return library if _agrees(library) else None
 
 
-def _version() -> str:
-    """The source, the flags and the kind of machine, hashed."""
-    kind = f"{FLAGS} {platform.system()} {platform.machine()}"
-    return hashlib.sha256(SOURCE.read_bytes() + kind.encode()).hexdigest()[:32]
+def library_path() -> Path:
+    """Where the library of this very source lies, if it was built."""
+    digest = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]
+    return SOURCE.with_name(f"{SOURCE.stem}-{digest}.so")
 
 
-def _place() -> Path:
-    """The user's folder, made for this user alone: whoever can write above it could put another one in its place."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    for folder in (base, base / "hubbub", base / "hubbub" / "gopa"):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _ours(folder)
-    return folder
-
-
-def _ours(path: Path) -> Path:
-    """The path, if it is this user's and nobody else can write there."""
-    told = path.lstat()
-    if stat.S_ISLNK(told.st_mode) or told.st_uid != os.getuid() or told.st_mode & 0o022:
-        raise PermissionError
-    return path
-
-
-def _build(path: Path) -> None:
-    """Compile beside the place, then move there."""
-    compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
-    if compiler is None:
-        raise FileNotFoundError
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        made = Path(folder) / path.name
-        command = [compiler, *FLAGS, "-o", str(made), str(SOURCE)]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603
-        made.chmod(0o700)
-        made.replace(path)
-
-
-def _agrees(found: Native) -> bool:
+def _agrees(library: Native) -> bool:
     """Whether it gives what libsodium gives: at the edges and at random, on every path that a sum can take."""
-    return _short_sums(found) and _long_sums(found) and _refuses(found)
+    return _short_sums(library) and _long_sums(library) and _refuses(library)
 
 
-def _short_sums(found: Native) -> bool:
+def _short_sums(library: Native) -> bool:
     """Sums of nine terms, on each path."""
     points = [G, H, U, IDENTITY, G, *(times_known(random_scalar(), U) for _ in range(4))]
     rows = (
@@ -139,47 +100,47 @@ def _short_sums(found: Native) -> bool:
         [(1 << 252) - 1, 63, 32, 31, 33, (1 << 128) - 1, 64, 1 << 251, 0x55],
         *([random_scalar() for _ in points] for _ in range(4)),
     )
-    return all(_everywhere(found, row, points, functools.reduce(plus, map(times_known, row, points))) for row in rows)
+    return all(_everywhere(library, row, points, functools.reduce(plus, map(times_known, row, points))) for row in rows)
 
 
-def _long_sums(found: Native) -> bool:
+def _long_sums(library: Native) -> bool:
     """Sums of known multiples of G, so long that windows are wider; each odd digit of a table occurs in them."""
     logs = [random_scalar() for _ in range(_DISTINCT)]
     points = [base(log) for log in logs]
     for count in _LENGTHS:
         row = [random_scalar() for _ in range(count)]
         expected = base(sum(scalar * logs[place % _DISTINCT] for place, scalar in enumerate(row)) % ORDER)
-        if not _everywhere(found, row, [points[place % _DISTINCT] for place in range(count)], expected):
+        if not _everywhere(library, row, [points[place % _DISTINCT] for place in range(count)], expected):
             return False
     return True
 
 
-def _everywhere(found: Native, row: Sequence[int], points: Sequence[bytes], expected: bytes) -> bool:
+def _everywhere(library: Native, row: Sequence[int], points: Sequence[bytes], expected: bytes) -> bool:
     """One sum as the three paths give it: free points, loaded ones (tables), and some of each (buckets)."""
     half = len(row) // 2
     return (
-        found.combine(None, (), row, points) == expected
-        and _loaded(found, points, row) == expected
-        and _loaded(found, points[:half], row[:half], row[half:], points[half:]) == expected
+        library.combine(None, (), row, points) == expected
+        and _loaded(library, points, row) == expected
+        and _loaded(library, points[:half], row[:half], row[half:], points[half:]) == expected
     )
 
 
 def _loaded(
-    found: Native,
+    library: Native,
     fixed: Sequence[bytes],
     weights: Sequence[int],
     scalars: Sequence[int] = (),
     points: Sequence[bytes] = (),
 ) -> bytes | None:
-    loaded = found.load(fixed)
+    loaded = library.load(fixed)
     if loaded is None:
         return None
     try:
-        return found.combine(loaded, weights, scalars, points)
+        return library.combine(loaded, weights, scalars, points)
     finally:
-        found.free(loaded)
+        library.free(loaded)
 
 
-def _refuses(found: Native) -> bool:
+def _refuses(library: Native) -> bool:
     """Whether bytes that are no point are refused, free or loaded."""
-    return all(found.combine(None, (), [1], [data]) is None and found.load([G, data]) is None for data in REFUSED)
+    return all(library.combine(None, (), [1], [data]) is None and library.load([G, data]) is None for data in REFUSED)

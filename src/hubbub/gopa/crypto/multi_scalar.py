@@ -1,6 +1,6 @@
 """Sums of many multiples of points, for PUBLIC data only: the time depends on the scalars.
 
-A verifier's sums go to C code that is compiled on first use, if there is a compiler; else to libsodium. The environment
+A verifier's sums go to C code that was compiled with the package, if it could be; else to libsodium. The environment
 variable ``HUBBUB_GOPA_ACCELERATOR=off`` keeps to libsodium, and ``accelerator()`` says what is used.
 """
 
@@ -19,19 +19,19 @@ class Basis:
     def __init__(self, points: Sequence[bytes]) -> None:
         self.points = [checked(point) for point in points]
         self._loaded: int | None = None
-        if found := native():
-            self._loaded = found.load(self.points)
+        if library := native():
+            self._loaded = library.load(self.points)
             if self._loaded is None:
                 raise MemoryError
-            weakref.finalize(self, found.free, self._loaded)
+            weakref.finalize(self, library.free, self._loaded)
 
     def combine(self, weights: Sequence[int], scalars: Sequence[int] = (), points: Sequence[bytes] = ()) -> bytes:
         """``sum weights[i] * basis[i] + sum scalars[i] * points[i]``; raises if one of ``points`` is none."""
         if len(weights) != len(self.points) or len(scalars) != len(points):
             raise ValueError("a scalar for each point")
-        if self._loaded is None or (found := native()) is None:
+        if self._loaded is None or (library := native()) is None:
             return _slowly([*weights, *scalars], [*self.points, *map(checked, points)])
-        result = found.combine(self._loaded, weights, scalars, points)
+        result = library.combine(self._loaded, weights, scalars, points)
         if result is None:
             raise no_point()
         return result
@@ -53,5 +53,5 @@ def _slowly(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
 
 def accelerator() -> str | None:
     """What does the work faster than libsodium, if anything."""
-    found = native()
-    return found.name if found else None
+    library = native()
+    return library.name if library else None
