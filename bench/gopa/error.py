@@ -25,7 +25,7 @@ def _measured(runs: int) -> list[Row]:
     found = []
     for honest in (0.5, 0.8):
         values = np.random.default_rng(1).random(1_000)
-        agreed = replace(plan(EPSILON, DELTA, 1_000, honest), neighbours=2)  # masks cancel: two do not change the sum
+        agreed = replace(plan(EPSILON, DELTA, 1_000, honest), degree=2)  # masks cancel: two do not change the sum
         shown = [_verifiable(values, agreed) for _ in range(runs)]
         errors = np.array([one.mean - values[one.included].mean() for one in shown])
         off = abs(float(np.mean(errors**2)) / shown[0].variance - 1)
@@ -57,7 +57,7 @@ def _speed(rounds: int) -> list[Row]:
     values = np.random.default_rng(2).random(100_000)
     found = []
     for k, honest in ((20, 0.5), (None, 0.8)):
-        seconds = [cpu_seconds(lambda: simulate(values, EPSILON, DELTA, honest, neighbours=k)) for _ in range(rounds)]  # noqa: B023
+        seconds = [cpu_seconds(lambda: simulate(values, EPSILON, DELTA, honest, degree=k)) for _ in range(rounds)]  # noqa: B023
         name = f"simulator, n = 100,000, k = {k or 'as planned'}, honest {honest}"
         found.append(Row(name, statistics.median(seconds), "s", 2, "lower", "processor time"))
     fresh = [cpu_seconds(lambda: plan(EPSILON, DELTA, 100_000 + i)) for i in range(rounds)]  # noqa: B023

@@ -44,16 +44,14 @@ class Ran:
     messages: float
     size: float
     included: int
-    neighbours: int
+    degree: int
 
 
 def rows(quick: bool) -> list[Row]:
     count = QUICK if quick else PARTIES
     with tempfile.TemporaryDirectory() as folder:
         ran = _run(people(count, honest=HONEST, dropouts=DROPOUTS), Path(folder))
-    about = (
-        f"honest {HONEST}, {ran.neighbours} picks, {ran.included:,} in the result, {ran.cpu:.0f} s of processor time"
-    )
+    about = f"honest {HONEST}, {ran.degree} picks, {ran.included:,} in the result, {ran.cpu:.0f} s of processor time"
     name = f"run of {count:,} parties with proofs, {DROPOUTS:.0%} drop out"
     return [
         Row(f"{name}, board and {HOSTS} hosts over HTTP", ran.seconds, "s", SECONDS, "lower", about),
@@ -107,7 +105,7 @@ def _told(log: Path, took: float, cpu: float) -> Ran:
         messages=len(messages) / parties,
         size=sum(map(len, messages)) / parties,
         included=len(found.parties),
-        neighbours=found.agreement.plan.neighbours,
+        degree=found.agreement.plan.degree,
     )
 
 

@@ -57,7 +57,7 @@ def test_a_plan_says_what_is_needed_and_how_far_the_mean_is_off(shell: Shell) ->
     line = "gopa plan --epsilon 1 --delta 1e-6 --parties 1000"
     said, made = shell(f"{line} --json").json, plan(1, 1e-6, 1000)
     assert f"off by about {math.sqrt(made.variance):.2g} of the range" in shell(line).out
-    assert (said["noise_bits"], said["steps"], said["neighbours"]) == (made.noise_bits, made.steps, made.neighbours)
+    assert (said["noise_bits"], said["steps"], said["neighbours"]) == (made.noise_bits, made.steps, made.degree)
     assert said["delta_noise"] + said["delta_graph"] <= said["delta"] == 1e-6
 
 
@@ -349,7 +349,7 @@ def test_a_simulation_reads_a_file_and_tells_the_mean(shell: Shell) -> None:
     line = "gopa simulate values --epsilon 1 --delta 1e-6 --honest 0.8 --lower 0 --upper 100"
     said = shell(f"{line} --json").json
     assert 35 < said["mean"] < 65 and said["parties"] == 300
-    classic = shell(f"{line} --profile classic --no-repair --neighbours 20 --json").json
+    classic = shell(f"{line} --profile classic --no-repair --degree 20 --json").json
     assert classic["profile"] == "classic"
     assert "simulation" in " ".join(shell(line).out.split())
 

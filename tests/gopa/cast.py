@@ -23,7 +23,7 @@ def small(count: int = 7, *, picks: int | None = None, **more: Any) -> RunPlan:
     """A plan with little noise: epsilon is large, since these runs test messages and not privacy."""
     made = plan(20, 0.2, count, honest=Fraction(5, 7), dropouts=Fraction(2, 7), steps=3)
     if picks is not None:
-        made = replace(made, neighbours=picks, share_threshold=Fraction(1, 2))
+        made = replace(made, degree=picks, share_threshold=Fraction(1, 2))
     return replace(made, **more)
 
 

@@ -47,9 +47,7 @@ def test_the_worst_number_of_parties_in_the_graph_is_one_of_the_two_ends(
     made = plan(1, 1e-6, parties, honest, dropouts)
     sizes = range(made.survivors, parties + 1, max(1, (parties - made.survivors) // 20))
     failing = [
-        connectivity.cut_off(n, k, made.corrupted, made.threshold(k))
-        for n in sizes
-        for k in [min(made.neighbours, n - 1)]
+        connectivity.cut_off(n, k, made.corrupted, made.threshold(k)) for n in sizes for k in [min(made.degree, n - 1)]
     ]
     assert max(failing) <= made.delta_graph * (1 + 1e-9)
 
@@ -104,7 +102,7 @@ def test_rounding_costs_what_was_allowed_and_noise_bits_stay_few() -> None:
 
 
 def test_neighbours_grow_slowly() -> None:
-    few, many = (plan(1, 1e-6, n, 0.8).neighbours for n in (1_000, 100_000))
+    few, many = (plan(1, 1e-6, n, 0.8).degree for n in (1_000, 100_000))
     assert many < 1.5 * few
 
 
@@ -162,7 +160,7 @@ def test_nonsense_is_refused() -> None:
 
 def test_a_threshold_stays_above_the_corrupted_when_everybody_picks_everybody() -> None:
     made = plan(1, 1e-6, 12, honest=0.5, dropouts=0.1)
-    complete = replace(made, neighbours=11, share_threshold=Fraction(made.corrupted, made.survivors - 1))
+    complete = replace(made, degree=11, share_threshold=Fraction(made.corrupted, made.survivors - 1))
     for joined in range(made.survivors, 13):
         assert complete.threshold(joined - 1) > made.corrupted
 

@@ -182,7 +182,7 @@ def test_a_log_that_somebody_made_up_alone_is_consistent_with_itself_and_passes_
 
 def sparse() -> People:
     """A run whose graph can fail: nine parties that pick five."""
-    return people(9, planned=replace(small(9), neighbours=5, share_threshold=Fraction(3, 5)))
+    return people(9, planned=replace(small(9), degree=5, share_threshold=Fraction(3, 5)))
 
 
 def shown(who: People) -> RunResult:

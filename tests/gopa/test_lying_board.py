@@ -332,7 +332,7 @@ def test_whoever_is_hidden_nobody_is_counted_without_a_crowd(monkeypatch: pytest
     planned = plan(1, Fraction(1, 2), 40, 1, 0.4)
     enough = public._achieved(planned, 40, 40)  # so small and sparse a graph would be refused
     monkeypatch.setattr(public, "_achieved", lambda *_: enough)
-    sparse = replace(planned, neighbours=6, share_threshold=Fraction(1, 6))
+    sparse = replace(planned, degree=6, share_threshold=Fraction(1, 6))
     who = people(40, planned=sparse)
     hidden: set[int] = set()
     victims: list[int] = []

@@ -111,12 +111,12 @@ def test_masks_of_lost_parties_drown_a_classic_sum_that_is_not_repaired() -> Non
 def test_a_classic_graph_in_pieces_is_refused() -> None:
     with pytest.raises(Unreachable):
         for _ in range(20):
-            simulate(VALUES, 1, 1e-6, 0.3, profile="classic", neighbours=1)
+            simulate(VALUES, 1, 1e-6, 0.3, profile="classic", degree=1)
 
 
 def test_too_few_picks_are_told() -> None:
     assert simulate(np.zeros(1_000), 1, 1e-6, 0.5).achieved.enough
-    assert not simulate(np.zeros(1_000), 1, 1e-6, 0.5, neighbours=12).achieved.enough
+    assert not simulate(np.zeros(1_000), 1, 1e-6, 0.5, degree=12).achieved.enough
 
 
 @pytest.mark.parametrize(

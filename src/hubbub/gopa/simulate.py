@@ -122,17 +122,17 @@ def simulate(
     lower: Real = 0,
     upper: Real = 1,
     profile: Profile = "verifiable",
-    neighbours: int | None = None,
+    degree: int | None = None,
     repair: bool = True,
 ) -> Simulation:
     """Average the values of many parties as a run of GOPA would, with as many dropouts as ``dropouts`` allows.
 
     ``verifiable`` is the protocol of ``hubbub gopa``: whole numbers, uniform masks, binomial noise. ``classic`` is the
-    algorithm of the lectures; there, without ``repair``, the masks of lost parties stay in the sum. ``neighbours`` is
+    algorithm of the lectures; there, without ``repair``, the masks of lost parties stay in the sum. ``degree`` is
     how many others each party picks, if not as many as the plan wants.
 
     Guarantee: what is returned is (epsilon, delta)-DP for replacing one party's value, even towards somebody who knows
-    values, noise and masks of all but the ``honest`` share of the parties; with ``neighbours``, as ``achieved`` says.
+    values, noise and masks of all but the ``honest`` share of the parties; with ``degree``, as ``achieved`` says.
     Because: [SBR22], with the exact numbers of ``plan`` or ``HonestGraph``: docs/proofs/gopa.md.
     Error: unbiased; the variance is at most the one returned. Values outside of the bounds are clamped.
     Not covered: this machine, which sees everything; running time; a ledger, since none is charged.
@@ -150,10 +150,10 @@ def simulate(
         )
     shares = _shares(values, float(low), float(high))
     if profile == "classic":
-        found = _classic(shares, epsilon, delta, honest, dropouts, neighbours, repair)
+        found = _classic(shares, epsilon, delta, honest, dropouts, degree, repair)
     elif profile == "verifiable":
         agreed = plan(epsilon, delta, len(shares), honest, dropouts)
-        found = _verifiable(shares, replace(agreed, neighbours=neighbours or agreed.neighbours))
+        found = _verifiable(shares, replace(agreed, degree=degree or agreed.degree))
     else:
         raise OutOfRange(
             f"there is no profile {profile!r}.", why="A run is verifiable or classic.", fix='Give "verifiable".'
@@ -167,7 +167,7 @@ def _verifiable(shares: Floats, agreed: RunPlan) -> Simulation:
     stays = np.ones(count, dtype=bool)
     if lost:
         stays[np.random.default_rng().permutation(count)[:lost]] = False
-    edges = pairs(picks(secrets.token_bytes(32), count, agreed.neighbours))
+    edges = pairs(picks(secrets.token_bytes(32), count, agreed.degree))
     shown = (_rounded(shares, agreed.steps) + noise.binomial(agreed.noise_bits, Fraction(1, 2), count)).astype(
         np.uint64
     )

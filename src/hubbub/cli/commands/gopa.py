@@ -301,7 +301,7 @@ def simulate(
     profile: Annotated[
         SimulatedAlgorithm, typer.Option(help="verifiable, or classic as in the lectures.")
     ] = SimulatedAlgorithm.VERIFIABLE,
-    neighbours: Annotated[
+    degree: Annotated[
         int | None, typer.Option(help="How many others each picks. [default: as planned]", metavar="K", min=1)
     ] = None,
     repair: Annotated[bool, typer.Option(help="Take the masks of lost parties off (classic).")] = True,
@@ -321,7 +321,7 @@ def simulate(
         lower=number(lower, "--lower"),
         upper=number(upper, "--upper"),
         profile=profile.value,
-        neighbours=neighbours,
+        degree=degree,
         repair=repair,
     )
     output.leaflet(found, as_json=as_json, svg=svg, html=html)

@@ -35,7 +35,7 @@ class Setting:
 
     parties: int
     honest: int
-    neighbours: int
+    degree: int
     noise: float
     mask: float
     theta: float
@@ -124,7 +124,7 @@ def _setting(drawn: Graph, inside: Integers, epsilon: Fraction, delta: Fraction)
     return Setting(
         parties=len(drawn.parties),
         honest=len(inside),
-        neighbours=round(2 * len(drawn.edges) / len(drawn.parties)),
+        degree=round(2 * len(drawn.edges) / len(drawn.parties)),
         noise=math.sqrt(own),
         mask=math.sqrt(shared),
         theta=net.theta(noise_variance=own, mask_variance=shared),

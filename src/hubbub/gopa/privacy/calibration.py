@@ -34,7 +34,7 @@ class RunPlan:
     parties: int
     steps: int
     noise_bits: int
-    neighbours: int
+    degree: int
     share_threshold: Fraction
     quorum: int
     survivors: int
@@ -126,7 +126,7 @@ def plan(
         parties=count,
         steps=grid,
         noise_bits=bits,
-        neighbours=net.neighbours,
+        degree=net.degree,
         share_threshold=net.threshold,
         quorum=quorum,
         survivors=survivors,
@@ -167,7 +167,7 @@ def _noise_delta(agreed: RunPlan, honest: int, epsilon: float) -> float:
 
 def graph_failure(agreed: RunPlan, joined: int) -> float:
     """At least the chance that the picks of one run among so many fail the honest: what each drawing of them costs."""
-    holders = min(agreed.neighbours, joined - 1)
+    holders = min(agreed.degree, joined - 1)
     return connectivity.cut_off(joined, holders, agreed.corrupted, agreed.threshold(holders))
 
 
@@ -204,7 +204,7 @@ def _possible(parties: int, corrupted: int, survivors: int, quorum: int) -> None
 
 @dataclass(frozen=True, slots=True)
 class _Net:
-    neighbours: int
+    degree: int
     threshold: Fraction
     failure: float
     stuck: float

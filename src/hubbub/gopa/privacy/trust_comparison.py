@@ -107,7 +107,7 @@ class TrustComparison(Document):
                     "curator": point.curator,
                     "gopa": point.gopa,
                     "local": point.local,
-                    "neighbours": point.agreed.neighbours,
+                    "neighbours": point.agreed.degree,
                     "noise_bits": point.agreed.noise_bits,
                     "steps": point.agreed.steps,
                 }

@@ -256,7 +256,7 @@ def _check_numbers(plan: RunPlan, parties: int) -> None:
             why=f"Epsilon lies between 0 and {_LARGEST}, and delta and the threshold's share between 0 and 1.",
             fix="Make the plan with hubbub.gopa.plan.",
         )
-    if plan.neighbours < 1 or plan.noise_bits < 1 or plan.threshold(plan.neighbours) > plan.neighbours:
+    if plan.degree < 1 or plan.noise_bits < 1 or plan.threshold(plan.degree) > plan.degree:
         raise OutOfRange(
             "the plan has no noise, no neighbours, or a threshold above their number.",
             why="Then nothing hides a value, or nobody could repair a dropout.",
@@ -387,6 +387,7 @@ _KEYS: dict[type[Any], dict[str, str]] = {
     Sensitivity: stored_keys("kind coordinates share"),
     RunPlan: stored_keys(
         "parties steps noise_bits neighbours share_threshold quorum survivors corrupted epsilon delta delta_noise "
-        "delta_graph sensitivity stuck"
+        "delta_graph sensitivity stuck",
+        neighbours="degree",
     ),
 }

@@ -120,7 +120,7 @@ def fold_nonce(state: PublicState, messages: Messages) -> PublicState:
         elif party in said and nonce_mark(run, party, said[party]) != state.joins[party].nonce:
             faults[party] = Fault.BAD_NONCE
     nonces = {party: nonce for party, nonce in said.items() if party not in faults}
-    k, hash_then = state.agreement.plan.neighbours, state.closes[0].hash
+    k, hash_then = state.agreement.plan.degree, state.closes[0].hash
     chosen = {p: picks(framed(hash_then, nonce), p, state.inside, k) for p, nonce in nonces.items()}
     seed = hashlib.sha256(framed(run, hash_then, *(p.to_bytes(4, "little") + n for p, n in nonces.items()))).digest()
     left = replace(_without(state, messages, faults), net=Net(state.inside, chosen), seed=seed, inside=tuple(nonces))

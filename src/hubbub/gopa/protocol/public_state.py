@@ -135,7 +135,7 @@ class PublicState:
     @property
     def holders(self) -> int:
         """How many parties hold shares of one dealer."""
-        return min(self.agreement.plan.neighbours, len(self.net.joined) - 1)
+        return min(self.agreement.plan.degree, len(self.net.joined) - 1)
 
     @property
     def threshold(self) -> int:

@@ -94,7 +94,7 @@ def limit(agreement: Agreement, phase: str) -> int:
     if phase in _SIZES:
         return _SIZES[phase]
     width, parties = agreement.quantity.coordinates, agreement.plan.parties
-    near = min(agreement.plan.neighbours, parties)
+    near = min(agreement.plan.degree, parties)
     sizes = {"share": 65536 + 256 * width + 512 * near, "reveal": 1024 + 64 * width, "complain": 2048 + 512 * parties}
     return sizes.get(phase, 2048 + 256 * parties)
 
