@@ -200,7 +200,6 @@ TO_DISK = {  # who may do by itself what durable does, and why
         "hubbub.publish.anonymize.manifest",
         "sorts the keys of JSON",
     ): "a page for people, with line breaks; never hashed",
-    ("hubbub.gopa.crypto.accelerator", "renames a file"): "a library that is compiled anew if it is not whole",
     ("hubbub.studies.demo.ledger_book", "renames a file"): "the demo plays somebody who puts back an old copy",
 }
 _CALLS = {"fsync": "syncs a file", "fdatasync": "syncs a file", "flock": "locks a file", "lockf": "locks a file"}
