@@ -19,7 +19,7 @@ from sqlglot import exp
 from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
-from hubbub.sql.compiler import bound_contribution, plan_question
+from hubbub.sql.compiler import bound_contribution, plan_keys
 from hubbub.sql.quote import plan_text
 from hubbub.terms import Budget, OutOfRange
 from tests.sql._exact import engine_over, read_exactly
@@ -123,7 +123,7 @@ def test_a_product_in_64_bits_is_noticed(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_squares_of_the_largest_totals_are_huge_integers() -> None:
-    assert bound_contribution.LARGEST_TOTAL**2 * plan_question.MOST_ROWS < 2**127
+    assert bound_contribution.LARGEST_TOTAL**2 * plan_keys.MOST_ROWS < 2**127
     assert bound_contribution.LARGEST_TOTAL * _ROWS < 2**127  # over all people
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from hubbub.sql.compiler.allow_nodes import ALLOWED, check
-from hubbub.sql.compiler.build_question import resolve
+from hubbub.sql.compiler.allow_nodes import ALLOWED
+from hubbub.sql.compiler.compile import read_tree
 from hubbub.sql.compiler.functions import FUNCTIONS
 from hubbub.sql.compiler.parse import parse
 from hubbub.sql.compiler.question import Question, UnionOfQuestions
@@ -88,7 +88,7 @@ QUESTIONS = list(questions())
 def meaning(tree: exp.Expr, dataset: Any) -> Question | UnionOfQuestions | None:
     """What a tree asks; None if it is refused, in whatever way."""
     try:
-        return resolve(check(tree, QueryText("")), QueryText(""), dataset)
+        return read_tree(tree, QueryText(""), dataset)
     except Exception:
         return None
 

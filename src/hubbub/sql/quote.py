@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.relations import DIALECTS, limits
+from hubbub.relations import DIALECTS
 from hubbub.releases import LONGEST, JobFacts
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.allow_nodes import check
-from hubbub.sql.compiler.build_question import resolve
-from hubbub.sql.compiler.parse import parse
-from hubbub.sql.compiler.plan_question import plan
+from hubbub.sql.compiler.compile import PlanOptions, plan_one, read_question
 from hubbub.sql.compiler.print_plan import EngineStatement, print_plan
 from hubbub.sql.compiler.query_plan import QuestionPlan
-from hubbub.sql.compiler.question import Ordering, UnionOfQuestions
+from hubbub.sql.compiler.question import Ordering, Question
 from hubbub.sql.measurement import size_of
 from hubbub.sql.noise_allocation import NoiseAllocation, Price, event_of, measure_of, spend
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
@@ -84,19 +81,12 @@ def plan_text(
     clipping: bool = False,
 ) -> QueryPlan:
     """Everything that can be said about a question from public facts."""
-    try:
-        tree, where = parse(text)
-        told = resolve(check(tree, where), where, dataset)
-    except RecursionError:  # somebody calls us from deep inside
-        raise limits.too_large() from None
-    questions = told.parts if isinstance(told, UnionOfQuestions) else (told,)
-    plans = tuple(
-        plan(each, dataset, gaussian=gaussian, totals=totals, unknown_keys=gaussian, clipping=clipping)
-        for each in questions
-    )
-    if isinstance(told, UnionOfQuestions):
-        return QueryPlan(text, dataset, plans, told.order, told.limit, told.offset)
-    return QueryPlan(text, dataset, plans)
+    options = PlanOptions(gaussian=gaussian, choose_keys=gaussian, totals=totals or {}, clipping=clipping)
+    question = read_question(text, dataset)
+    if isinstance(question, Question):
+        return QueryPlan(text, dataset, (plan_one(question, dataset, options),))
+    plans = tuple(plan_one(part, dataset, options) for part in question.parts)
+    return QueryPlan(text, dataset, plans, question.order, question.limit, question.offset)
 
 
 def priced(planned: QueryPlan, price: Price) -> QueryQuote:

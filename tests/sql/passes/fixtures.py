@@ -18,7 +18,7 @@ from pathlib import Path
 
 from hubbub.relations.expressions import Expr, shown
 from hubbub.sql.compiler.allow_nodes import check
-from hubbub.sql.compiler.build_question import resolve
+from hubbub.sql.compiler.compile import read_tree
 from hubbub.sql.compiler.parse import explained, parse
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Item, Question, Scan, UnionOfQuestions
@@ -125,7 +125,7 @@ def _checked(fixture: Fixture) -> str:
 
 def _resolved(fixture: Fixture) -> str:
     tree, text = parse(explained(fixture.sql) or fixture.sql)
-    told = resolve(check(tree, text), text, fixture.dataset)
+    told = read_tree(tree, text, fixture.dataset)
     questions = told.parts if isinstance(told, UnionOfQuestions) else (told,)
     return "\nUNION ALL\n".join("\n".join(_question(each)) for each in questions)
 

@@ -2,454 +2,408 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from fractions import Fraction
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from hubbub.relations import INTEGER, Expr, ValueFacts, build, limits, literal
-from hubbub.schema import Kind
-from hubbub.sql.compiler.aggregates import AGGREGATES, Aggregates
-from hubbub.sql.compiler.fan_out import bounded, bounded_inside
-from hubbub.sql.compiler.person_links import by_key, cap_after, link_between
-from hubbub.sql.compiler.question import Field, Item, Scan, SemiJoin, Subquery, Windowed, person
-from hubbub.sql.compiler.scopes import Cte, Ctes, NameScope, bare
-from hubbub.sql.compiler.type_scalars import Scalars, number_in
+from hubbub.relations import Expr, build, column, renamed
+from hubbub.schema import Dataset, Kind, Table
+from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_person, refuse_distinct
+from hubbub.sql.compiler.fan_out import bounded
+from hubbub.sql.compiler.group_keys import group_keys
+from hubbub.sql.compiler.person_links import by_key, cap_after, link_between, refuse_mixed
+from hubbub.sql.compiler.question import Field, Item, Scan, Subquery
+from hubbub.sql.compiler.scopes import (
+    ColumnName,
+    NoColumn,
+    OuterQuery,
+    QuestionTree,
+    ScopeItem,
+    SelectScope,
+    UnionQuery,
+)
+from hubbub.sql.compiler.semi_joins import ConditionQuery, type_exists, type_membership
+from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.tree_parts import condition_query, has_aggregates, is_aggregate, outward_parts, without_alias
+from hubbub.sql.compiler.type_scalars import Misplaced, References, bring_alike, type_condition, type_scalar
+from hubbub.sql.compiler.windows import MISPLACED_WINDOW, check_orders, type_window
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
-_WINDOWS: dict[type[exp.Expr], str] = {
-    exp.RowNumber: "row_number",
-    exp.Rank: "rank",
-    exp.DenseRank: "dense_rank",
-    exp.Lag: "lag",
-    exp.Lead: "lead",
-    exp.FirstValue: "first_value",
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-}
+_MISPLACED_QUERY = Misplaced(
+    MixesPeople,
+    "a subquery that stands for one number adds up over several people, exactly.",
+    "Until noise is added, a row may depend on one person's data alone.",
+    "Join and group by the declared person, and aggregate over people outside.",
+)
+_MISPLACED_AGGREGATE = Misplaced(
+    NotAllowed,
+    "an aggregate cannot stand here.",
+    "It has no value for one row.",
+    "docs/sql-coverage.md lists what can be asked.",
+)
 
 
-_PLACED = ("row_number", "lag", "lead")  # windows in which equal rows get different values
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonRows:
+    """FROM and WHERE of a question's SELECT: rows of one person each, and what its other clauses refer to in them."""
+
+    tree: exp.Select
+    items: tuple[Item, ...]
+    where: Expr | None
+    cap: int | None  # rows of one person
+    names: tuple[str, ...]  # of what it selects
+    references: References
 
 
-class InsidePeople(Aggregates):
-    """Builds what stays inside one person, and refuses what does not."""
+def bind_people(question: QuestionTree[SelectScope], text: QueryText, dataset: Dataset) -> QuestionTree[PersonRows]:
+    """The questions with their rows, each of which belongs to one person."""
+    if isinstance(question, OuterQuery):
+        return OuterQuery(question.tree, bind_people(question.inner, text, dataset))
+    if isinstance(question, UnionQuery):
+        return UnionQuery(question.tree, tuple(bind_people(side, text, dataset) for side in question.sides))
+    return _question_rows(question, _Context(text, dataset))
 
-    def _from(self, tree: exp.Select, ctes: Ctes, outer: NameScope | None) -> tuple[NameScope, int | None]:
-        source = tree.args.get("from_")
-        if source is None:
-            raise self._refused(NotAllowed, tree, "a question reads from a table.", "There is nothing to count.")
-        scope = NameScope(outer=outer)
-        cap = self._add(scope, source.this, ctes, None, None)
-        for join in tree.args.get("joins") or []:
-            cap = self._add(scope, join.this, ctes, join, cap)
-        items = bounded(scope.all_items(), self.dataset)
-        scope.items = [(name, item) for (name, _), item in zip(scope.items, items, strict=True)]
-        return scope, cap
 
-    def _add(self, scope: NameScope, node: exp.Expr, ctes: Ctes, join: exp.Join | None, cap: int | None) -> int | None:
-        """Put an item into the scope, joined to those that are there."""
-        if self._aliases >= limits.ITEMS:  # queries with a name are put in wherever they are named
-            raise limits.too_large()
-        rows = self._item(node, ctes)
-        name = node.alias_or_name.lower()
-        if any(name == other for other, _ in scope.items):
-            raise self._refused(UnknownName, node, f"{name!r} stands twice in FROM.", fix="Give each its own alias.")
-        item = Item(alias=self._alias(), rows=rows)
-        if join is None:
-            scope.items.append((name, item))
-            return rows.cap
-        how = self._how(join)
-        before = scope.all_items()
-        scope.items.append((name, item))
-        on = self._join_condition(join, scope, item, ctes)
-        new_cap = self._check_join(join, before, item, on, how, cap)
-        scope.items[-1] = (name, replace(item, how=how, on=on))
-        return new_cap
+# ---------------------------------------------------------------- SELECTs
 
-    def _how(self, join: exp.Join) -> str:
-        side, kind = (str(join.args.get(part) or "").upper() for part in ("side", "kind"))
-        if side == "LEFT" and kind in ("", "OUTER"):
-            return "left"
-        if side or kind not in ("", "INNER", "CROSS"):
-            raise self._refused(
-                NotAllowed,
-                join,
-                f"{(side or kind)} JOIN cannot be used.",
-                "Rows that belong to nobody on the left have no person to be bounded by.",
-                "Use JOIN or LEFT JOIN, with the people on the left.",
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What all of a question is bound to."""
+
+    text: QueryText
+    dataset: Dataset
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The rows around a subquery of a condition: the items of the SELECT that it stands in, and all that it sees."""
+
+    items: tuple[Item, ...] = ()
+    visible: Mapping[str, Item] = field(default_factory=dict)
+
+    def inside(self, items: tuple[Item, ...]) -> _Around:
+        """What a subquery of a condition on these items sees."""
+        return _Around(items, {**self.visible, **{item.alias: item for item in items}})
+
+
+def _question_rows(scope: SelectScope, context: _Context) -> PersonRows:
+    tree = scope.tree
+    assert isinstance(tree, exp.Select)
+    items, cap = _bind_from(scope, _Around(), context)
+    if not any(item.rows.private for item in items):
+        raise context.text.refusal(
+            NotAllowed,
+            tree.args.get("from_"),
+            "this reads public tables only.",
+            "Public tables need no privacy, and their answers no noise.",
+            "Ask the database itself.",
+        )
+    clauses = [tree.args.get(name) for name in ("where", "group", "having", "order")]
+    parts = [part for part in (*clauses, *tree.expressions) if part is not None]
+    references = _refer(parts, scope, _Around().inside(items), context)
+    where = type_condition(tree.args.get("where"), references, context.text)
+    names = tuple(output.name for output in scope.outputs)
+    return PersonRows(tree=tree, items=items, where=where, cap=cap, names=names, references=references)
+
+
+def _bind_subquery(scope: SelectScope, context: _Context) -> Subquery:
+    """A subquery in FROM: a selection, or one row per person and keys."""
+    tree = scope.tree
+    if not isinstance(tree, exp.Select):
+        raise refuse_mixed(context.text, tree, "a UNION inside a question cannot be bounded per person.")
+    for part in ("limit", "offset"):  # an order without them has no meaning
+        if tree.args.get(part) is not None:
+            raise context.text.refusal(
+                MixesPeople,
+                tree.args[part],
+                "LIMIT inside a question picks some people's rows by looking at everybody's.",
+                "Which rows are kept would depend on other people.",
+                "Put LIMIT at the end: it then applies to the noisy result.",
             )
-        return "inner"
+    items, cap = _bind_from(scope, _Around(), context)
+    clauses = [tree.args.get(name) for name in ("where", "group", "having")]
+    parts = [part for part in (*clauses, *tree.expressions) if part is not None]
+    references = _refer(parts, scope, _Around().inside(items), context)
+    where = type_condition(tree.args.get("where"), references, context.text)
+    private = any(item.rows.private for item in items)
+    rows = Subquery(source=items, fields=(), where=where, private=private, cap=cap)
+    if has_aggregates(tree):
+        return _per_person(tree, scope, rows, references, context.text)
+    return _selection(tree, scope, rows, references, context)
 
-    def _join_condition(self, join: exp.Join, scope: NameScope, item: Item, ctes: Ctes) -> Expr | None:
-        scalars = self._rows_scalars(scope, ctes)
-        parts = [scalars.build(join.args["on"])] if join.args.get("on") is not None else []
-        for shared in join.args.get("using") or []:
-            named = str(shared.name)
-            right = self._column_of(item, named)
-            left = next((found for it in scope.all_items()[:-1] if (found := self._column_of(it, named))), None)
-            if left is None or right is None:
-                raise self._refused(UnknownName, shared, f"{named!r} is not a column of both sides.")
-            parts.append(build("eq", scalars.alike(shared, [left, right], skip=0)))
-        for part in parts:
-            if part.kind is not Kind.BOOLEAN:
-                raise self._refused(WrongType, join, "ON needs a condition.")
-        return parts[0] if len(parts) == 1 else build("and", parts) if parts else None
 
-    def _check_join(
-        self, join: exp.Join, before: tuple[Item, ...], item: Item, on: Expr | None, how: str, cap: int | None
-    ) -> int | None:
-        private = any(other.rows.private for other in before)
-        if item.rows.private and not private:
-            if not self.dataset.unit:
-                raise self._refused(
-                    NotAllowed,
-                    join,
-                    "a public table comes before the one about people.",
-                    "Where every row is protected by itself, it must stay one row.",
-                    "Put the table about people first, and join public tables by their key.",
-                )
-            if how == "left":
-                raise self._refused(
-                    NotAllowed,
-                    join,
-                    "people cannot be LEFT JOINed to a public table.",
-                    "Rows without a person cannot be bounded per person.",
-                    "Put the table about people first.",
-                )
-            return self._with_public(join, item, before, on, item.rows.cap)
-        if not item.rows.private:
-            return self._with_public(join, item, (item,), on, cap) if private else None
-        link = link_between(on, before, item, self.dataset) if self.dataset.unit else None
-        if link is None:
-            raise self._mixed(join, "two tables about people are joined without the person.")
-        return cap_after(link, cap, item.rows.cap)
+def _selection(
+    tree: exp.Select, scope: SelectScope, rows: Subquery, references: References, context: _Context
+) -> Subquery:
+    text, visible = context.text, _Around().inside(rows.source).visible
+    references = _with_windows(tree.expressions, rows.source, references, text)
+    fields = tuple(
+        Field(
+            output.name,
+            _column_value(output.value, visible, context.dataset)
+            if isinstance(output.value, ColumnName)
+            else type_scalar(output.value, references, text),
+        )
+        for output in scope.outputs
+    )
+    check_orders(tree, fields, text)
+    distinct = tree.args.get("distinct")
+    if distinct is not None and distinct.expressions:
+        raise text.refusal(NotAllowed, tree, "DISTINCT goes over all columns here.")
+    return replace(rows, fields=fields, distinct=distinct is not None)
 
-    def _with_public(
-        self, join: exp.Join, item: Item, public: Sequence[Item], on: Expr | None, cap: int | None
-    ) -> int | None:
-        """A join with public rows: the cap stays if it is by their key; else one row may become many."""
-        keyed = on is not None and any(by_key(on, other) for other in public)
-        if keyed:
-            return cap
-        if not self.dataset.unit:
-            raise self._refused(
-                NotAllowed,
-                join,
-                "a public table is joined by something that is not its key.",
-                "Where every row is protected by itself, it must stay one row.",
-                "Declare the public table's key, and join by it.",
-            )
-        return None
 
-    def _item(self, node: exp.Expr, ctes: Ctes) -> Scan | Subquery:
-        body = self._body(node, ctes)
-        if body is not None:
-            return self._rows(body.tree, body.known, None)
-        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier) or node.args.get("db"):
-            raise self._refused(
-                NotAllowed,
-                node,
-                "only declared tables can be read.",
-                "Files, functions and other schemas have no declared people or bounds.",
-                f"Read from one of: {', '.join(table.name for table in self.dataset.tables)}.",
-            )
-        table = self.dataset.table(node.name)
-        if table is None:
-            raise self._unknown(node, node.name, [table.name for table in self.dataset.tables], what="table")
-        return Scan(table)
+def _per_person(
+    tree: exp.Select, scope: SelectScope, rows: Subquery, references: References, text: QueryText
+) -> Subquery:
+    refuse_distinct(tree, text)
+    names = tuple(output.name for output in scope.outputs)
+    keys, levels = group_keys(tree, names, references, text)
+    if levels or (rows.private and not any(key.value.facts.unit for key in keys)):
+        raise refuse_mixed(text, tree, "this subquery adds up over several people, exactly.")
+    grouped = GroupedRows(references, keys, text)
+    fields = tuple(
+        Field(name, _value_of_person(without_alias(part), grouped, rows.cap))
+        for name, part in zip(names, tree.expressions, strict=True)
+    )
+    named = replace(grouped, outputs={each.name.lower(): each.value for each in fields})
+    having = tree.args.get("having")
+    condition = type_condition(having, refer_to_person(having.this, named, rows.cap), text) if having else None
+    return replace(
+        rows,
+        fields=fields,
+        keys=tuple(key.value for key in keys),
+        having=condition,
+        cap=_most_groups(keys, rows.cap) if rows.private else None,
+    )
 
-    def _body(self, node: exp.Expr | None, ctes: Ctes) -> Cte | None:
-        """The SELECT behind a subquery or the name of a CTE, with the names that it knows."""
-        if isinstance(node, exp.Subquery):
-            return Cte(node.this, ctes)
-        if isinstance(node, exp.Table) and not node.args.get("db"):
-            return ctes.get(node.name.lower())
-        return None
 
-    def _with(self, tree: exp.Expr, ctes: Ctes) -> Ctes:
-        given = tree.args.get("with_")
-        if given is None:
-            return ctes
-        known = dict(ctes)
-        for cte in given.expressions:
-            known[cte.alias.lower()] = Cte(cte.this, dict(known))
-        return known
+def _value_of_person(node: exp.Expr, grouped: GroupedRows, cap: int | None) -> Expr:
+    return type_scalar(node, refer_to_person(node, grouped, cap), grouped.text)
 
-    def _rows(self, tree: exp.Expr, ctes: Ctes, outer: NameScope | None) -> Subquery:
-        while isinstance(tree, exp.Subquery):
-            tree = tree.this
-        ctes = self._with(tree, ctes)
-        if not isinstance(tree, exp.Select):
-            raise self._mixed(tree, "a UNION inside a question cannot be bounded per person.")
-        for part in ("limit", "offset"):  # an order without them has no meaning
-            if tree.args.get(part) is not None:
-                raise self._refused(
-                    MixesPeople,
-                    tree.args[part],
-                    "LIMIT inside a question picks some people's rows by looking at everybody's.",
-                    "Which rows are kept would depend on other people.",
-                    "Put LIMIT at the end: it then applies to the noisy result.",
-                )
-        scope, cap = self._from(tree, ctes, outer)
-        items = scope.all_items()
-        private = any(item.rows.private for item in items)
-        scalars = self._rows_scalars(scope, ctes)
-        where = self._condition(tree.args.get("where"), scalars)
-        if self._aggregates(tree):
-            return self._per_person(tree, scope, scalars, where, private, cap)
-        fields = self._selected(tree, scope, self._rows_scalars(scope, ctes, windows=True))
-        distinct = tree.args.get("distinct") is not None
-        if distinct and tree.args["distinct"].expressions:
-            raise self._refused(NotAllowed, tree, "DISTINCT goes over all columns here.")
-        return Subquery(source=items, fields=fields, where=where, private=private, cap=cap, distinct=distinct)
 
-    def _per_person(
-        self, tree: exp.Select, scope: NameScope, scalars: Scalars, where: Expr | None, private: bool, cap: int | None
-    ) -> Subquery:
-        self._refuse_distinct(tree)
-        keys, levels = self._keys(tree, scope, scalars)
-        by_person = any(key.value.facts.unit for key in keys)
-        if levels or (private and not by_person):
-            raise self._mixed(tree, "this subquery adds up over several people, exactly.")
-        special = self._inside(keys, scope, scalars, cap)
-        inside = Scalars(self.text, special)
-        fields = tuple(Field(self._name(part, i), inside.build(bare(part))) for i, part in enumerate(tree.expressions))
-        scope.outputs = {each.name.lower(): each.value for each in fields}
-        having = self._condition(tree.args.get("having"), Scalars(self.text, self._inside(keys, scope, scalars, cap)))
-        others = [key.value for key in keys if not key.value.facts.unit]
-        limit: int | None = 1
-        for key in others:
-            known = key.facts.values
-            limit = None if limit is None or known is None else limit * len(known)
-        most = min((number for number in (limit, cap) if number is not None), default=None)
-        return Subquery(
-            source=scope.all_items(),
-            fields=fields,
-            where=where,
-            keys=tuple(key.value for key in keys),
-            having=having,
-            private=private,
-            cap=most if private else None,
+def _most_groups(keys: Sequence[Field], cap: int | None) -> int | None:
+    """How many groups one person has at most: combinations of the other keys' values, and never more than rows."""
+    groups: int | None = 1
+    for key in keys:
+        if not key.value.facts.unit:
+            values = key.value.facts.values
+            groups = None if groups is None or values is None else groups * len(values)
+    return min((number for number in (groups, cap) if number is not None), default=None)
+
+
+# ---------------------------------------------------------------- FROM and its joins
+
+
+def _bind_from(scope: SelectScope, around: _Around, context: _Context) -> tuple[tuple[Item, ...], int | None]:
+    """The items of FROM, and how many rows of one person they have together; None if that is not known."""
+    first, *others = scope.items
+    items: tuple[Item, ...] = (_bind_item(first, context),)
+    cap = items[0].rows.cap
+    for join, named in zip(scope.tree.args.get("joins") or [], others, strict=True):
+        item = _bind_item(named, context)
+        how = _join_kind(join, context.text)
+        on = _join_condition(join, (*items, item), scope, around, context)
+        cap = _check_join(join, items, replace(item, how=how, on=on), cap, context)
+        items = (*items, replace(item, how=how, on=on))
+    return bounded(items, context.dataset), cap
+
+
+def _bind_item(named: ScopeItem, context: _Context) -> Item:
+    source = named.source
+    return Item(alias=named.alias, rows=Scan(source) if isinstance(source, Table) else _bind_subquery(source, context))
+
+
+def _join_kind(join: exp.Join, text: QueryText) -> str:
+    side, kind = (str(join.args.get(part) or "").upper() for part in ("side", "kind"))
+    if side == "LEFT" and kind in ("", "OUTER"):
+        return "left"
+    if side or kind not in ("", "INNER", "CROSS"):
+        raise text.refusal(
+            NotAllowed,
+            join,
+            f"{(side or kind)} JOIN cannot be used.",
+            "Rows that belong to nobody on the left have no person to be bounded by.",
+            "Use JOIN or LEFT JOIN, with the people on the left.",
+        )
+    return "inner"
+
+
+def _join_condition(
+    join: exp.Join, items: tuple[Item, ...], scope: SelectScope, around: _Around, context: _Context
+) -> Expr | None:
+    text, condition = context.text, join.args.get("on")
+    parts: list[Expr] = []
+    if condition is not None:
+        parts.append(type_scalar(condition, _refer([condition], scope, around.inside(items), context), text))
+    for shared in join.args.get("using") or []:
+        columns = [_column_named(item, str(shared.name), context.dataset) for item in items]
+        left, right = next((value for value in columns[:-1] if value is not None), None), columns[-1]
+        if left is None or right is None:
+            raise text.refusal(UnknownName, shared, f"{str(shared.name)!r} is not a column of both sides.")
+        parts.append(build("eq", bring_alike(shared, [left, right], text)))
+    for part in parts:
+        if part.kind is not Kind.BOOLEAN:
+            raise text.refusal(WrongType, join, "ON needs a condition.")
+    return parts[0] if len(parts) == 1 else build("and", parts) if parts else None
+
+
+def _check_join(join: exp.Join, before: tuple[Item, ...], item: Item, cap: int | None, context: _Context) -> int | None:
+    """How many rows of one person there are with the new item; refuse what would bring several people together."""
+    private = any(other.rows.private for other in before)
+    if item.rows.private and not private:
+        _check_public_first(join, item, context)
+        return _cap_with_public(join, item.on, before, item.rows.cap, context)
+    if not item.rows.private:
+        return _cap_with_public(join, item.on, (item,), cap, context) if private else None
+    link = link_between(item.on, before, item, context.dataset) if context.dataset.unit else None
+    if link is None:
+        raise refuse_mixed(context.text, join, "two tables about people are joined without the person.")
+    return cap_after(link, cap, item.rows.cap)
+
+
+def _check_public_first(join: exp.Join, item: Item, context: _Context) -> None:
+    """Refuse people joined to public rows, where that makes rows without a person, or of which one is not one."""
+    if not context.dataset.unit:
+        raise context.text.refusal(
+            NotAllowed,
+            join,
+            "a public table comes before the one about people.",
+            "Where every row is protected by itself, it must stay one row.",
+            "Put the table about people first, and join public tables by their key.",
+        )
+    if item.how == "left":
+        raise context.text.refusal(
+            NotAllowed,
+            join,
+            "people cannot be LEFT JOINed to a public table.",
+            "Rows without a person cannot be bounded per person.",
+            "Put the table about people first.",
         )
 
-    def _selected(self, tree: exp.Select, scope: NameScope, scalars: Scalars) -> tuple[Field, ...]:
-        fields: list[Field] = []
-        for part in tree.expressions:
-            if isinstance(part, exp.Star) or (isinstance(part, exp.Column) and isinstance(part.this, exp.Star)):
-                wanted = part.table.lower() if isinstance(part, exp.Column) else ""
-                fields += [
-                    Field(name, value)
-                    for alias, item in scope.items
-                    if wanted in ("", alias)
-                    for name, value in self._columns(item)
-                ]
-            else:
-                fields.append(Field(self._name(part, len(fields)), scalars.build(bare(part))))
-        self._check_orders(tree, fields)
-        names = [each.name.lower() for each in fields]
-        if len(set(names)) != len(names):
-            raise self._refused(
-                UnknownName, tree, "two columns of the subquery have one name.", fix="Give each its own alias."
+
+def _cap_with_public(
+    join: exp.Join, on: Expr | None, public: Sequence[Item], cap: int | None, context: _Context
+) -> int | None:
+    """The cap after a join with public rows: it stays if that is by their key; else one row may become many."""
+    if on is not None and any(by_key(on, item) for item in public):
+        return cap
+    if not context.dataset.unit:
+        raise context.text.refusal(
+            NotAllowed,
+            join,
+            "a public table is joined by something that is not its key.",
+            "Where every row is protected by itself, it must stay one row.",
+            "Declare the public table's key, and join by it.",
+        )
+    return None
+
+
+# ---------------------------------------------------------------- what parts of a row's expression refer to
+
+
+def _refer(nodes: Iterable[exp.Expr], scope: SelectScope, around: _Around, context: _Context) -> References:
+    """What the parts of these expressions refer to in rows; ``around`` has the rows that they see."""
+    references: dict[int, Expr | NoColumn | Misplaced] = {}
+    for node in nodes:
+        for part in outward_parts(node):
+            if isinstance(part, exp.Column):
+                name = scope.columns[id(part)]
+                references[id(part)] = (
+                    name if isinstance(name, NoColumn) else _column_value(name, around.visible, context.dataset)
+                )
+            elif condition_query(part) is not None:
+                references[id(part)] = _type_condition_query(part, scope, around, references, context)
+            elif isinstance(part, exp.Window):
+                references[id(part)] = MISPLACED_WINDOW
+            elif is_aggregate(part):
+                references[id(part)] = _MISPLACED_AGGREGATE
+            elif isinstance(part, exp.Subquery | exp.Select):
+                references[id(part)] = _MISPLACED_QUERY
+    return references
+
+
+def _with_windows(
+    nodes: Iterable[exp.Expr], items: tuple[Item, ...], references: References, text: QueryText
+) -> References:
+    """The references with the windows in these nodes, inner ones first."""
+    windows = dict(references)
+    for node in nodes:
+        for part in outward_parts(node):
+            if isinstance(part, exp.Window):
+                windows[id(part)] = type_window(part, items, windows, text)
+    return windows
+
+
+def _type_condition_query(
+    node: exp.Expr, scope: SelectScope, around: _Around, references: References, context: _Context
+) -> Expr:
+    """The value of an EXISTS or IN for one row."""
+    text, inner = context.text, scope.subqueries[id(node)]
+    wanted = type_scalar(node.this, references, text) if isinstance(node, exp.In) else None
+    if isinstance(node, exp.In) and node.expressions:
+        raise text.refusal(NotAllowed, node, "IN has a list or a subquery.")
+    select = _check_condition_query(node, inner, text)
+    items, _ = _bind_from(inner, around, context)
+    parts = [part for part in (*select.expressions, select.args.get("where")) if part is not None]
+    inside = _refer(parts, inner, around.inside(items), context)
+    selected = [  # EXISTS does not look at it, but it must be something
+        type_scalar(without_alias(part), inside, text) for part in select.expressions if not isinstance(part, exp.Star)
+    ]
+    query = ConditionQuery(
+        node=node,
+        source=items,
+        where=type_condition(select.args.get("where"), inside, text),
+        outer=around.items,
+        text=text,
+        dataset=context.dataset,
+    )
+    if wanted is None:
+        return type_exists(query)
+    if len(select.expressions) != 1 or not selected:
+        raise text.refusal(WrongType, node, "IN compares with one column.")
+    return type_membership(query, *bring_alike(node, [wanted, selected[0]], text))
+
+
+def _check_condition_query(node: exp.Expr, scope: SelectScope, text: QueryText) -> exp.Select:
+    select = scope.tree
+    if not isinstance(select, exp.Select) or has_aggregates(select):
+        raise refuse_mixed(text, node, "this subquery adds up over several people, exactly.")
+    for part in ("limit", "offset"):
+        if select.args.get(part) is not None:
+            raise refuse_mixed(
+                text,
+                select.args[part],
+                f"{part.upper()} in this subquery picks some people's rows by looking at everybody's.",
+                f"Leave {part.upper()} out.",
             )
-        return tuple(fields)
+    return select
 
-    def _rows_scalars(self, scope: NameScope, ctes: Ctes, *, windows: bool = False) -> Scalars:
-        """Expressions about one row; windows stand in the SELECT of a subquery alone."""
 
-        def special(node: exp.Expr) -> Expr | None:
-            if isinstance(node, exp.Column):
-                return self._column(node, scope)
-            if isinstance(node, exp.Window):
-                if not windows:
-                    raise self._refused(
-                        NotAllowed,
-                        node,
-                        "a window can stand in the SELECT of a subquery alone.",
-                        "There its order is complete, so that nobody's rows decide about another's.",
-                        "SELECT ... FROM (SELECT ..., ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM "
-                        "t) WHERE r = 1.",
-                    )
-                return self._window(node, scope, scalars)
-            if isinstance(node, exp.Exists):
-                return self._exists(node, node.this, scope, ctes)
-            if isinstance(node, exp.In) and node.args.get("query") is not None:
-                return self._in(node, scope, ctes, scalars.build(node.this))
-            if isinstance(node, exp.Subquery | exp.Select):
-                raise self._mixed(node, "a subquery that stands for one number adds up over several people, exactly.")
-            if isinstance(node, (*AGGREGATES, exp.Filter, exp.WithinGroup)):
-                raise self._refused(NotAllowed, node, "an aggregate cannot stand here.", "It has no value for one row.")
+def _column_value(name: ColumnName, visible: Mapping[str, Item], dataset: Dataset) -> Expr:
+    value = _column_named(visible[name.alias], name.name, dataset)
+    assert value is not None, f"{name} was looked up among the columns of this item"
+    return value
+
+
+def _column_named(item: Item, name: str, dataset: Dataset) -> Expr | None:
+    """A column of an item, whatever its case, with what is known of it."""
+    if isinstance(item.rows, Scan):
+        table = item.rows.table
+        declared = table.column(name)
+        if declared is None:
             return None
-
-        scalars = Scalars(self.text, special)
-        return scalars
-
-    def _check_orders(self, tree: exp.Select, fields: Sequence[Field]) -> None:
-        """Rows that are alike in every column that is used can be told apart by their places in two orders alone."""
-        windows = [part for each in fields for part in _windows(each.value) if part.param.function in _PLACED]
-        orders = {
-            (part.args[part.param.arguments :], part.param.descending, part.param.nulls_first) for part in windows
-        }
-        if len(orders) > 1:
-            raise self._refused(
-                NotAllowed,
-                tree,
-                "ROW_NUMBER, LAG and LEAD of one subquery must have the same PARTITION BY and ORDER BY.",
-                "Rows that are alike have no order of their own, and two orders would tell them apart by accident.",
-                "Use one order, or two subqueries.",
-            )
-
-    def _window(self, node: exp.Window, scope: NameScope, scalars: Scalars) -> Expr:
-        function = _WINDOWS.get(type(node.this))
-        if function is None or node.args.get("spec") is not None:
-            raise self._refused(
-                NotAllowed, node, "this window cannot be used.", fix=f"Use one of: {', '.join(_WINDOWS.values())}."
-            )
-        parts = [scalars.build(part) for part in node.args.get("partition_by") or []]
-        whom = person(scope.all_items())
-        if not any(part.facts.unit for part in parts) or not whom:
-            raise self._mixed(node, "a window over several people's rows tells them apart.", "PARTITION BY the person.")
-        own = self._window_arguments(node.this, function, scalars)
-        order = node.args.get("order")
-        ordered = list(order.expressions) if order else []
-        args = (*own, *parts, *(scalars.build(part.this) for part in ordered))
-        down, first = (tuple(bool(part.args.get(name)) for part in ordered) for name in ("desc", "nulls_first"))
-        spec = Windowed(function, len(own), down, whom, bool(ordered), first)
-        facts = self._window_facts(function, own, scope)
-        return Expr("window", args, spec, facts)
-
-    def _window_arguments(self, node: exp.Expr, function: str, scalars: Scalars) -> list[Expr]:
-        """The window's own arguments: a value of the right kind, and for LAG and LEAD a public distance."""
-        star = node.this is None or isinstance(node.this, exp.Star)
-        if function in ("row_number", "rank", "dense_rank"):
-            if not star:
-                raise self._refused(WrongType, node, f"{function.upper()} takes no argument.")
-            return []
-        if star:
-            if function != "count":
-                raise self._refused(WrongType, node, f"{function.upper()} needs a value.")
-            return []
-        value = scalars.build(node.this)
-        if _windows(value):
-            raise self._refused(NotAllowed, node, "a window cannot stand inside a window.", fix="Use two subqueries.")
-        if value.kind is Kind.OPAQUE or (function in ("sum", "avg") and not value.kind.is_number):
-            raise self._refused(WrongType, node, "a value of this kind cannot be used in this window.")
-        distance = node.args.get("offset")
-        if distance is None:
-            return [value]
-        steps = number_in(distance)
-        if steps is None or steps > 10_000:
-            raise self._refused(WrongType, distance, "a distance is a whole number up to 10,000.")
-        return [value, literal(steps)]
-
-    def _window_facts(self, function: str, own: list[Expr], scope: NameScope) -> ValueFacts:
-        if function in ("lag", "lead", "first_value", "min", "max"):
-            return replace(own[0].facts, origin=None, unit=False, image=None)
-        if function in ("row_number", "rank", "dense_rank", "count"):
-            return ValueFacts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1), number=INTEGER)
-        inner = own[0].facts
-        if function == "avg":
-            return ValueFacts(kind=Kind.NUMBER, lower=inner.lower)
-        return ValueFacts(kind=inner.kind, step=inner.step, number=inner.number)
-
-    def _exists(self, node: exp.Expr, query: exp.Expr, scope: NameScope, ctes: Ctes) -> Expr:
-        """Whether there are such rows of the same person, or public ones."""
-        inner, ctes, scalars = self._subquery(node, query, scope, ctes)
-        where = self._condition(_select(query).args.get("where"), scalars)
-        return self._there(node, inner, where, scope)
-
-    def _in(self, node: exp.In, scope: NameScope, ctes: Ctes, wanted: Expr) -> Expr:
-        """``x IN (SELECT y ...)``, unknown where x is missing, or where it is not among the values and one of these is.
-
-        If x = y itself ties the rows to their person, others' rows would decide what is unknown; x is then the person,
-        or IN stands where unknown and false are the same.
-        """
-        query = node.args["query"]
-        if node.expressions:
-            raise self._refused(NotAllowed, node, "IN has a list or a subquery.")
-        inner, ctes, scalars = self._subquery(node, query, scope, ctes)
-        where = self._condition(_select(query).args.get("where"), scalars)
-        selected = _select(query).expressions
-        if len(selected) != 1 or isinstance(selected[0], exp.Star):
-            raise self._refused(WrongType, node, "IN compares with one column.")
-        wanted, value = scalars.alike(node, [wanted, scalars.build(bare(selected[0]))], skip=0)
-        found = self._there(node, inner, _both(where, build("eq", [wanted, value])), scope)
-        if _decides(node):
-            return found
-        if not found.param.outer or self._linked(inner, where, scope):
-            missing = self._there(node, inner, _both(where, build("isnull", [value])), scope)
-            some = self._there(node, inner, where, scope)
-            unknown = build("or", [build("and", [build("isnull", [wanted]), some]), missing])
-            return build("case", [found, literal(True), unknown, literal(None), literal(False)])
-        if not (wanted.facts.unit and wanted.param[0] == found.param.outer):
-            raise self._mixed(
-                node,
-                "whether this IN is unknown would depend on other people's rows.",
-                "Use EXISTS or NOT EXISTS, and compare the person inside and outside the subquery.",
-            )
-        return found
-
-    def _subquery(
-        self, node: exp.Expr, query: exp.Expr, scope: NameScope, ctes: Ctes
-    ) -> tuple[NameScope, Ctes, Scalars]:
-        select = _select(query)
-        cut = [part for part in ("limit", "offset") if select.args.get(part) is not None]
-        if not isinstance(select, exp.Select) or self._aggregates(select):
-            raise self._mixed(node, "this subquery adds up over several people, exactly.")
-        if cut:
-            raise self._mixed(
-                select.args[cut[0]],
-                f"{cut[0].upper()} in this subquery picks some people's rows by looking at everybody's.",
-                f"Leave {cut[0].upper()} out.",
-            )
-        ctes = self._with(select, ctes)
-        inner, _ = self._from(select, ctes, scope)
-        scalars = self._rows_scalars(inner, ctes)
-        for part in select.expressions:
-            if not isinstance(part, exp.Star):
-                scalars.build(bare(part))  # EXISTS does not look at it, but it must be something
-        return inner, ctes, scalars
-
-    def _linked(self, inner: NameScope, where: Expr | None, scope: NameScope) -> bool:
-        """Whether the condition ties the rows inside to the person outside."""
-        private = [item for item in inner.all_items() if item.rows.private]
-        return bool(private) and link_between(where, scope.all_items(), private[0], self.dataset) is not None
-
-    def _there(self, node: exp.Expr, inner: NameScope, where: Expr | None, scope: NameScope) -> Expr:
-        items, whom = inner.all_items(), person(scope.all_items())
-        private = any(item.rows.private for item in items)
-        if private and (not whom or not self._linked(inner, where, scope)):
-            raise self._mixed(
-                node,
-                "this looks at other people's rows.",
-                "Compare the person, or a declared key of theirs, inside and outside the subquery.",
-            )
-        inside = SemiJoin(items, where, whom if private else "")
-        return build("exists", [], bounded_inside(inside, self.dataset) if self.dataset.unit else inside)
+        return column(item.alias, table.name, declared, unit=_is_unit(table, declared.name, dataset))
+    wanted = name.lower()
+    inner = next((each for each in item.rows.fields if each.name.lower() == wanted), None)
+    return None if inner is None else renamed(inner.value, item.alias, inner.name)
 
 
-def _select(query: exp.Expr) -> exp.Expr:
-    while isinstance(query, exp.Subquery):
-        query = query.this
-    return query
-
-
-def _both(where: Expr | None, more: Expr) -> Expr:
-    return more if where is None else build("and", [where, more])
-
-
-def _decides(node: exp.Expr) -> bool:
-    """Whether it stands in WHERE, ON or FILTER under AND and OR alone: there, unknown is as good as false."""
-    above = node.parent
-    while isinstance(above, exp.And | exp.Or | exp.Paren):
-        above = above.parent
-    return isinstance(above, exp.Where | exp.Join)
-
-
-def _windows(value: Expr) -> list[Expr]:
-    """The windows inside an expression."""
-    return [value] if value.op == "window" else [part for arg in value.args for part in _windows(arg)]
+def _is_unit(table: Table, name: str, dataset: Dataset) -> bool:
+    """Whether the column itself tells people apart (and not by way of another table)."""
+    link = table.link
+    if link is None or link.column.lower() != name.lower() or not dataset.unit:
+        return False
+    return not link.table or f"{link.table}.{link.key}".lower() == dataset.unit.lower()

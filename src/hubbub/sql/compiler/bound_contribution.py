@@ -23,8 +23,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.query_plan import BoundedSum, Bounding, BoundingShape, GroupKey, Moved, QuantileCurve, SumKind
-from hubbub.terms import Neighbours, OutOfRange, Unbounded
+from hubbub.sql.compiler.query_plan import (
+    AggregatePlan,
+    BoundedSum,
+    Bounding,
+    BoundingShape,
+    GroupKey,
+    How,
+    Moved,
+    PlannedColumn,
+    SumKind,
+)
+from hubbub.terms import Neighbours, NotAllowed, OutOfRange, Unbounded, UnknownName
 
 LARGEST_TOTAL = 1 << 50  # steps of a person's total: squares over a million keys stay below 2^127
 _FINE_BITS = 16  # a norm is at least so many bits long, in parts of a step
@@ -39,45 +49,39 @@ class Bounded:
     curve_rows: int
 
 
-def bound(
+def bound_contribution(
+    plan: AggregatePlan,
     dataset: Dataset,
-    keys: Sequence[GroupKey],
-    measures: Sequence[BoundedSum],
-    curves: Sequence[QuantileCurve],
     *,
     cap: int | None,
-    totals: Mapping[int, Fraction],
+    totals: Mapping[str, Fraction],
     gaussian: bool,
 ) -> Bounded:
-    """The bounding of least predicted error, from declared facts alone; the cheapest to run among equals."""
-    many = number_of(keys)
+    """The bounding of least predicted error, from declared facts alone; the cheapest to run among equals.
+
+    ``cap`` is the number of rows of one person, and ``totals`` bounds what a person adds up to, by column.
+    """
+    by_measure = _totals_by_measure(totals, plan.outputs, plan.measures)
     options = [
-        _moves(option, measures, many, dataset.neighbours)
-        for option in _options(dataset, keys, measures, curves, cap=cap, totals=totals, gaussian=gaussian, many=many)
+        _moves(option, plan.measures, plan.number, dataset.neighbours)
+        for option in _options(plan, dataset, cap=cap, totals=by_measure, gaussian=gaussian)
     ]
     if not options:
         raise _uncapped(dataset)
-    return min(options, key=lambda option: _error(option, measures, gaussian))
-
-
-def number_of(keys: Sequence[GroupKey]) -> int | None:
-    """How many keys there are; None if they are not known."""
-    if any(key.domain is None for key in keys):
-        return None
-    return math.prod(len(key.domain or ()) for key in keys)
+    bounded = min(options, key=lambda option: _error(option, plan.measures, gaussian))
+    if totals and bounded.bounding.shape is not BoundingShape.TOTALS:
+        raise NotAllowed(
+            "totals cannot be used in this question.",
+            why="A person's totals are clipped over public groups, of COUNT and SUM, where people are protected.",
+            fix="Leave totals out, or ask for the COUNT or SUM by itself, by public keys.",
+        )
+    return bounded
 
 
 def _options(
-    dataset: Dataset,
-    keys: Sequence[GroupKey],
-    measures: Sequence[BoundedSum],
-    curves: Sequence[QuantileCurve],
-    *,
-    cap: int | None,
-    totals: Mapping[int, Fraction],
-    gaussian: bool,
-    many: int | None,
+    plan: AggregatePlan, dataset: Dataset, *, cap: int | None, totals: Mapping[int, Fraction], gaussian: bool
 ) -> list[Bounding]:
+    keys, measures, curves, many = plan.keys, plan.measures, plan.curves, plan.number
     if not dataset.unit:
         return [Bounding(shape=BoundingShape.ROW, rows=1, keys=1)]
     limit = keys_limit(keys, cap)
@@ -193,10 +197,34 @@ def _uncapped(dataset: Dataset) -> Unbounded:
     )
 
 
-def with_people(measures: Sequence[BoundedSum]) -> tuple[BoundedSum, ...]:
-    """The measures with a count of people among them, by which keys are chosen."""
-    found = any(measure.counted is SumKind.PEOPLE and measure.condition is None for measure in measures)
-    return tuple(measures) if found else (*measures, PEOPLE)
-
-
-PEOPLE = BoundedSum(name="people", counted=SumKind.PEOPLE)
+def _totals_by_measure(
+    bounds: Mapping[str, Fraction], outputs: Sequence[PlannedColumn], measures: Sequence[BoundedSum]
+) -> dict[int, Fraction]:
+    """Bounds on a person's total, by measure, from bounds by output name."""
+    named = {output.name.lower(): output for output in outputs}
+    totals: dict[int, Fraction] = {}
+    for name, most in bounds.items():
+        output = named.get(name.lower())
+        if output is None:
+            raise UnknownName(
+                f"totals names {name!r}, which is no column of the answer.",
+                why="A bound on a person's total belongs to a COUNT or SUM that is told.",
+                fix=f"Use one of: {', '.join(named)}.",
+            )
+        if output.value.op != "read" or output.value.param.how is not How.REF:
+            raise NotAllowed(
+                f"totals can bound a COUNT or a SUM, and {name!r} is something else.",
+                why="Only what is added up over a person's rows has a total.",
+                fix="Name a column that is a COUNT or a SUM by itself.",
+            )
+        index = output.value.param.measures[0]
+        steps = most / measures[index].step
+        if not 1 <= steps <= LARGEST_TOTAL:
+            raise OutOfRange(
+                f"the bound on a person's total of {name!r} lies between {float(measures[index].step):g} and "
+                f"{float(LARGEST_TOTAL * measures[index].step):g}.",
+                why="It is counted in whole steps of the grid, and its square must fit the engine's integers.",
+                fix="Give a bound that a person's total can reach.",
+            )
+        totals[index] = most
+    return totals

@@ -1,193 +1,198 @@
-"""Checked tree -> question: names are looked up, types worked out, and nobody's rows meet anybody else's."""
+"""Rows of people -> question: keys, aggregates and HAVING, ORDER BY and LIMIT, which work on the noisy result."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from hubbub.relations import Expr, build
-from hubbub.schema import Dataset, Kind
-from hubbub.sql.compiler.bind_people import InsidePeople
-from hubbub.sql.compiler.question import Field, Ordering, Question, UnionOfQuestions, person
-from hubbub.sql.compiler.scopes import Ctes, NameScope, bare
+from hubbub.schema import Kind
+from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_answer, refuse_distinct
+from hubbub.sql.compiler.bind_people import PersonRows
+from hubbub.sql.compiler.group_keys import group_keys
+from hubbub.sql.compiler.literals import whole_number
+from hubbub.sql.compiler.question import Field, Ordering, Question, UnionOfQuestions
+from hubbub.sql.compiler.scopes import OuterQuery, QuestionTree, UnionQuery, output_name, unknown_name
 from hubbub.sql.compiler.source_text import QueryText
-from hubbub.sql.compiler.type_scalars import Scalars, Special, number_in
+from hubbub.sql.compiler.tree_parts import without_alias
+from hubbub.sql.compiler.type_scalars import References, type_condition, type_scalar
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
 
-def resolve(tree: exp.Expr, text: QueryText, dataset: Dataset) -> Question | UnionOfQuestions:
-    """The question that a checked tree asks of the dataset."""
-    return _Resolver(text, dataset).question(tree, {})
+def build_question(rows: QuestionTree[PersonRows], text: QueryText) -> Question | UnionOfQuestions:
+    """What is asked of these rows: a question, or several one below the other."""
+    if isinstance(rows, UnionQuery):
+        return _union(rows, text)
+    if isinstance(rows, OuterQuery):
+        return _outer(rows.tree, build_question(rows.inner, text), text)
+    return _aggregate(rows, text)
 
 
-class _Resolver(InsidePeople):
-    """Builds questions: what is told about people, with noise."""
+# ---------------------------------------------------------------- a SELECT of aggregates
 
-    def question(self, tree: exp.Expr, ctes: Ctes) -> Question | UnionOfQuestions:
-        """A SELECT of aggregates, or a UNION ALL of such."""
-        while isinstance(tree, exp.Subquery):
-            tree = tree.this
-        ctes = self._with(tree, ctes)
-        if isinstance(tree, exp.Union):
-            return self._union(tree, ctes)
-        if not isinstance(tree, exp.Select):
-            raise self._refused(NotAllowed, tree, "a question is a SELECT.")
-        if not self._aggregates(tree):
-            return self._passed_through(tree, ctes)
-        return self._aggregate(tree, ctes)
 
-    def _union(self, tree: exp.Union, ctes: Ctes) -> UnionOfQuestions:
-        if tree.args.get("distinct"):
-            raise self._refused(
-                NotAllowed,
-                tree,
-                "UNION without ALL drops equal rows.",
-                "Rows of noisy numbers are practically never equal, so the word has no meaning here.",
-                "Write UNION ALL.",
-            )
-        parts: list[Question] = []
-        for side in (tree.this, tree.expression):
-            told = self.question(side, ctes)
-            parts += told.parts if isinstance(told, UnionOfQuestions) else [told]
-        widths = {len(part.outputs) for part in parts}
-        if len(widths) > 1:
-            raise self._refused(WrongType, tree, "the parts of a UNION ALL have the same number of columns.")
-        named = {output.name.lower(): Expr("output", param=i) for i, output in enumerate(parts[0].outputs)}
-        order, limit, offset = self._ending(tree, NameScope(outputs=named), lambda node: None)
-        return UnionOfQuestions(tuple(parts), order, limit, offset)
+def _aggregate(rows: PersonRows, text: QueryText) -> Question:
+    tree = rows.tree
+    refuse_distinct(tree, text)
+    keys, levels = group_keys(tree, rows.names, rows.references, text)
+    for key in keys:
+        _check_key(tree, key, text)
+    grouped = GroupedRows(rows.references, keys, text)
+    outputs = _outputs(rows, grouped)
+    named = replace(grouped, outputs={output.name.lower(): output.value for output in outputs})
+    having = tree.args.get("having")
+    condition = type_condition(having, refer_to_answer(having.this, named), text) if having else None
+    return Question(
+        source=rows.items,
+        keys=keys,
+        outputs=outputs,
+        where=rows.where,
+        having=condition,
+        order=_order(tree, named.outputs, lambda node: refer_to_answer(node, named), text),
+        limit=_whole(tree.args.get("limit"), text),
+        offset=_whole(tree.args.get("offset"), text) or 0,
+        cap=rows.cap,
+        levels=levels,
+    )
 
-    def _passed_through(self, tree: exp.Select, ctes: Ctes) -> Question | UnionOfQuestions:
-        """SELECT a, b FROM (question) ORDER BY ...: an outer query without aggregates over one that has them."""
-        source = tree.args.get("from_")
-        inner = source.this if source is not None else None
-        body = self._body(inner, ctes)
-        if body is None or tree.args.get("joins") or tree.args.get("group"):
-            raise self._refused(
-                NotAllowed,
-                tree,
-                "this asks for rows, and only aggregates can be told.",
-                "A row is about a person; what many people have in common can be counted, summed or averaged.",
-                "Use COUNT, SUM, AVG or a quantile, with GROUP BY if you like.",
-            )
-        told = self.question(body.tree, body.known)
-        self._refuse_distinct(tree)
-        if isinstance(told, UnionOfQuestions) or told.levels or told.limit is not None or told.offset:
-            raise self._refused(NotAllowed, tree, "a selection from a UNION, a ROLLUP or a LIMIT cannot be read here.")
-        return self._outer(tree, told)
 
-    def _outer(self, tree: exp.Select, told: Question) -> Question:
-        """The inner question, with the outer's columns, conditions and order on its noisy result."""
-        named = {output.name.lower(): output.value for output in told.outputs}
-
-        def known(node: exp.Expr) -> Expr | None:
-            if not isinstance(node, exp.Column):
-                return None
-            if node.name.lower() not in named:
-                raise self._unknown(node, node.name, named)
-            return named[node.name.lower()]
-
-        scalars = Scalars(self.text, known)
-        outputs: list[Field] = []
-        for part in tree.expressions:
-            if isinstance(part, exp.Star):
-                outputs += told.outputs
-            else:
-                outputs.append(Field(self._name(part, len(outputs)), scalars.build(bare(part))))
-        where = tree.args.get("where")
-        having = scalars.build(where.this) if where is not None else None
-        both = build("and", [told.having, having]) if told.having and having else told.having or having
-        scope = NameScope(outputs={output.name.lower(): output.value for output in outputs} | named)
-        order, limit, offset = self._ending(tree, scope, known)
-        return replace(told, outputs=tuple(outputs), having=both, order=order or told.order, limit=limit, offset=offset)
-
-    def _aggregate(self, tree: exp.Select, ctes: Ctes) -> Question:
-        self._refuse_distinct(tree)
-        scope, cap = self._from(tree, ctes, None)
-        if not person(scope.all_items()) and any(item.rows.private for item in scope.all_items()):
-            raise AssertionError("a private item has a person")
-        if not any(item.rows.private for item in scope.all_items()):
-            raise self._refused(
-                NotAllowed,
-                tree.args.get("from_"),
-                "this reads public tables only.",
-                "Public tables need no privacy, and their answers no noise.",
-                "Ask the database itself.",
-            )
-        rows = self._rows_scalars(scope, ctes)
-        where = self._condition(tree.args.get("where"), rows)
-        keys, levels = self._keys(tree, scope, rows)
-        for key in keys:
-            self._check_key(tree, key)
-        outputs = self._outputs(tree, keys, scope, rows)
-        scope.outputs = {output.name.lower(): output.value for output in outputs}
-        special = self._result(keys, scope, rows, after=True)
-        having = self._condition(tree.args.get("having"), Scalars(self.text, special))
-        order, limit, offset = self._ending(tree, scope, special)
-        return Question(
-            source=scope.all_items(),
-            keys=keys,
-            outputs=outputs,
-            where=where,
-            having=having,
-            order=order,
-            limit=limit,
-            offset=offset,
-            cap=cap,
-            levels=levels,
+def _check_key(tree: exp.Select, key: Field, text: QueryText) -> None:
+    if key.value.facts.unit:
+        raise text.refusal(
+            MixesPeople,
+            tree.args.get("group"),
+            "one group per person would tell about each person.",
+            "A group is told only if many people share it.",
+            "Aggregate per person in a subquery, and then over people: SELECT AVG(n) FROM (SELECT person, COUNT(*) "
+            "AS n FROM t GROUP BY person).",
         )
+    if key.value.kind is Kind.OPAQUE:
+        raise text.refusal(WrongType, tree.args.get("group"), "a column of this type cannot be a key.")
 
-    def _check_key(self, tree: exp.Select, key: Field) -> None:
-        if key.value.facts.unit:
-            raise self._refused(
-                MixesPeople,
-                tree.args.get("group"),
-                "one group per person would tell about each person.",
-                "A group is told only if many people share it.",
-                "Aggregate per person in a subquery, and then over people: SELECT AVG(n) FROM (SELECT person, COUNT(*) "
-                "AS n FROM t GROUP BY person).",
-            )
-        if key.value.kind is Kind.OPAQUE:
-            raise self._refused(WrongType, tree.args.get("group"), "a column of this type cannot be a key.")
 
-    def _outputs(self, tree: exp.Select, keys: tuple[Field, ...], scope: NameScope, rows: Scalars) -> tuple[Field, ...]:
-        scalars = Scalars(self.text, self._result(keys, scope, rows, after=False))
-        fields = []
-        for i, part in enumerate(tree.expressions):
-            if isinstance(part, exp.Star):
-                raise self._refused(NotAllowed, part, "* asks for rows.", "Only keys and aggregates can be told.")
-            fields.append(Field(self._name(part, i), scalars.build(bare(part))))
-        names = [each.name.lower() for each in fields]
-        if len(set(names)) != len(names):
-            raise self._refused(
-                UnknownName, tree, "two columns of the answer have one name.", fix="Give each its own alias."
-            )
-        return tuple(fields)
+def _outputs(rows: PersonRows, grouped: GroupedRows) -> tuple[Field, ...]:
+    text, fields = grouped.text, []
+    for name, part in zip(rows.names, rows.tree.expressions, strict=True):
+        if isinstance(part, exp.Star):
+            raise text.refusal(NotAllowed, part, "* asks for rows.", "Only keys and aggregates can be told.")
+        node = without_alias(part)
+        fields.append(Field(name, type_scalar(node, refer_to_answer(node, grouped), text)))
+    names = [each.name.lower() for each in fields]
+    if len(set(names)) != len(names):
+        raise text.refusal(
+            UnknownName, rows.tree, "two columns of the answer have one name.", fix="Give each its own alias."
+        )
+    return tuple(fields)
 
-    def _ending(
-        self, tree: exp.Expr, scope: NameScope, special: Special
-    ) -> tuple[tuple[Ordering, ...], int | None, int]:
-        order = []
-        for part in tree.args["order"].expressions if tree.args.get("order") is not None else []:
-            value = self._ordered(part.this, scope, special)
-            order.append(Ordering(value, bool(part.args.get("desc")), bool(part.args.get("nulls_first"))))
-        return tuple(order), self._whole(tree.args.get("limit")), self._whole(tree.args.get("offset")) or 0
 
-    def _ordered(self, node: exp.Expr, scope: NameScope, special: Special) -> Expr:
-        outputs = list(scope.outputs.values())
-        if isinstance(node, exp.Literal) and not node.is_string:
-            place = number_in(node) or 0
-            if not 1 <= place <= len(outputs):
-                raise self._refused(UnknownName, node, "there is no column at this place of SELECT.")
-            return outputs[place - 1]
+# ---------------------------------------------------------------- UNION ALL, and a SELECT from a question
 
-        if isinstance(node, exp.Column) and not node.table and node.name.lower() in scope.outputs:
-            return scope.outputs[node.name.lower()]  # by itself, a name is that of a column of the answer first
 
-        def known(part: exp.Expr) -> Expr | None:
-            value = special(part)
-            if value is None and isinstance(part, exp.Column) and not part.table:
-                return scope.outputs.get(part.name.lower())
-            return value
+def _union(union: UnionQuery[PersonRows], text: QueryText) -> UnionOfQuestions:
+    tree = union.tree
+    if tree.args.get("distinct"):
+        raise text.refusal(
+            NotAllowed,
+            tree,
+            "UNION without ALL drops equal rows.",
+            "Rows of noisy numbers are practically never equal, so the word has no meaning here.",
+            "Write UNION ALL.",
+        )
+    parts: list[Question] = []
+    for side in union.sides:
+        question = build_question(side, text)
+        parts += question.parts if isinstance(question, UnionOfQuestions) else [question]
+    if len({len(part.outputs) for part in parts}) > 1:
+        raise text.refusal(WrongType, tree, "the parts of a UNION ALL have the same number of columns.")
+    named = {output.name.lower(): Expr("output", param=index) for index, output in enumerate(parts[0].outputs)}
+    return UnionOfQuestions(
+        tuple(parts),
+        _order(tree, named, lambda node: _refer_to_outputs(node, named), text),
+        _whole(tree.args.get("limit"), text),
+        _whole(tree.args.get("offset"), text) or 0,
+    )
 
-        return Scalars(self.text, known).build(node)
+
+def _outer(tree: exp.Select, inner: Question | UnionOfQuestions, text: QueryText) -> Question:
+    """The inner question, with the outer's columns, conditions and order on its noisy result."""
+    refuse_distinct(tree, text)
+    if isinstance(inner, UnionOfQuestions) or inner.levels or inner.limit is not None or inner.offset:
+        raise text.refusal(NotAllowed, tree, "a selection from a UNION, a ROLLUP or a LIMIT cannot be read here.")
+    named = {output.name.lower(): output.value for output in inner.outputs}
+
+    def refer(node: exp.Expr) -> References:
+        return _refer_to_inner(node, named, text)
+
+    outputs: list[Field] = []
+    for part in tree.expressions:
+        if isinstance(part, exp.Star):
+            outputs += inner.outputs
+        else:
+            node = without_alias(part)
+            outputs.append(Field(output_name(part, len(outputs), text), type_scalar(node, refer(node), text)))
+    where = tree.args.get("where")
+    having = type_scalar(where.this, refer(where.this), text) if where is not None else None
+    both = build("and", [inner.having, having]) if inner.having and having else inner.having or having
+    visible = {output.name.lower(): output.value for output in outputs} | named
+    return replace(
+        inner,
+        outputs=tuple(outputs),
+        having=both,
+        order=_order(tree, visible, refer, text) or inner.order,
+        limit=_whole(tree.args.get("limit"), text),
+        offset=_whole(tree.args.get("offset"), text) or 0,
+    )
+
+
+def _refer_to_outputs(node: exp.Expr, named: Mapping[str, Expr]) -> References:
+    columns = [part for part in node.walk() if isinstance(part, exp.Column) and not part.table]
+    return {id(part): named[part.name.lower()] for part in columns if part.name.lower() in named}
+
+
+def _refer_to_inner(node: exp.Expr, named: Mapping[str, Expr], text: QueryText) -> References:
+    columns = [part for part in node.walk() if isinstance(part, exp.Column)]
+    for part in columns:
+        if part.name.lower() not in named:
+            raise unknown_name(part, part.name, list(named), text)
+    return {id(part): named[part.name.lower()] for part in columns}
+
+
+# ---------------------------------------------------------------- ORDER BY, LIMIT, OFFSET
+
+
+def _order(
+    tree: exp.Expr, outputs: Mapping[str, Expr], refer: Callable[[exp.Expr], References], text: QueryText
+) -> tuple[Ordering, ...]:
+    order = tree.args.get("order")
+    return tuple(
+        Ordering(
+            _ordered_value(part.this, outputs, refer, text),
+            bool(part.args.get("desc")),
+            bool(part.args.get("nulls_first")),
+        )
+        for part in (order.expressions if order is not None else [])
+    )
+
+
+def _ordered_value(
+    node: exp.Expr, outputs: Mapping[str, Expr], refer: Callable[[exp.Expr], References], text: QueryText
+) -> Expr:
+    if isinstance(node, exp.Literal) and not node.is_string:
+        place = whole_number(node) or 0
+        if not 1 <= place <= len(outputs):
+            raise text.refusal(UnknownName, node, "there is no column at this place of SELECT.")
+        return list(outputs.values())[place - 1]
+    if isinstance(node, exp.Column) and not node.table and node.name.lower() in outputs:
+        return outputs[node.name.lower()]  # by itself, a name is that of a column of the answer first
+    return type_scalar(node, refer(node), text)
+
+
+def _whole(clause: exp.Expr | None, text: QueryText) -> int | None:
+    if clause is None:
+        return None
+    number = whole_number(clause.expression)
+    if number is None:
+        raise text.refusal(WrongType, clause, "LIMIT and OFFSET take a whole number.")
+    return number

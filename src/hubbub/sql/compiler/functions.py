@@ -1,13 +1,16 @@
-"""The scalar functions that a question may use: each is total, reads nothing else and always gives the same value.
+"""The functions that a question may use: scalar ones, each of which is total, reads nothing else and always gives the
+same value, and aggregates.
 
     name of the parser's node (or of a function it does not know) -> our operation, its parts and their kinds
 
-A new function is one line here, one rule in ``facts.py`` and one template per engine in ``print.py``.
+A new scalar function is one line here, one rule in ``relations/value_facts.py`` and one template per engine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,13 @@ class ScalarFunction:
             return number >= 1
         most = max(len(self.kinds), len(self.parts))
         return most - self.optional <= number <= most
+
+    def arguments(self, node: exp.Expr) -> list[exp.Expr]:
+        """The arguments in the parser's node, in our order."""
+        values = [node.args.get(name) for name in self.parts]
+        return [
+            part for value in values if value is not None for part in (value if isinstance(value, list) else [value])
+        ]
 
 
 def _one(op: str, kind: str, about: str = "") -> ScalarFunction:
@@ -113,3 +123,20 @@ TIME_UNITS = ("day", "week", "month", "quarter", "year")
 TRUNCATIONS = (*TIME_UNITS, "hour", "minute", "second")
 TIME_PARTS = ("year", "quarter", "month", "day", "dow", "isodow", "doy", "week", "hour", "minute", "second")
 SAME_PART = {"dayofweek": "dow", "dayofmonth": "day", "dayofyear": "doy", "weekofyear": "week", "weekday": "dow"}
+AGGREGATES: dict[type[exp.Expr], str] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Median: "quantile",
+    exp.Quantile: "quantile",
+    exp.PercentileCont: "quantile",
+    exp.PercentileDisc: "quantile",
+    exp.ApproxQuantile: "quantile",
+}

@@ -6,9 +6,24 @@ from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
 
+from sqlglot import exp
+
 from hubbub.relations import INTEGER, Expr, ValueFacts
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.question import Item, Scan
+from hubbub.sql.compiler.source_text import QueryText
+from hubbub.terms import MixesPeople, QueryError
+
+
+def refuse_mixed(
+    text: QueryText,
+    node: exp.Expr | None,
+    what: str,
+    fix: str = "Join and group by the declared person, and aggregate over people outside.",
+) -> QueryError:
+    """The refusal of rows that would depend on several people."""
+    why = "Until noise is added, a row may depend on one person's data alone."
+    return text.refusal(MixesPeople, node, what, why, fix)
 
 
 class JoinFanOut(Enum):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from hubbub.relations import Expr, build, limits, readable, shown
+from hubbub.relations import Expr, build, date_at, limits, readable, shown
 from hubbub.schema import Kind
-from hubbub.sql.compiler.bound_contribution import PEOPLE
+from hubbub.sql.compiler.check_answer import check_answer
+from hubbub.sql.compiler.plan_keys import number_of_groups, plan_keys
 from hubbub.sql.compiler.query_plan import (
+    AggregatePlan,
     AggregateReading,
     BoundedSum,
     Clamped,
@@ -18,19 +21,52 @@ from hubbub.sql.compiler.query_plan import (
     QuantileCurve,
     SumKind,
 )
+from hubbub.sql.compiler.question import Question, person
 from hubbub.terms import Unbounded
 
 MOST_CELLS = 1 << 16  # of one curve
 ALL_CELLS = 1 << 22  # of a curve over all keys
 FEWEST_CELLS = 64
 EXTREME = Fraction(1, 100)  # MIN and MAX are told as these quantiles
+PEOPLE = BoundedSum(name="people", counted=SumKind.PEOPLE)
+_UNTOLD = 0.001  # importance of a count of people that only chooses keys, and has noise of its own for that
 _STEPS = 1 << 20  # grid steps between the bounds of a value that has no grid of its own
 _SQUARED_STEPS = 1 << 14
 _MOST_STEPS = 1 << 45
 
 
+def plan_aggregates(
+    question: Question, *, gaussian: bool, choose_keys: bool = True, clipping: bool = False
+) -> AggregatePlan:
+    """What the answer needs; ``gaussian`` tells the distribution of the noise.
+
+    ``clipping`` adds noisy counts of the values that lie beyond their bounds.
+    """
+    keys = plan_keys(question, choose_keys=choose_keys)
+    number = number_of_groups(keys)
+    readings = _Readings(person(question.source), number, clipping)
+    outputs = tuple(readings.output(each.name, each.value) for each in question.outputs)
+    readings.telling = False
+    having = readings.read(question.having) if question.having is not None else None
+    order = tuple(replace(part, value=readings.read(part.value)) for part in question.order)
+    measures = tuple(readings.measures) if number is not None else _with_people(readings.measures)
+    plan = AggregatePlan(
+        keys=keys,
+        number=number,
+        measures=measures,
+        curves=tuple(readings.curves),
+        weights=_weights(readings, measures, gaussian, choose=number is None),
+        outputs=outputs,
+        having=having,
+        order=order,
+        clamped=tuple(dict.fromkeys(readings.clamped)),
+    )
+    check_answer(question, plan, gaussian=gaussian)
+    return plan
+
+
 @dataclass(slots=True)
-class Readings:
+class _Readings:
     """Collects the measures and curves that the outputs need, each once."""
 
     whom: str  # the alias of the person
@@ -233,8 +269,6 @@ def _about(value: Expr) -> str:
 
 
 def _end(value: Expr, side: str) -> str:
-    from hubbub.relations import date_at
-
     number = getattr(value.facts, side)
     return str(date_at(number)) if value.kind is Kind.DATE else shown(number)
 
@@ -272,3 +306,26 @@ def _grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int)
         while (high - low) / step > most or max(abs(low), abs(high)) / step > _MOST_STEPS:
             step *= 10
     return step, math.floor(low / step), math.ceil(high / step)
+
+
+def _weights(
+    readings: _Readings, measures: tuple[BoundedSum, ...], gaussian: bool, *, choose: bool
+) -> tuple[Fraction, ...]:
+    """Shares of the cost that minimise the sum of predicted squared errors, each relative to its own scale.
+
+    With noise variance proportional to 1/share (rho) the best shares are as the importances; with 1/share^2 (epsilon),
+    as their powers 2/3.
+    """
+    power = 1.0 if gaussian else 2 / 3
+    parts = [readings.importance.get(measure, _UNTOLD) ** power for measure in measures]
+    parts += [(2 * readings.importance[curve]) ** power for curve in readings.curves]
+    if choose:
+        parts.append(1.0)
+    whole = [max(1, round(part / sum(parts) * 1_000_000)) for part in parts]
+    return tuple(Fraction(part, sum(whole)) for part in whole)
+
+
+def _with_people(measures: Sequence[BoundedSum]) -> tuple[BoundedSum, ...]:
+    """The measures with a count of people among them, by which keys are chosen."""
+    counts_people = any(measure.counted is SumKind.PEOPLE and measure.condition is None for measure in measures)
+    return tuple(measures) if counts_people else (*measures, PEOPLE)

@@ -6,6 +6,7 @@ A plan is public: it is worked out from the text and the declared facts, and hol
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -188,6 +189,29 @@ class Clamped:
     name: str
     beyond: int
     all: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregatePlan:
+    """The keys of an answer, the integers and curves that are read for each, and how the answer is read off them."""
+
+    keys: tuple[GroupKey, ...]
+    number: int | None  # of groups; None if keys are chosen privately
+    measures: tuple[BoundedSum, ...]
+    curves: tuple[QuantileCurve, ...]
+    weights: tuple[Fraction, ...]  # share of the cost: measures, then curves, then (last) the choice of keys
+    outputs: tuple[PlannedColumn, ...]
+    having: Expr | None  # over the same leaves as the outputs
+    order: tuple[Ordering, ...]
+    clamped: tuple[Clamped, ...]
+
+    def row_values(self) -> Iterator[Expr | None]:
+        """What is worked out for each row."""
+        yield from (key.value for key in self.keys)
+        for measure in self.measures:
+            yield from (measure.value, measure.condition)
+        for curve in self.curves:
+            yield from (curve.value, curve.condition)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,9 @@ from sqlglot import exp
 
 from hubbub.terms import QueryError
 
+UNCLEAR = "The meaning of every part must be clear before data is read."
+COVERAGE = "docs/sql-coverage.md lists what can be asked."
+
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
@@ -34,7 +37,14 @@ class QueryText:
 
     text: str
 
-    def refusal(self, error: type[QueryError], node: exp.Expr | None, what: str, *, why: str, fix: str) -> QueryError:
+    def refusal(
+        self,
+        error: type[QueryError],
+        node: exp.Expr | None,
+        what: str,
+        why: str = UNCLEAR,
+        fix: str = COVERAGE,
+    ) -> QueryError:
         """The error, with the place of the node if it is known."""
         place = self.place(node)
         return error(f"{what} At {place.words()}" if place else what, why=why, fix=fix)

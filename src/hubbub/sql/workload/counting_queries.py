@@ -8,9 +8,7 @@ from typing import NoReturn
 
 from hubbub.relations import Expr
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.allow_nodes import check
-from hubbub.sql.compiler.build_question import resolve
-from hubbub.sql.compiler.parse import parse
+from hubbub.sql.compiler.compile import read_question
 from hubbub.sql.compiler.question import Question, Scan, UnionOfQuestions
 from hubbub.terms import NotAllowed
 
@@ -43,8 +41,7 @@ class CountingQuery:
 
 def counting(text: str, dataset: Dataset) -> CountingQuery:
     """The question in a text, if it only counts rows of one private table."""
-    tree, where = parse(text)
-    told = resolve(check(tree, where), where, dataset)
+    told = read_question(text, dataset)
     if isinstance(told, UnionOfQuestions):
         _refuse("UNION ALL", "Give each question of the workload as a text of its own.")
     _check(told)

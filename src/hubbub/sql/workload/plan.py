@@ -16,7 +16,7 @@ from hubbub.mechanisms import Workload
 from hubbub.relations import DIALECTS, Expr
 from hubbub.releases import LONGEST, JobFacts, KeyColumn, Release, ReleasedColumn, formulas
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.plan_question import plan
+from hubbub.sql.compiler.compile import PlanOptions, plan_one
 from hubbub.sql.compiler.print_plan import EngineStatement, print_plan
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Aggregated, Field, Question
@@ -128,7 +128,7 @@ def plan_workload(
         outputs=(count,),
         cap=read[0].question.cap,
     )
-    told = plan(question, dataset, gaussian=gaussian, unknown_keys=False)
+    told = plan_one(question, dataset, PlanOptions(gaussian=gaussian, choose_keys=False))
     return PlannedWorkload(dataset, _names(names, len(read)), read, attributes, told)
 
 

@@ -1,0 +1,75 @@
+"""The compiler, pass by pass: the text of a question becomes a plan, from public facts alone.
+
+    parse            text -> the parser's tree
+    allow_nodes      the same tree, of known nodes alone
+    scopes           what every name refers to
+    bind_people      FROM, joins and subqueries -> rows of one person each
+    build_question   keys, aggregates, HAVING, ORDER BY -> a question about people
+    plan_aggregates  aggregates -> integers and curves per key
+    bound_contribution  how far one person moves them
+    plan_question    all of it -> a plan
+
+``type_scalars`` turns scalar expressions into typed ones, for the passes that meet some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from sqlglot import exp
+
+from hubbub.relations import limits
+from hubbub.schema import Dataset
+from hubbub.sql.compiler.allow_nodes import check
+from hubbub.sql.compiler.bind_people import bind_people
+from hubbub.sql.compiler.bound_contribution import bound_contribution
+from hubbub.sql.compiler.build_question import build_question
+from hubbub.sql.compiler.parse import parse
+from hubbub.sql.compiler.plan_aggregates import plan_aggregates
+from hubbub.sql.compiler.plan_question import plan_question
+from hubbub.sql.compiler.query_plan import QuestionPlan
+from hubbub.sql.compiler.question import Question, UnionOfQuestions
+from hubbub.sql.compiler.scopes import resolve_names
+from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.text_work import check_row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """What a plan depends on besides the question and the dataset."""
+
+    gaussian: bool  # the budget has a delta, or is counted in rho
+    choose_keys: bool  # keys that are not public may be chosen by noisy counts of people
+    totals: Mapping[str, Fraction] = field(default_factory=dict)  # bounds on what one person adds up to, by column
+    clipping: bool = False  # count the values beyond their bounds as well
+
+
+def read_question(text: str, dataset: Dataset) -> Question | UnionOfQuestions:
+    """The question in a text."""
+    try:
+        tree, source = parse(text)
+        return read_tree(tree, source, dataset)
+    except RecursionError:  # somebody calls us from deep inside
+        raise limits.too_large() from None
+
+
+def read_tree(tree: exp.Expr, text: QueryText, dataset: Dataset) -> Question | UnionOfQuestions:
+    """The question in a tree of the parser's; the text serves refusals alone."""
+    checked = check(tree, text)
+    scopes = resolve_names(checked, text, dataset)
+    rows = bind_people(scopes, text, dataset)
+    return build_question(rows, text)
+
+
+def plan_one(question: Question, dataset: Dataset, options: PlanOptions) -> QuestionPlan:
+    """The plan of a question."""
+    aggregates = plan_aggregates(
+        question, gaussian=options.gaussian, choose_keys=options.choose_keys, clipping=options.clipping
+    )
+    texts = check_row(question.source, [question.where, *aggregates.row_values()])
+    bounded = bound_contribution(
+        aggregates, dataset, cap=question.cap, totals=options.totals, gaussian=options.gaussian
+    )
+    return plan_question(question, aggregates, bounded, texts=texts)

@@ -1,0 +1,115 @@
+"""Windows inside one person: ROW_NUMBER, LAG, running sums and the like, in the SELECT of a subquery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from hubbub.relations import INTEGER, Expr, ValueFacts, literal
+from hubbub.schema import Kind
+from hubbub.sql.compiler.literals import whole_number
+from hubbub.sql.compiler.person_links import refuse_mixed
+from hubbub.sql.compiler.question import Field, Item, Windowed, person
+from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.type_scalars import Misplaced, References, type_scalar
+from hubbub.terms import NotAllowed, WrongType
+
+_FUNCTIONS: dict[type[exp.Expr], str] = {
+    exp.RowNumber: "row_number",
+    exp.Rank: "rank",
+    exp.DenseRank: "dense_rank",
+    exp.Lag: "lag",
+    exp.Lead: "lead",
+    exp.FirstValue: "first_value",
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+}
+_POSITIONAL = ("row_number", "lag", "lead")  # windows in which equal rows get different values
+MISPLACED_WINDOW = Misplaced(
+    NotAllowed,
+    "a window can stand in the SELECT of a subquery alone.",
+    "There its order is complete, so that nobody's rows decide about another's.",
+    "SELECT ... FROM (SELECT ..., ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM t) WHERE r = 1.",
+)
+
+
+def type_window(node: exp.Window, items: tuple[Item, ...], references: References, text: QueryText) -> Expr:
+    """The window over one person's rows of these items."""
+    function = _FUNCTIONS.get(type(node.this))
+    if function is None or node.args.get("spec") is not None:
+        raise text.refusal(
+            NotAllowed, node, "this window cannot be used.", fix=f"Use one of: {', '.join(_FUNCTIONS.values())}."
+        )
+    parts = [type_scalar(part, references, text) for part in node.args.get("partition_by") or []]
+    whom = person(items)
+    if not any(part.facts.unit for part in parts) or not whom:
+        raise refuse_mixed(
+            text, node, "a window over several people's rows tells them apart.", "PARTITION BY the person."
+        )
+    own = _arguments(node.this, function, references, text)
+    order = node.args.get("order")
+    ordered = list(order.expressions) if order else []
+    args = (*own, *parts, *(type_scalar(part.this, references, text) for part in ordered))
+    down, first = (tuple(bool(part.args.get(name)) for part in ordered) for name in ("desc", "nulls_first"))
+    return Expr("window", args, Windowed(function, len(own), down, whom, bool(ordered), first), _facts(function, own))
+
+
+def _arguments(node: exp.Expr, function: str, references: References, text: QueryText) -> list[Expr]:
+    """The window's own arguments: a value of the right kind, and for LAG and LEAD a public distance."""
+    star = node.this is None or isinstance(node.this, exp.Star)
+    if function in ("row_number", "rank", "dense_rank"):
+        if not star:
+            raise text.refusal(WrongType, node, f"{function.upper()} takes no argument.")
+        return []
+    if star:
+        if function != "count":
+            raise text.refusal(WrongType, node, f"{function.upper()} needs a value.")
+        return []
+    value = type_scalar(node.this, references, text)
+    if _windows_in(value):
+        raise text.refusal(NotAllowed, node, "a window cannot stand inside a window.", fix="Use two subqueries.")
+    if value.kind is Kind.OPAQUE or (function in ("sum", "avg") and not value.kind.is_number):
+        raise text.refusal(WrongType, node, "a value of this kind cannot be used in this window.")
+    distance = node.args.get("offset")
+    if distance is None:
+        return [value]
+    steps = whole_number(distance)
+    if steps is None or steps > 10_000:
+        raise text.refusal(WrongType, distance, "a distance is a whole number up to 10,000.")
+    return [value, literal(steps)]
+
+
+def _facts(function: str, own: list[Expr]) -> ValueFacts:
+    if function in ("lag", "lead", "first_value", "min", "max"):
+        return replace(own[0].facts, origin=None, unit=False, image=None)
+    if function in ("row_number", "rank", "dense_rank", "count"):
+        return ValueFacts(kind=Kind.INTEGER, lower=Fraction(0), step=Fraction(1), number=INTEGER)
+    inner = own[0].facts
+    if function == "avg":
+        return ValueFacts(kind=Kind.NUMBER, lower=inner.lower)
+    return ValueFacts(kind=inner.kind, step=inner.step, number=inner.number)
+
+
+def check_orders(tree: exp.Select, fields: Sequence[Field], text: QueryText) -> None:
+    """Rows that are alike in every column that is used can be told apart by their places in two orders alone."""
+    windows = [part for each in fields for part in _windows_in(each.value) if part.param.function in _POSITIONAL]
+    orders = {(part.args[part.param.arguments :], part.param.descending, part.param.nulls_first) for part in windows}
+    if len(orders) > 1:
+        raise text.refusal(
+            NotAllowed,
+            tree,
+            "ROW_NUMBER, LAG and LEAD of one subquery must have the same PARTITION BY and ORDER BY.",
+            "Rows that are alike have no order of their own, and two orders would tell them apart by accident.",
+            "Use one order, or two subqueries.",
+        )
+
+
+def _windows_in(value: Expr) -> list[Expr]:
+    """The windows inside an expression."""
+    return [value] if value.op == "window" else [part for arg in value.args for part in _windows_in(arg)]
