@@ -50,7 +50,7 @@ def test_a_query_that_is_named_twice_is_read_twice() -> None:
 
 def test_a_name_is_that_of_the_nearest_select_that_has_one() -> None:
     scope = scope_of(
-        "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays WHERE VISIT_ID = v.visit_id AND ward = 'north')"
+        "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays WHERE VISIT_ID = v.visit_id AND ward = 'x')"
     )
     [inner] = scope.subqueries.values()
     assert names(inner) == {
