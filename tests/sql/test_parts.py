@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from hubbub.sql.compiler.allow_nodes import ALLOWED
 from hubbub.sql.compiler.compile import read_tree
-from hubbub.sql.compiler.functions import FUNCTIONS
-from hubbub.sql.compiler.parse import parse
 from hubbub.sql.compiler.question import Question, UnionOfQuestions
-from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.syntax.allow_nodes import ALLOWED
+from hubbub.sql.compiler.syntax.functions import FUNCTIONS
+from hubbub.sql.compiler.syntax.parse import parse
+from hubbub.sql.compiler.syntax.source_text import QueryText
 from tests.sql._meanings import DATASET
 from tests.sql.passes.datasets import HOSPITAL
 from tests.sql.passes.used import USED

@@ -23,7 +23,6 @@ from hubbub.relations.expressions import Expr, ValueFacts, literal
 from hubbub.relations.number_types import NumberType
 from hubbub.schema.tables import Column, Dataset, PersonLink, Table
 from hubbub.sql.bounds.suggest import plan_suggestion
-from hubbub.sql.compiler.functions import FUNCTIONS
 from hubbub.sql.compiler.query_plan import (
     AggregateReading,
     BoundedSum,
@@ -36,6 +35,7 @@ from hubbub.sql.compiler.query_plan import (
     QuestionPlan,
 )
 from hubbub.sql.compiler.question import Aggregated, Field, Item, Ordering, Scan, SemiJoin, Subquery, Windowed
+from hubbub.sql.compiler.syntax.functions import FUNCTIONS
 from hubbub.sql.measurement import quantiles_of
 from hubbub.sql.noise_allocation import Price
 from hubbub.sql.plan_identity import OPERATIONS, expression_identity, plan_identity, value_identity

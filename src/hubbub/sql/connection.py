@@ -14,7 +14,7 @@ from hubbub.releases import Release, quote_job, release_job
 from hubbub.schema import Dataset, Description, describe
 from hubbub.sql import answer as answers
 from hubbub.sql import measurement
-from hubbub.sql.compiler.parse import explained
+from hubbub.sql.compiler.syntax.parse import explained
 from hubbub.sql.jobs import AskJob
 from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.quote import QueryPlan, QueryQuote, plan_text, priced

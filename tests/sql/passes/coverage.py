@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hubbub.sql.compiler.functions import FUNCTIONS
-from hubbub.sql.compiler.parse import explained
+from hubbub.sql.compiler.syntax.functions import FUNCTIONS
+from hubbub.sql.compiler.syntax.parse import explained
 from hubbub.terms import HubbubError
 from tests.sql.passes.fixtures import Fixture, every
 

@@ -17,11 +17,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from hubbub.relations.expressions import Expr, shown
-from hubbub.sql.compiler.allow_nodes import check
 from hubbub.sql.compiler.compile import read_tree
-from hubbub.sql.compiler.parse import explained, parse
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Item, Question, Scan, UnionOfQuestions
+from hubbub.sql.compiler.syntax.allow_nodes import check
+from hubbub.sql.compiler.syntax.parse import explained, parse
 from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import HubbubError
 from tests.sql.passes.datasets import DATASETS, Dataset

@@ -12,7 +12,7 @@ from collections import Counter
 
 import pytest
 
-from hubbub.sql.compiler.functions import FUNCTIONS
+from hubbub.sql.compiler.syntax.functions import FUNCTIONS
 from tests.sql.passes.coverage import PAGE, page
 from tests.sql.passes.fixtures import PASSES, Fixture, accept, every, fixtures
 from tests.sql.passes.used import USED, asked

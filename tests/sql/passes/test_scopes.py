@@ -6,9 +6,9 @@ import pytest
 from sqlglot import exp
 
 from hubbub.sql.compiler.compile import read_question
-from hubbub.sql.compiler.parse import parse
 from hubbub.sql.compiler.question import Question
-from hubbub.sql.compiler.scopes import ColumnName, NoColumn, SelectScope, resolve_names
+from hubbub.sql.compiler.syntax.parse import parse
+from hubbub.sql.compiler.syntax.scopes import ColumnName, NoColumn, SelectScope, resolve_names
 from hubbub.terms import UnknownName
 from tests.sql.passes.datasets import HOSPITAL
 

@@ -11,14 +11,14 @@ from sqlglot import exp
 
 from hubbub.relations import DOUBLE, INTEGER, Expr, ValueFacts, readable
 from hubbub.schema import Kind
-from hubbub.sql.compiler.functions import AGGREGATES
-from hubbub.sql.compiler.literals import exact_number
 from hubbub.sql.compiler.person_links import aggregate_facts
 from hubbub.sql.compiler.question import Aggregated, Field
-from hubbub.sql.compiler.scopes import NoColumn
-from hubbub.sql.compiler.source_text import QueryText
-from hubbub.sql.compiler.tree_parts import is_aggregate, scalar_parts
-from hubbub.sql.compiler.type_scalars import Misplaced, References, type_condition, type_scalar
+from hubbub.sql.compiler.syntax.functions import AGGREGATES
+from hubbub.sql.compiler.syntax.literals import exact_number
+from hubbub.sql.compiler.syntax.scopes import NoColumn
+from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.compiler.syntax.tree_parts import is_aggregate, scalar_parts
+from hubbub.sql.compiler.syntax.type_scalars import Misplaced, References, type_condition, type_scalar
 from hubbub.terms import NotAllowed, QueryError, WrongType
 
 _SAME_TYPE = ("sum", "min", "max")

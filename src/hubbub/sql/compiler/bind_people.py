@@ -14,7 +14,8 @@ from hubbub.sql.compiler.fan_out import bounded
 from hubbub.sql.compiler.group_keys import group_keys
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between, refuse_mixed
 from hubbub.sql.compiler.question import Field, Item, Scan, Subquery
-from hubbub.sql.compiler.scopes import (
+from hubbub.sql.compiler.semi_joins import ConditionQuery, type_exists, type_membership
+from hubbub.sql.compiler.syntax.scopes import (
     ColumnName,
     NoColumn,
     OuterQuery,
@@ -23,10 +24,15 @@ from hubbub.sql.compiler.scopes import (
     SelectScope,
     UnionQuery,
 )
-from hubbub.sql.compiler.semi_joins import ConditionQuery, type_exists, type_membership
-from hubbub.sql.compiler.source_text import QueryText
-from hubbub.sql.compiler.tree_parts import condition_query, has_aggregates, is_aggregate, outward_parts, without_alias
-from hubbub.sql.compiler.type_scalars import Misplaced, References, bring_alike, type_condition, type_scalar
+from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.compiler.syntax.tree_parts import (
+    condition_query,
+    has_aggregates,
+    is_aggregate,
+    outward_parts,
+    without_alias,
+)
+from hubbub.sql.compiler.syntax.type_scalars import Misplaced, References, bring_alike, type_condition, type_scalar
 from hubbub.sql.compiler.windows import MISPLACED_WINDOW, check_orders, type_window
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 

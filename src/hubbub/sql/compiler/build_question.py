@@ -12,12 +12,12 @@ from hubbub.schema import Kind
 from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_answer, refuse_distinct
 from hubbub.sql.compiler.bind_people import PersonRows
 from hubbub.sql.compiler.group_keys import group_keys
-from hubbub.sql.compiler.literals import whole_number
 from hubbub.sql.compiler.question import Field, Ordering, Question, UnionOfQuestions
-from hubbub.sql.compiler.scopes import OuterQuery, QuestionTree, UnionQuery, output_name, unknown_name
-from hubbub.sql.compiler.source_text import QueryText
-from hubbub.sql.compiler.tree_parts import without_alias
-from hubbub.sql.compiler.type_scalars import References, type_condition, type_scalar
+from hubbub.sql.compiler.syntax.literals import whole_number
+from hubbub.sql.compiler.syntax.scopes import OuterQuery, QuestionTree, UnionQuery, output_name, unknown_name
+from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.compiler.syntax.tree_parts import without_alias
+from hubbub.sql.compiler.syntax.type_scalars import References, type_condition, type_scalar
 from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 
 

@@ -1,13 +1,13 @@
 """The compiler, pass by pass: the text of a question becomes a plan, from public facts alone.
 
-    parse            text -> the parser's tree
-    allow_nodes      the same tree, of known nodes alone
-    scopes           what every name refers to
-    bind_people      FROM, joins and subqueries -> rows of one person each
-    build_question   keys, aggregates, HAVING, ORDER BY -> a question about people
-    plan_aggregates  aggregates -> integers and curves per key
+    parse               text -> the parser's tree
+    allow_nodes         the same tree, of known nodes alone
+    scopes              what every name refers to
+    bind_people         FROM, joins and subqueries -> rows of one person each
+    build_question      keys, aggregates, HAVING, ORDER BY -> a question about people
+    plan_aggregates     aggregates -> integers and curves per key
     bound_contribution  how far one person moves them
-    plan_question    all of it -> a plan
+    plan_question       all of it -> a plan
 
 ``type_scalars`` turns scalar expressions into typed ones, for the passes that meet some.
 """
@@ -22,17 +22,17 @@ from sqlglot import exp
 
 from hubbub.relations import limits
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.allow_nodes import check
 from hubbub.sql.compiler.bind_people import bind_people
 from hubbub.sql.compiler.bound_contribution import bound_contribution
 from hubbub.sql.compiler.build_question import build_question
-from hubbub.sql.compiler.parse import parse
 from hubbub.sql.compiler.plan_aggregates import plan_aggregates
 from hubbub.sql.compiler.plan_question import plan_question
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Question, UnionOfQuestions
-from hubbub.sql.compiler.scopes import resolve_names
-from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.syntax.allow_nodes import check
+from hubbub.sql.compiler.syntax.parse import parse
+from hubbub.sql.compiler.syntax.scopes import resolve_names
+from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.sql.compiler.text_work import check_row
 
 

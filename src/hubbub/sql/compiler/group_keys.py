@@ -9,12 +9,12 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from hubbub.relations import limits
-from hubbub.sql.compiler.literals import whole_number
 from hubbub.sql.compiler.question import Field
-from hubbub.sql.compiler.scopes import NoColumn
-from hubbub.sql.compiler.source_text import QueryText
-from hubbub.sql.compiler.tree_parts import without_alias
-from hubbub.sql.compiler.type_scalars import References, type_scalar
+from hubbub.sql.compiler.syntax.literals import whole_number
+from hubbub.sql.compiler.syntax.scopes import NoColumn
+from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.compiler.syntax.tree_parts import without_alias
+from hubbub.sql.compiler.syntax.type_scalars import References, type_scalar
 from hubbub.terms import UnknownName
 
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)

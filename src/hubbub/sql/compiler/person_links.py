@@ -11,7 +11,7 @@ from sqlglot import exp
 from hubbub.relations import INTEGER, Expr, ValueFacts
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.question import Item, Scan
-from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.terms import MixesPeople, QueryError
 
 

@@ -11,7 +11,7 @@ from hubbub.schema import Dataset
 from hubbub.sql.compiler.fan_out import bounded_inside
 from hubbub.sql.compiler.person_links import link_between, refuse_mixed
 from hubbub.sql.compiler.question import Item, SemiJoin, person
-from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.syntax.source_text import QueryText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

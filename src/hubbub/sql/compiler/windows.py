@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from hubbub.relations import INTEGER, Expr, ValueFacts, literal
 from hubbub.schema import Kind
-from hubbub.sql.compiler.literals import whole_number
 from hubbub.sql.compiler.person_links import refuse_mixed
 from hubbub.sql.compiler.question import Field, Item, Windowed, person
-from hubbub.sql.compiler.source_text import QueryText
-from hubbub.sql.compiler.type_scalars import Misplaced, References, type_scalar
+from hubbub.sql.compiler.syntax.literals import whole_number
+from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.compiler.syntax.type_scalars import Misplaced, References, type_scalar
 from hubbub.terms import NotAllowed, WrongType
 
 _FUNCTIONS: dict[type[exp.Expr], str] = {

@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from hubbub.relations import limits
 from hubbub.schema import Dataset, Table
-from hubbub.sql.compiler.source_text import QueryText
-from hubbub.sql.compiler.tree_parts import (
+from hubbub.sql.compiler.syntax.source_text import QueryText
+from hubbub.sql.compiler.syntax.tree_parts import (
     condition_query,
     has_aggregates,
     outward_parts,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from hubbub.relations import Expr, limits, literal, shifted
-from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
 WORK_IS_BOUNDED = "How much work one row can cause is bounded beforehand."

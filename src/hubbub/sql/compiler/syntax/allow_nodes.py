@@ -11,8 +11,8 @@ import re
 from sqlglot import exp
 
 from hubbub.relations import limits
-from hubbub.sql.compiler.functions import FUNCTIONS
-from hubbub.sql.compiler.source_text import QueryText
+from hubbub.sql.compiler.syntax.functions import FUNCTIONS
+from hubbub.sql.compiler.syntax.source_text import QueryText
 from hubbub.terms import NotAllowed, QueryError
 
 _STRUCTURE = frozenset(

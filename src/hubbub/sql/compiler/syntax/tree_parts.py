@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from hubbub.sql.compiler.functions import AGGREGATES, FUNCTIONS
+from hubbub.sql.compiler.syntax.functions import AGGREGATES, FUNCTIONS
 
 _AGGREGATE_NODES = (*AGGREGATES, exp.Filter, exp.WithinGroup)
 _QUERIES = (exp.Subquery, exp.Select, exp.Union)

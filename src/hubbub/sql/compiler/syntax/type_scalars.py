@@ -15,8 +15,15 @@ from sqlglot import exp
 
 from hubbub.relations import MOST_DIGITS, TARGETS, CastTarget, Expr, build, can_cast, limits, literal
 from hubbub.schema import Kind, Value
-from hubbub.sql.compiler.functions import FUNCTIONS, SAME_PART, TIME_PARTS, TIME_UNITS, TRUNCATIONS, ScalarFunction
-from hubbub.sql.compiler.literals import (
+from hubbub.sql.compiler.syntax.functions import (
+    FUNCTIONS,
+    SAME_PART,
+    TIME_PARTS,
+    TIME_UNITS,
+    TRUNCATIONS,
+    ScalarFunction,
+)
+from hubbub.sql.compiler.syntax.literals import (
     WORK_IS_BOUNDED,
     check_length,
     has_exponent,
@@ -26,10 +33,10 @@ from hubbub.sql.compiler.literals import (
     type_literal,
     whole_number,
 )
-from hubbub.sql.compiler.scopes import NoColumn, refuse_column
-from hubbub.sql.compiler.source_text import COVERAGE, UNCLEAR, QueryText
+from hubbub.sql.compiler.syntax.scopes import NoColumn, refuse_column
+from hubbub.sql.compiler.syntax.source_text import COVERAGE, UNCLEAR, QueryText
+from hubbub.sql.compiler.syntax.tree_parts import function_name
 from hubbub.sql.compiler.text_work import check_made
-from hubbub.sql.compiler.tree_parts import function_name
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
 _WORDS = {"n": "a number", "t": "a text", "d": "a date or timestamp", "b": "a condition"}

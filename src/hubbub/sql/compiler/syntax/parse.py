@@ -12,7 +12,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
 from hubbub.relations import limits
-from hubbub.sql.compiler.source_text import QueryText, TextSpan
+from hubbub.sql.compiler.syntax.source_text import QueryText, TextSpan
 from hubbub.terms import NotAllowed, Unparsable
 
 _OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
