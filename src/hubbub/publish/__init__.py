@@ -51,6 +51,7 @@ from hubbub.publish.anonymize.privacy_models import (
     TCloseness,
 )
 from hubbub.publish.column_views import read_domain, table_domain
+from hubbub.publish.described_table import described_table
 from hubbub.publish.domains import (
     Categorical,
     ColumnDomain,
@@ -106,6 +107,7 @@ __all__ = [
     "beliefs",
     "check",
     "compare",
+    "described_table",
     "domain_for",
     "full_domain",
     "is_private",

@@ -8,7 +8,7 @@ of what is released. No value can make it fail.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from hubbub.publish.anonymize.coded_columns import plain_names
 from hubbub.publish.cells import numbers_of
 from hubbub.publish.domains import Date, Numeric
 from hubbub.schema import files_of, format_of, unavailable
-from hubbub.terms import OutOfRange, SourceUnavailable
+from hubbub.terms import OutOfRange, SourceUnavailable, Unit
 
 if TYPE_CHECKING:
     import pyarrow
@@ -30,10 +30,14 @@ _EXACT = float(1 << 53)  # up to here doubles hold every whole number
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unread:
-    """The columns of a private table, and a function that reads its rows."""
+    """The columns of a private table, and a function that reads its rows.
+
+    ``people`` has, for a column that tells people apart, the path by which a ledger knows them, where it is another.
+    """
 
     schema: pyarrow.Schema
     read: Callable[[], pyarrow.Table]
+    people: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         plain_names(self.schema.names)
@@ -50,7 +54,15 @@ class Unread:
                     fix=f"The columns are {', '.join(self.schema.names)}.",
                 )
         kept = pyarrow.schema([self.schema.field(name) for name in names])
-        return Unread(kept, lambda: self.read().select(list(names)))
+        return Unread(kept, lambda: self.read().select(list(names)), self.people)
+
+    def without_rows(self) -> Unread:
+        """The same columns and no row: to try what was asked for."""
+        return Unread(self.schema, self.schema.empty_table, self.people)
+
+    def unit(self, column: str | None) -> Unit:
+        """Who is protected if that column tells people apart; each row, if there is none."""
+        return Unit() if column is None else Unit(self.people.get(column, column))
 
 
 def unread_of(table: object, domain: object = None) -> Unread:
@@ -61,7 +73,7 @@ def unread_of(table: object, domain: object = None) -> Unread:
     if isinstance(table, str | Path):
         return _file(str(table), declared)
     rows = _undecided(arrow_of(_real(table), objects_as_text=True), table, declared)
-    return Unread(_schema(rows.schema, declared), cache(lambda: _typed(rows, declared)))
+    return Unread(_schema(rows.schema, declared), cache(lambda: typed_as_declared(rows, declared)))
 
 
 def _real(table: Any) -> Any:
@@ -89,11 +101,13 @@ def _file(given: str, declared: Mapping[str, object]) -> Unread:
     if len(files) > 1 or format_of(path) == "duckdb":
         raise unavailable(given, "one CSV or Parquet file is published at a time")
     if format_of(path) == "parquet":
-        return Unread(_schema(_parquet_schema(path), declared), cache(lambda: _typed(_parquet(path), declared)))
+        return Unread(
+            _schema(_parquet_schema(path), declared), cache(lambda: typed_as_declared(_parquet(path), declared))
+        )
     names = header_of(path)
     if declared and not set(declared) & set(names):
         raise no_header(Path(path).name, [str(name) for name in declared])
-    return Unread(_csv_schema(names, declared), cache(lambda: _typed(_csv(path, names), declared)))
+    return Unread(_csv_schema(names, declared), cache(lambda: typed_as_declared(_csv(path, names), declared)))
 
 
 # ---------------------------------------------------------------- Parquet
@@ -117,7 +131,7 @@ def _parquet(path: str) -> pyarrow.Table:
         with parquet.ParquetFile(path) as file:
             return file.read()
     except (OSError, pyarrow.ArrowException):
-        raise _unread() from None
+        raise rows_unreadable() from None
 
 
 # ---------------------------------------------------------------- CSV
@@ -126,7 +140,9 @@ def _parquet(path: str) -> pyarrow.Table:
 def _csv_schema(names: Sequence[str], declared: Mapping[str, object]) -> pyarrow.Schema:
     import pyarrow
 
-    return _typed(pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in names}), declared).schema
+    return typed_as_declared(
+        pyarrow.table({name: pyarrow.array([], pyarrow.string()) for name in names}), declared
+    ).schema
 
 
 def _csv(path: str, names: Sequence[str]) -> pyarrow.Table:
@@ -134,10 +150,11 @@ def _csv(path: str, names: Sequence[str]) -> pyarrow.Table:
     try:
         return Csv((path,), tuple(names)).read()
     except UNREADABLE:
-        raise _unread() from None
+        raise rows_unreadable() from None
 
 
-def _unread() -> SourceUnavailable:
+def rows_unreadable() -> SourceUnavailable:
+    """The refusal after a charge: it is the same whatever went wrong."""
     return SourceUnavailable(
         "the rows could not be read.",
         why="What exactly went wrong might tell about them, and is not said.",
@@ -150,10 +167,11 @@ def _unread() -> SourceUnavailable:
 
 def _schema(schema: pyarrow.Schema, declared: Mapping[str, object]) -> pyarrow.Schema:
     """The columns as they will be read: of those that are declared, the declaration says how."""
-    return _typed(schema.empty_table(), declared).schema
+    return typed_as_declared(schema.empty_table(), declared).schema
 
 
-def _typed(table: pyarrow.Table, declared: Mapping[str, object]) -> pyarrow.Table:
+def typed_as_declared(table: pyarrow.Table, declared: Mapping[str, object]) -> pyarrow.Table:
+    """Numbers and days as they were declared, however they are stored."""
     for place, name in enumerate(table.column_names):
         column = declared.get(name)
         if isinstance(column, Numeric | Date):

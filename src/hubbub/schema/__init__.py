@@ -25,7 +25,7 @@ from hubbub.schema.source_files import (
     stem_of,
     unavailable,
 )
-from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Privately, Table, Value
+from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Privately, Table, Value, choose_table
 from hubbub.schema.toml_positions import TomlText
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "TomlText",
     "Value",
     "budget_toml",
+    "choose_table",
     "describe",
     "descriptor",
     "draft",

@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from hubbub.terms import Budget, Neighbours
+from hubbub.terms import Budget, MissingParameter, Neighbours, UnknownName
 
 Value = bool | int | float | str | date | datetime  # a public key or a literal; float only where it is no integer
 
@@ -156,3 +156,24 @@ class Dataset:
             "neighbours": self.neighbours.value,
             "sources": {table.name: table.identity for table in self.tables},
         }
+
+
+def choose_table(dataset: Dataset, name: str | None) -> Table:
+    """The table of that name, or the only one about people: for whoever reads one table of a dataset."""
+    if name is not None:
+        table = dataset.table(name)
+        if table is None:
+            raise UnknownName(
+                f"there is no table {name!r}.",
+                why="Only what the source has can be read.",
+                fix=f"Use one of: {', '.join(each.name for each in dataset.tables)[:300]}.",
+            )
+        return table
+    private = [table for table in dataset.tables if not table.public]
+    if len(private) == 1:
+        return private[0]
+    raise MissingParameter(
+        f"the dataset has {len(private)} tables about people.",
+        why="One of them is read.",
+        fix=f"Write --table {private[0].name if private else 'NAME'}.",
+    )

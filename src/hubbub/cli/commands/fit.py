@@ -204,9 +204,10 @@ def _desk(facts: SourceFacts, *, at: str | None, project: str, analyst: str | No
 def _trained(desk: FitSource, order: FitOptions, test: Path | None) -> TableModel:
     """Decide, charge, read, train."""
     from hubbub.cli.output.fit_progress import shown
-    from hubbub.learn.tables import chosen, fit_table, public_cells, reader, table_of
+    from hubbub.learn.tables import chosen, fit_table, public_cells, reader
+    from hubbub.schema import choose_table
 
-    table = table_of(desk.dataset, order.table)
+    table = choose_table(desk.dataset, order.table)
     wanted = [name.strip() for name in order.columns.split(",") if name.strip()]
     found = chosen(table, target=order.target, wanted=wanted, private=order.bounds is BoundsOrigin.PRIVATE)
     _tell(desk, found)

@@ -33,10 +33,14 @@ class Format(StrEnum):
 
 
 def publish(
-    source: Annotated[str, typer.Argument(help="A CSV or Parquet file with the private rows.", metavar="FILE")],
+    source: Annotated[
+        str,
+        typer.Argument(help="A descriptor (.toml), or a CSV or Parquet file with the private rows.", metavar="SOURCE"),
+    ],
     method: Annotated[
         list[str], typer.Option("--method", help=f"{', '.join(METHODS)} or all; repeat it.", metavar="METHOD")
     ],
+    table: Annotated[str | None, typer.Option("--table", help="Which table of a descriptor.", metavar="NAME")] = None,
     domain: Annotated[
         str | None,
         typer.Option("--domain", help="What may stand in each column (TOML), or 'private'.", metavar="FILE|private"),
@@ -143,17 +147,19 @@ def publish(
     """Publish a table: anonymised, as noisy counts, or as made-up rows; and tell what each is worth.
 
     With several methods the same table is published in each way, and they stand side by side. Methods that are
-    differentially private are charged, each by itself, before a row is read for them. Prints the report.
+    differentially private are charged, each by itself, before a row is read for them. A descriptor says what may stand
+    in columns, who is protected, and whose budget and ledger it is. Prints the report.
     """
-    from hubbub.cli.options.publication_account import account_for, check_affordable
+    from hubbub.cli.options.publication_account import check_affordable
+    from hubbub.cli.options.publication_source import Payment, described_source, file_source
     from hubbub.cli.output import publication_files
     from hubbub.publish import read_hierarchies
     from hubbub.studies.publication import (
         Method,
         PublicationRequest,
         Yardstick,
+        beside_descriptor,
         checked,
-        private_rows,
         public_rows,
         read_places,
     )
@@ -194,14 +200,22 @@ def publish(
         neighbours="add-remove" if neighbours is None else neighbours.value,
         dataset=dataset,
     )
-    private = private_rows(source, order, _list(columns), headed=_headed(header))
-    order = order.about_columns(private.schema.names) if columns else order
-    yardstick = Yardstick(public_rows(holdout, order), _number(measure, "--measure"), target or sensitive)
-    with account_for(order, measure, at, population, project, analyst) as account:
-        check_affordable([*checked(order, private.schema), *yardstick.checked(order, private.schema)], account, order)
+    payment = Payment(at, population, project, analyst)
+    if source.lower().endswith(".toml"):
+        for option, given in {"--header": header, "--neighbours": neighbours}.items():
+            if given is not None:
+                raise beside_descriptor(option)
+        opened = described_source(source, order, _list(columns), payment, table=table, measure=measure)
+    else:
+        opened = file_source(source, order, _list(columns), payment, headed=_headed(header), measure=measure)
+    with opened as desk:
+        private, order = desk.private, desk.order
+        yardstick = Yardstick(public_rows(holdout, order), _number(measure, "--measure"), target or order.sensitive)
+        events = [*checked(order, private), *yardstick.checked(order, private.schema)]
+        check_affordable(events, desk.account, order)
         _told_price(order)
-        told = _published(source, private, order, yardstick, account, out=out, form=form, attack=attack)
-    _tell(told, report, as_json=as_json)
+        publication = _published(source, private, order, yardstick, desk.account, out=out, form=form, attack=attack)
+    _tell(publication, report, as_json=as_json)
 
 
 # ---------------------------------------------------------------- what was typed

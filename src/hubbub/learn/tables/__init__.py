@@ -4,7 +4,7 @@
 ``fit_table``.
 """
 
-from hubbub.learn.tables.columns_from_schema import Chosen, chosen, table_of
+from hubbub.learn.tables.columns_from_schema import Chosen, chosen
 from hubbub.learn.tables.features import Category, NumberFeature, Style, codes_of, features_of
 from hubbub.learn.tables.fit_table import fit_table
 from hubbub.learn.tables.model_card import ModelCard
@@ -25,5 +25,4 @@ __all__ = [
     "fit_table",
     "public_cells",
     "reader",
-    "table_of",
 ]

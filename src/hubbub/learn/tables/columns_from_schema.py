@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hubbub.learn.tables.features import Category, Column, NumberFeature, word_of
 from hubbub.schema import Column as Declared
-from hubbub.schema import Dataset, Kind, Table
+from hubbub.schema import Kind, Privately, Table
 from hubbub.terms import MissingParameter, UnknownName, plain_text
 
 _DATES = (Kind.DATE, Kind.TIMESTAMP)
@@ -20,23 +20,6 @@ class Chosen:
     columns: tuple[Column, ...]
     target: Column
     dates: tuple[str, ...] = ()
-
-
-def table_of(dataset: Dataset, name: str | None) -> Table:
-    """The table of that name, or the only private one."""
-    if name is not None:
-        found = dataset.table(name)
-        if found is None:
-            raise _unknown(f"there is no table {name!r}.", [table.name for table in dataset.tables])
-        return found
-    private = [table for table in dataset.tables if not table.public]
-    if len(private) == 1:
-        return private[0]
-    raise MissingParameter(
-        f"the dataset has {len(private)} tables about people.",
-        why="A model reads one.",
-        fix=f"Write --table {private[0].name if private else 'NAME'}.",
-    )
 
 
 def chosen(table: Table, *, target: str, wanted: Sequence[str], private: bool) -> Chosen:
@@ -56,7 +39,7 @@ def chosen(table: Table, *, target: str, wanted: Sequence[str], private: bool) -
             fix="Leave it out of --columns, or store what matters of it (an age, a month) in a column of its own.",
         )
     used = [each for each in named if each.kind not in _DATES and each.name != aim.name]
-    missing = [each for each in used if not _is_known(each) and not (private and _may_be_number(each))]
+    missing = [each for each in used if not _is_known(each) and not _is_found(each, private)]
     if not _is_known(aim):
         missing.insert(0, aim)
     if missing:
@@ -72,13 +55,19 @@ def _declared(table: Table, name: str) -> Declared:
 
 
 def _others(table: Table, aim: Declared) -> list[Declared]:
-    """All columns but the target, those that tell people apart, and what no model can read."""
+    """All columns but the target, names of people and things, and what no model can read."""
     apart = {table.key, table.link.column if table.link else "", aim.name}
-    return [each for each in table.columns if each.name not in apart and each.kind is not Kind.OPAQUE]
+    readable = [each for each in table.columns if each.kind is not Kind.OPAQUE and each.surrogate is None]
+    return [each for each in readable if each.name not in apart]
 
 
 def _is_known(column: Declared) -> bool:
     return bool(column.values) or (column.lower is not None and column.kind not in _DATES)
+
+
+def _is_found(column: Declared, private: bool) -> bool:
+    """Whether its bounds are found privately: by this fit, or because its owner declares so."""
+    return column.privately is Privately.BOUNDS or (private and _may_be_number(column))
 
 
 def _may_be_number(column: Declared) -> bool:

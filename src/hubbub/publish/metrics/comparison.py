@@ -100,7 +100,7 @@ def compare(
         public = _enough(real.read())
         found = freely(made, public, view, float(private_metrics.sanity_share(sanity)), place)
         return UtilityComparison(_named(found, given), target, public.num_rows)
-    budget = budget_of(real.schema, epsilon, delta, unit, max_rows_per_unit, neighbours)
+    budget = budget_of(real, epsilon, delta, unit, max_rows_per_unit, neighbours)
     rows = about_rows or max(round(max(each.total for each in made.values())), 1)
     task = private_metrics.MetricTask(
         view.marginals, view.questions, rows, private_metrics.sanity_rows(sanity, rows), budget.whom

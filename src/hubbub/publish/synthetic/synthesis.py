@@ -35,7 +35,7 @@ from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, packages
 from hubbub.publish.synthetic.plan import Modelled, SynthesisPlan, plan_for
 from hubbub.publish.synthetic.release import RowSource, Synthetic
 from hubbub.publish.synthetic.structural_zeros import Impossible
-from hubbub.publish.unread_table import unread_of
+from hubbub.publish.unread_table import Unread, unread_of
 from hubbub.releases import release_job
 from hubbub.terms import (
     AS_GIVEN,
@@ -108,7 +108,7 @@ def synthesize(
     (1000, ['age', 'smokes'])
     """
     private = unread_of(table, domain)
-    task = _task(private.schema, domain, unit, max_rows_per_unit, neighbours, engine, rows, about_rows, impossible)
+    task = _task(private, domain, unit, max_rows_per_unit, neighbours, engine, rows, about_rows, impossible)
     plan = plan_for(
         task.columns, whom=task.whom, epsilon=epsilon, delta=delta, method=method, rows=about_rows, workload=workload,
         max_cells=whole(max_cells, name="max_cells"), seconds=positive(seconds, name="seconds"),
@@ -159,7 +159,7 @@ class SynthesisTask:
 
 
 def _task(
-    schema: pyarrow.Schema,
+    private: Unread,
     domain: object,
     unit: str | None,
     most: int | None,
@@ -174,25 +174,26 @@ def _task(
         if number is not None:
             whole(number, name=name)
     _check_engine(engine)
-    declared = _with_unit(schema, domain, unit)
-    task = SynthesisTask(declared, whom_of(unit, most, neighbours), tuple(impossible), engine, unit)
+    declared = _with_unit(private.schema, domain, unit)
+    whom = whom_of(private.unit(unit), most, neighbours)
+    task = SynthesisTask(declared, whom, tuple(impossible), engine, unit)
     structural_zeros.check(task.impossible, task.columns)
     if not any(is_private(column) for column in task.columns.values()):
         structural_zeros.check_possible(structural_zeros.fine_zeros(task.impossible, codings_of(task, {})))
     return task
 
 
-def whom_of(unit: str | None, most: int | None, neighbours: Neighbours | str) -> Whom:
+def whom_of(unit: Unit, most: int | None, neighbours: Neighbours | str) -> Whom:
     """Who is protected; a person's rows need a cap."""
-    if unit is None:
-        return Whom(Unit(), Neighbours.parse(neighbours))
+    if unit.is_row:
+        return Whom(unit, Neighbours.parse(neighbours))
     if most is None:
         raise MissingParameter(
-            f"unit={unit!r} needs max_rows_per_unit.",
+            f"unit={unit.path!r} needs max_rows_per_unit.",
             why="A person with any number of rows could move a marginal without limit.",
             fix="Write max_rows_per_unit=...: the most rows of one person that count.",
         )
-    return Whom(Unit(unit), Neighbours.parse(neighbours), whole(most, name="max_rows_per_unit"))
+    return Whom(unit, Neighbours.parse(neighbours), whole(most, name="max_rows_per_unit"))
 
 
 def told_of(task: SynthesisTask, plan: SynthesisPlan) -> dict[str, Any]:

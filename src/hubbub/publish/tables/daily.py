@@ -57,7 +57,8 @@ class DailySeries:
     A person counts at no more than ``max_places`` places a day, once at each. The whole series of ``days`` days from
     ``first`` on has one budget; each day takes its part, and a day is measured once. ``publish`` makes one day and is
     charged for it; ``publish_all`` makes all days of a series that is over, for one charge. A series cannot be copied:
-    two would measure each day twice, under one promise.
+    two would measure each day twice, under one promise. ``path`` is how a ledger knows the people that the column
+    ``unit`` tells apart, if it is another name.
 
     Guarantee: all days together are (epsilon, delta)-DP for everything about one person (``unit``) in all of them.
     Because: on one day a person moves the vector of counts by at most the root of ``max_places`` in L2 (of twice that
@@ -83,6 +84,7 @@ class DailySeries:
         epsilon: Real,
         delta: Real,
         unit: str = "person",
+        path: str | None = None,
         place: str = "place",
         day: str = "day",
         max_places: int = 1,
@@ -100,6 +102,7 @@ class DailySeries:
         self.price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
         self.max_places = whole(max_places, name="max_places")
         self._columns = (unit, place, day)
+        self._unit = Unit(unit if path is None else path)
         self._neighbours = Neighbours.parse(neighbours)
         self._account, self._dataset = account, dataset
         self._receipts: dict[datetime.date, Receipt | None] = {}
@@ -109,7 +112,7 @@ class DailySeries:
     @cached_property
     def mechanism(self) -> DiscreteGaussian:
         """The noise of one day: as little as the whole series allows."""
-        return _noise(self._moved, self._neighbours, Unit(self._columns[0]), self.days, self.price)
+        return _noise(self._moved, self._neighbours, self._unit, self.days, self.price)
 
     @property
     def _moved(self) -> int:
@@ -131,7 +134,7 @@ class DailySeries:
         """The promise for all days together."""
         caveats = [f"A person counts at no more than {self.max_places} of the places on one day.", AS_GIVEN]
         caveats += ["Charged to no ledger."] if self._account is None else []
-        return Guarantee(self.price, Unit(self._columns[0]), self._neighbours, tuple(caveats))
+        return Guarantee(self.price, self._unit, self._neighbours, tuple(caveats))
 
     def publish(self, table: Any, day: datetime.date | str) -> pyarrow.Table:
         """One day's counts. The same day again gives the same counts, for free."""

@@ -76,7 +76,7 @@ def marginals(
     places: list[Columns] = [tuple(sorted(names.index(name) for name in columns)) for columns in wanted]
     check_cells(sizes, places)
     _check_together(sizes, places)
-    budget = budget_of(private.schema, epsilon, delta, unit, max_rows_per_unit, neighbours)
+    budget = budget_of(private, epsilon, delta, unit, max_rows_per_unit, neighbours)
     sigmas, event = budget.sigmas([1.0] * len(places))
     noisy, receipt = measured(
         account,

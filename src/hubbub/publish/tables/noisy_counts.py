@@ -19,6 +19,7 @@ from hubbub.publish.jobs import TableJob, table_facts
 from hubbub.publish.marginal_counts import CodedRows, Columns, Measurement, Meter, Whom, gaussian
 from hubbub.publish.measured_marginals import MeasuredMarginals, read_text, text_of
 from hubbub.publish.privacy_units import chosen_rows, people_of
+from hubbub.publish.unread_table import Unread
 from hubbub.releases import release_job
 from hubbub.terms import (
     AS_GIVEN,
@@ -96,7 +97,7 @@ def _all(whom: Whom, scale: Fraction, shares: tuple[Fraction, ...]) -> Event:
 
 
 def budget_of(
-    schema: pyarrow.Schema,
+    private: Unread,
     epsilon: Real | None,
     delta: Real | None,
     unit: str | None,
@@ -108,14 +109,14 @@ def budget_of(
     told = Neighbours.parse(neighbours)
     if unit is None:
         return TablePrice(price, Whom(Unit(), told), None)
-    check_columns(schema, [unit])
+    check_columns(private.schema, [unit])
     if most is None:
         raise MissingParameter(
             "a unit needs max_rows_per_unit.",
             why="A person with any number of rows could move a count without limit.",
             fix="Write max_rows_per_unit=...: the most rows of one person that count.",
         )
-    return TablePrice(price, Whom(Unit(unit), told, whole(most, name="max_rows_per_unit")), unit)
+    return TablePrice(price, Whom(private.unit(unit), told, whole(most, name="max_rows_per_unit")), unit)
 
 
 def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[str, Any]) -> dict[str, Coding]:

@@ -136,7 +136,7 @@ def top_down(
     others = tuple(range(len(levels), len(sizes)))
     asked: list[Columns] = [(depth, *others) for depth in range(len(levels))]
     check_cells(sizes, asked)
-    budget = budget_of(private.schema, epsilon, delta, unit, max_rows_per_unit, neighbours)
+    budget = budget_of(private, epsilon, delta, unit, max_rows_per_unit, neighbours)
     sigmas, event = budget.sigmas(_ratios(shares, len(levels)))
 
     def rows() -> Codes:

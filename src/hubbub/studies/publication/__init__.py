@@ -2,6 +2,7 @@
 
 - ``order``     what was asked for
 - ``rows``      the table, whose columns are known and whose rows are read after the charge; public rows
+- ``described`` the same for a table of a descriptor, which declares what is asked of others
 - ``places``    the public file of places
 - ``checking``  what was asked for, checked before anything is charged
 - ``domain``    the refusal of columns without a domain, with the lines to add
@@ -17,6 +18,7 @@
 from hubbub.studies.publication.attacked import all_attempts
 from hubbub.studies.publication.baseline import Yardstick
 from hubbub.studies.publication.checks import checked
+from hubbub.studies.publication.described import beside_descriptor, described_request, described_rows
 from hubbub.studies.publication.methods import PublicationTable, make
 from hubbub.studies.publication.places import read_places
 from hubbub.studies.publication.private_table import private_rows, public_rows
@@ -30,7 +32,10 @@ __all__ = [
     "PublicationTable",
     "Yardstick",
     "all_attempts",
+    "beside_descriptor",
     "checked",
+    "described_request",
+    "described_rows",
     "make",
     "private_rows",
     "public_rows",

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 _TYPICAL = 0.41  # the mean size of Gaussian noise, in margins of 95%: 0.798 over 1.96
 
 
-def checked(order: PublicationRequest, schema: pyarrow.Schema) -> list[Event]:
+def checked(order: PublicationRequest, private: Unread) -> list[Event]:
     """What the private methods will be charged for; refuses what cannot be, before a row is looked at."""
+    schema = private.schema
     if any(method.is_private for method in order.methods):
         _need_price(order)
         _need_domain(order, schema)
     if not all(method.is_private for method in order.methods):
         _need_models(order, schema)
-    return [_event(method, order, schema) for method in order.methods if method.is_private]
+    return [_event(method, order, private.without_rows()) for method in order.methods if method.is_private]
 
 
 def _need_price(order: PublicationRequest) -> None:
@@ -79,18 +80,19 @@ def _need_models(order: PublicationRequest, schema: pyarrow.Schema) -> None:
         )
 
 
-def _event(method: Method, order: PublicationRequest, schema: pyarrow.Schema) -> Event:
+def _event(method: Method, order: PublicationRequest, empty: Unread) -> Event:
     if method is Method.TABLES and order.declared is None:
         raise OutOfRange(
             "tables of counts need a public domain.",
             why="The cells of a published table are known before a row is read.",
-            fix="Declare bounds and values in the file that --domain names.",
+            fix="Declare bounds and values, in the descriptor or in the file that --domain names, or choose --columns.",
         )
     if method.is_counts:  # the same call with no rows at all
-        made = counts(method, Unread(schema, schema.empty_table), order)
+        made = counts(method, empty, order)
         _check_noise(made, order)
         return made.event
-    whom = whom_of(order.unit, order.max_rows, order.neighbours)
+    schema = empty.schema
+    whom = whom_of(empty.unit(order.unit), order.max_rows, order.neighbours)
     shown = schema if order.unit is None else schema.remove(schema.get_field_index(order.unit))
     given = order.domain
     if isinstance(given, Mapping):

@@ -47,6 +47,7 @@ def _series(order: PublicationRequest, account: AccountLike | None) -> DailySeri
         epsilon=order.epsilon,
         delta=order.delta,
         unit=order.unit,
+        path=order.path,
         place=order.places.column,
         day=order.day,
         max_places=order.max_places,

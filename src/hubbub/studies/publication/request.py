@@ -84,6 +84,7 @@ class PublicationRequest:
     max_rows: int | None = None
     neighbours: str = "add-remove"
     dataset: str | None = None
+    path: str | None = None  # by which a ledger knows the people that ``unit`` tells apart
 
     def named(self) -> list[str]:
         """Every column of the table that is spoken of."""
@@ -111,11 +112,10 @@ class PublicationRequest:
     @property
     def names(self) -> list[str]:
         """The columns that name people or things, which no method publishes as they are."""
-        keys = self.domain.items() if isinstance(self.domain, Mapping) else ()
-        return [
-            *([self.unit] if self.unit else []),
-            *(name for name, column in keys if isinstance(column, SurrogateKey)),
-        ]
+        declared = self.domain.items() if isinstance(self.domain, Mapping) else ()
+        keys = [name for name, column in declared if isinstance(column, SurrogateKey)]
+        return list(dict.fromkeys([*([self.unit] if self.unit else []), *keys]))  # of a name that stands here twice,
+        # Arrow would drop the next column as well
 
     def tables(self) -> list[list[str]]:
         """The tables of counts: as asked for, or each column alone and with the sensitive one."""

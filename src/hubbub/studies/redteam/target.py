@@ -114,13 +114,15 @@ def _table(dataset: Dataset, name: str | None) -> Table:
 
 
 def _secret(table: Table, person: str, name: str | None) -> Column:
-    """The column named, or the last one with public values: identifiers and codes tend to come first."""
+    """The column named; or a sensitive one; or the last with public values: identifiers tend to come first."""
     if name is not None:
-        found = table.column(name)
-        if found is not None and found.values:
-            return found
-    elif found := next((c for c in reversed(table.columns) if c.values and c.name != person), None):
-        return found
+        named = table.column(name)
+        if named is not None and named.values:
+            return named
+    else:
+        listed = [column for column in reversed(table.columns) if column.values and column.name != person]
+        if listed:
+            return next((column for column in listed if column.sensitive), listed[0])
     raise Unsuitable(
         f"{name!r} is no column with declared values." if name else f"no column of {table.name!r} has declared values.",
         why="A secret is one of a column's public values.",
@@ -148,9 +150,14 @@ def _spellings(value: object) -> tuple[str, ...]:
 
 
 def _known(table: Table, person: str, secret: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The columns named, or all that an acquaintance may know: text, whole numbers, yes or no, dates."""
+    """The columns named, or all that an acquaintance may know: text, whole numbers, yes or no, dates.
+
+    What is declared as sensitive they do not know, and names are not published.
+    """
     if not names:
-        names = [c.name for c in table.columns if c.kind in _KNOWABLE and c.name not in {person, secret}]
+        knowable = [column for column in table.columns if column.kind in _KNOWABLE and not column.sensitive]
+        apart = {person, secret, table.key}
+        names = [column.name for column in knowable if column.surrogate is None and column.name not in apart]
     found = [table.column(name) for name in names]
     if not found or None in found:
         raise Unsuitable(

@@ -1,0 +1,108 @@
+"""A table of a described dataset, to be published: its columns now, its rows by the engine, after the charge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hubbub.engines import DuckDB, EngineFailed
+from hubbub.publish.domains import ColumnDomain, Date
+from hubbub.publish.unread_table import Unread, rows_unreadable, typed_as_declared
+from hubbub.relations import DIALECTS, column_named, id_in, is_direct, person_form
+from hubbub.schema import Column, Dataset, Kind, Table
+from hubbub.terms import NotProved
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_ANY_DAY = Date(lower="0001-01-01", upper="9999-12-31")
+_TEMPORAL = (Kind.DATE, Kind.TIMESTAMP)
+
+
+def described_table(engine: DuckDB, dataset: Dataset, table: Table, domain: Mapping[str, ColumnDomain]) -> Unread:
+    """The columns of a table, and how its rows are read: each value by itself, as it was declared.
+
+    People are told apart as in every question about the dataset: two spellings of one id are one person, and a row
+    that is nobody's is not read.
+    """
+    kinds = {name: Kind(kind) for name, kind in engine.columns(table.name)}
+    shown = [column for column in table.columns if kinds[column.name] is not Kind.OPAQUE]
+    person = _person(dataset, table)
+    types = {
+        column.name: _arrow_type(kinds[column.name] if column.name not in person else Kind.TEXT) for column in shown
+    }
+    days = {column.name: _ANY_DAY for column in shown if column.kind in _TEMPORAL and column.name not in person}
+    text = _rows_text(table, shown, kinds, person)
+
+    def read() -> pyarrow.Table:
+        return typed_as_declared(_read(engine, text, types), {**days, **domain})
+
+    empty = typed_as_declared(_empty(types), {**days, **domain})
+    return Unread(empty.schema, cache(read), dict.fromkeys(person, dataset.unit))
+
+
+def _person(dataset: Dataset, table: Table) -> dict[str, str]:
+    """The column that tells people apart, with the expression that reads it; none if each row is protected."""
+    if not dataset.unit:
+        return {}
+    if not is_direct(table, dataset):
+        raise NotProved(
+            f"a row of {table.name!r} does not itself say whose it is.",
+            why="So many rows of each person count, so it must be known which rows are whose.",
+            fix="Add the person's column to it, or publish a table that has it.",
+        )
+    assert table.link is not None
+    column = column_named(table, table.link.column)
+    return {column.name: id_in(_quoted(column.name), column, person_form(dataset), DIALECTS[dataset.engine])}
+
+
+def _rows_text(table: Table, columns: list[Column], kinds: Mapping[str, Kind], person: Mapping[str, str]) -> str:
+    parts = [
+        f"TRY_CAST({person[column.name]} AS VARCHAR)" if column.name in person else _cell(column, kinds[column.name])
+        for column in columns
+    ]
+    whose = "".join(f" WHERE {expression} IS NOT NULL" for expression in person.values())
+    return f"SELECT {', '.join(parts)} FROM {_quoted(table.name)}{whose}"  # noqa: S608  (declared names, quoted)
+
+
+def _cell(column: Column, stored: Kind) -> str:
+    """A cell as no value can make it fail: numbers as doubles, truth values as they are, all else as text."""
+    quoted = _quoted(column.name)
+    if stored is Kind.BOOLEAN:
+        return quoted
+    return f"TRY_CAST({quoted} AS {'DOUBLE' if stored.is_number else 'VARCHAR'})"
+
+
+def _arrow_type(stored: Kind) -> Any:
+    import pyarrow
+
+    if stored.is_number:
+        return pyarrow.float64()
+    return pyarrow.bool_() if stored is Kind.BOOLEAN else pyarrow.string()
+
+
+def _empty(types: Mapping[str, Any]) -> pyarrow.Table:
+    import pyarrow
+
+    return pyarrow.schema(list(types.items())).empty_table()
+
+
+def _read(engine: DuckDB, text: str, types: Mapping[str, Any]) -> pyarrow.Table:
+    import pyarrow
+
+    try:
+        arrays = engine.arrays(text)
+    except EngineFailed:
+        raise rows_unreadable() from None
+    columns = {
+        name: pyarrow.array(np.ma.getdata(array), type=kind, mask=np.ma.getmaskarray(array))
+        for (name, kind), array in zip(types.items(), arrays, strict=True)
+    }
+    return pyarrow.table(columns)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
