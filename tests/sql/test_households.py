@@ -23,7 +23,7 @@ from hubbub.engines.sources import arrow_of
 from hubbub.relations import person as identity
 from hubbub.schema.tables import Dataset
 from hubbub.sql import quote
-from hubbub.sql.compiler.print_plan import EngineStatement
+from hubbub.sql.compiler.lower_plan import EngineStatement
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import HubbubError, Neighbours, OutOfRange, QueryError
@@ -231,16 +231,16 @@ def faulty_plan(
     change: Callable[[str], str], widen: Callable[[QuestionPlan], QuestionPlan], patch: pytest.MonkeyPatch
 ) -> None:
     """Every plan and printed text with a fault in it."""
-    real = quote.print_plan
+    real = quote.write_statements
 
     def print_faulty(plan: QuestionPlan, *given: Any, **named: Any) -> tuple[EngineStatement, ...]:
         return tuple(replace(each, sql=change(each.sql)) for each in real(widen(plan), *given, **named))
 
-    patch.setattr(quote, "print_plan", print_faulty)
+    patch.setattr(quote, "write_statements", print_faulty)
 
 
 def one_row_more(text: str) -> str:
-    text = re.sub(r"\b([rg]) (<=|>) (\d+)", lambda m: f"{m[1]} {m[2]} {int(m[3]) + 1}", text)
+    text = re.sub(r"\b(_hb_[rg]) (<=|>) (\d+)", lambda m: f"{m[1]} {m[2]} {int(m[3]) + 1}", text)
     text = re.sub(r"(_hb_rank) <= (\d+)", lambda m: f"{m[1]} <= {int(m[2]) + 1}", text)
     return re.sub(r"count\(\*\) > (\d+)", lambda m: f"count(*) > {int(m[1]) + 1}", text)
 

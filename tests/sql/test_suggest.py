@@ -85,7 +85,7 @@ def by_hand(frame: pandas.DataFrame) -> list[Counter[int]]:
 def histograms(db: Connection, columns: list[str]) -> list[Counter[int]]:
     """What leaves the engine."""
     planned = plan_suggestion(db.dataset, "table", columns)
-    told: list[Counter[int]] = [Counter() for _ in planned.measures(DIALECTS["duckdb"])]
+    told: list[Counter[int]] = [Counter() for _ in planned.measures()]
     for which, bucket, count in db.engine.rows(planned.statement(DIALECTS["duckdb"])):
         told[which][bucket] += count
     return told

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.relations import limits
+from hubbub.relations import limits, print_expression
 from hubbub.relations.dialects import DIALECTS
 from hubbub.relations.expressions import Expr, column, literal
+from hubbub.relations.text_work import made, width
 from hubbub.relations.value_facts import build
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
-from hubbub.sql.compiler.print_rows import RowsPrinter
-from hubbub.sql.compiler.text_work import made, width
 from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import Budget, OverLimit
 
@@ -179,7 +178,7 @@ def _grown(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 def test_no_text_is_longer_than_what_is_said_of_it(value: Expr) -> None:
     if made(value) > 1_000_000:
         return
-    text = RowsPrinter(DATASET, DIALECTS["duckdb"]).expr(value)
+    text = print_expression(value, DIALECTS["duckdb"])
     rows = "(VALUES ('a'), (repeat('ab', 2048)), (repeat('a', 4096)), (NULL)) AS t0(txt)"
     [[longest]] = duckdb.execute(f"SELECT coalesce(max(length({text})), 0) FROM {rows}").fetchall()
     assert longest <= width(value) <= limits.TEXT

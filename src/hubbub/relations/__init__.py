@@ -11,6 +11,7 @@ from hubbub.relations.dialects import DIALECTS, Dialect
 from hubbub.relations.expressions import Expr, ValueFacts, column, kind_of, literal, place_of, readable, renamed, shown
 from hubbub.relations.number_types import DOUBLE, INTEGER, MOST_DIGITS
 from hubbub.relations.person import (
+    TableOwner,
     check_ids,
     column_named,
     form_of,
@@ -19,8 +20,10 @@ from hubbub.relations.person import (
     is_direct,
     is_kind,
     link_form,
+    owner_of,
     person_form,
 )
+from hubbub.relations.printer import print_expression, print_relation
 from hubbub.relations.readable_columns import (
     ReadForm,
     from_milliseconds,
@@ -29,6 +32,7 @@ from hubbub.relations.readable_columns import (
     readable_form,
     with_text,
 )
+from hubbub.relations.text_work import characters_looked_at, characters_made, check_made, works_on_text
 from hubbub.relations.value_facts import build, date_at, shifted
 
 __all__ = [
@@ -41,10 +45,14 @@ __all__ = [
     "Dialect",
     "Expr",
     "ReadForm",
+    "TableOwner",
     "ValueFacts",
     "build",
     "can_cast",
+    "characters_looked_at",
+    "characters_made",
     "check_ids",
+    "check_made",
     "column",
     "column_named",
     "date_at",
@@ -60,13 +68,17 @@ __all__ = [
     "limits",
     "link_form",
     "literal",
+    "owner_of",
     "parquet_form",
     "person_form",
     "place_of",
+    "print_expression",
+    "print_relation",
     "readable",
     "readable_form",
     "renamed",
     "shifted",
     "shown",
     "with_text",
+    "works_on_text",
 ]

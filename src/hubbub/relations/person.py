@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from hubbub.relations.dialects import Dialect
 from hubbub.relations.readable_columns import with_text
@@ -35,6 +36,52 @@ _KINDS = {
 }
 _COLLATED = "VARCHAR COLLATE "
 _COLLATIONS = {"NOCASE": "lower", "NOACCENT": "strip_accents", "NFC": "nfc_normalize"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableOwner:
+    """How a row's person is found: the column that holds it, or one that points at the key of a parent's row.
+
+    A row whose link leads to several people is the first one's: every row then has one owner, whom it leaves with.
+    """
+
+    column: Column
+    form: str
+    parent: ParentTable | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the person's id."""
+        return self.column.kind if self.parent is None else self.parent.owner.kind
+
+
+@dataclass(frozen=True, slots=True)
+class ParentTable:
+    """The table that a link leads to, with its key and its own owner."""
+
+    name: str
+    key: Column
+    owner: TableOwner
+
+
+def owner_of(table: Table, dataset: Dataset) -> TableOwner | None:
+    """Whose a table's rows are; None for a public table, and where every row is protected by itself."""
+    if table.public or not dataset.unit:
+        return None
+    return _linked_owner(table, dataset)
+
+
+def _linked_owner(table: Table, dataset: Dataset) -> TableOwner:
+    link = table.link
+    assert link is not None
+    column = column_named(table, link.column)
+    if is_direct(table, dataset):
+        return TableOwner(column, person_form(dataset))
+    parent = dataset.table(link.table)
+    assert parent is not None
+    key = column_named(parent, link.key)
+    form = link_form((table, column), (parent, key))
+    return TableOwner(column, form, ParentTable(parent.name, key, _linked_owner(parent, dataset)))
 
 
 def id_in(text: str, column: Column, form: str, dialect: Dialect) -> str:

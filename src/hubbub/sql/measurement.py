@@ -17,7 +17,7 @@ import numpy as np
 
 from hubbub.relations import Expr
 from hubbub.schema import Kind, Value
-from hubbub.sql.compiler.print_plan import EngineStatement
+from hubbub.sql.compiler.lower_plan import EngineStatement
 from hubbub.sql.compiler.query_plan import AggregateReading, GroupKey, How, QuantileCurve, QuestionPlan
 from hubbub.sql.noise_allocation import NoiseAllocation
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from hubbub.durable import put_in_place
 from hubbub.engines import DuckDB, EngineFailed, InDatabase, check_header, tables_in
 from hubbub.relations import DIALECTS, form_of, id_from, is_direct, is_kind, person_form, with_text
+from hubbub.relations.nodes import NUMBER, PERSON, RANK
 from hubbub.schema import DATABASE, PARQUET, Dataset, Kind, Table, files_of, is_csv
-from hubbub.sql.compiler.print_rows import NUMBER, PERSON, RANK
 from hubbub.sql.copy_seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName
 

@@ -10,7 +10,7 @@ from hubbub.relations import DIALECTS
 from hubbub.releases import LONGEST, JobFacts
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.compile import PlanOptions, plan_one, read_question
-from hubbub.sql.compiler.print_plan import EngineStatement, print_plan
+from hubbub.sql.compiler.lower_plan import EngineStatement, write_statements
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question
 from hubbub.sql.measurement import size_of
@@ -34,7 +34,7 @@ class QueryPlan:
 
     def statements(self, dialect: str, *, secret: str = _FIXED) -> tuple[tuple[EngineStatement, ...], ...]:
         """What the engine is to run, for each plan; with the secret of the ranks only where it is to run on data."""
-        return tuple(print_plan(each, self.dataset, DIALECTS[dialect], secret=secret) for each in self.plans)
+        return tuple(write_statements(each, self.dataset, DIALECTS[dialect], secret=secret) for each in self.plans)
 
     def identity(self) -> dict[str, Json]:
         """What makes it this question and no other, whatever its noise is."""

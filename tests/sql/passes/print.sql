@@ -4,268 +4,266 @@ SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits WHERE urgent GROUP BY war
 -- expected:
 -- duckdb:
 -- SELECT *
---   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."cost" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) AS BIGINT) END AS c0
+--   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", CASE WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."cost" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) AS BIGINT) END AS "c0"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."urgent" AS BOOLEAN) AS "urgent", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."urgent" AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE t0."urgent" AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."urgent" AS BOOLEAN) AS "urgent"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."urgent" AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT k0, count(*) AS m0, coalesce(sum(c0), 0) AS m1
---   FROM scope
---   GROUP BY k0
---   UNION ALL SELECT k0, -(count(*)) AS m0, -(coalesce(sum(c0), 0)) AS m1
---   FROM (SELECT _hb_u, k0, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0, c0), k0, c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50
---   GROUP BY k0) SELECT k0, coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
---   FROM parts
---   GROUP BY k0) AS told
---   WHERE k0 IN ('north', 'south', 'east')
+--   WHERE t0."urgent" AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT _hb_scope."k0" AS "k0", count(*) AS "m0", coalesce(sum("c0"), 0) AS "m1"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope."k0"
+--   UNION ALL SELECT ranked."k0" AS "k0", -(count(*)) AS "m0", -(coalesce(sum("c0"), 0)) AS "m1"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0", _hb_scope."c0"), _hb_scope."k0", _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)
+--   GROUP BY ranked."k0") SELECT _hb_parts."k0" AS "k0", coalesce(sum(_hb_parts."m0"), 0) AS "m0", coalesce(sum(_hb_parts."m1"), 0) AS "m1"
+--   FROM _hb_parts
+--   GROUP BY _hb_parts."k0") AS summed
+--   WHERE summed."k0" IN ('north', 'south', 'east')
 -- postgres:
 -- SELECT *
---   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS c0
+--   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS "c0"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."urgent" AS boolean) AS "urgent", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."urgent" AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE t0."urgent" AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."urgent" AS boolean) AS "urgent"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."urgent" AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT k0, count(*) AS m0, coalesce(sum(c0), 0) AS m1
---   FROM scope
---   GROUP BY k0
---   UNION ALL SELECT k0, -(count(*)) AS m0, -(coalesce(sum(c0), 0)) AS m1
---   FROM (SELECT _hb_u, k0, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0, c0)::text, 0), k0, c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50
---   GROUP BY k0) SELECT k0, coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
---   FROM parts
---   GROUP BY k0) AS told
---   WHERE k0 IN ('north', 'south', 'east')
+--   WHERE t0."urgent" AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT _hb_scope."k0" AS "k0", count(*) AS "m0", coalesce(sum("c0"), 0) AS "m1"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope."k0"
+--   UNION ALL SELECT ranked."k0" AS "k0", -(count(*)) AS "m0", -(coalesce(sum("c0"), 0)) AS "m1"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0", _hb_scope."c0")::text, 0), _hb_scope."k0", _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)
+--   GROUP BY ranked."k0") SELECT _hb_parts."k0" AS "k0", coalesce(sum(_hb_parts."m0"), 0) AS "m0", coalesce(sum(_hb_parts."m1"), 0) AS "m1"
+--   FROM _hb_parts
+--   GROUP BY _hb_parts."k0") AS summed
+--   WHERE summed."k0" IN ('north', 'south', 'east')
 
 -- name: the rows that are kept
 SELECT COUNT(DISTINCT diagnosis) AS n, COUNT(*) AS m FROM visits
 -- expected:
 -- duckdb:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS c0
+-- SELECT count(DISTINCT "c0") AS "m0", count(*) AS "m1"
+--   FROM (WITH _hb_scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS "c0"
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."diagnosis" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."diagnosis" AS VARCHAR) ELSE left(TRY_CAST(s."diagnosis" AS VARCHAR), 4096) END AS "diagnosis"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT _hb_u
---   FROM scope
---   GROUP BY _hb_u HAVING count(*) > 50),
---   kept AS (SELECT _hb_u, c0
---   FROM scope
---   WHERE _hb_u NOT IN (SELECT _hb_u
---   FROM heavy)
---   UNION ALL SELECT _hb_u, c0
---   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r <= 50) SELECT count(DISTINCT c0) AS m0, count(*) AS m1
---   FROM kept
+--   WHERE (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u HAVING (count(*) > 50)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0"
+--   FROM _hb_scope
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."c0" AS "c0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."c0"), _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r <= 50)) AS kept
 -- postgres:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS c0
+-- SELECT count(DISTINCT "c0") AS "m0", count(*) AS "m1"
+--   FROM (WITH _hb_scope AS (SELECT t0._hb_u AS _hb_u, t0."diagnosis" AS "c0"
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."diagnosis" AS text), 4096) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT _hb_u
---   FROM scope
---   GROUP BY _hb_u HAVING count(*) > 50),
---   kept AS (SELECT _hb_u, c0
---   FROM scope
---   WHERE _hb_u NOT IN (SELECT _hb_u
---   FROM heavy)
---   UNION ALL SELECT _hb_u, c0
---   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r <= 50) SELECT count(DISTINCT c0) AS m0, count(*) AS m1
---   FROM kept
+--   WHERE (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u HAVING (count(*) > 50)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0"
+--   FROM _hb_scope
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."c0" AS "c0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."c0")::text, 0), _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r <= 50)) AS kept
 
 -- name: each person once
 SELECT COUNT(DISTINCT patient_id) AS n FROM visits WHERE diagnosis LIKE 'flu%'
 -- expected:
 -- duckdb:
--- SELECT coalesce(sum(m0), 0) AS m0
---   FROM (SELECT _hb_u, max(m0) AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, 1 AS m0
+-- SELECT coalesce(sum("m0"), 0) AS "m0"
+--   FROM (SELECT scope._hb_u AS _hb_u, max(scope."m0") AS "m0"
+--   FROM (SELECT t0._hb_u AS _hb_u, 1 AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."diagnosis" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."diagnosis" AS VARCHAR) ELSE left(TRY_CAST(s."diagnosis" AS VARCHAR), 4096) END AS "diagnosis"
 --   FROM "visits" AS s) AS t0
---   WHERE (t0."diagnosis" LIKE 'flu%') AND t0._hb_u IS NOT NULL) AS scope
---   GROUP BY _hb_u) AS pairs
+--   WHERE (t0."diagnosis" LIKE 'flu%') AND (t0._hb_u IS NOT NULL)) AS scope
+--   GROUP BY scope._hb_u) AS pairs
 -- postgres:
--- SELECT coalesce(sum(m0), 0) AS m0
---   FROM (SELECT _hb_u, max(m0) AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, 1 AS m0
+-- SELECT coalesce(sum("m0"), 0) AS "m0"
+--   FROM (SELECT scope._hb_u AS _hb_u, max(scope."m0") AS "m0"
+--   FROM (SELECT t0._hb_u AS _hb_u, 1 AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."diagnosis" AS text), 4096) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
---   WHERE (t0."diagnosis" LIKE 'flu%' ESCAPE '') AND t0._hb_u IS NOT NULL) AS scope
---   GROUP BY _hb_u) AS pairs
+--   WHERE (t0."diagnosis" LIKE 'flu%' ESCAPE '') AND (t0._hb_u IS NOT NULL)) AS scope
+--   GROUP BY scope._hb_u) AS pairs
 
 -- name: some keys of each person
 SELECT maker, COUNT(DISTINCT patient_id) AS n FROM drugs GROUP BY maker
 -- expected:
 -- duckdb:
--- WITH
---   pairs AS (SELECT _hb_u, k0, max(m0) AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS k0, 1 AS m0
+-- SELECT pairs."k0" AS "k0", coalesce(sum("m0"), 0) AS "m0"
+--   FROM (WITH _hb_scope AS (SELECT scope._hb_u AS _hb_u, scope."k0" AS "k0", max(scope."m0") AS "m0"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS "k0", 1 AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."maker" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."maker" AS VARCHAR) ELSE left(TRY_CAST(s."maker" AS VARCHAR), 4096) END AS "maker"
 --   FROM "drugs" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL) AS scope
---   GROUP BY _hb_u, k0), heavy AS MATERIALIZED (SELECT _hb_u
---   FROM pairs
---   GROUP BY _hb_u HAVING count(*) > 4),
---   kept AS (SELECT k0, m0
---   FROM pairs
---   WHERE _hb_u NOT IN (SELECT _hb_u
---   FROM heavy)
---   UNION ALL SELECT k0, m0
---   FROM (SELECT _hb_u, k0, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0), k0) AS r
---   FROM pairs
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r <= 4) SELECT k0, coalesce(sum(m0), 0) AS m0
---   FROM kept
---   GROUP BY k0
+--   WHERE (t0._hb_u IS NOT NULL)) AS scope
+--   GROUP BY scope._hb_u, scope."k0"), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u HAVING (count(*) > 4)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0"
+--   FROM _hb_scope
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."k0" AS "k0", ranked."m0" AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0"), _hb_scope."k0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r <= 4)) AS pairs
+--   GROUP BY pairs."k0"
 -- postgres:
--- WITH
---   pairs AS (SELECT _hb_u, k0, max(m0) AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS k0, 1 AS m0
+-- SELECT pairs."k0" AS "k0", coalesce(sum("m0"), 0) AS "m0"
+--   FROM (WITH _hb_scope AS (SELECT scope._hb_u AS _hb_u, scope."k0" AS "k0", max(scope."m0") AS "m0"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."maker" AS "k0", 1 AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."maker" AS text), 4096) AS "maker"
 --   FROM "drugs" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL) AS scope
---   GROUP BY _hb_u, k0), heavy AS MATERIALIZED (SELECT _hb_u
---   FROM pairs
---   GROUP BY _hb_u HAVING count(*) > 4),
---   kept AS (SELECT k0, m0
---   FROM pairs
---   WHERE _hb_u NOT IN (SELECT _hb_u
---   FROM heavy)
---   UNION ALL SELECT k0, m0
---   FROM (SELECT _hb_u, k0, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0)::text, 0), k0) AS r
---   FROM pairs
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r <= 4) SELECT k0, coalesce(sum(m0), 0) AS m0
---   FROM kept
---   GROUP BY k0
+--   WHERE (t0._hb_u IS NOT NULL)) AS scope
+--   GROUP BY scope._hb_u, scope."k0"), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u HAVING (count(*) > 4)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0"
+--   FROM _hb_scope
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."k0" AS "k0", ranked."m0" AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0")::text, 0), _hb_scope."k0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r <= 4)) AS pairs
+--   GROUP BY pairs."k0"
 
 -- name: keys and rows in each key
 SELECT drug, COUNT(*) AS n, SUM(price) AS s FROM drugs GROUP BY drug
 -- expected:
 -- duckdb:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS k0, CASE WHEN NOT isnan((t0."price" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."price" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(10000.0 AS DOUBLE)) AS BIGINT) END AS c0
+-- SELECT kept."k0" AS "k0", count(*) AS "m0", coalesce(sum("c0"), 0) AS "m1"
+--   FROM (WITH _hb_scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS "k0", CASE WHEN NOT isnan((t0."price" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."price" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(10000.0 AS DOUBLE)) AS BIGINT) END AS "c0"
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."drug" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."drug" AS VARCHAR) ELSE left(TRY_CAST(s."drug" AS VARCHAR), 4096) END AS "drug", TRY_CAST(s."price" AS DOUBLE) AS "price"
 --   FROM "drugs" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL AND t0."drug" IN ('aspirin', 'insulin')), heavy AS MATERIALIZED (SELECT _hb_u
---   FROM (SELECT _hb_u, k0, count(*) AS n
---   FROM scope
---   GROUP BY _hb_u, k0) AS counted
---   GROUP BY _hb_u HAVING count(*) > 2 OR max(n) > 3),
---   numbered AS (SELECT _hb_u, k0, c0, dense_rank() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0), k0) AS g
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)),
---   kept AS (SELECT _hb_u, k0, c0
---   FROM scope
---   WHERE _hb_u NOT IN (SELECT _hb_u
---   FROM heavy)
---   UNION ALL SELECT _hb_u, k0, c0
---   FROM (SELECT _hb_u, k0, c0, row_number() OVER (PARTITION BY _hb_u, k0 ORDER BY hash('00000000000000000000000000000000', k0, c0), k0, c0) AS r
---   FROM numbered
---   WHERE g <= 2) AS ranked
---   WHERE r <= 3) SELECT k0, count(*) AS m0, coalesce(sum(c0), 0) AS m1
---   FROM kept
---   GROUP BY k0
+--   WHERE (t0._hb_u IS NOT NULL) AND t0."drug" IN ('aspirin', 'insulin')), _hb_heavy AS MATERIALIZED (SELECT counted._hb_u AS _hb_u
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, count(*) AS "n"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."k0") AS counted
+--   GROUP BY counted._hb_u HAVING ((count(*) > 2) OR (max(counted."n") > 3))) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0"
+--   FROM _hb_scope
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."k0" AS "k0", ranked."c0" AS "c0"
+--   FROM (SELECT numbered._hb_u AS _hb_u, numbered."k0" AS "k0", numbered."c0" AS "c0", numbered._hb_g AS _hb_g, row_number() OVER (PARTITION BY numbered._hb_u, numbered."k0" ORDER BY hash('00000000000000000000000000000000', numbered."k0", numbered."c0"), numbered."k0", numbered."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", dense_rank() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0"), _hb_scope."k0") AS _hb_g
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS numbered
+--   WHERE (numbered._hb_g <= 2)) AS ranked
+--   WHERE (ranked._hb_r <= 3)) AS kept
+--   GROUP BY kept."k0"
 -- postgres:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS k0, CASE WHEN NOT ((t0."price" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."price" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(10000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."price" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(10000.0 AS double precision)) AS bigint) END) END AS c0
+-- SELECT kept."k0" AS "k0", count(*) AS "m0", coalesce(sum("c0"), 0) AS "m1"
+--   FROM (WITH _hb_scope AS (SELECT t0._hb_u AS _hb_u, t0."drug" AS "k0", CASE WHEN NOT ((t0."price" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."price" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(10000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."price" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(10000.0 AS double precision)) AS bigint) END) END AS "c0"
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."drug" AS text), 4096) AS "drug", (CASE WHEN s."price" = 'NaN' THEN NULL WHEN s."price" > 1e30 THEN 1e30 WHEN s."price" < -1e30 THEN -1e30 ELSE CAST(s."price" AS double precision) END) AS "price"
 --   FROM "drugs" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL AND t0."drug" IN ('aspirin', 'insulin')), heavy AS MATERIALIZED (SELECT _hb_u
---   FROM (SELECT _hb_u, k0, count(*) AS n
---   FROM scope
---   GROUP BY _hb_u, k0) AS counted
---   GROUP BY _hb_u HAVING count(*) > 2 OR max(n) > 3),
---   numbered AS (SELECT _hb_u, k0, c0, dense_rank() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0)::text, 0), k0) AS g
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)),
---   kept AS (SELECT _hb_u, k0, c0
---   FROM scope
---   WHERE _hb_u NOT IN (SELECT _hb_u
---   FROM heavy)
---   UNION ALL SELECT _hb_u, k0, c0
---   FROM (SELECT _hb_u, k0, c0, row_number() OVER (PARTITION BY _hb_u, k0 ORDER BY hashtextextended(ROW(k0, c0)::text, 0), k0, c0) AS r
---   FROM numbered
---   WHERE g <= 2) AS ranked
---   WHERE r <= 3) SELECT k0, count(*) AS m0, coalesce(sum(c0), 0) AS m1
---   FROM kept
---   GROUP BY k0
+--   WHERE (t0._hb_u IS NOT NULL) AND t0."drug" IN ('aspirin', 'insulin')), _hb_heavy AS MATERIALIZED (SELECT counted._hb_u AS _hb_u
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, count(*) AS "n"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."k0") AS counted
+--   GROUP BY counted._hb_u HAVING ((count(*) > 2) OR (max(counted."n") > 3))) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0"
+--   FROM _hb_scope
+--   WHERE NOT EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."k0" AS "k0", ranked."c0" AS "c0"
+--   FROM (SELECT numbered._hb_u AS _hb_u, numbered."k0" AS "k0", numbered."c0" AS "c0", numbered._hb_g AS _hb_g, row_number() OVER (PARTITION BY numbered._hb_u, numbered."k0" ORDER BY hashtextextended(ROW(numbered."k0", numbered."c0")::text, 0), numbered."k0", numbered."c0") AS _hb_r
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."c0" AS "c0", dense_rank() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0")::text, 0), _hb_scope."k0") AS _hb_g
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS numbered
+--   WHERE (numbered._hb_g <= 2)) AS ranked
+--   WHERE (ranked._hb_r <= 3)) AS kept
+--   GROUP BY kept."k0"
 
 -- name: totals scaled in L2
 -- with: total=800
 SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(coalesce(TRY_CAST(sum(m0) AS HUGEINT), 0), -80000), 80000) * 1 AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."cost" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) AS BIGINT) END AS m0
+-- WITH _hb_totals AS (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", least(greatest(coalesce(TRY_CAST(sum(_hb_scope."m0") AS HUGEINT), 0), -80000), 80000) * 1 AS "m0"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", CASE WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."cost" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) AS BIGINT) END AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
---   GROUP BY _hb_u, k0),
---   large AS (SELECT _hb_u, sum(m0 * m0) AS s_m0
---   FROM totals
---   GROUP BY _hb_u HAVING sum(m0 * m0) > 6400000000) SELECT totals.k0 AS k0, TRY_CAST(coalesce(sum(CASE WHEN large.s_m0 > 6400000000 THEN (CASE WHEN totals.m0 * 80000 < 0 THEN -((-(totals.m0 * 80000)) // ((TRY_CAST(ceil(sqrt(greatest(TRY_CAST(large.s_m0 AS DOUBLE), 0)) * 1.000000000001) AS HUGEINT) + 1))) ELSE (totals.m0 * 80000) // ((TRY_CAST(ceil(sqrt(greatest(TRY_CAST(large.s_m0 AS DOUBLE), 0)) * 1.000000000001) AS HUGEINT) + 1)) END) ELSE totals.m0 END), 0) AS HUGEINT) AS m0
---   FROM totals LEFT JOIN large ON totals._hb_u = large._hb_u
---   GROUP BY totals.k0
+--   WHERE (t0._hb_u IS NOT NULL) AND t0."ward" IN ('north', 'south', 'east')) AS _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."k0"), _hb_large AS (SELECT _hb_totals._hb_u AS _hb_u, sum(_hb_totals."m0" * _hb_totals."m0") AS "s_m0"
+--   FROM _hb_totals
+--   GROUP BY _hb_totals._hb_u HAVING (sum(_hb_totals."m0" * _hb_totals."m0") > 6400000000)) SELECT _hb_totals."k0" AS "k0", TRY_CAST(coalesce(sum(CASE WHEN _hb_large."s_m0" > 6400000000 THEN (CASE WHEN _hb_totals."m0" * 80000 < 0 THEN -((-(_hb_totals."m0" * 80000)) // ((TRY_CAST(ceil(sqrt(greatest(TRY_CAST(_hb_large."s_m0" AS DOUBLE), 0)) * 1.000000000001) AS HUGEINT) + 1))) ELSE (_hb_totals."m0" * 80000) // ((TRY_CAST(ceil(sqrt(greatest(TRY_CAST(_hb_large."s_m0" AS DOUBLE), 0)) * 1.000000000001) AS HUGEINT) + 1)) END) ELSE _hb_totals."m0" END), 0) AS HUGEINT) AS "m0"
+--   FROM _hb_totals LEFT JOIN _hb_large ON ((_hb_large._hb_u = _hb_totals._hb_u))
+--   GROUP BY _hb_totals."k0"
 -- postgres:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(coalesce(CAST(sum(m0) AS numeric), 0), -80000), 80000) * 1 AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS m0
+-- WITH _hb_totals AS (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", least(greatest(coalesce(CAST(sum(_hb_scope."m0") AS numeric), 0), -80000), 80000) * 1 AS "m0"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
---   GROUP BY _hb_u, k0),
---   large AS (SELECT _hb_u, sum(m0 * m0) AS s_m0
---   FROM totals
---   GROUP BY _hb_u HAVING sum(m0 * m0) > 6400000000) SELECT totals.k0 AS k0, CAST(coalesce(sum(CASE WHEN large.s_m0 > 6400000000 THEN div(totals.m0 * 80000, (ceil(sqrt(large.s_m0)) + 1)) ELSE totals.m0 END), 0) AS numeric) AS m0
---   FROM totals LEFT JOIN large ON totals._hb_u = large._hb_u
---   GROUP BY totals.k0
+--   WHERE (t0._hb_u IS NOT NULL) AND t0."ward" IN ('north', 'south', 'east')) AS _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."k0"), _hb_large AS (SELECT _hb_totals._hb_u AS _hb_u, sum(_hb_totals."m0" * _hb_totals."m0") AS "s_m0"
+--   FROM _hb_totals
+--   GROUP BY _hb_totals._hb_u HAVING (sum(_hb_totals."m0" * _hb_totals."m0") > 6400000000)) SELECT _hb_totals."k0" AS "k0", CAST(coalesce(sum(CASE WHEN _hb_large."s_m0" > 6400000000 THEN div(_hb_totals."m0" * 80000, (ceil(sqrt(_hb_large."s_m0")) + 1)) ELSE _hb_totals."m0" END), 0) AS numeric) AS "m0"
+--   FROM _hb_totals LEFT JOIN _hb_large ON ((_hb_large._hb_u = _hb_totals._hb_u))
+--   GROUP BY _hb_totals."k0"
 
 -- name: totals scaled in L1
 -- with: total=800 pure
 SELECT ward, SUM(cost) AS s FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(coalesce(TRY_CAST(sum(m0) AS HUGEINT), 0), -80000), 80000) * 1 AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."cost" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) AS BIGINT) END AS m0
+-- WITH _hb_totals AS (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", least(greatest(coalesce(TRY_CAST(sum(_hb_scope."m0") AS HUGEINT), 0), -80000), 80000) * 1 AS "m0"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", CASE WHEN NOT isnan((t0."cost" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."cost" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(500000.0 AS DOUBLE)) AS BIGINT) END AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
---   GROUP BY _hb_u, k0),
---   large AS (SELECT _hb_u, sum(abs(m0)) AS s_m0
---   FROM totals
---   GROUP BY _hb_u HAVING sum(abs(m0)) > 80000) SELECT totals.k0 AS k0, TRY_CAST(coalesce(sum(CASE WHEN large.s_m0 > 80000 THEN (CASE WHEN totals.m0 * 80000 < 0 THEN -((-(totals.m0 * 80000)) // (large.s_m0)) ELSE (totals.m0 * 80000) // (large.s_m0) END) ELSE totals.m0 END), 0) AS HUGEINT) AS m0
---   FROM totals LEFT JOIN large ON totals._hb_u = large._hb_u
---   GROUP BY totals.k0
+--   WHERE (t0._hb_u IS NOT NULL) AND t0."ward" IN ('north', 'south', 'east')) AS _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."k0"), _hb_large AS (SELECT _hb_totals._hb_u AS _hb_u, sum(abs(_hb_totals."m0")) AS "s_m0"
+--   FROM _hb_totals
+--   GROUP BY _hb_totals._hb_u HAVING (sum(abs(_hb_totals."m0")) > 80000)) SELECT _hb_totals."k0" AS "k0", TRY_CAST(coalesce(sum(CASE WHEN _hb_large."s_m0" > 80000 THEN (CASE WHEN _hb_totals."m0" * 80000 < 0 THEN -((-(_hb_totals."m0" * 80000)) // (_hb_large."s_m0")) ELSE (_hb_totals."m0" * 80000) // (_hb_large."s_m0") END) ELSE _hb_totals."m0" END), 0) AS HUGEINT) AS "m0"
+--   FROM _hb_totals LEFT JOIN _hb_large ON ((_hb_large._hb_u = _hb_totals._hb_u))
+--   GROUP BY _hb_totals."k0"
 -- postgres:
--- WITH totals AS (SELECT _hb_u, k0, least(greatest(coalesce(CAST(sum(m0) AS numeric), 0), -80000), 80000) * 1 AS m0
---   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS m0
+-- WITH _hb_totals AS (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", least(greatest(coalesce(CAST(sum(_hb_scope."m0") AS numeric), 0), -80000), 80000) * 1 AS "m0"
+--   FROM (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", CASE WHEN NOT ((t0."cost" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."cost" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(500000.0 AS double precision)) AS bigint) END) END AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL AND t0."ward" IN ('north', 'south', 'east')) AS scope
---   GROUP BY _hb_u, k0),
---   large AS (SELECT _hb_u, sum(abs(m0)) AS s_m0
---   FROM totals
---   GROUP BY _hb_u HAVING sum(abs(m0)) > 80000) SELECT totals.k0 AS k0, CAST(coalesce(sum(CASE WHEN large.s_m0 > 80000 THEN div(totals.m0 * 80000, large.s_m0) ELSE totals.m0 END), 0) AS numeric) AS m0
---   FROM totals LEFT JOIN large ON totals._hb_u = large._hb_u
---   GROUP BY totals.k0
+--   WHERE (t0._hb_u IS NOT NULL) AND t0."ward" IN ('north', 'south', 'east')) AS _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."k0"), _hb_large AS (SELECT _hb_totals._hb_u AS _hb_u, sum(abs(_hb_totals."m0")) AS "s_m0"
+--   FROM _hb_totals
+--   GROUP BY _hb_totals._hb_u HAVING (sum(abs(_hb_totals."m0")) > 80000)) SELECT _hb_totals."k0" AS "k0", CAST(coalesce(sum(CASE WHEN _hb_large."s_m0" > 80000 THEN div(_hb_totals."m0" * 80000, _hb_large."s_m0") ELSE _hb_totals."m0" END), 0) AS numeric) AS "m0"
+--   FROM _hb_totals LEFT JOIN _hb_large ON ((_hb_large._hb_u = _hb_totals._hb_u))
+--   GROUP BY _hb_totals."k0"
 
 -- name: every row a unit
 -- with: survey
@@ -273,518 +271,518 @@ SELECT ward, COUNT(*) AS n, AVG(score) AS mean FROM answers GROUP BY ward
 -- expected:
 -- duckdb:
 -- SELECT *
---   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - TRY_CAST(50 AS HUGEINT) * count(c0)) AS m1, count(c0) AS m2
---   FROM (SELECT t0."ward" AS k0, CASE WHEN NOT isnan((t0."score" * CAST(10.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."score" * CAST(10.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(100.0 AS DOUBLE)) AS BIGINT) END AS c0
+--   FROM (SELECT scope."k0" AS "k0", count(*) AS "m0", (coalesce(sum("c0"), 0) - TRY_CAST(50 AS HUGEINT) * count("c0")) AS "m1", count("c0") AS "m2"
+--   FROM (SELECT t0."ward" AS "k0", CASE WHEN NOT isnan((t0."score" * CAST(10.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t0."score" * CAST(10.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(100.0 AS DOUBLE)) AS BIGINT) END AS "c0"
 --   FROM (SELECT TRY_CAST(s."score" AS DOUBLE) AS "score", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "answers" AS s) AS t0) AS scope
---   GROUP BY k0) AS told
---   WHERE k0 IN ('north', 'south', 'east')
+--   GROUP BY scope."k0") AS summed
+--   WHERE summed."k0" IN ('north', 'south', 'east')
 -- postgres:
 -- SELECT *
---   FROM (SELECT k0, count(*) AS m0, (coalesce(sum(c0), 0) - CAST(50 AS numeric) * count(c0)) AS m1, count(c0) AS m2
---   FROM (SELECT t0."ward" AS k0, CASE WHEN NOT ((t0."score" * CAST(10.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."score" * CAST(10.0 AS double precision)), CAST(0.0 AS double precision)), CAST(100.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."score" * CAST(10.0 AS double precision)), CAST(0.0 AS double precision)), CAST(100.0 AS double precision)) AS bigint) END) END AS c0
+--   FROM (SELECT scope."k0" AS "k0", count(*) AS "m0", (coalesce(sum("c0"), 0) - CAST(50 AS numeric) * count("c0")) AS "m1", count("c0") AS "m2"
+--   FROM (SELECT t0."ward" AS "k0", CASE WHEN NOT ((t0."score" * CAST(10.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t0."score" * CAST(10.0 AS double precision)), CAST(0.0 AS double precision)), CAST(100.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t0."score" * CAST(10.0 AS double precision)), CAST(0.0 AS double precision)), CAST(100.0 AS double precision)) AS bigint) END) END AS "c0"
 --   FROM (SELECT (CASE WHEN s."score" = 'NaN' THEN NULL WHEN s."score" > 1e30 THEN 1e30 WHEN s."score" < -1e30 THEN -1e30 ELSE CAST(s."score" AS double precision) END) AS "score", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "answers" AS s) AS t0) AS scope
---   GROUP BY k0) AS told
---   WHERE k0 IN ('north', 'south', 'east')
+--   GROUP BY scope."k0") AS summed
+--   WHERE summed."k0" IN ('north', 'south', 'east')
 
 -- name: a public table by its key, rows as units
 -- with: survey
 SELECT w.floor, COUNT(*) AS n FROM answers a JOIN wards w ON a.ward = w.ward GROUP BY w.floor
 -- expected:
 -- duckdb:
--- SELECT k0, count(*) AS m0
---   FROM (SELECT t1."floor" AS k0
+-- SELECT scope."k0" AS "k0", count(*) AS "m0"
+--   FROM (SELECT t1."floor" AS "k0"
 --   FROM (SELECT CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END) TRY_CAST(s."floor" AS BIGINT) AS "floor", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "wards" AS s ORDER BY CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END, TRY_CAST(s."floor" AS BIGINT), CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END) AS t1 ON ((t0."ward" = t1."ward"))
 --   WHERE t1."floor" BETWEEN 1 AND 2) AS scope
---   GROUP BY k0
+--   GROUP BY scope."k0"
 -- postgres:
--- SELECT k0, count(*) AS m0
---   FROM (SELECT t1."floor" AS k0
+-- SELECT scope."k0" AS "k0", count(*) AS "m0"
+--   FROM (SELECT t1."floor" AS "k0"
 --   FROM (SELECT left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "answers" AS s) AS t0 JOIN (SELECT DISTINCT ON (left(CAST(s."ward" AS text), 4096)) CAST(s."floor" AS BIGINT) AS "floor", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "wards" AS s ORDER BY left(CAST(s."ward" AS text), 4096), CAST(s."floor" AS BIGINT), left(CAST(s."ward" AS text), 4096)) AS t1 ON ((t0."ward" = t1."ward"))
 --   WHERE t1."floor" BETWEEN 1 AND 2) AS scope
---   GROUP BY k0
+--   GROUP BY scope."k0"
 
 -- name: the owner by a path of keys
 SELECT SUM(nights) AS n FROM stays
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN t0."nights" IS NOT NULL THEN least(greatest(t0."nights", 0), 30) END AS c0
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN t0."nights" IS NOT NULL THEN least(greatest(t0."nights", 0), 30) END AS "c0"
 --   FROM (SELECT o._hb_u AS _hb_u, TRY_CAST(s."nights" AS BIGINT) AS "nights"
 --   FROM "stays" AS s JOIN (SELECT s."visit_id" AS k, min(s."patient_id") AS _hb_u
 --   FROM "visits" AS s
 --   GROUP BY 1) AS o ON s."visit_id" = o.k) AS t0
---   WHERE t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT o._hb_u AS _hb_u
 --   FROM "stays" AS s JOIN (SELECT s."visit_id" AS k, min(s."patient_id") AS _hb_u
 --   FROM "visits" AS s
 --   GROUP BY 1) AS o ON s."visit_id" = o.k) AS t0
---   WHERE t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 20),
---   parts AS (SELECT coalesce(sum(c0), 0) AS m0
---   FROM scope
---   UNION ALL SELECT -(coalesce(sum(c0), 0)) AS m0
---   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 20) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   WHERE (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 20)), _hb_parts AS (SELECT coalesce(sum("c0"), 0) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(coalesce(sum("c0"), 0)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."c0"), _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 20)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN t0."nights" IS NOT NULL THEN least(greatest(t0."nights", 0), 30) END AS c0
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN t0."nights" IS NOT NULL THEN least(greatest(t0."nights", 0), 30) END AS "c0"
 --   FROM (SELECT o._hb_u AS _hb_u, CAST(s."nights" AS BIGINT) AS "nights"
 --   FROM "stays" AS s JOIN (SELECT s."visit_id" AS k, min(s."patient_id") AS _hb_u
 --   FROM "visits" AS s
 --   GROUP BY 1) AS o ON s."visit_id" = o.k) AS t0
---   WHERE t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT o._hb_u AS _hb_u
 --   FROM "stays" AS s JOIN (SELECT s."visit_id" AS k, min(s."patient_id") AS _hb_u
 --   FROM "visits" AS s
 --   GROUP BY 1) AS o ON s."visit_id" = o.k) AS t0
---   WHERE t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 20),
---   parts AS (SELECT coalesce(sum(c0), 0) AS m0
---   FROM scope
---   UNION ALL SELECT -(coalesce(sum(c0), 0)) AS m0
---   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 20) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   WHERE (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 20)), _hb_parts AS (SELECT coalesce(sum("c0"), 0) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(coalesce(sum("c0"), 0)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."c0")::text, 0), _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 20)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 
 -- name: the same person on both sides
 SELECT COUNT(*) AS n FROM visits v JOIN patients p ON v.patient_id = p.patient_id WHERE p.sex = 'f'
 -- expected:
 -- duckdb:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u
+-- WITH _hb_scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (WITH b AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."birth_year" AS BIGINT) AS "birth_year", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex", CASE WHEN strlen(TRY_CAST(s."town" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."town" AS VARCHAR) ELSE left(TRY_CAST(s."town" AS VARCHAR), 4096) END AS "town"
---   FROM "patients" AS s), h AS MATERIALIZED (SELECT _hb_u, "patient_id"
---   FROM b
---   GROUP BY _hb_u, "patient_id" HAVING count(*) > 1) SELECT _hb_u, "patient_id", "sex"
---   FROM b
+--   FROM "visits" AS s) AS t0 JOIN (WITH _hb_scope AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."birth_year" AS BIGINT) AS "birth_year", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex", CASE WHEN strlen(TRY_CAST(s."town" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."town" AS VARCHAR) ELSE left(TRY_CAST(s."town" AS VARCHAR), 4096) END AS "town"
+--   FROM "patients" AS s), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."patient_id" HAVING (count(*) > 1)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id", _hb_scope."sex" AS "sex"
+--   FROM _hb_scope
 --   WHERE NOT EXISTS (SELECT 1
---   FROM h
---   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")
---   UNION ALL SELECT _hb_u, "patient_id", "sex"
---   FROM (SELECT _hb_u, "patient_id", "sex", row_number() OVER (PARTITION BY _hb_u, "patient_id" ORDER BY hash('0', "patient_id", "birth_year", "sex", "town"), "patient_id", "birth_year", "sex", "town") AS r
---   FROM b
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy."patient_id" = _hb_scope."patient_id") AND (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."patient_id" AS "patient_id", ranked."sex" AS "sex"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id", _hb_scope."birth_year" AS "birth_year", _hb_scope."sex" AS "sex", _hb_scope."town" AS "town", row_number() OVER (PARTITION BY _hb_scope._hb_u, _hb_scope."patient_id" ORDER BY hash('0', _hb_scope."patient_id", _hb_scope."birth_year", _hb_scope."sex", _hb_scope."town"), _hb_scope."patient_id", _hb_scope."birth_year", _hb_scope."sex", _hb_scope."town") AS _hb_r
+--   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
---   FROM h
---   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")) AS ranked
---   WHERE r <= 1) AS t1 ON (t1._hb_u = t0._hb_u)
---   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy."patient_id" = _hb_scope."patient_id") AND (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r <= 1)) AS t1 ON ((t1._hb_u = t0._hb_u))
+--   WHERE (t1."sex" = 'f') AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (WITH b AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."birth_year" AS BIGINT) AS "birth_year", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex", CASE WHEN strlen(TRY_CAST(s."town" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."town" AS VARCHAR) ELSE left(TRY_CAST(s."town" AS VARCHAR), 4096) END AS "town"
---   FROM "patients" AS s), h AS MATERIALIZED (SELECT _hb_u, "patient_id"
---   FROM b
---   GROUP BY _hb_u, "patient_id" HAVING count(*) > 1) SELECT _hb_u, "patient_id", "sex"
---   FROM b
+--   FROM "visits" AS s) AS t0 JOIN (WITH _hb_scope AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id", TRY_CAST(s."birth_year" AS BIGINT) AS "birth_year", CASE WHEN strlen(TRY_CAST(s."sex" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."sex" AS VARCHAR) ELSE left(TRY_CAST(s."sex" AS VARCHAR), 4096) END AS "sex", CASE WHEN strlen(TRY_CAST(s."town" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."town" AS VARCHAR) ELSE left(TRY_CAST(s."town" AS VARCHAR), 4096) END AS "town"
+--   FROM "patients" AS s), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."patient_id" HAVING (count(*) > 1)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id", _hb_scope."sex" AS "sex"
+--   FROM _hb_scope
 --   WHERE NOT EXISTS (SELECT 1
---   FROM h
---   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")
---   UNION ALL SELECT _hb_u, "patient_id", "sex"
---   FROM (SELECT _hb_u, "patient_id", "sex", row_number() OVER (PARTITION BY _hb_u, "patient_id" ORDER BY hash('0', "patient_id", "birth_year", "sex", "town"), "patient_id", "birth_year", "sex", "town") AS r
---   FROM b
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy."patient_id" = _hb_scope."patient_id") AND (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."patient_id" AS "patient_id", ranked."sex" AS "sex"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id", _hb_scope."birth_year" AS "birth_year", _hb_scope."sex" AS "sex", _hb_scope."town" AS "town", row_number() OVER (PARTITION BY _hb_scope._hb_u, _hb_scope."patient_id" ORDER BY hash('0', _hb_scope."patient_id", _hb_scope."birth_year", _hb_scope."sex", _hb_scope."town"), _hb_scope."patient_id", _hb_scope."birth_year", _hb_scope."sex", _hb_scope."town") AS _hb_r
+--   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
---   FROM h
---   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")) AS ranked
---   WHERE r <= 1) AS t1 ON (t1._hb_u = t0._hb_u)
---   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT count(*) AS m0
---   FROM scope
---   UNION ALL SELECT -(count(*)) AS m0
---   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy."patient_id" = _hb_scope."patient_id") AND (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r <= 1)) AS t1 ON ((t1._hb_u = t0._hb_u))
+--   WHERE (t1."sex" = 'f') AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 -- postgres:
--- WITH scope AS (SELECT t0._hb_u AS _hb_u
+-- WITH _hb_scope AS (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (WITH b AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."birth_year" AS BIGINT) AS "birth_year", left(CAST(s."sex" AS text), 4096) AS "sex", left(CAST(s."town" AS text), 4096) AS "town"
---   FROM "patients" AS s), h AS MATERIALIZED (SELECT _hb_u, "patient_id"
---   FROM b
---   GROUP BY _hb_u, "patient_id" HAVING count(*) > 1) SELECT _hb_u, "patient_id", "sex"
---   FROM b
+--   FROM "visits" AS s) AS t0 JOIN (WITH _hb_scope AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."birth_year" AS BIGINT) AS "birth_year", left(CAST(s."sex" AS text), 4096) AS "sex", left(CAST(s."town" AS text), 4096) AS "town"
+--   FROM "patients" AS s), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."patient_id" HAVING (count(*) > 1)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id", _hb_scope."sex" AS "sex"
+--   FROM _hb_scope
 --   WHERE NOT EXISTS (SELECT 1
---   FROM h
---   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")
---   UNION ALL SELECT _hb_u, "patient_id", "sex"
---   FROM (SELECT _hb_u, "patient_id", "sex", row_number() OVER (PARTITION BY _hb_u, "patient_id" ORDER BY hashtextextended(ROW("patient_id", "birth_year", "sex", "town")::text, 0), "patient_id", "birth_year", "sex", "town") AS r
---   FROM b
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy."patient_id" = _hb_scope."patient_id") AND (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."patient_id" AS "patient_id", ranked."sex" AS "sex"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id", _hb_scope."birth_year" AS "birth_year", _hb_scope."sex" AS "sex", _hb_scope."town" AS "town", row_number() OVER (PARTITION BY _hb_scope._hb_u, _hb_scope."patient_id" ORDER BY hashtextextended(ROW(_hb_scope."patient_id", _hb_scope."birth_year", _hb_scope."sex", _hb_scope."town")::text, 0), _hb_scope."patient_id", _hb_scope."birth_year", _hb_scope."sex", _hb_scope."town") AS _hb_r
+--   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
---   FROM h
---   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")) AS ranked
---   WHERE r <= 1) AS t1 ON (t1._hb_u = t0._hb_u)
---   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy."patient_id" = _hb_scope."patient_id") AND (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r <= 1)) AS t1 ON ((t1._hb_u = t0._hb_u))
+--   WHERE (t1."sex" = 'f') AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
---   FROM "visits" AS s) AS t0 JOIN (WITH b AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."birth_year" AS BIGINT) AS "birth_year", left(CAST(s."sex" AS text), 4096) AS "sex", left(CAST(s."town" AS text), 4096) AS "town"
---   FROM "patients" AS s), h AS MATERIALIZED (SELECT _hb_u, "patient_id"
---   FROM b
---   GROUP BY _hb_u, "patient_id" HAVING count(*) > 1) SELECT _hb_u, "patient_id", "sex"
---   FROM b
+--   FROM "visits" AS s) AS t0 JOIN (WITH _hb_scope AS NOT MATERIALIZED (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id", CAST(s."birth_year" AS BIGINT) AS "birth_year", left(CAST(s."sex" AS text), 4096) AS "sex", left(CAST(s."town" AS text), 4096) AS "town"
+--   FROM "patients" AS s), _hb_heavy AS MATERIALIZED (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope._hb_u, _hb_scope."patient_id" HAVING (count(*) > 1)) SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id", _hb_scope."sex" AS "sex"
+--   FROM _hb_scope
 --   WHERE NOT EXISTS (SELECT 1
---   FROM h
---   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")
---   UNION ALL SELECT _hb_u, "patient_id", "sex"
---   FROM (SELECT _hb_u, "patient_id", "sex", row_number() OVER (PARTITION BY _hb_u, "patient_id" ORDER BY hashtextextended(ROW("patient_id", "birth_year", "sex", "town")::text, 0), "patient_id", "birth_year", "sex", "town") AS r
---   FROM b
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy."patient_id" = _hb_scope."patient_id") AND (_hb_heavy._hb_u = _hb_scope._hb_u))
+--   UNION ALL SELECT ranked._hb_u AS _hb_u, ranked."patient_id" AS "patient_id", ranked."sex" AS "sex"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."patient_id" AS "patient_id", _hb_scope."birth_year" AS "birth_year", _hb_scope."sex" AS "sex", _hb_scope."town" AS "town", row_number() OVER (PARTITION BY _hb_scope._hb_u, _hb_scope."patient_id" ORDER BY hashtextextended(ROW(_hb_scope."patient_id", _hb_scope."birth_year", _hb_scope."sex", _hb_scope."town")::text, 0), _hb_scope."patient_id", _hb_scope."birth_year", _hb_scope."sex", _hb_scope."town") AS _hb_r
+--   FROM _hb_scope
 --   WHERE EXISTS (SELECT 1
---   FROM h
---   WHERE b._hb_u = h._hb_u AND b."patient_id" = h."patient_id")) AS ranked
---   WHERE r <= 1) AS t1 ON (t1._hb_u = t0._hb_u)
---   WHERE (t1."sex" = 'f') AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT count(*) AS m0
---   FROM scope
---   UNION ALL SELECT -(count(*)) AS m0
---   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy."patient_id" = _hb_scope."patient_id") AND (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r <= 1)) AS t1 ON ((t1._hb_u = t0._hb_u))
+--   WHERE (t1."sex" = 'f') AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 
 -- name: cells of a curve
 SELECT ward, MEDIAN(cost) AS m FROM visits GROUP BY ward
 -- expected:
 -- duckdb:
--- SELECT k0, cell, TRY_CAST(m0 AS BIGINT) AS m0
+-- SELECT counted."k0" AS "k0", counted."cell" AS "cell", TRY_CAST(counted."m0" AS BIGINT) AS "m0"
 --   FROM (SELECT *
---   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, TRY_CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS DOUBLE)) / CAST(0.08 AS DOUBLE) + CAST(1e-09 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(62500.0 AS DOUBLE)) + 0.5) AS BIGINT) AS cell, 1 AS m0
+--   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", TRY_CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS DOUBLE)) / CAST(0.08 AS DOUBLE) + CAST(1e-09 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(62500.0 AS DOUBLE)) + 0.5) AS BIGINT) AS "cell", 1 AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", CASE WHEN strlen(TRY_CAST(s."ward" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."ward" AS VARCHAR) ELSE left(TRY_CAST(s."ward" AS VARCHAR), 4096) END AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."cost" IS NOT NULL AND NOT isnan(t0."cost") AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE ((t0."cost" IS NOT NULL) AND NOT isnan(t0."cost")) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."cost" IS NOT NULL AND NOT isnan(t0."cost") AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT k0, cell, count(*) AS m0
---   FROM scope
---   GROUP BY k0, cell
---   UNION ALL SELECT k0, cell, -(count(*)) AS m0
---   FROM (SELECT _hb_u, k0, cell, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0, cell, m0), k0, cell, m0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50
---   GROUP BY k0, cell) SELECT k0, cell, coalesce(sum(m0), 0) AS m0
---   FROM parts
---   GROUP BY k0, cell) AS told
---   WHERE k0 IN ('north', 'south', 'east')) AS counted
+--   WHERE ((t0."cost" IS NOT NULL) AND NOT isnan(t0."cost")) AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT _hb_scope."k0" AS "k0", _hb_scope."cell" AS "cell", count(*) AS "m0"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope."k0", _hb_scope."cell"
+--   UNION ALL SELECT ranked."k0" AS "k0", ranked."cell" AS "cell", -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."cell" AS "cell", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0", _hb_scope."cell", _hb_scope."m0"), _hb_scope."k0", _hb_scope."cell", _hb_scope."m0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)
+--   GROUP BY ranked."k0", ranked."cell") SELECT _hb_parts."k0" AS "k0", _hb_parts."cell" AS "cell", coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
+--   GROUP BY _hb_parts."k0", _hb_parts."cell") AS summed
+--   WHERE summed."k0" IN ('north', 'south', 'east')) AS counted
 -- postgres:
--- SELECT k0, cell, (CASE WHEN m0 BETWEEN -9e18 AND 9e18 THEN CAST(m0 AS bigint) END) AS m0
+-- SELECT counted."k0" AS "k0", counted."cell" AS "cell", (CASE WHEN counted."m0" BETWEEN -9e18 AND 9e18 THEN CAST(counted."m0" AS bigint) END) AS "m0"
 --   FROM (SELECT *
---   FROM (WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS k0, (CASE WHEN floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) AS bigint) END) AS cell, 1 AS m0
+--   FROM (WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, t0."ward" AS "k0", (CASE WHEN floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(floor((t0."cost" - CAST(0.0 AS double precision)) / CAST(0.08 AS double precision) + CAST(1e-09 AS double precision)), CAST(0.0 AS double precision)), CAST(62500.0 AS double precision)) + 0.5) AS bigint) END) AS "cell", 1 AS "m0"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", left(CAST(s."ward" AS text), 4096) AS "ward"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."cost" IS NOT NULL AND NOT (t0."cost" = 'NaN'::double precision) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE ((t0."cost" IS NOT NULL) AND NOT (t0."cost" = 'NaN'::double precision)) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost"
 --   FROM "visits" AS s) AS t0
---   WHERE t0."cost" IS NOT NULL AND NOT (t0."cost" = 'NaN'::double precision) AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT k0, cell, count(*) AS m0
---   FROM scope
---   GROUP BY k0, cell
---   UNION ALL SELECT k0, cell, -(count(*)) AS m0
---   FROM (SELECT _hb_u, k0, cell, m0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0, cell, m0)::text, 0), k0, cell, m0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50
---   GROUP BY k0, cell) SELECT k0, cell, coalesce(sum(m0), 0) AS m0
---   FROM parts
---   GROUP BY k0, cell) AS told
---   WHERE k0 IN ('north', 'south', 'east')) AS counted
+--   WHERE ((t0."cost" IS NOT NULL) AND NOT (t0."cost" = 'NaN'::double precision)) AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT _hb_scope."k0" AS "k0", _hb_scope."cell" AS "cell", count(*) AS "m0"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope."k0", _hb_scope."cell"
+--   UNION ALL SELECT ranked."k0" AS "k0", ranked."cell" AS "cell", -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."cell" AS "cell", _hb_scope."m0" AS "m0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0", _hb_scope."cell", _hb_scope."m0")::text, 0), _hb_scope."k0", _hb_scope."cell", _hb_scope."m0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)
+--   GROUP BY ranked."k0", ranked."cell") SELECT _hb_parts."k0" AS "k0", _hb_parts."cell" AS "cell", coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
+--   GROUP BY _hb_parts."k0", _hb_parts."cell") AS summed
+--   WHERE summed."k0" IN ('north', 'south', 'east')) AS counted
 
 -- name: an aggregate inside each person
 SELECT AVG(s) AS mean FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY patient_id) AS q
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, CASE WHEN NOT isnan((t1."s" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t1."s" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(25000000.0 AS DOUBLE)) AS BIGINT) END AS c0
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, CASE WHEN NOT isnan((t1."s" * CAST(100.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((t1."s" * CAST(100.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)), CAST(25000000.0 AS DOUBLE)) AS BIGINT) END AS "c0"
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", CASE WHEN (TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)) IS NOT NULL THEN greatest(least((TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)), CAST(250000.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)) END AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL
+--   WHERE (t0._hb_u IS NOT NULL)
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
---   WHERE t1._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
+--   WHERE (t1._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", CASE WHEN (TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)) IS NOT NULL THEN greatest(least((TRY_CAST(sum(CASE WHEN NOT isnan(t0."cost") THEN TRY_CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS DOUBLE), CAST(-4.611686018427388e+18 AS DOUBLE)), CAST(4.611686018427388e+18 AS DOUBLE)) + 0.5) AS BIGINT) END) AS DOUBLE) / CAST(100.0 AS DOUBLE)), CAST(250000.0 AS DOUBLE)), CAST(0.0 AS DOUBLE)) END AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL
+--   WHERE (t0._hb_u IS NOT NULL)
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
---   WHERE t1._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 1),
---   parts AS (SELECT (coalesce(sum(c0), 0) - TRY_CAST(12500000 AS HUGEINT) * count(c0)) AS m0, count(c0) AS m1
---   FROM scope
---   UNION ALL SELECT -((coalesce(sum(c0), 0) - TRY_CAST(12500000 AS HUGEINT) * count(c0))) AS m0, -(count(c0)) AS m1
---   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 1) SELECT coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
---   FROM parts
+--   WHERE (t1._hb_u IS NOT NULL)
+--   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT (coalesce(sum("c0"), 0) - TRY_CAST(12500000 AS HUGEINT) * count("c0")) AS "m0", count("c0") AS "m1"
+--   FROM _hb_scope
+--   UNION ALL SELECT -((coalesce(sum("c0"), 0) - TRY_CAST(12500000 AS HUGEINT) * count("c0"))) AS "m0", -(count("c0")) AS "m1"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."c0"), _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 1)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0", coalesce(sum(_hb_parts."m1"), 0) AS "m1"
+--   FROM _hb_parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, CASE WHEN NOT ((t1."s" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t1."s" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(25000000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t1."s" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(25000000.0 AS double precision)) AS bigint) END) END AS c0
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u, CASE WHEN NOT ((t1."s" * CAST(100.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((t1."s" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(25000000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((t1."s" * CAST(100.0 AS double precision)), CAST(0.0 AS double precision)), CAST(25000000.0 AS double precision)) AS bigint) END) END AS "c0"
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", CASE WHEN (CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)) IS NOT NULL THEN greatest(least((CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)), CAST(250000.0 AS double precision)), CAST(0.0 AS double precision)) END AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL
+--   WHERE (t0._hb_u IS NOT NULL)
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
---   WHERE t1._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
+--   WHERE (t1._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
 --   FROM (SELECT t0._hb_u AS _hb_u, t0."patient_id" AS "patient_id", CASE WHEN (CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)) IS NOT NULL THEN greatest(least((CAST(sum(CASE WHEN NOT (t0."cost" = 'NaN'::double precision) THEN (CASE WHEN floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) BETWEEN -9e18 AND 9e18 THEN CAST(floor(least(greatest(t0."cost" / CAST(0.01 AS double precision), CAST(-4.611686018427388e+18 AS double precision)), CAST(4.611686018427388e+18 AS double precision)) + 0.5) AS bigint) END) END) AS double precision) / CAST(100.0 AS double precision)), CAST(250000.0 AS double precision)), CAST(0.0 AS double precision)) END AS "s"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL
+--   WHERE (t0._hb_u IS NOT NULL)
 --   GROUP BY t0._hb_u, t0."patient_id") AS t1
---   WHERE t1._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 1),
---   parts AS (SELECT (coalesce(sum(c0), 0) - CAST(12500000 AS numeric) * count(c0)) AS m0, count(c0) AS m1
---   FROM scope
---   UNION ALL SELECT -((coalesce(sum(c0), 0) - CAST(12500000 AS numeric) * count(c0))) AS m0, -(count(c0)) AS m1
---   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 1) SELECT coalesce(sum(m0), 0) AS m0, coalesce(sum(m1), 0) AS m1
---   FROM parts
+--   WHERE (t1._hb_u IS NOT NULL)
+--   GROUP BY t1._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT (coalesce(sum("c0"), 0) - CAST(12500000 AS numeric) * count("c0")) AS "m0", count("c0") AS "m1"
+--   FROM _hb_scope
+--   UNION ALL SELECT -((coalesce(sum("c0"), 0) - CAST(12500000 AS numeric) * count("c0"))) AS "m0", -(count("c0")) AS "m1"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."c0")::text, 0), _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 1)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0", coalesce(sum(_hb_parts."m1"), 0) AS "m1"
+--   FROM _hb_parts
 
 -- name: windows break ties
 SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY day) AS r, cost FROM visits) AS q WHERE r = 1 AND cost > 1
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
 --   FROM (SELECT t0._hb_u AS _hb_u, TRY_CAST(row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS BIGINT) AS "r", t0."cost" AS "cost"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."day" AS DATE) AS "day", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL) AS t1
---   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND t1._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
+--   WHERE (t0._hb_u IS NOT NULL)) AS t1
+--   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND (t1._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
 --   FROM (SELECT t0._hb_u AS _hb_u, TRY_CAST(row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS BIGINT) AS "r", t0."cost" AS "cost"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."day" AS DATE) AS "day", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL) AS t1
---   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND t1._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT count(*) AS m0
---   FROM scope
---   UNION ALL SELECT -(count(*)) AS m0
---   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   WHERE (t0._hb_u IS NOT NULL)) AS t1
+--   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND (t1._hb_u IS NOT NULL)
+--   GROUP BY t1._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t1._hb_u AS _hb_u
 --   FROM (SELECT t0._hb_u AS _hb_u, (CASE WHEN row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") BETWEEN -9e18 AND 9e18 THEN CAST(row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS bigint) END) AS "r", t0."cost" AS "cost"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."day" AS DATE) AS "day", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL) AS t1
---   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND t1._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
+--   WHERE (t0._hb_u IS NOT NULL)) AS t1
+--   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND (t1._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t1._hb_u AS _hb_u
 --   FROM (SELECT t0._hb_u AS _hb_u, (CASE WHEN row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") BETWEEN -9e18 AND 9e18 THEN CAST(row_number() OVER (PARTITION BY t0._hb_u, t0."patient_id" ORDER BY t0."day" ASC NULLS LAST, t0."cost", t0."day", t0."patient_id") AS bigint) END) AS "r", t0."cost" AS "cost"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."day" AS DATE) AS "day", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL) AS t1
---   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND t1._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT count(*) AS m0
---   FROM scope
---   UNION ALL SELECT -(count(*)) AS m0
---   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   WHERE (t0._hb_u IS NOT NULL)) AS t1
+--   WHERE ((t1."r" = 1) AND (t1."cost" > 1)) AND (t1._hb_u IS NOT NULL)
+--   GROUP BY t1._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 
 -- name: EXISTS compares the person
 SELECT COUNT(*) AS n FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.cost > 100)
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "patients" AS s) AS t0
 --   WHERE EXISTS (SELECT 1
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t1
---   WHERE (t1."cost" > 100) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t1."cost" > 100) AND (t1._hb_u = t0._hb_u)) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "patients" AS s) AS t0
 --   WHERE EXISTS (SELECT 1
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t1
---   WHERE (t1."cost" > 100) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 1),
---   parts AS (SELECT count(*) AS m0
---   FROM scope
---   UNION ALL SELECT -(count(*)) AS m0
---   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 1) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   WHERE (t1."cost" > 100) AND (t1._hb_u = t0._hb_u)) AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 1)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "patients" AS s) AS t0
 --   WHERE EXISTS (SELECT 1
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t1
---   WHERE (t1."cost" > 100) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t1."cost" > 100) AND (t1._hb_u = t0._hb_u)) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "patients" AS s) AS t0
 --   WHERE EXISTS (SELECT 1
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."patient_id" AS BIGINT) AS "patient_id"
 --   FROM "visits" AS s) AS t1
---   WHERE (t1."cost" > 100) AND t1._hb_u = t0._hb_u) AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 1),
---   parts AS (SELECT count(*) AS m0
---   FROM scope
---   UNION ALL SELECT -(count(*)) AS m0
---   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 1) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   WHERE (t1."cost" > 100) AND (t1._hb_u = t0._hb_u)) AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 1)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 1)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 
 -- name: a derived key
 SELECT DATE_TRUNC('month', day) AS month, FLOOR(cost / 1000) AS thousands, COUNT(*) AS n FROM visits GROUP BY month, thousands
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, (CASE WHEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE), DATE '0001-01-01'), DATE '9999-12-31') END) AS k0, TRY_CAST(floor((t0."cost" / (TRY_CAST(1000 AS DOUBLE) + 0.0))) AS BIGINT) AS k1
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, (CASE WHEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE), DATE '0001-01-01'), DATE '9999-12-31') END) AS "k0", TRY_CAST(floor((t0."cost" / (TRY_CAST(1000 AS DOUBLE) + 0.0))) AS BIGINT) AS "k1"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."cost" AS DOUBLE) AS "cost", TRY_CAST(s."day" AS DATE) AS "day"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL AND (CASE WHEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE), DATE '0001-01-01'), DATE '9999-12-31') END) IN (DATE '2025-01-01', DATE '2025-02-01', DATE '2025-03-01', DATE '2025-04-01', DATE '2025-05-01', DATE '2025-06-01', DATE '2025-07-01', DATE '2025-08-01', DATE '2025-09-01', DATE '2025-10-01', DATE '2025-11-01', DATE '2025-12-01') AND TRY_CAST(floor((t0."cost" / (TRY_CAST(1000 AS DOUBLE) + 0.0))) AS BIGINT) BETWEEN 0 AND 5), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t0._hb_u IS NOT NULL) AND (CASE WHEN TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(TRY_CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE), DATE '0001-01-01'), DATE '9999-12-31') END) IN (DATE '2025-01-01', DATE '2025-02-01', DATE '2025-03-01', DATE '2025-04-01', DATE '2025-05-01', DATE '2025-06-01', DATE '2025-07-01', DATE '2025-08-01', DATE '2025-09-01', DATE '2025-10-01', DATE '2025-11-01', DATE '2025-12-01') AND TRY_CAST(floor((t0."cost" / (TRY_CAST(1000 AS DOUBLE) + 0.0))) AS BIGINT) BETWEEN 0 AND 5), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT k0, k1, count(*) AS m0
---   FROM scope
---   GROUP BY k0, k1
---   UNION ALL SELECT k0, k1, -(count(*)) AS m0
---   FROM (SELECT _hb_u, k0, k1, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', k0, k1), k0, k1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50
---   GROUP BY k0, k1) SELECT k0, k1, coalesce(sum(m0), 0) AS m0
---   FROM parts
---   GROUP BY k0, k1
+--   WHERE (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT _hb_scope."k0" AS "k0", _hb_scope."k1" AS "k1", count(*) AS "m0"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope."k0", _hb_scope."k1"
+--   UNION ALL SELECT ranked."k0" AS "k0", ranked."k1" AS "k1", -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."k1" AS "k1", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."k0", _hb_scope."k1"), _hb_scope."k0", _hb_scope."k1") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)
+--   GROUP BY ranked."k0", ranked."k1") SELECT _hb_parts."k0" AS "k0", _hb_parts."k1" AS "k1", coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
+--   GROUP BY _hb_parts."k0", _hb_parts."k1"
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, (CASE WHEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE), DATE '0001-01-01'), DATE '9999-12-31') END) AS k0, (CASE WHEN floor(coalesce(t0."cost" / NULLIF(CAST(1000 AS double precision), 0), CASE WHEN CAST(1000 AS double precision) = 0 THEN t0."cost" * CAST('Infinity' AS double precision) END)) BETWEEN -9e18 AND 9e18 THEN CAST(floor(coalesce(t0."cost" / NULLIF(CAST(1000 AS double precision), 0), CASE WHEN CAST(1000 AS double precision) = 0 THEN t0."cost" * CAST('Infinity' AS double precision) END)) AS bigint) END) AS k1
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, (CASE WHEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE), DATE '0001-01-01'), DATE '9999-12-31') END) AS "k0", (CASE WHEN floor(coalesce(t0."cost" / NULLIF(CAST(1000 AS double precision), 0), CASE WHEN CAST(1000 AS double precision) = 0 THEN t0."cost" * CAST('Infinity' AS double precision) END)) BETWEEN -9e18 AND 9e18 THEN CAST(floor(coalesce(t0."cost" / NULLIF(CAST(1000 AS double precision), 0), CASE WHEN CAST(1000 AS double precision) = 0 THEN t0."cost" * CAST('Infinity' AS double precision) END)) AS bigint) END) AS "k1"
 --   FROM (SELECT s."patient_id" AS _hb_u, (CASE WHEN s."cost" = 'NaN' THEN NULL WHEN s."cost" > 1e30 THEN 1e30 WHEN s."cost" < -1e30 THEN -1e30 ELSE CAST(s."cost" AS double precision) END) AS "cost", CAST(s."day" AS DATE) AS "day"
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL AND (CASE WHEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE), DATE '0001-01-01'), DATE '9999-12-31') END) IN (DATE '2025-01-01', DATE '2025-02-01', DATE '2025-03-01', DATE '2025-04-01', DATE '2025-05-01', DATE '2025-06-01', DATE '2025-07-01', DATE '2025-08-01', DATE '2025-09-01', DATE '2025-10-01', DATE '2025-11-01', DATE '2025-12-01') AND (CASE WHEN floor(coalesce(t0."cost" / NULLIF(CAST(1000 AS double precision), 0), CASE WHEN CAST(1000 AS double precision) = 0 THEN t0."cost" * CAST('Infinity' AS double precision) END)) BETWEEN -9e18 AND 9e18 THEN CAST(floor(coalesce(t0."cost" / NULLIF(CAST(1000 AS double precision), 0), CASE WHEN CAST(1000 AS double precision) = 0 THEN t0."cost" * CAST('Infinity' AS double precision) END)) AS bigint) END) BETWEEN 0 AND 5), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t0._hb_u IS NOT NULL) AND (CASE WHEN CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(CAST(date_trunc('month', (CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END)) AS DATE), DATE '0001-01-01'), DATE '9999-12-31') END) IN (DATE '2025-01-01', DATE '2025-02-01', DATE '2025-03-01', DATE '2025-04-01', DATE '2025-05-01', DATE '2025-06-01', DATE '2025-07-01', DATE '2025-08-01', DATE '2025-09-01', DATE '2025-10-01', DATE '2025-11-01', DATE '2025-12-01') AND (CASE WHEN floor(coalesce(t0."cost" / NULLIF(CAST(1000 AS double precision), 0), CASE WHEN CAST(1000 AS double precision) = 0 THEN t0."cost" * CAST('Infinity' AS double precision) END)) BETWEEN -9e18 AND 9e18 THEN CAST(floor(coalesce(t0."cost" / NULLIF(CAST(1000 AS double precision), 0), CASE WHEN CAST(1000 AS double precision) = 0 THEN t0."cost" * CAST('Infinity' AS double precision) END)) AS bigint) END) BETWEEN 0 AND 5), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u
 --   FROM "visits" AS s) AS t0
---   WHERE t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT k0, k1, count(*) AS m0
---   FROM scope
---   GROUP BY k0, k1
---   UNION ALL SELECT k0, k1, -(count(*)) AS m0
---   FROM (SELECT _hb_u, k0, k1, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(k0, k1)::text, 0), k0, k1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50
---   GROUP BY k0, k1) SELECT k0, k1, coalesce(sum(m0), 0) AS m0
---   FROM parts
---   GROUP BY k0, k1
+--   WHERE (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT _hb_scope."k0" AS "k0", _hb_scope."k1" AS "k1", count(*) AS "m0"
+--   FROM _hb_scope
+--   GROUP BY _hb_scope."k0", _hb_scope."k1"
+--   UNION ALL SELECT ranked."k0" AS "k0", ranked."k1" AS "k1", -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."k0" AS "k0", _hb_scope."k1" AS "k1", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."k0", _hb_scope."k1")::text, 0), _hb_scope."k0", _hb_scope."k1") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)
+--   GROUP BY ranked."k0", ranked."k1") SELECT _hb_parts."k0" AS "k0", _hb_parts."k1" AS "k1", coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
+--   GROUP BY _hb_parts."k0", _hb_parts."k1"
 
 -- name: functions that never fail
 SELECT SUM(CLIP(SQRT(weight) / (weight - 70) + LN(weight), -9, 9)) AS s FROM visits WHERE EXTRACT(month FROM day) = 2
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN NOT isnan((TRY_CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / ((t0."weight" - TRY_CAST(70 AS DOUBLE)) + 0.0)) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", CAST(5e-324 AS DOUBLE))) END)) IS NULL) THEN NULL ELSE least(TRY_CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / ((t0."weight" - TRY_CAST(70 AS DOUBLE)) + 0.0)) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", CAST(5e-324 AS DOUBLE))) END)), TRY_CAST(-9 AS DOUBLE)) AS DOUBLE), TRY_CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((TRY_CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / ((t0."weight" - TRY_CAST(70 AS DOUBLE)) + 0.0)) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", CAST(5e-324 AS DOUBLE))) END)) IS NULL) THEN NULL ELSE least(TRY_CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / ((t0."weight" - TRY_CAST(70 AS DOUBLE)) + 0.0)) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", CAST(5e-324 AS DOUBLE))) END)), TRY_CAST(-9 AS DOUBLE)) AS DOUBLE), TRY_CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE)), CAST(-900000.0 AS DOUBLE)), CAST(900000.0 AS DOUBLE)) AS BIGINT) END AS c0
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN NOT isnan((TRY_CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / ((t0."weight" - TRY_CAST(70 AS DOUBLE)) + 0.0)) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", CAST(5e-324 AS DOUBLE))) END)) IS NULL) THEN NULL ELSE least(TRY_CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / ((t0."weight" - TRY_CAST(70 AS DOUBLE)) + 0.0)) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", CAST(5e-324 AS DOUBLE))) END)), TRY_CAST(-9 AS DOUBLE)) AS DOUBLE), TRY_CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE))) THEN TRY_CAST(least(greatest((TRY_CAST((CASE WHEN ((((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / ((t0."weight" - TRY_CAST(70 AS DOUBLE)) + 0.0)) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", CAST(5e-324 AS DOUBLE))) END)) IS NULL) THEN NULL ELSE least(TRY_CAST(greatest((((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / ((t0."weight" - TRY_CAST(70 AS DOUBLE)) + 0.0)) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", CAST(5e-324 AS DOUBLE))) END)), TRY_CAST(-9 AS DOUBLE)) AS DOUBLE), TRY_CAST(9 AS DOUBLE)) END) AS DOUBLE) * CAST(100000.0 AS DOUBLE)), CAST(-900000.0 AS DOUBLE)), CAST(900000.0 AS DOUBLE)) AS BIGINT) END AS "c0"
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."day" AS DATE) AS "day", TRY_CAST(s."weight" AS DOUBLE) AS "weight"
 --   FROM "visits" AS s) AS t0
 --   WHERE (TRY_CAST(floor(extract(month
---   FROM TRY_CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) AS BIGINT) = 2) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   FROM TRY_CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) AS BIGINT) = 2) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, TRY_CAST(s."day" AS DATE) AS "day"
 --   FROM "visits" AS s) AS t0
 --   WHERE (TRY_CAST(floor(extract(month
---   FROM TRY_CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) AS BIGINT) = 2) AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT coalesce(sum(c0), 0) AS m0
---   FROM scope
---   UNION ALL SELECT -(coalesce(sum(c0), 0)) AS m0
---   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hash('00000000000000000000000000000000', c0), c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   FROM TRY_CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) AS BIGINT) = 2) AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT coalesce(sum("c0"), 0) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(coalesce(sum("c0"), 0)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hash('00000000000000000000000000000000', _hb_scope."c0"), _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN NOT ((CAST((CASE WHEN ((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)) IS NULL) THEN NULL ELSE least(CAST(greatest((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((CAST((CASE WHEN ((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)) IS NULL) THEN NULL ELSE least(CAST(greatest((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)), CAST(-900000.0 AS double precision)), CAST(900000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((CAST((CASE WHEN ((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)) IS NULL) THEN NULL ELSE least(CAST(greatest((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)), CAST(-900000.0 AS double precision)), CAST(900000.0 AS double precision)) AS bigint) END) END AS c0
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u, CASE WHEN NOT ((CAST((CASE WHEN ((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)) IS NULL) THEN NULL ELSE least(CAST(greatest((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)) = 'NaN'::double precision) THEN (CASE WHEN least(greatest((CAST((CASE WHEN ((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)) IS NULL) THEN NULL ELSE least(CAST(greatest((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)), CAST(-900000.0 AS double precision)), CAST(900000.0 AS double precision)) BETWEEN -9e18 AND 9e18 THEN CAST(least(greatest((CAST((CASE WHEN ((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)) IS NULL) THEN NULL ELSE least(CAST(greatest((coalesce((CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) / NULLIF((t0."weight" - CAST(70 AS double precision)), 0), CASE WHEN (t0."weight" - CAST(70 AS double precision)) = 0 THEN (CASE WHEN t0."weight" >= 0 THEN sqrt(greatest(t0."weight", 0)) END) * CAST('Infinity' AS double precision) END) + (CASE WHEN t0."weight" > 0 THEN ln(greatest(t0."weight", 1e-300)) END)), CAST(-9 AS double precision)) AS double precision), CAST(9 AS double precision)) END) AS double precision) * CAST(100000.0 AS double precision)), CAST(-900000.0 AS double precision)), CAST(900000.0 AS double precision)) AS bigint) END) END AS "c0"
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."day" AS DATE) AS "day", (CASE WHEN s."weight" = 'NaN' THEN NULL WHEN s."weight" > 1e30 THEN 1e30 WHEN s."weight" < -1e30 THEN -1e30 ELSE CAST(s."weight" AS double precision) END) AS "weight"
 --   FROM "visits" AS s) AS t0
 --   WHERE ((CASE WHEN floor(extract(month
 --   FROM CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) BETWEEN -9e18 AND 9e18 THEN CAST(floor(extract(month
---   FROM CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) AS bigint) END) = 2) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   FROM CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) AS bigint) END) = 2) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CAST(s."day" AS DATE) AS "day"
 --   FROM "visits" AS s) AS t0
 --   WHERE ((CASE WHEN floor(extract(month
 --   FROM CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) BETWEEN -9e18 AND 9e18 THEN CAST(floor(extract(month
---   FROM CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) AS bigint) END) = 2) AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT coalesce(sum(c0), 0) AS m0
---   FROM scope
---   UNION ALL SELECT -(coalesce(sum(c0), 0)) AS m0
---   FROM (SELECT _hb_u, c0, row_number() OVER (PARTITION BY _hb_u ORDER BY hashtextextended(ROW(c0)::text, 0), c0) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   FROM CAST((CASE WHEN t0."day" BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN least(greatest(t0."day", DATE '0001-01-01'), DATE '9999-12-31') END) AS TIMESTAMP))) AS bigint) END) = 2) AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT coalesce(sum("c0"), 0) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(coalesce(sum("c0"), 0)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, _hb_scope."c0" AS "c0", row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY hashtextextended(ROW(_hb_scope."c0")::text, 0), _hb_scope."c0") AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 
 -- name: texts stay inside their quotes
 SELECT COUNT(*) AS n FROM visits WHERE diagnosis IN ('it''s', '"; DROP TABLE visits; --')
 -- expected:
 -- duckdb:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."diagnosis" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."diagnosis" AS VARCHAR) ELSE left(TRY_CAST(s."diagnosis" AS VARCHAR), 4096) END AS "diagnosis"
 --   FROM "visits" AS s) AS t0
---   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, CASE WHEN strlen(TRY_CAST(s."diagnosis" AS VARCHAR)) <= 4096 THEN TRY_CAST(s."diagnosis" AS VARCHAR) ELSE left(TRY_CAST(s."diagnosis" AS VARCHAR), 4096) END AS "diagnosis"
 --   FROM "visits" AS s) AS t0
---   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT count(*) AS m0
---   FROM scope
---   UNION ALL SELECT -(count(*)) AS m0
---   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts
 -- postgres:
--- WITH scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
+-- WITH _hb_scope AS NOT MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."diagnosis" AS text), 4096) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
---   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL), heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
+--   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND (t0._hb_u IS NOT NULL)), _hb_heavy AS MATERIALIZED (SELECT t0._hb_u AS _hb_u
 --   FROM (SELECT s."patient_id" AS _hb_u, left(CAST(s."diagnosis" AS text), 4096) AS "diagnosis"
 --   FROM "visits" AS s) AS t0
---   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND t0._hb_u IS NOT NULL
---   GROUP BY 1 HAVING count(*) > 50),
---   parts AS (SELECT count(*) AS m0
---   FROM scope
---   UNION ALL SELECT -(count(*)) AS m0
---   FROM (SELECT _hb_u, row_number() OVER (PARTITION BY _hb_u ORDER BY 1) AS r
---   FROM scope
---   WHERE _hb_u IN (SELECT _hb_u
---   FROM heavy)) AS ranked
---   WHERE r > 50) SELECT coalesce(sum(m0), 0) AS m0
---   FROM parts
+--   WHERE (t0."diagnosis" IN ('it''s', '"; DROP TABLE visits; --')) AND (t0._hb_u IS NOT NULL)
+--   GROUP BY t0._hb_u HAVING (count(*) > 50)), _hb_parts AS (SELECT count(*) AS "m0"
+--   FROM _hb_scope
+--   UNION ALL SELECT -(count(*)) AS "m0"
+--   FROM (SELECT _hb_scope._hb_u AS _hb_u, row_number() OVER (PARTITION BY _hb_scope._hb_u ORDER BY 1) AS _hb_r
+--   FROM _hb_scope
+--   WHERE EXISTS (SELECT 1
+--   FROM _hb_heavy
+--   WHERE (_hb_heavy._hb_u = _hb_scope._hb_u))) AS ranked
+--   WHERE (ranked._hb_r > 50)) SELECT coalesce(sum(_hb_parts."m0"), 0) AS "m0"
+--   FROM _hb_parts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -37,23 +36,6 @@ class Buckets:
     def cells(self) -> int:
         """How many there are."""
         return len(self.highs)
-
-    def text(self, value: str, written: Sequence[str]) -> str:
-        """The cell as an expression of the engine: comparisons with the edges (as ``written``), halving each time."""
-        zero, last = (len(self.edges) if self.signed else 0), len(written) - 1
-        up = _halved(value, written, 0, last, lambda place: zero + 1 + place)
-        down = _halved(f"(-{value})", written, 0, last, lambda place: zero - 1 - place) if self.signed else "0"
-        known = f"CASE WHEN {value} > 0 THEN {up} WHEN {value} < 0 THEN {down} ELSE {zero} END"
-        return f"CASE WHEN {value} IS NOT NULL THEN {known} END"
-
-
-def _halved(value: str, edges: Sequence[str], first: int, last: int, cell: Callable[[int], int]) -> str:
-    """The place of the first edge that is not below the value, from ``first`` to ``last``; beyond all, the last."""
-    if first == last:
-        return str(cell(first))
-    middle = (first + last) // 2
-    below, above = _halved(value, edges, first, middle, cell), _halved(value, edges, middle + 1, last, cell)
-    return f"CASE WHEN {value} <= {edges[middle]} THEN {below} ELSE {above} END"
 
 
 def values_buckets(*, signed: bool) -> Buckets:

@@ -14,12 +14,34 @@ import numpy as np
 from hubbub.accounting import mu_for
 from hubbub.mechanisms import NoisyCDF
 from hubbub.mechanisms.common import NoisyCurve
-from hubbub.relations import DIALECTS, Dialect, Expr, column, literal
+from hubbub.relations import DIALECTS, Dialect, Expr, column, literal, print_relation
+from hubbub.relations.nodes import (
+    Aggregate,
+    Alias,
+    BucketEdges,
+    Filter,
+    NamedValue,
+    PersonAggregate,
+    Project,
+    Relation,
+    SharedRelation,
+    UnionAll,
+    With,
+    bucket_of,
+    count_rows,
+    integer,
+    is_known,
+    largest_of,
+    number_of,
+    size_of,
+    smallest_of,
+    sum_of,
+)
 from hubbub.releases import LONGEST, JobFacts, release_job
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.sql.bounds.buckets import Buckets, rows_buckets, values_buckets
 from hubbub.sql.bounds.suggestion import PeopleHistogram, Suggestion, suggest_lower, suggest_rows, suggest_upper
-from hubbub.sql.compiler.print_rows import PERSON, RowsPrinter
+from hubbub.sql.compiler.lower_rows import RowsLowering
 from hubbub.sql.compiler.query_plan import Bounding, BoundingShape, QuantileCurve, QuestionPlan
 from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.jobs import EngineJob
@@ -70,12 +92,12 @@ def suggest_bounds(
 
 @dataclass(frozen=True, slots=True)
 class HistogramSpec:
-    """One histogram: what is told of a person, as a text of the engine, and its buckets with their edges as texts."""
+    """A histogram of people: its name, what each person has of it, and its buckets."""
 
     name: str
-    text: str
+    value: Expr
     buckets: Buckets
-    edges: tuple[str, ...]
+    edges: tuple[float | int, ...]  # those of the buckets, as the engine compares them
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +108,33 @@ class PlannedSuggestion:
     table: Table
     columns: tuple[Column, ...]
 
-    def measures(self, dialect: Dialect) -> tuple[HistogramSpec, ...]:
+    def measures(self) -> tuple[HistogramSpec, ...]:
         """The histograms, in the order in which they are stored."""
         rows = rows_buckets()
-        counted = HistogramSpec("rows", "count(*)", rows, tuple(str(int(edge)) for edge in rows.edges))
-        inside = [measure for each in self.columns for measure in _measures(each, self._expr(each), self, dialect)]
+        counted = HistogramSpec("rows", count_rows(), rows, tuple(int(edge) for edge in rows.edges))
+        inside = [each for column in self.columns for each in self._of_column(column)]
         return (counted, *inside) if self.dataset.unit else tuple(inside)
+
+    def _of_column(self, column: Column) -> list[HistogramSpec]:
+        """The largest and the smallest value of a person, and the sum of their sizes, in integers."""
+        number, size = number_of(self._expr(column)), size_of(self._expr(column), _LARGEST, _THOUSANDTHS)
+        signed, sizes = values_buckets(signed=True), values_buckets(signed=False)
+        doubles = tuple(float(edge) for edge in signed.edges)
+        wholes = tuple(math.floor(edge * _THOUSANDTHS) for edge in sizes.edges)
+        people = bool(self.dataset.unit)
+        largest, smallest = (largest_of(number), smallest_of(number)) if people else (number, number)
+        return [
+            HistogramSpec(f"largest {column.name}", largest, signed, doubles),
+            HistogramSpec(f"smallest {column.name}", smallest, signed, doubles),
+            HistogramSpec(f"total {column.name}", sum_of(size) if people else size, sizes, wholes),
+        ]
 
     def _expr(self, each: Column) -> Expr:
         return column(_ALIAS, self.table.name, each, unit=False)
 
     def plan(self) -> QuestionPlan:
         """A plan with nothing but curves, each of which counts a person once: for the sharing of the price."""
-        measures = self.measures(DIALECTS["duckdb"])
+        measures = self.measures()
         curves = tuple(
             QuantileCurve(
                 name=each.name,
@@ -143,42 +179,37 @@ class PlannedSuggestion:
         }
 
     def statement(self, dialect: Dialect) -> str:
+        """What the engine is to run."""
+        return print_relation(self.relation(), dialect)
+
+    def relation(self) -> Relation:
         """(histogram, bucket, people): one row of the first part for each person, then counts."""
-        printer = RowsPrinter(self.dataset, dialect)
+        measures = self.measures()
         scan = (Item(alias=_ALIAS, rows=Scan(self.table)),)
-        source = printer.items(scan, [self._expr(each) for each in self.columns])
-        measures = self.measures(dialect)
-        told = ", ".join(f"{each.text} AS v{i}" for i, each in enumerate(measures))
-        person = f"{_ALIAS}.{PERSON}"
-        people = f"SELECT {told} FROM {source}" + (
-            f" WHERE {person} IS NOT NULL GROUP BY {person}" if self.dataset.unit else ""
-        )
-        cells = ", ".join(f"{each.buckets.text(f'v{i}', each.edges)} AS c{i}" for i, each in enumerate(measures))
-        counts = " UNION ALL ".join(
-            f"SELECT {i} AS h, c{i} AS cell, count(*) AS n FROM cells WHERE c{i} IS NOT NULL GROUP BY c{i}"
-            for i in range(len(measures))
-        )
-        return f"WITH people AS ({people}), cells AS MATERIALIZED (SELECT {cells} FROM people) {counts}"
+        source = RowsLowering(self.dataset).items(scan, [self._expr(each) for each in self.columns])
+        values = tuple(NamedValue(f"v{i}", each.value) for i, each in enumerate(measures))
+        people = SharedRelation("_hb_people", _each_person(source, values))
+        buckets = [
+            NamedValue(f"c{i}", bucket_of(people.column(f"v{i}"), BucketEdges(each.edges, each.buckets.signed)))
+            for i, each in enumerate(measures)
+        ]
+        cells = SharedRelation("_hb_cells", Project(people, tuple(buckets)), materialized=True)
+        return With((people, cells), UnionAll(tuple(_people_by_cell(cells, i) for i in range(len(measures)))))
 
 
-def _measures(each: Column, value: Expr, planned: PlannedSuggestion, dialect: Dialect) -> list[HistogramSpec]:
-    """The largest and the smallest value of a person, and the sum of their sizes, in integers."""
-    printed = RowsPrinter(planned.dataset, dialect).expr(value)
-    number = dialect.number(value, printed)
-    known = f"CASE WHEN NOT {dialect.is_nan(number)} THEN {number} END"
-    size = f"least(abs({number}), {dialect.double(_LARGEST)}) * {dialect.double(float(_THOUSANDTHS))}"
-    steps = f"CASE WHEN NOT {dialect.is_nan(number)} THEN {dialect.whole(size)} END"
-    signed, sizes = values_buckets(signed=True), values_buckets(signed=False)
-    doubles = tuple(dialect.double(float(edge)) for edge in signed.edges)
-    wholes = tuple(str(math.floor(edge * _THOUSANDTHS)) for edge in sizes.edges)
-    of_person = bool(planned.dataset.unit)
-    largest, smallest, total = (f"{name}({known})" if of_person else known for name in ("max", "min", "sum"))
-    total = f"sum({steps})" if of_person else steps
-    return [
-        HistogramSpec(f"largest {each.name}", largest, signed, doubles),
-        HistogramSpec(f"smallest {each.name}", smallest, signed, doubles),
-        HistogramSpec(f"total {each.name}", total, sizes, wholes),
-    ]
+def _each_person(source: Relation, values: tuple[NamedValue, ...]) -> Relation:
+    """One row of each person, or every row where each is protected by itself."""
+    if source.person is None:
+        return Project(source, values)
+    return PersonAggregate(Filter(source, (is_known(source.person.reference),)), (), values)
+
+
+def _people_by_cell(cells: Relation, index: int) -> Relation:
+    name = f"c{index}"
+    known = Filter(cells, (is_known(cells.column(name)),))
+    counted = Alias(Aggregate(known, (name,), (NamedValue("n", count_rows()),)), "counted")
+    columns = [("h", integer(index)), ("cell", counted.column(name)), ("n", counted.column("n"))]
+    return Project(counted, tuple(NamedValue(*each) for each in columns))
 
 
 def plan_suggestion(dataset: Dataset, table: str, columns: Sequence[str] | None) -> PlannedSuggestion:
@@ -283,7 +314,7 @@ def _released(mechanism: NoisyCDF, index: int, rows: Sequence[tuple[Any, ...]]) 
 def _histograms(
     planned: PlannedSuggestion, spent: NoiseAllocation, curves: Sequence[Sequence[float]]
 ) -> list[PeopleHistogram]:
-    measures = planned.measures(DIALECTS["duckdb"])
+    measures = planned.measures()
     return [
         PeopleHistogram(each.buckets, NoisyCurve(np.array(values, dtype=np.float64), mechanism.tree, mechanism.event))
         for each, mechanism, values in zip(measures, spent.curves, curves, strict=True)

@@ -29,11 +29,11 @@ from hubbub.sql.compiler.plan_aggregates import plan_aggregates
 from hubbub.sql.compiler.plan_question import plan_question
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Question, UnionOfQuestions
+from hubbub.sql.compiler.row_work import check_row
 from hubbub.sql.compiler.syntax.allow_nodes import check
 from hubbub.sql.compiler.syntax.parse import parse
 from hubbub.sql.compiler.syntax.scopes import resolve_names
 from hubbub.sql.compiler.syntax.source_text import QueryText
-from hubbub.sql.compiler.text_work import check_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from hubbub.relations import DIALECTS, Expr
 from hubbub.releases import LONGEST, JobFacts, KeyColumn, Release, ReleasedColumn, formulas
 from hubbub.schema import Dataset
 from hubbub.sql.compiler.compile import PlanOptions, plan_one
-from hubbub.sql.compiler.print_plan import EngineStatement, print_plan
+from hubbub.sql.compiler.lower_plan import EngineStatement, write_statements
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Aggregated, Field, Question
 from hubbub.sql.measurement import LEVELS, Engine
@@ -82,7 +82,7 @@ class PlannedWorkload:
 
     def statement(self, dialect: str, *, secret: str = _FIXED) -> EngineStatement:
         """What the engine is to run."""
-        [statement] = print_plan(self.plan, self.dataset, DIALECTS[dialect], secret=secret)
+        [statement] = write_statements(self.plan, self.dataset, DIALECTS[dialect], secret=secret)
         return statement
 
     def identity(self) -> dict[str, Json]:

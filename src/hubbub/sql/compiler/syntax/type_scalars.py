@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from hubbub.relations import MOST_DIGITS, TARGETS, CastTarget, Expr, build, can_cast, limits, literal
+from hubbub.relations import MOST_DIGITS, TARGETS, CastTarget, Expr, build, can_cast, check_made, limits, literal
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.syntax.functions import (
     FUNCTIONS,
@@ -36,7 +36,6 @@ from hubbub.sql.compiler.syntax.literals import (
 from hubbub.sql.compiler.syntax.scopes import NoColumn, refuse_column
 from hubbub.sql.compiler.syntax.source_text import COVERAGE, UNCLEAR, QueryText
 from hubbub.sql.compiler.syntax.tree_parts import function_name
-from hubbub.sql.compiler.text_work import check_made
 from hubbub.terms import NotAllowed, OverLimit, QueryError, WrongType
 
 _WORDS = {"n": "a number", "t": "a text", "d": "a date or timestamp", "b": "a condition"}

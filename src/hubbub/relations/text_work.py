@@ -1,4 +1,4 @@
-"""What one row can cost: how long each text can be, how many characters are looked at, and how many are made.
+"""What one value can cost: how long each text can be, how many characters are looked at, and how many are made.
 
 Every number here follows from the question alone, whatever the row holds: a text that is read has at most
 ``limits.TEXT`` characters, and so has every text that a function makes, since the rest is cut off.
@@ -6,12 +6,14 @@ Every number here follows from the question alone, whatever the row holds: a tex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
-from hubbub.relations import Expr, limits
+from hubbub.relations import limits
+from hubbub.relations.expressions import Expr
 from hubbub.schema import Kind
-from hubbub.sql.compiler.question import Item, SemiJoin, Subquery
 
+_BYTES_OF_A_CHARACTER = 4  # in UTF-8, at most
+_BYTES_OF_A_NUMBER = 16  # a huge integer; others take half of it
 _SHOWN = 64  # characters of a number, date or truth value as text
 _MAKERS = ("concat", "pipe", "replace")
 _FINDERS = ("like", "ilike", "contains", "starts_with")
@@ -77,43 +79,24 @@ def check_made(value: Expr) -> None:
         )
 
 
-def check_row(source: tuple[Item, ...], values: Iterable[Expr | None]) -> bool:
-    """Refuse expressions that look at, or make, too many characters for one row; tell whether texts are worked on."""
-    looked = text = 0
-    texts = False
-    for count, value in enumerate(_all_parts(source, values)):
-        if count > limits.OPERATIONS:
-            raise limits.too_large()
-        looked += _looked_at(value)
-        text += made(value) if value.op in _MAKERS else 0
-        texts = texts or value.op in FUNCTIONS
-    for number, most, what in ((looked, limits.LOOKED_AT, "look at"), (text, limits.MADE_IN_ALL, "make")):
-        if number > most:
-            raise limits.over(
-                f"the question can {what} {number:,} characters of text for one row, and {most:,} are the most.",
-                "One person's row could take as much time as all others together.",
-                "Use fewer text functions, shorter patterns, or LEFT(s, 100) before them.",
-            )
-    return texts
-
-
-def _looked_at(value: Expr) -> int:
+def characters_looked_at(value: Expr) -> int:
     """Characters that are looked at to compute the operation from its parts."""
     length = sum(width(part) for part in value.args if part.kind is Kind.TEXT)
     return length * max(1, len(value.param)) if value.op in _FINDERS else length
 
 
-def _all_parts(source: tuple[Item, ...], values: Iterable[Expr | None]) -> Iterator[Expr]:
-    """Every operation of a question, also those inside its subqueries."""
-    for item in source:
-        yield from _all_parts((), [item.on])
-        if isinstance(item.rows, Subquery):
-            inner = item.rows
-            fields = [field.value for field in inner.fields]
-            yield from _all_parts(inner.source, [*fields, inner.where, inner.having, *(inner.keys or ())])
-    for value in values:
-        if value is not None:
-            yield value
-            if isinstance(value.param, SemiJoin):
-                yield from _all_parts(value.param.source, [value.param.where])
-            yield from _all_parts((), value.args)
+def characters_made(value: Expr) -> int:
+    """Characters that the operation makes out of several texts."""
+    return made(value) if value.op in _MAKERS else 0
+
+
+def works_on_text(value: Expr) -> bool:
+    """Whether the operation looks into a text."""
+    return value.op in FUNCTIONS
+
+
+def largest_bytes(value: Expr) -> int:
+    """How many bytes the value takes at most, whatever the row holds."""
+    if value.kind in (Kind.TEXT, Kind.OPAQUE):
+        return _BYTES_OF_A_CHARACTER * width(value)
+    return 1 if value.kind is Kind.BOOLEAN else _BYTES_OF_A_NUMBER

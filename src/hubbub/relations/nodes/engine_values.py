@@ -1,0 +1,213 @@
+"""Expressions that no question contains, and that a plan is made of: integers on a grid, cells, keys, and totals.
+
+They are built here, by lowering, from an analyst's expressions; ``value_printer`` has a template for each. All are
+total, like the templates of ``dialects``: a value or NULL for every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hubbub.relations.expressions import Expr, ValueFacts
+from hubbub.schema import Kind, Value
+
+_INTEGER = ValueFacts(kind=Kind.INTEGER)
+_BOOLEAN = ValueFacts(kind=Kind.BOOLEAN)
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerGrid:
+    """Steps of a grid, clamped to [lower, upper] of them, less ``centre``; squared, if so."""
+
+    step: Fraction
+    lower: int
+    upper: int
+    centre: int = 0
+    square: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CellGrid:
+    """So many cells of one width; what lies outside is in the first or last."""
+
+    lower: Fraction
+    width: Fraction
+    cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class BucketEdges:
+    """Rising edges around which values are counted, each closing the cell below it; zero is a cell of its own."""
+
+    edges: tuple[float | int, ...]
+    signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """A function over other rows: of its arguments, the first are its own, then come partition, order and ties."""
+
+    function: str
+    arguments: int
+    partition: int
+    descending: tuple[bool, ...]
+    nulls_first: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NormClip:
+    """A person's totals scaled to a norm: those whose size is over the limit."""
+
+    norm: int
+    squared: bool
+
+    @property
+    def limit(self) -> int:
+        """The largest size that is left as it is."""
+        return self.norm * self.norm if self.squared else self.norm
+
+
+# ---------------------------------------------------------------- one row
+
+
+def integer(number: int) -> Expr:
+    """A whole number of any size."""
+    return Expr("integer", param=number, facts=_INTEGER)
+
+
+def all_of(conditions: Sequence[Expr]) -> Expr:
+    """A condition that holds where all of them do."""
+    return Expr("and", tuple(conditions), facts=_BOOLEAN) if len(conditions) != 1 else conditions[0]
+
+
+def compared(op: str, left: Expr, number: int) -> Expr:
+    """A comparison with a whole number: ``le``, ``gt``."""
+    return Expr(op, (left, integer(number)), facts=_BOOLEAN)
+
+
+def is_known(value: Expr) -> Expr:
+    """Whether there is a value."""
+    return Expr("not_null", (value,), facts=_BOOLEAN)
+
+
+def equal(left: Expr, right: Expr) -> Expr:
+    """Whether two values are equal."""
+    return Expr("eq", (left, right), facts=_BOOLEAN)
+
+
+def when(condition: Expr | None, value: Expr, otherwise: Expr | None = None) -> Expr:
+    """The value where the condition holds, else another one, or NULL."""
+    if condition is None:
+        return value
+    parts = (condition, value) if otherwise is None else (condition, value, otherwise)
+    return Expr("when", parts, facts=value.facts)
+
+
+def typed(value: Expr) -> Expr:
+    """The value in the engine's type of its kind: arithmetic is in doubles, and integers leave as such."""
+    return Expr("typed", (value,), facts=value.facts)
+
+
+def group_key(value: Expr) -> Expr:
+    """A group key: values that are equal look alike, and dates outside the calendar are missing."""
+    return Expr("group_key", (value,), facts=value.facts)
+
+
+def listed(value: Expr, domain: tuple[Value, ...]) -> Expr:
+    """Whether a value is one of some public ones, of which there may be very many."""
+    return Expr("listed", (value,), domain, _BOOLEAN)
+
+
+def on_grid(value: Expr, grid: IntegerGrid) -> Expr:
+    """A number as an integer of the grid; NULL and NaN are missing."""
+    return Expr("on_grid", (value,), grid, _INTEGER)
+
+
+def cell_of(value: Expr, grid: CellGrid) -> Expr:
+    """The cell that a number or date falls into."""
+    return Expr("cell", (value,), grid, _INTEGER)
+
+
+def bucket_of(value: Expr, edges: BucketEdges) -> Expr:
+    """The bucket that a number falls into."""
+    return Expr("bucket", (value,), edges, _INTEGER)
+
+
+def number_of(value: Expr) -> Expr:
+    """A number as a double; NaN is missing."""
+    return Expr("known_number", (value,), facts=ValueFacts(kind=Kind.NUMBER))
+
+
+def size_of(value: Expr, largest: float, parts: int) -> Expr:
+    """A number's size, as an integer of so many parts, at most the largest."""
+    return Expr("size", (value,), (largest, parts), _INTEGER)
+
+
+# ---------------------------------------------------------------- many rows
+
+
+def count_rows() -> Expr:
+    """How many rows there are."""
+    return Expr("count_rows", facts=_INTEGER)
+
+
+def count_of(value: Expr) -> Expr:
+    """How many rows have a value."""
+    return Expr("count_of", (value,), facts=_INTEGER)
+
+
+def count_distinct(value: Expr) -> Expr:
+    """How many different values there are."""
+    return Expr("count_distinct", (value,), facts=_INTEGER)
+
+
+def largest_of(value: Expr) -> Expr:
+    """The largest value."""
+    return Expr("max_of", (value,), facts=value.facts)
+
+
+def smallest_of(value: Expr) -> Expr:
+    """The smallest value."""
+    return Expr("min_of", (value,), facts=value.facts)
+
+
+def sum_of(value: Expr) -> Expr:
+    """The sum of integers, or NULL if there are none."""
+    return Expr("sum_of", (value,), facts=_INTEGER)
+
+
+def total_of(value: Expr) -> Expr:
+    """The sum of integers, 0 if there are none."""
+    return Expr("total", (value,), facts=_INTEGER)
+
+
+def centred_total(value: Expr, centre: int) -> Expr:
+    """The sum of integers, each less a centre."""
+    return Expr("centred_total", (value,), centre, _INTEGER) if centre else total_of(value)
+
+
+def negated(total: Expr) -> Expr:
+    """What is taken away of a total."""
+    return Expr("negated", (total,), facts=_INTEGER)
+
+
+def whole(value: Expr) -> Expr:
+    """A huge integer that fits 64 bits, as such."""
+    return Expr("whole", (value,), facts=_INTEGER)
+
+
+def clamped_total(value: Expr, most: int, parts: int) -> Expr:
+    """A person's total within [-most, most], counted in parts of a step."""
+    return Expr("clamped_total", (value,), (most, parts), _INTEGER)
+
+
+def size_of_totals(value: Expr, clip: NormClip) -> Expr:
+    """The size of a person's totals over the keys: the sum of their squares, or of their absolute values."""
+    return Expr("norm", (value,), clip, _INTEGER)
+
+
+def clipped_total(total: Expr, size: Expr, clip: NormClip) -> Expr:
+    """The sum over people of their totals, each scaled to the norm and rounded toward zero."""
+    return Expr("clipped_total", (total, size), clip, _INTEGER)

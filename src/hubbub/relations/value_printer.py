@@ -1,0 +1,285 @@
+"""Expressions in an engine's words: an analyst's operations by the dialect's templates, and what plans add to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, Protocol
+
+from hubbub.relations import limits
+from hubbub.relations.dialects import Dialect
+from hubbub.relations.expressions import Expr
+from hubbub.relations.nodes.engine_values import BucketEdges, CellGrid, IntegerGrid, NormClip, WindowSpec
+from hubbub.relations.text_work import is_cut
+from hubbub.schema import Column, Kind, Value
+
+_OWN = "_hb_"  # columns whose names are ours stand without quotes
+_COARSE = 2.0**62  # a value is summed per person within so many grid steps; without a grid, of a millionth
+
+
+class PersonFunction(Protocol):
+    """An exact aggregate of one person's rows."""
+
+    @property
+    def function(self) -> str:
+        """count, sum, avg, min or max."""
+
+    @property
+    def distinct(self) -> bool:
+        """Whether of distinct values."""
+
+
+class ValuePrinter:
+    """Prints expressions; ``exists`` prints a relation that rows are looked up in."""
+
+    def __init__(self, dialect: Dialect, exists: Callable[[Any], str]) -> None:
+        self.dialect, self._exists = dialect, exists
+        self._names: dict[str, str] = {}
+        self._templates: dict[str, Callable[[Expr, list[str]], str]] = {
+            "over": self._over,
+            "aggregate": self._aggregate,
+            "aggregate_if": self._aggregate,
+            "when": self._when,
+            "typed": lambda value, parts: self._typed(value.args[0], parts[0]),
+            "group_key": lambda value, parts: self._group_key(value.args[0], parts[0]),
+            "listed": lambda value, parts: self._listed(parts[0], value.param),
+            "on_grid": lambda value, parts: self._on_grid(value.args[0], parts[0], value.param),
+            "cell": lambda value, parts: self._cell(value.args[0], parts[0], value.param),
+            "bucket": lambda value, parts: self._bucket(parts[0], value.param),
+            "known_number": lambda value, parts: self._known_number(value.args[0], parts[0]),
+            "size": lambda value, parts: self._size(value.args[0], parts[0], *value.param),
+            "centred_total": lambda value, parts: self._centred_total(parts[0], value.param),
+            "whole": lambda _, parts: dialect.try_cast(parts[0], Kind.INTEGER),
+            "clamped_total": lambda value, parts: self._clamped_total(parts[0], *value.param),
+            "norm": lambda value, parts: f"sum({parts[0]} * {parts[0]})" if value.param.squared else _sizes(parts[0]),
+            "clipped_total": lambda value, parts: self._clipped_total(parts[0], parts[1], value.param),
+        }
+
+    def name(self, name: str) -> str:
+        """A column's name."""
+        known = self._names.get(name)
+        if known is None:
+            known = self._names[name] = name if name.startswith(_OWN) else self.dialect.quoted(name)
+        return known
+
+    def print_value(self, value: Expr) -> str:
+        """The expression as text."""
+        if value.op == "column":
+            alias, name = value.param
+            return f"{alias}.{self.name(name)}" if alias else self.name(name)
+        if value.op == "literal":
+            return self.dialect.literal(value.param)
+        if value.op == "integer":
+            return str(value.param)
+        if value.op == "exists":
+            return self._exists(value.param)
+        parts = [self.print_value(part) for part in value.args]
+        simple = _SIMPLE.get(value.op)
+        if simple is not None:
+            return simple.format(*parts)
+        template = self._templates.get(value.op)
+        return template(value, parts) if template is not None else self._operation(value, parts)
+
+    def _operation(self, value: Expr, parts: list[str]) -> str:
+        """What a function makes, cut where it may be long. Templates name parts twice, and that must not double on."""
+        text = self.dialect.operation(value, parts)
+        if len(text) > limits.EXPRESSION:
+            raise limits.too_large()
+        return self.dialect.cut(text) if is_cut(value) else text
+
+    # ------------------------------------------------------------ one row
+
+    def stored(self, text: str, column: Column) -> str:
+        """A column as the type of its declared kind; what is no such value is missing, whatever the source's type."""
+        if column.kind is Kind.OPAQUE:
+            return self.dialect.short(self.dialect.try_cast(text, Kind.TEXT))
+        stored = self.dialect.stored(self.dialect.readable(text, column), column.kind)
+        return self.dialect.short(stored) if column.kind is Kind.TEXT else stored
+
+    def _typed(self, value: Expr, text: str) -> str:
+        if value.kind is Kind.INTEGER and value.op not in ("column", "literal"):
+            return self.dialect.try_cast(text, Kind.INTEGER)
+        return text
+
+    def _group_key(self, value: Expr, text: str) -> str:
+        """What the engine tells apart, everybody does; no one person's way of writing is told: 0 and -0 are 0."""
+        text = self._typed(value, text)
+        if value.kind is Kind.NUMBER:
+            return f"({self.dialect.number(value, text)} + 0.0)"
+        return self.dialect.calendar(value, text) if value.kind in (Kind.DATE, Kind.TIMESTAMP) else text
+
+    def _listed(self, text: str, domain: tuple[Value, ...]) -> str:
+        ends = _consecutive(domain)
+        if ends is not None:
+            return f"{text} BETWEEN {ends[0]} AND {ends[1]}"
+        return f"{text} IN ({', '.join(self.dialect.literal(value) for value in domain)})"
+
+    def _when(self, value: Expr, parts: list[str]) -> str:
+        otherwise = f" ELSE {parts[2]}" if len(parts) > 2 else ""
+        return f"CASE WHEN {parts[0]} THEN {parts[1]}{otherwise} END"
+
+    def _on_grid(self, value: Expr, text: str, grid: IntegerGrid) -> str:
+        low, high = grid.lower, grid.upper
+        if value.kind is Kind.INTEGER and grid.step == 1 and value.op == "column":
+            # least and greatest skip what is missing
+            held = f"CASE WHEN {text} IS NOT NULL THEN least(greatest({text}, {low}), {high}) END"
+        else:
+            steps = self._divided(self.dialect.number(value, text), grid.step)
+            ends = self.dialect.double(float(low)), self.dialect.double(float(high))
+            # between two integers a number is rounded to one between them; what is no number is above every number
+            inside = self.dialect.try_cast(f"least(greatest({steps}, {ends[0]}), {ends[1]})", Kind.INTEGER)
+            held = f"CASE WHEN NOT {self.dialect.is_nan(steps)} THEN {inside} END"
+        centred = held if not grid.centre else f"({held} - {grid.centre})"
+        return f"(({centred}) * ({centred}))" if grid.square else centred
+
+    def _divided(self, number: str, step: Fraction) -> str:
+        if step == 1:
+            return number
+        if step.numerator == 1:
+            return f"({number} * {self.dialect.double(float(step.denominator))})"
+        return f"({number} / {self.dialect.double(float(step))})"
+
+    def _cell(self, value: Expr, text: str, grid: CellGrid) -> str:
+        number = self._place(value, text)
+        shifted = f"({number} - {self.dialect.double(float(grid.lower))}) / {self.dialect.double(float(grid.width))}"
+        ends = self.dialect.double(0.0), self.dialect.double(float(grid.cells - 1))
+        held = f"least(greatest(floor({shifted} + {self.dialect.double(1e-9)}), {ends[0]}), {ends[1]})"
+        return self.dialect.whole(held)
+
+    def _place(self, value: Expr, text: str) -> str:
+        """A number, or a date in days since 1970."""
+        if value.kind is Kind.DATE:
+            return self.dialect.try_cast(f"{self.dialect.in_calendar(value, text)} - DATE '1970-01-01'", Kind.NUMBER)
+        return self.dialect.number(value, text)
+
+    def _bucket(self, text: str, scale: BucketEdges) -> str:
+        """Comparisons with the edges, halving each time."""
+        edges = [str(edge) if isinstance(edge, int) else self.dialect.double(edge) for edge in scale.edges]
+        zero, last = (len(edges) if scale.signed else 0), len(edges) - 1
+        up = _halved(text, edges, 0, last, lambda place: zero + 1 + place)
+        down = _halved(f"(-{text})", edges, 0, last, lambda place: zero - 1 - place) if scale.signed else "0"
+        known = f"CASE WHEN {text} > 0 THEN {up} WHEN {text} < 0 THEN {down} ELSE {zero} END"
+        return f"CASE WHEN {text} IS NOT NULL THEN {known} END"
+
+    def _known_number(self, value: Expr, text: str) -> str:
+        number = self.dialect.number(value, text)
+        return f"CASE WHEN NOT {self.dialect.is_nan(number)} THEN {number} END"
+
+    def _size(self, value: Expr, text: str, largest: float, parts: int) -> str:
+        number = self.dialect.number(value, text)
+        size = f"least(abs({number}), {self.dialect.double(largest)}) * {self.dialect.double(float(parts))}"
+        return f"CASE WHEN NOT {self.dialect.is_nan(number)} THEN {self.dialect.whole(size)} END"
+
+    # ------------------------------------------------------------ one person's rows
+
+    def _over(self, value: Expr, parts: list[str]) -> str:
+        spec: WindowSpec = value.param
+        own, rest = parts[: spec.arguments], parts[spec.arguments + spec.partition :]
+        partition = parts[spec.arguments : spec.arguments + spec.partition]
+        order = [
+            f"{text} {'DESC' if down else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
+            for text, down, first in zip(rest, spec.descending, spec.nulls_first, strict=False)
+        ]
+        order += rest[len(order) :]  # what breaks ties
+        over = f"PARTITION BY {', '.join(partition)}" + (f" ORDER BY {', '.join(order)}" if order else "")
+        if spec.function in ("sum", "avg"):
+            total = f"sum({self._fine(value.args[0], own[0])}) OVER ({over})"
+            return self._scaled(value.args[0], total, f"count({own[0]}) OVER ({over})", spec.function)
+        if spec.function in ("lag", "lead") and spec.arguments == 2:
+            own[1] = str(int(value.args[1].param)) if value.args[1].op == "literal" else "1"
+        return f"{spec.function}({', '.join(own) or ('*' if spec.function == 'count' else '')}) OVER ({over})"
+
+    def _aggregate(self, value: Expr, parts: list[str]) -> str:
+        """An exact aggregate of one person's rows, clamped to the bounds that are claimed of it."""
+        spec: PersonFunction = value.param
+        given = f" FILTER (WHERE {parts[-1]})" if value.op == "aggregate_if" else ""
+        argument = parts[0] if len(parts) > bool(given) else None
+        if spec.function == "count":
+            inside = "*" if argument is None else f"{'DISTINCT ' if spec.distinct else ''}{argument}"
+            text = f"count({inside}){given}"
+        elif spec.function in ("sum", "avg"):
+            assert argument is not None
+            total = f"sum({self._fine(value.args[0], argument)}){given}"
+            text = self._scaled(value.args[0], total, f"count({argument}){given}", spec.function)
+        else:
+            text = f"{spec.function}({argument}){given}"
+        return self._within_facts(value, text, spec.function)
+
+    def _fine(self, value: Expr, text: str) -> str:
+        """A number as an integer on a grid, so that its sum does not depend on the order of rows."""
+        number = self.dialect.number(value, text)
+        step = float(value.facts.step) if value.facts.step else 1e-6
+        ends = (self.dialect.double(-_COARSE), self.dialect.double(_COARSE))
+        held = f"least(greatest({number} / {self.dialect.double(step)}, {ends[0]}), {ends[1]})"
+        return f"CASE WHEN NOT {self.dialect.is_nan(number)} THEN {self.dialect.whole(held)} END"
+
+    def _scaled(self, value: Expr, total: str, count: str, function: str) -> str:
+        step = value.facts.step or Fraction(1, 10**6)
+        top, bottom = (self.dialect.double(float(part)) for part in (step.numerator, step.denominator))
+        scaled = self.dialect.try_cast(total, Kind.NUMBER)
+        scaled += f" * {top}" if step.numerator != 1 else ""
+        scaled += f" / {bottom}" if step.denominator != 1 else ""
+        return f"({scaled})" if function == "sum" else f"({scaled} / NULLIF({count}, 0))"
+
+    def _within_facts(self, value: Expr, text: str, function: str) -> str:
+        facts = value.facts
+        if not facts.kind.is_number or function not in ("count", "sum"):
+            return text
+        held = text
+        if facts.upper is not None:
+            held = f"least({held}, {self.dialect.literal(facts.upper)})"
+        if function == "count":
+            return held
+        if facts.lower is not None:
+            held = f"greatest({held}, {self.dialect.literal(facts.lower)})"
+        return text if held == text else f"CASE WHEN {text} IS NOT NULL THEN {held} END"  # both skip what is missing
+
+    # ------------------------------------------------------------ totals
+
+    def _centred_total(self, text: str, centre: int) -> str:
+        # The analyst chooses the centre: in 64 bits the product would fail from a chosen number of rows on.
+        return f"(coalesce(sum({text}), 0) - {self.dialect.huge_of(str(centre))} * count({text}))"
+
+    def _clamped_total(self, text: str, most: int, parts: int) -> str:
+        known = f"coalesce({self.dialect.huge_of(f'sum({text})')}, 0)"  # greatest skips what is missing
+        return f"least(greatest({known}, -{most}), {most}) * {parts}"
+
+    def _clipped_total(self, total: str, size: str, clip: NormClip) -> str:
+        length = self.dialect.root_above(size) if clip.squared else size
+        scaled = self.dialect.toward_zero(f"{total} * {clip.norm}", length)
+        shrunk = f"CASE WHEN {size} > {clip.limit} THEN {scaled} ELSE {total} END"
+        return self.dialect.huge_of(f"coalesce(sum({shrunk}), 0)")
+
+
+_SIMPLE = {
+    "count_rows": "count(*)",
+    "count_of": "count({0})",
+    "count_distinct": "count(DISTINCT {0})",
+    "max_of": "max({0})",
+    "min_of": "min({0})",
+    "sum_of": "sum({0})",
+    "total": "coalesce(sum({0}), 0)",
+    "negated": "-({0})",
+}
+
+
+def _sizes(text: str) -> str:
+    return f"sum(abs({text}))"
+
+
+def _consecutive(domain: tuple[Value, ...]) -> tuple[int, int] | None:
+    """(first, last) of a list of consecutive integers."""
+    if len(domain) < 2:
+        return None
+    numbers = sorted(value for value in domain if isinstance(value, int) and not isinstance(value, bool))
+    run = len(numbers) == len(domain) and numbers[-1] - numbers[0] == len(set(numbers)) - 1
+    return (numbers[0], numbers[-1]) if run else None
+
+
+def _halved(value: str, edges: Sequence[str], first: int, last: int, cell: Callable[[int], int]) -> str:
+    """The place of the first edge that is not below the value, from ``first`` to ``last``; beyond all, the last."""
+    if first == last:
+        return str(cell(first))
+    middle = (first + last) // 2
+    below, above = _halved(value, edges, first, middle, cell), _halved(value, edges, middle + 1, last, cell)
+    return f"CASE WHEN {value} <= {edges[middle]} THEN {below} ELSE {above} END"
