@@ -54,8 +54,10 @@ def test_what_rows_have_in_common_costs_a_model_dearly_and_a_few_hundredths_of_t
     y = generator.integers(0, 3, 3000)
     X = np.hstack([np.ones((3000, 1)), 0.01 * np.eye(3)[y] + generator.normal(0, 0.003, (3000, 3))])
     norm = float(np.linalg.norm(X, axis=1).max())
-    plain = LogisticRegression(epsilon=0.5, delta=1e-5, norm=norm).fit(X, y)
+    plain = LogisticRegression(epsilon=0.5, delta=1e-5, norm=norm)
     centred = make_pipeline(
         CentreScaler(norm=norm), LogisticRegression(norm=1.0), epsilon=0.5, delta=1e-5, shares=[1, 19]
-    ).fit(X, y)
-    assert centred.score(X, y) > 0.8 and centred.score(X, y) > plain.score(X, y) + 0.05
+    )
+    # one fit in forty is lucky or unlucky enough to hide the difference; the median of five is not
+    without, with_centre = (np.median([model.fit(X, y).score(X, y) for _ in range(5)]) for model in (plain, centred))
+    assert with_centre > 0.8 and with_centre > without + 0.05
