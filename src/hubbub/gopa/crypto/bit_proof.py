@@ -5,8 +5,8 @@
 3. ``prove``: commitments X to the values and E to the noises, and a proof that they are what A and the coins say.
 
     >>> import secrets
-    >>> from hubbub.gopa import Context, Shape, bit_proof
-    >>> shape = Shape(coordinates=1, steps=10, noise_bits=4)
+    >>> from hubbub.gopa import Context, ProofShape, bit_proof
+    >>> shape = ProofShape(coordinates=1, steps=10, noise_bits=4)
     >>> context = Context(run=b"run", party=b"ann", phase="share")
     >>> bound = bit_proof.bind(shape, [7], secrets.token_bytes(32))
     >>> coins = [1, 0, 0, 1]

@@ -19,7 +19,7 @@ class ProofShape:
     A value is a sum of the weights 1, 2, 4, ... and a last one that makes their total ``steps``: every sum of weights
     is in range, and every value in range is such a sum.
 
-        >>> Shape(coordinates=1, steps=100, noise_bits=0).weights
+        >>> ProofShape(coordinates=1, steps=100, noise_bits=0).weights
         (1, 2, 4, 8, 16, 32, 37)
     """
 

@@ -65,7 +65,7 @@ class Vector(PartyInput):
 class BoundedNumber(Vector):
     """One number between ``lower`` and ``upper`` for each party.
 
-    >>> Number(18, 100).numbers(59)
+    >>> BoundedNumber(18, 100).numbers(59)
     [Fraction(59, 1)]
     """
 
@@ -80,7 +80,7 @@ class BoundedNumber(Vector):
 class CategoryShares(PartyInput):
     """One of some cells for each party; the mean is the share of each cell.
 
-    >>> Histogram(("no", "yes")).numbers("yes", 0)
+    >>> CategoryShares(("no", "yes")).numbers("yes", 0)
     [Fraction(0, 1), Fraction(1, 1)]
     """
 

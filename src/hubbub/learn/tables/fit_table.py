@@ -203,11 +203,11 @@ def fit_table(
     Not covered: running time; the number of rows, where ``rows`` is None.
 
     >>> import numpy as np
-    >>> from hubbub.learn.tables.features import Category, Number
+    >>> from hubbub.learn.tables.features import Category, NumberFeature
     >>> ages = np.random.default_rng(1).integers(0, 100, 4000)
     >>> people = {"age": ages, "pension": np.where(ages > 66, "yes", "no")}
     >>> model = fit_table(
-    ...     people, columns=[Number("age", 0, 100)], target=Category("pension", ("no", "yes")), epsilon=1, delta=1e-6
+    ...     people, columns=[NumberFeature("age", 0, 100)], target=Category("pension", ("no", "yes")), epsilon=1, delta=1e-6
     ... )
     >>> model.predict({"age": [20, 80]}).tolist()
     ['no', 'yes']
