@@ -206,9 +206,8 @@ def fit_table(
     >>> from hubbub.learn.tables.features import Category, NumberFeature
     >>> ages = np.random.default_rng(1).integers(0, 100, 4000)
     >>> people = {"age": ages, "pension": np.where(ages > 66, "yes", "no")}
-    >>> model = fit_table(
-    ...     people, columns=[NumberFeature("age", 0, 100)], target=Category("pension", ("no", "yes")), epsilon=1, delta=1e-6
-    ... )
+    >>> age, pension = NumberFeature("age", 0, 100), Category("pension", ("no", "yes"))
+    >>> model = fit_table(people, columns=[age], target=pension, epsilon=1, delta=1e-6)
     >>> model.predict({"age": [20, 80]}).tolist()
     ['no', 'yes']
     """
