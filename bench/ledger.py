@@ -15,7 +15,7 @@ from tests.postgres import Server
 
 from bench.rows import Row
 from hubbub.ledger import Ledger, Request, fingerprint, reservations, statements
-from hubbub.ledger.chain import digest
+from hubbub.ledger.chain import sha256_hex
 from hubbub.ledger.open_ledger import LedgerTurn
 from hubbub.mechanisms import DiscreteGaussian
 from hubbub.terms import Budget, GaussianNoise
@@ -176,12 +176,12 @@ def grow(ledger: Ledger, entries: int, *, different: bool = False) -> None:
 
 
 def _one(core: object, turn: LedgerTurn, totals: dict[str, tuple[str, str, str, str]], wanted: Request) -> None:
-    bill = reservations._bill(core.policy, wanted)
-    held = reservations._charge(core, turn, bill, wanted, totals, reservations._NOTHING)
+    bill = reservations._find_bill(core.policy, wanted)
+    held = reservations._write_charge(core, turn, bill, wanted, totals, reservations._NOTHING)
     spent = held.totals["patients"][0]
     totals["patients///questions"] = ("patients///questions", "", str(spent.loss), str(spent.delta))
     record = ANSWER.ljust(SIZE)
-    entry = turn.append({"kind": "answer", "charge": held.sequence, "digest": digest(record)})
+    entry = turn.append({"kind": "answer", "charge": held.sequence, "digest": sha256_hex(record)})
     turn.add(statements.ADD_ANSWER, charge=held.sequence, sequence=entry.sequence, body=record)
     core.known_events.add(bill.event[0])
 

@@ -67,7 +67,7 @@ def component() -> Callable[[str], str]:
 class NoNoise:
     """A source that may not be touched: bad input must be refused before any noise is drawn."""
 
-    def words(self, count: int) -> None:
+    def random_words(self, count: int) -> None:
         pytest.fail("noise was drawn")
 
     def bits(self, count: int) -> None:

@@ -195,14 +195,14 @@ def test_the_slack_of_coarse_noise_is_paid_in_renyi_divergences() -> None:
 
 
 def test_classes_of_many_events_keep_their_slack() -> None:
-    from hubbub.accounting.event_classes import simplified
+    from hubbub.accounting.event_classes import simplify_event
     from hubbub.accounting.gaussian_tradeoff import mu_of
 
     events = [
         Poisson(GaussianNoise(sigma=s, sensitivity=Fraction(50), grid=Fraction(1), dimension=10**4), Fraction(1, 10))
         for s in (Fraction(100 + i, 1 if i % 2 else 1000) * 100 for i in range(600))
     ]
-    simple = simplified(Compose(tuple(events)))
+    simple = simplify_event(Compose(tuple(events)))
     kept = [step for part in simple.events for step in part.steps()]  # type: ignore[attr-defined]
     least = min(mu_of(e.event)[1] for e in events)  # type: ignore[index,arg-type]
     assert all(mu_of(step)[1] >= least for step in kept)  # type: ignore[index,arg-type]

@@ -119,7 +119,7 @@ def laplace_pair(scale: float, shift: int, reach: int = 400) -> tuple[dict, dict
 def test_the_discrete_laplace_profile_is_the_sum_over_all_outputs(scale: float, shift: int) -> None:
     p, q = laplace_pair(scale, shift)
     at = np.linspace(-1.2, 1.2, 49) * shift / scale
-    ours = privacy_profiles.laplace(Fraction(scale).limit_denominator(10), shift).remove(at)
+    ours = privacy_profiles.laplace_profile(Fraction(scale).limit_denominator(10), shift).remove(at)
     for e, d in zip(at, ours, strict=True):
         assert d == pytest.approx(brute_profile(p, q, e), abs=1e-9)
 
@@ -131,7 +131,7 @@ def test_splitting_the_sensitivity_over_coordinates_never_costs_more(split: tupl
     pairs = [laplace_pair(scale, shift, reach=60 if len(split) < 3 else 40) for shift in split]
     p, q = (_joint([[pair[side][x] for x in pair[0]] for pair in pairs]) for side in (0, 1))
     at = np.linspace(0, sum(split) / scale, 9)
-    dominating = privacy_profiles.laplace(Fraction(4), sum(split)).remove(at)
+    dominating = privacy_profiles.laplace_profile(Fraction(4), sum(split)).remove(at)
     for e, d in zip(at, dominating, strict=True):
         assert np.maximum(p - math.exp(e) * q, 0).sum() <= d + 1e-5  # the cut-off tails
 
@@ -190,7 +190,7 @@ def test_poisson_sampling_mixes_the_pair(rate: float, sigma: float) -> None:
     p, q = gaussian_pair(sigma, 1)
     mixed = {x: (1 - rate) * q.get(x, 0.0) + rate * p.get(x, 0.0) for x in {*p, *q}}
     at = np.linspace(-0.9, 0.9, 19)
-    ours = privacy_profiles.poisson(privacy_profiles.discrete_gaussian(sigma, 1), rate)
+    ours = privacy_profiles.poisson_profile(privacy_profiles.discrete_gaussian(sigma, 1), rate)
     for e, removed, added in zip(at, ours.remove(at), ours.add(at), strict=True):
         assert removed == pytest.approx(brute_profile(mixed, q, e), abs=1e-12)
         assert added == pytest.approx(brute_profile(q, mixed, e), abs=1e-12)
@@ -292,7 +292,9 @@ def test_many_different_events_are_reported_within_one_percent() -> None:
 )
 def test_a_class_dominates_its_members_by_little(event) -> None:
     """Long reports round events up to classes: never down, and never by more than two classes' worth."""
-    member, above = (costs.profile(e, Neighbours.ADD_REMOVE) for e in (event, event_classes._class_of(event)))
+    member, above = (
+        costs.dominating_profile(e, Neighbours.ADD_REMOVE) for e in (event, event_classes._class_of(event))
+    )
     at = np.linspace(-1.5, 1.5, 61) * member.reach
     for direction in ("remove", "add"):
         low, high = getattr(member, direction)(at), getattr(above, direction)(at)

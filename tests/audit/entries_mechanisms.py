@@ -17,9 +17,9 @@ IN_BULK = {  # which give many outcomes at once
     "Histogram",
     "Laplace",
     "NoisyCDF",
-    "OptimalKeys",
+    "OptimalPartitionSelection",
     "RandomizedResponse",
-    "ThresholdKeys",
+    "ThresholdPartitionSelection",
 }
 
 

@@ -36,7 +36,7 @@ def test_open_begins_a_ledger_and_names_its_public_key(shell: Shell) -> None:
     with shell.ledger() as ledger:
         assert ledger.public_key in said.err
         assert str(ledger.state) in said.err
-        assert ledger.populations()["patients"].promised.measure().words() == "epsilon = 1, delta = 1e-06"
+        assert ledger.populations()["patients"].promised.measure().describe() == "epsilon = 1, delta = 1e-06"
     assert "epsilon = 1, delta = 1e-06" in said.out
     assert shell.open("staff").err == ""
 
@@ -49,14 +49,14 @@ def test_open_takes_every_rule(shell: Shell) -> None:
     )
     with shell.ledger() as ledger:
         who = ledger.populations()["patients"]
-    words = {pool.value: budget.measure().words() for pool, budget in who.pools.items() if budget}
+    words = {pool.value: budget.measure().describe() for pool, budget in who.pools.items() if budget}
     assert words == {"questions": "epsilon = 2, delta = 5e-07", "plans": "epsilon = 1, delta = 5e-07"}
-    lifetimes = {pool.value: budget.measure().words() for pool, budget in who.lifetimes.items() if budget}
+    lifetimes = {pool.value: budget.measure().describe() for pool, budget in who.lifetimes.items() if budget}
     assert lifetimes == {"questions": "epsilon = 4, delta = 1.5e-06", "plans": "epsilon = 2, delta = 5e-07"}
     assert who.each is not None
-    assert who.each.measure().words() == "epsilon = 0.5, delta = 1e-07"
+    assert who.each.measure().describe() == "epsilon = 0.5, delta = 1e-07"
     assert who.window is not None
-    assert (who.window.every, who.window.budget.measure().words()) == ("month", "epsilon = 1, delta = 1e-07")
+    assert (who.window.every, who.window.budget.measure().describe()) == ("month", "epsilon = 1, delta = 1e-07")
     assert (who.neighbours, who.unit, who.shares, who.share_answers) == ("replace", "patients.id", "required", True)
 
 

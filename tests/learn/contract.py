@@ -160,11 +160,11 @@ class Contract:
 
     def test_the_guarantee_says_what_it_rests_on(self) -> None:
         X, y = self.data(rows=100)
-        words = self.fast().fit(X, y).guarantee_.words()
+        words = self.fast().fit(X, y).guarantee_.describe()
         assert "epsilon = 1, delta = 1e-05" in words
         for caveat in ("charged to no ledger", "number of rows", "set of labels", "running time"):
             assert caveat in words.lower()
-        declared = self.fast(classes=[0, 1], rows=100).fit(X, y).guarantee_.words()
+        declared = self.fast(classes=[0, 1], rows=100).fit(X, y).guarantee_.describe()
         assert "number of rows" not in declared and "set of labels" not in declared
 
     def test_nothing_fixes_the_noise(self) -> None:
@@ -261,7 +261,7 @@ class Contract:
         assert rows.entries and labels.entries
         assert all(kinds[-1] == "charge" for kinds in (*rows.entries, *labels.entries))
         assert ledger.check(model.receipt_)
-        assert "no ledger" not in model.guarantee_.words()
+        assert "no ledger" not in model.guarantee_.describe()
         assert model.receipt_.event == model.event_
 
     def test_the_same_training_again_is_free_and_reads_nothing(self, ledger: Ledger) -> None:

@@ -86,10 +86,10 @@ class SumContract:
 
     def test_the_guarantee_says_what_it_rests_on(self) -> None:
         X, y = self.data()
-        words = self.make().fit(X, y).guarantee_.words().lower()
+        words = self.make().fit(X, y).guarantee_.describe().lower()
         assert "epsilon = 1, delta = 1e-05" in words
         assert all(said in words for said in ("charged to no ledger", "number of rows", "running time"))
-        declared = self.make(**self.declared, rows=400).fit(X, y).guarantee_.words()
+        declared = self.make(**self.declared, rows=400).fit(X, y).guarantee_.describe()
         assert "number of rows" not in declared and "set of labels" not in declared
 
     def test_nothing_fixes_the_noise(self) -> None:
@@ -166,7 +166,7 @@ class SumContract:
         model = self.make(**self.declared, account=ledger).fit(rows, y)
         assert rows.entries and all(kinds[-1] == "charge" for kinds in rows.entries)
         assert ledger.check(model.receipt_) and model.receipt_.event == model.event_
-        assert "no ledger" not in model.guarantee_.words()
+        assert "no ledger" not in model.guarantee_.describe()
 
     def test_the_same_fit_again_is_free_and_reads_nothing(self, ledger: Ledger) -> None:
         X, y = self.data()

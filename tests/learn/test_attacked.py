@@ -78,9 +78,9 @@ def test_a_stored_model_for_numbers_is_not_one_for_their_names():
 
 def test_a_promise_about_people_says_that_each_has_one_row():
     model = LogisticRegression(epsilon=1, delta=1e-5, norm=1, classes=[0, 1], rows=20, steps=3, unit="p.id")
-    assert "Each has one row." in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.words()
+    assert "Each has one row." in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.describe()
     model.set_params(unit="")
-    assert "one row." not in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.words()
+    assert "one row." not in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.describe()
 
 
 def test_every_solver_says_that_no_ledger_was_charged_and_that_time_is_not_covered():
@@ -92,5 +92,5 @@ def test_every_solver_says_that_no_ledger_was_charged_and_that_time_is_not_cover
         objective_perturbation(rows, signs, **price),
         projected_sgd(rows, signs, domain=Ball(1), steps=3, **price),
     ]
-    for words in (each.guarantee.words() for each in solved):
+    for words in (each.guarantee.describe() for each in solved):
         assert "Charged to no ledger." in words and "Running time is not covered." in words

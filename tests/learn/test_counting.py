@@ -81,7 +81,7 @@ def test_the_count_and_the_run_together_cost_what_was_promised(model: Any, relat
     model.set_params(neighbours=relation).fit(X, y)
     assert 0.9 < epsilon(model.event_, delta=DELTA, neighbours=relation) <= 1
     assert abs(model.rows_ - 1200) < 400
-    assert "number of rows" not in model.guarantee_.words()
+    assert "number of rows" not in model.guarantee_.describe()
     first = next(model.event_.steps())
     assert isinstance(first, LaplaceNoise) and first.mechanism == "count"
 
@@ -146,7 +146,7 @@ def test_few_rows_never_make_it_fail(rows: int) -> None:
 def test_sums_need_no_count_and_spend_nothing_on_one(model: Any) -> None:
     X, y = people()
     model.fit(X, y)
-    assert not hasattr(model, "rows_") and "number of rows" not in model.guarantee_.words()
+    assert not hasattr(model, "rows_") and "number of rows" not in model.guarantee_.describe()
     assert 0.95 < epsilon(model.event_, delta=DELTA) <= 1
     assert len(set(map(repr, (model.fit(*people(rows)).event_ for rows in (9, 2000))))) == 1
 

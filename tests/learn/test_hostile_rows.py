@@ -359,7 +359,7 @@ def test_public_rows_with_swapped_columns_are_refused() -> None:
 @pytest.mark.parametrize("name", list(MAKERS))
 def test_the_guarantee_says_what_it_assumes_of_what_was_done_before(name: str) -> None:
     table, y = good()
-    assert AS_GIVEN in MAKERS[name]().fit(table, y).guarantee_.words()
+    assert AS_GIVEN in MAKERS[name]().fit(table, y).guarantee_.describe()
 
 
 # --- lists: each entry is one person's, and whatever it is, it says nothing and stops nothing

@@ -42,7 +42,7 @@ class TestLogisticRegression(Contract):
                 self.fast(classes=[0, 1], account=db).fit(X, y)
             model = self.fast(classes=[0, 1], account=db, unit="visits.patient_id").fit(X, y)
             assert model.receipt_ is not None and db.ledger.check(model.receipt_)
-            assert "visits.patient_id" in model.guarantee_.words()
+            assert "visits.patient_id" in model.guarantee_.describe()
 
 
 def test_the_breast_cancer_table_is_learned_without_tuning() -> None:

@@ -97,7 +97,7 @@ def test_it_learns_in_place_and_says_what_holds() -> None:
     assert (fitted.predict(x) == y.numpy()).mean() > 0.95
     assert fitted.way_ == "Recorded"
     assert fitted.receipt_ is None
-    words = fitted.guarantee_.words()
+    words = fitted.guarantee_.describe()
     assert "epsilon = 3, delta = 1e-05" in words
     assert "not proved" in words
     assert "Charged to no ledger" in words
@@ -297,7 +297,7 @@ def test_examples_of_an_unknown_class_or_without_numbers_contribute_nothing() ->
     x[3], y[5] = float("nan"), 7
     fitted = trainer(classes=2, rows=200).fit(x, y)
     assert np.isfinite(vector_of(fitted.model.parameters())).all()
-    assert "number of rows" not in fitted.guarantee_.words()
+    assert "number of rows" not in fitted.guarantee_.describe()
 
 
 # ------------------------------------------------------------ charges
@@ -323,7 +323,7 @@ def test_the_ledger_is_charged_before_data_is_read_and_holds_the_model(ledger: L
     assert reads
     assert min(reads) > before
     assert fitted.receipt_ is not None
-    assert "ledger" not in fitted.guarantee_.words()
+    assert "ledger" not in fitted.guarantee_.describe()
 
 
 def test_the_same_named_fit_is_free_and_gives_the_same_model(ledger: Ledger) -> None:
@@ -687,8 +687,8 @@ def test_arrays_that_are_no_numbers_of_one_shape_are_refused_before_a_charge(odd
 
 
 def test_a_unit_says_that_each_has_one_example() -> None:
-    assert "Each has one example." in trainer(unit="people.id").fit(X, Y).guarantee_.words()
-    assert "one example" not in trainer().fit(X, Y).guarantee_.words()
+    assert "Each has one example." in trainer(unit="people.id").fit(X, Y).guarantee_.describe()
+    assert "one example" not in trainer().fit(X, Y).guarantee_.describe()
 
 
 @pytest.mark.parametrize("size", [1e-30, 1.0, 1e25])

@@ -32,5 +32,5 @@ def test_bounds_that_are_one_number_in_doubles_are_refused() -> None:
 
 def test_words_say_that_each_person_has_one_row() -> None:
     x = np.random.default_rng(1).uniform(0, 1, (50, 1))
-    said = StandardScaler(epsilon=1, delta=1e-5, bounds=(0, 1), unit="people.id").fit(x).guarantee_.words()
+    said = StandardScaler(epsilon=1, delta=1e-5, bounds=(0, 1), unit="people.id").fit(x).guarantee_.describe()
     assert "Each has one row." in said

@@ -151,18 +151,18 @@ def test_no_data_dependent_number_is_shown_unless_it_was_paid_for() -> None:
 
 def test_the_guarantee_says_what_it_rests_on() -> None:
     X, y = data(300)
-    words = fast().fit(X, y).guarantee_.words()
+    words = fast().fit(X, y).guarantee_.describe()
     for said in ("number of rows", "set of labels", "no ledger", "Running time", "Public rows"):
         assert said in words
-    declared = fast(classes=[0, 1, 2], rows=300).fit(X, y).guarantee_.words()
+    declared = fast(classes=[0, 1, 2], rows=300).fit(X, y).guarantee_.describe()
     assert "number of rows" not in declared and "set of labels" not in declared
 
 
 def test_units_with_many_rows_are_named() -> None:
     X, y = data(300)
     groups = np.repeat(np.arange(60), 5)
-    alone = fast(unit="people.id").fit(X, y).guarantee_.words()
-    together = fast(unit="people.id").fit(X, y, groups=groups).guarantee_.words()
+    alone = fast(unit="people.id").fit(X, y).guarantee_.describe()
+    together = fast(unit="people.id").fit(X, y, groups=groups).guarantee_.describe()
     assert "Each has one row." in alone and "Each has one row." not in together and "people.id" in together
     with pytest.raises(MissingParameter):
         fast().fit(X, y, groups=groups)
@@ -257,7 +257,7 @@ def test_the_charge_stands_before_a_value_is_read(ledger: Ledger) -> None:
     for each in (rows, labels, groups):
         assert each.entries and all(kinds[-1] == "charge" for kinds in each.entries)
     assert ledger.check(model.receipt_) and model.receipt_.event == model.event_
-    assert charges(ledger) == 1 and "no ledger" not in model.guarantee_.words()
+    assert charges(ledger) == 1 and "no ledger" not in model.guarantee_.describe()
 
 
 def test_the_same_fit_again_is_free_and_reads_nothing(ledger: Ledger) -> None:

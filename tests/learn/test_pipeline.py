@@ -217,8 +217,8 @@ def test_public_steps_are_said_in_the_promise() -> None:
     said = "Public steps count as treating each row by itself; they were tried on made-up rows."
     last = GaussianNB(bounds=(-1, 1))
     model = make_pipeline(FunctionTransformer(np.tanh), last, **PRICE).fit(*people(100))
-    assert said in model.guarantee_.words()
-    assert said not in make_pipeline(last, **PRICE).fit(*people(100)).guarantee_.words()
+    assert said in model.guarantee_.describe()
+    assert said not in make_pipeline(last, **PRICE).fit(*people(100)).guarantee_.describe()
 
 
 class Times:

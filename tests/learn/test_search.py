@@ -138,7 +138,7 @@ def test_what_a_search_needs_is_said_before_a_charge(ledger: Ledger) -> None:
 
 
 def test_the_promise_says_that_validation_rows_are_public() -> None:
-    assert "The validation rows count as public." in search().fit(*table(100)).guarantee_.words()
+    assert "The validation rows count as public." in search().fit(*table(100)).guarantee_.describe()
 
 
 def test_a_stored_answer_is_of_the_same_candidates_and_validation_rows(ledger: Ledger) -> None:

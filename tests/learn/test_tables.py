@@ -107,7 +107,7 @@ def test_every_classifier_learns_from_a_table(kind: str) -> None:
     model = fit_table(table, columns=COLUMNS, target=ILL, model=kind, **PRICE)
     assert model.measured(table).value > (0.8 if kind == "nb" else 0.88)
     assert set(model.predict({"age": [5, 95], "ward": ["north", None]})) <= {"no", "yes"}
-    assert "number of rows" not in model.guarantee.words()
+    assert "number of rows" not in model.guarantee.describe()
     assert 1.8 < epsilon(model.event, delta=DELTA) <= 2
 
 

@@ -467,7 +467,7 @@ HOSTILE = "a\x1b[2Jb"
         lambda ledger: ledger.open_population("a", Budget(1), unit=HOSTILE, **WHO),
         lambda ledger: ledger.open_population("a", Budget(1), by=HOSTILE, why="x"),
         lambda ledger: ledger.open_population("a", Budget(1), by="x", why="\u202egpj"),
-        lambda ledger: ledger.look("people", analyst=HOSTILE, **WHO),
+        lambda ledger: ledger.acknowledge_failures("people", analyst=HOSTILE, **WHO),
         lambda ledger: ledger.reserve(request("x", title=HOSTILE)),
         lambda ledger: ledger.reserve(request("x", project=HOSTILE)),
         lambda ledger: ledger.reserve(request("x", analyst="\u2066a")),
@@ -509,7 +509,7 @@ def test_after_so_many_questions_without_an_answer_an_owner_looks(ledger: Ledger
         ledger.reserve(request("one more"))
     ask(ledger, "by somebody else", analyst="ben")
     assert dict(ledger.budget("people").failures) == {"owner": 10}
-    ledger.look("people", analyst="owner", **WHO)
+    ledger.acknowledge_failures("people", analyst="owner", **WHO)
     assert not ledger.budget("people").failures
     ask(ledger, "one more")
     assert ledger.verify().ok, ledger.verify().problems

@@ -132,13 +132,13 @@ def test_a_part_of_a_share_can_be_taken_back(ledger: Ledger) -> None:
 def test_a_request_for_more_is_open_until_it_is_granted_or_refused(ledger: Ledger) -> None:
     ledger.open_population("patients", Budget(1), **OWNER)
     asked = {"project": "flu", "by": "ann", "why": "the wave is back"}
-    first, second = (ledger.plead("patients", Budget(0.2), **asked) for _ in range(2))
+    first, second = (ledger.request_budget("patients", Budget(0.2), **asked) for _ in range(2))
     assert [plea.number for plea in ledger.pleas()] == [first, second]
     assert "the wave is back" in ledger.budget("patients").text()
     ledger.grant("patients", Budget(0.2), project="flu", plea=first, **OWNER)
-    ledger.refuse(second, by="board", why="one is enough")
+    ledger.decline_request(second, by="board", why="one is enough")
     assert ledger.pleas() == []
-    for act in (lambda: ledger.refuse(first, **OWNER), lambda: ledger.refuse(99, **OWNER)):
+    for act in (lambda: ledger.decline_request(first, **OWNER), lambda: ledger.decline_request(99, **OWNER)):
         with pytest.raises(BudgetConflict):
             act()
     assert ledger.verify().ok

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub.durable import canonical_json
 from hubbub.ledger import BudgetWindow, Ledger, Pool, Request, Reservation, verify_export
-from hubbub.ledger.chain import ORIGIN, digest, link
+from hubbub.ledger.chain import ORIGIN, entry_hash, sha256_hex
 from hubbub.mechanisms import Gaussian
 from hubbub.terms import BehindAnchor, Budget, HubbubError, LedgerDamaged, NewerFormat, Unreadable
 from tests.charging import ask
@@ -68,10 +68,10 @@ def _owners(ledger: Ledger) -> None:
     ledger.declare_disjoint("visitors", "staff", **WHO)
     ledger.change_rules("patients", window=window, **WHO)
     ledger.declare_dataset("hospital", version="1", population="patients", **WHO)
-    plea = ledger.plead("patients", budget, project="flu", **WHO)
+    plea = ledger.request_budget("patients", budget, project="flu", **WHO)
     ledger.grant("patients", budget, project="flu", plea=plea, **WHO)
     ledger.revoke("patients", Budget(1, Fraction(1, 10**7)), project="flu", **WHO)
-    ledger.refuse(ledger.plead("staff", Budget(1), **WHO), **WHO)
+    ledger.decline_request(ledger.request_budget("staff", Budget(1), **WHO), **WHO)
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def rehashed(entries: list[Row]) -> list[Row]:
     previous, chain = ORIGIN, []
     for row in entries:
         parts = [row[n] for n in ("sequence", "at", "policy", "fingerprint", "project", "body")]
-        previous = link(previous, *parts)
+        previous = entry_hash(previous, *parts)
         chain.append(row | {"hash": previous})
     return chain
 
@@ -455,8 +455,8 @@ def test_a_forged_event_with_a_smaller_cost_is_found(book: Book, tmp_path: Path)
     """Event, digest and chain all made to fit."""
     (row,) = [row for row in book.rows["events"] if json.loads(row["body"])["kind"] == "pure"]
     body = canonical_json(json.loads(row["body"]) | {"epsilon": "0.02"})
-    events = [row | {"digest": digest(body), "body": body}] + [r for r in book.rows["events"] if r is not row]
-    entries = [r | {"body": r["body"].replace(row["digest"], digest(body))} for r in book.rows["entries"]]
+    events = [row | {"digest": sha256_hex(body), "body": body}] + [r for r in book.rows["events"] if r is not row]
+    entries = [r | {"body": r["body"].replace(row["digest"], sha256_hex(body))} for r in book.rows["entries"]]
     book.rewrite(rehashed(entries), events=events)
     assert escaped(book.place) is None
     assert escaped_signatures(book, tmp_path) is None

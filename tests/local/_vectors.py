@@ -73,7 +73,7 @@ class Tape:
     def __init__(self, data: bytes) -> None:
         self._data, self._place = data, 0
 
-    def words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    def random_words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
         part = self._data[self._place : self._place + 8 * count]
         assert len(part) == 8 * count, "the tape is too short"
         self._place += 8 * count
@@ -136,7 +136,7 @@ def _values(randomizer: Randomizer) -> list[Any]:
 
 
 def _case(randomizer: Randomizer, value: Any, tape: bytes) -> dict[str, Any]:
-    report = randomizer.respond([value], Tape(tape).words(randomizer.words).reshape(1, -1))
+    report = randomizer.respond([value], Tape(tape).random_words(randomizer.words).reshape(1, -1))
     return {"value": value, "random": tape.hex(), "payload": randomizer.pack(report)[0].tobytes().hex()}
 
 

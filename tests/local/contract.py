@@ -138,7 +138,7 @@ class Contract:
 
     def test_words_are_consumed_in_order(self) -> None:
         randomizer, values = self.make(), list(self.values) * 3
-        words = seeded(2).words(len(values) * randomizer.words).reshape(len(values), randomizer.words)
+        words = seeded(2).random_words(len(values) * randomizer.words).reshape(len(values), randomizer.words)
         assert np.array_equal(randomizer.randomize(values, rng=seeded(2)), randomizer.respond(values, words))
 
     def test_the_wrong_number_of_words_is_refused(self) -> None:

@@ -341,8 +341,8 @@ def test_a_document_that_is_no_tally_is_refused(desk: Desk, spoil: Callable[[dic
 def test_without_an_account_the_guarantee_says_so(desk: Desk) -> None:
     with desk.collector() as collector:
         assert collector.receipt is None
-        assert collector.guarantee.holds.words() == "epsilon = 3"
-        assert "Charged to no ledger." in collector.guarantee.words()
+        assert collector.guarantee.holds.describe() == "epsilon = 3"
+        assert "Charged to no ledger." in collector.guarantee.describe()
 
 
 def test_with_an_account_the_collection_is_charged_once(desk: Desk) -> None:
@@ -353,7 +353,7 @@ def test_with_an_account_the_collection_is_charged_once(desk: Desk) -> None:
             with Collector(Store(store) if store.exists() else desk.store(), account=ledger) as c:
                 assert c.receipt is not None
                 assert ledger.check(c.receipt)
-                assert "ledger" not in c.guarantee.words()
+                assert "ledger" not in c.guarantee.describe()
         assert ledger.budget("people").spent.parts()[0] == Fraction(3)
         other = Desk(collection(epochs=3), desk.folder / "other")
         with pytest.raises(BudgetExceeded):
@@ -363,7 +363,7 @@ def test_with_an_account_the_collection_is_charged_once(desk: Desk) -> None:
 def test_gaussian_reports_are_charged_with_their_delta(tmp_path: Path) -> None:
     of = collection(LocalGaussian(epsilon=1, delta=1e-6, lower=0, upper=1), epochs=3)
     with Desk(of, tmp_path).collector() as collector:
-        assert collector.guarantee.holds.words() == "epsilon = 3, delta = 3e-06"
+        assert collector.guarantee.holds.describe() == "epsilon = 3, delta = 3e-06"
     assert collection_cost.event_of(of) == Repeat(of.randomizer.event, 3)
 
 

@@ -63,13 +63,13 @@ def digest(randomizer: Randomizer) -> dict[str, str]:
     values = people(randomizer)
     crowd, source = [values[i % len(values)] for i in range(MANY)], seeded(11)
     many = randomizer.pack(randomizer.randomize(crowd, rng=source)).tobytes()
-    after = source.words(4).tobytes()
+    after = source.random_words(4).tobytes()
     alone = b"".join(
         np.ascontiguousarray(randomizer.pack([randomizer.randomize(value, rng=source)])).tobytes()
         for value in crowd[:ALONE]
     )
     parameters = json.dumps(randomizer.parameters(), sort_keys=True, separators=(",", ":"))
-    parts = {"many": many, "after": after, "alone": alone, "end": source.words(4).tobytes()}
+    parts = {"many": many, "after": after, "alone": alone, "end": source.random_words(4).tobytes()}
     return {name: hashlib.sha256(part).hexdigest()[:32] for name, part in parts.items()} | {
         "parameters": hashlib.sha256(parameters.encode()).hexdigest()[:32]
     }

@@ -42,7 +42,7 @@ def test_the_fast_transform_is_the_matrix() -> None:
 
 def test_a_collector_may_assign_the_column() -> None:
     survey = OneBitHadamard(epsilon=1, domain=50)
-    words = seeded(1).words(400).reshape(200, 2)
+    words = seeded(1).random_words(400).reshape(200, 2)
     values = np.arange(200) % 50
     reports = survey.respond(values, words)
     assert np.array_equal(survey.respond_at(values, reports >> 1, words[:, 1]), reports & 1)

@@ -36,7 +36,7 @@ class TestDBitFlip(FrequencyContract):
 
 def test_it_is_the_interpolated_coin_of_the_lectures() -> None:
     bit, coin = OneBitMean(epsilon=1, lower=0, upper=10), Duchi(epsilon=1, lower=0, upper=10)
-    words = seeded(1).words(500).reshape(-1, 1)
+    words = seeded(1).random_words(500).reshape(-1, 1)
     values = np.linspace(-1, 11, 500)
     assert np.array_equal(bit.respond(values, words), coin.respond(values, words))
 

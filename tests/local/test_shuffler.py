@@ -55,9 +55,9 @@ class Same:
     def __init__(self) -> None:
         self.calls, self._later = 0, seeded(1)
 
-    def words(self, count: int) -> np.ndarray:
+    def random_words(self, count: int) -> np.ndarray:
         self.calls += 1
-        return np.zeros(count, dtype=np.uint64) if self.calls == 1 else self._later.words(count)
+        return np.zeros(count, dtype=np.uint64) if self.calls == 1 else self._later.random_words(count)
 
     def bits(self, count: int) -> int:
         raise AssertionError(count)

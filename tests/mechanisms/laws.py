@@ -21,7 +21,7 @@ CERTAIN = 1e-9  # chance that one confidence limit of an audit is wrong
 class NoSource:
     """A source of randomness that must not be touched."""
 
-    def words(self, count: int) -> Any:
+    def random_words(self, count: int) -> Any:
         raise AssertionError("noise was drawn")
 
     def bits(self, count: int) -> Any:

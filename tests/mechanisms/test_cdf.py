@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 from hubbub.mechanisms import NoisyCDF
-from hubbub.mechanisms.common.additive import drawn
-from hubbub.mechanisms.common.ary_tree import AryTree, chosen, consistent, node_sums, rank_moment
-from hubbub.mechanisms.common.noise_combinations import critical, variance_of
+from hubbub.mechanisms.common.additive import draw_noise
+from hubbub.mechanisms.common.ary_tree import AryTree, choose_tree, consistent_cells, node_sums, rank_moment
+from hubbub.mechanisms.common.noise_combinations import critical_value, variance_of
 from hubbub.mechanisms.common.noisy_curve import NoisyCurve
 from hubbub.noise.testing import seeded
 from hubbub.terms import GaussianNoise, LaplaceNoise, MissingParameter, NotANumber, OutOfRange, TooLarge, WrongShape
@@ -85,7 +85,7 @@ class TestLeastSquares:
         noisy = np.random.default_rng(1).normal(0, 10, (3, tree.nodes))
         levels = np.split(noisy, np.cumsum(tree.sizes[: tree.levels])[:-1], axis=1)
         dense = np.linalg.lstsq(matrix_of(tree), noisy.T, rcond=None)[0].T
-        np.testing.assert_allclose(consistent(tree, levels), dense, atol=1e-9)
+        np.testing.assert_allclose(consistent_cells(tree, levels), dense, atol=1e-9)
 
     @pytest.mark.parametrize("q", [0, 0.3, 0.5, 1])
     @pytest.mark.parametrize("tree", TREES, ids=str)
@@ -109,7 +109,7 @@ class TestLeastSquares:
             return rank_moment(tree, np.arange(cells), 0, 2).mean() * tree.levels**loss
 
         others = [AryTree(cells, b, rooted) for b in (2, 3, 4, 5, 8, 16, cells) for rooted in (False, True)]
-        assert score(chosen(cells, None, loss)) <= min(score(t) for t in others) * (1 + 1e-9)
+        assert score(choose_tree(cells, None, loss)) <= min(score(t) for t in others) * (1 + 1e-9)
 
 
 class TestSensitivity:
@@ -238,10 +238,10 @@ class TestIntervals:
     @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99, 0.999])
     def test_sums_of_laplace_draws_stay_within_the_critical_value(self, confidence, soak) -> None:
         event = LaplaceNoise(scale=200, sensitivity=1, grid=1)
-        draws = drawn(event, (20_000 * soak, 12), rng=seeded(24))
+        draws = draw_noise(event, (20_000 * soak, 12), rng=seeded(24))
         for weights in ([1] + [0] * 11, [1] * 12, [1] + [0.2] * 11, [1, 0.5, 0.25] + [0] * 9, [1, 1] + [0.3] * 10):
             w = np.array(weights, dtype=float)
-            width = critical(event, np.array([(w**4).sum() / (w**2).sum() ** 2]), confidence)[0]
+            width = critical_value(event, np.array([(w**4).sum() / (w**2).sum() ** 2]), confidence)[0]
             width *= math.sqrt(variance_of(event) * (w**2).sum())
             assert covered(draws @ w, width, confidence)
             assert not covered(draws @ w, 0.8 * width, confidence)

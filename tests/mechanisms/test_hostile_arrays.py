@@ -36,8 +36,8 @@ MAKES = {
     "SampleAggregate": {"function": np.mean, "blocks": 2, "lower": 0, "upper": 9, **SMALL},
     "AboveThreshold": {"threshold": 2, "sensitivity": 1, "count": 4, **SMALL},
     "TreeCounter": {"horizon": 8, **SMALL},
-    "ThresholdKeys": {"delta": 0.01, "max_keys_per_unit": 1, **SMALL},
-    "OptimalKeys": {"delta": 0.01, "max_keys_per_unit": 1, **SMALL},
+    "ThresholdPartitionSelection": {"delta": 0.01, "max_keys_per_unit": 1, **SMALL},
+    "OptimalPartitionSelection": {"delta": 0.01, "max_keys_per_unit": 1, **SMALL},
 }
 VALUES = np.array([3, 0, 2, 1])
 HOSTILE = {
@@ -144,7 +144,7 @@ def test_noise_beyond_64_bits_is_drawn_and_not_refused_after_a_charge() -> None:
 
 def test_a_table_of_counts_is_a_mapping() -> None:
     with pytest.raises(WrongShape):
-        mechanisms.OptimalKeys(epsilon=1, delta=0.01, max_keys_per_unit=1).release([3, 4])  # type: ignore[arg-type]
+        mechanisms.OptimalPartitionSelection(epsilon=1, delta=0.01, max_keys_per_unit=1).release([3, 4])  # type: ignore[arg-type]
 
 
 def test_a_histogram_takes_no_mask_for_a_value() -> None:

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hubbub.mechanisms import OptimalKeys, ThresholdKeys
+from hubbub.mechanisms import OptimalPartitionSelection, ThresholdPartitionSelection
 from hubbub.mechanisms.common.thresholds import gaussian_threshold, laplace_threshold, share_of
 from hubbub.mechanisms.partition_selection import keep_chances
 from hubbub.noise.testing import seeded
@@ -72,7 +72,7 @@ class KeysContract(Contract):
 
 
 class TestThresholdKeys(KeysContract):
-    kind = ThresholdKeys
+    kind = ThresholdPartitionSelection
     data = 6
     neighbours = (5, 6)
     bad = {
@@ -133,7 +133,7 @@ class TestThresholdKeys(KeysContract):
 
 
 class TestOptimalKeys(KeysContract):
-    kind = OptimalKeys
+    kind = OptimalPartitionSelection
     data = 3
     neighbours = (1, 2)
 
@@ -163,7 +163,7 @@ class TestOptimalKeys(KeysContract):
             self.make(epsilon=1e-7, delta=1e-12)
 
     def test_no_threshold_names_more(self) -> None:
-        best, other = self.make(delta=1e-6), ThresholdKeys(epsilon=1, delta=1e-6, max_keys_per_unit=1)
+        best, other = self.make(delta=1e-6), ThresholdPartitionSelection(epsilon=1, delta=1e-6, max_keys_per_unit=1)
         p = math.exp(-1)
         for people in range(1, 30):
             below = other.threshold - people

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hubbub.mechanisms import Quantile
-from hubbub.noise._weighted_choice import choose
+from hubbub.noise._weighted_choice import choose_weighted
 from hubbub.noise.testing import seeded
 from hubbub.terms import ExponentialChoice, NotANumber, OutOfRange, ReversedBounds, TooLarge, WrongShape
 
@@ -111,5 +111,5 @@ def test_weighted_choice_is_exact_at_any_word_size(word_bits: int, soak: int) ->
     masses = weights * np.exp(-losses * 0.5)
     expected = dict(enumerate((masses / masses.sum()).tolist()))
     rng = seeded(53)
-    sample = [choose(losses, weights, Fraction(1, 2), rng, word_bits=word_bits) for _ in range(5000 * soak)]
+    sample = [choose_weighted(losses, weights, Fraction(1, 2), rng, word_bits=word_bits) for _ in range(5000 * soak)]
     assert p_value(sample, expected) > FALSE_ALARM

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hubbub.mechanisms import AboveThreshold
-from hubbub.mechanisms.sparse_vector import split
+from hubbub.mechanisms.sparse_vector import split_epsilon
 from hubbub.noise.testing import seeded
 from hubbub.terms import MechanismExhausted, NotANumber, NotProved, OutOfRange, SecretState, WrongShape
 
@@ -61,7 +61,7 @@ class TestAboveThreshold(Contract):
     odd_data = [[math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 10**400, np.float64("nan")]]
 
     def scales(self, epsilon=2.0, *, count=1, times=2):
-        first, second = split(Fraction(epsilon), times * count)
+        first, second = split_epsilon(Fraction(epsilon), times * count)
         return {"threshold_scale": 1 / float(first), "value_scale": times * count / float(second), "count": count}
 
     def loss(self, pair, **how):
@@ -125,7 +125,7 @@ class TestAboveThreshold(Contract):
 
     def test_the_split_adds_up_exactly(self) -> None:
         for times in (1, 2, 3, 7, 200):
-            first, second = split(Fraction(1, 10), times)
+            first, second = split_epsilon(Fraction(1, 10), times)
             assert first + second == Fraction(1, 10)
             assert second / first == pytest.approx(times ** (2 / 3), rel=1e-3)
 

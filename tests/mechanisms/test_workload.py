@@ -11,10 +11,10 @@ from scipy import stats
 from hubbub.mechanisms import DiscreteGaussian, Geometric, Workload
 from hubbub.mechanisms.common.ary_tree import AryTree
 from hubbub.mechanisms.common.noise_combinations import variance_of
-from hubbub.mechanisms.workload.marginals import Marginals, candidates
-from hubbub.mechanisms.workload.queries import planned
+from hubbub.mechanisms.workload.marginals import Marginals, candidate_marginals
+from hubbub.mechanisms.workload.queries import plan_queries
 from hubbub.mechanisms.workload.strategies import Direct, Factor, Product
-from hubbub.mechanisms.workload.strategy_choice import predicted
+from hubbub.mechanisms.workload.strategy_choice import predicted_variance
 from hubbub.mechanisms.workload.union_strategy import UnionStrategy, groups_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
@@ -122,13 +122,13 @@ SHAPE = (4, 5, 2)
 
 
 def strategies():
-    plan = planned(SHAPE, MIXED)
+    plan = plan_queries(SHAPE, MIXED)
     weights = {frozenset(s): w for s, w in [((0, 1), 3), ((1,), 2), ((0, 2), 5), ((), 1)]}
     return plan, {
         "cells": Product(plan, (Factor(None),) * 3),
         "trees": Product(plan, (Factor(AryTree(4, 2, rooted=True)), Factor(AryTree(5, 2, rooted=False)), Factor(None))),
         "marginals": Marginals(plan, weights),
-        "best marginals": candidates(plan, pure=False)[-1],
+        "best marginals": candidate_marginals(plan, pure=False)[-1],
         "direct": Direct(plan),
         "union": union_of(plan),
     }
@@ -220,7 +220,7 @@ class TestSensitivity:
 
 class TestMerging:
     def test_cells_that_no_query_tells_apart_are_one(self) -> None:
-        plan = planned((1000, 7), [{0: (10, 19)}, {0: (15, 30), 1: "each"}])
+        plan = plan_queries((1000, 7), [{0: (10, 19)}, {0: (15, 30), 1: "each"}])
         assert plan.shape == (4, 7)  # outside, only the first, both, only the second
         counts = np.random.default_rng(8).integers(0, 9, (1000, 7))
         told = plan.answered(plan.merged(counts).astype(float))
@@ -276,8 +276,8 @@ class TestAccuracy:
             assert error < 0.02 * one_by_one(range(mechanism.std_dev.size), cost)  # one count after the other
 
     def test_gaussian_marginals_are_near_the_best_that_any_strategy_could_be(self) -> None:
-        plan = planned(DOMAIN, PAIRS)
-        best = min(predicted(s, plan, pure=False, worst=False) for s in candidates(plan, pure=False))
+        plan = plan_queries(DOMAIN, PAIRS)
+        best = min(predicted_variance(s, plan, pure=False, worst=False) for s in candidate_marginals(plan, pure=False))
         # no strategy has a smaller total error than (sum of the workload's singular values)^2 / cells
         bound = np.linalg.svd(dense_rows(DOMAIN, PAIRS), compute_uv=False).sum() ** 2 / math.prod(DOMAIN)
         assert bound <= best <= 1.06 * bound
@@ -286,8 +286,8 @@ class TestAccuracy:
         plan, known = strategies()
         for pure, cost in ((True, {"epsilon": 1}), (False, {"rho": 1})):
             mechanism = Workload(shape=SHAPE, queries=MIXED, **cost)
-            told = predicted(mechanism._strategy, plan, pure=pure, worst=False)
-            assert told <= min(predicted(s, plan, pure=pure, worst=False) for s in known.values()) * (1 + 1e-9)
+            told = predicted_variance(mechanism._strategy, plan, pure=pure, worst=False)
+            assert told <= min(predicted_variance(s, plan, pure=pure, worst=False) for s in known.values()) * (1 + 1e-9)
 
     def test_ordered_attributes_that_are_asked_for_apart_are_measured_apart(self) -> None:
         both = Workload(shape=(128, 128), queries=[{0: "prefixes"}, {1: "prefixes"}], rho=1)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from hubbub.noise import _distributions
-from hubbub.noise._binomial import _invert, binomial_table
+from hubbub.noise._binomial import _invert_table, binomial_table
 from hubbub.noise._drawing import draw_many, draw_one
 from hubbub.noise._inversion_table import InversionTable
 from hubbub.noise._lazy_uniform import LazyUniform
-from hubbub.noise._weighted_choice import choose
+from hubbub.noise._weighted_choice import choose_weighted
 from hubbub.noise.fixed_point import enclose_exp_neg, logistic, rational
 from hubbub.noise.testing import SeededSource, seeded
 from tests.noise.laws import FALSE_ALARM, fit, gaussian_mass, geometric_mass, laplace_mass
@@ -34,9 +34,12 @@ class CountingSource(SeededSource):
 @pytest.mark.parametrize("name", ["laplace", "gaussian", "geometric"])
 def test_short_words_give_the_exact_law(name: str, scale: Fraction, word_bits: int, soak: int) -> None:
     law, mass = {
-        "laplace": (_distributions.laplace(scale, word_bits=word_bits), laplace_mass(scale)),
-        "gaussian": (_distributions.gaussian(scale, word_bits=word_bits), gaussian_mass(scale)),
-        "geometric": (_distributions.laplace(scale, signed=False, word_bits=word_bits), geometric_mass(scale)),
+        "laplace": (_distributions.laplace_distribution(scale, word_bits=word_bits), laplace_mass(scale)),
+        "gaussian": (_distributions.gaussian_distribution(scale, word_bits=word_bits), gaussian_mass(scale)),
+        "geometric": (
+            _distributions.laplace_distribution(scale, signed=False, word_bits=word_bits),
+            geometric_mass(scale),
+        ),
     }[name]
     source = CountingSource(1)
     draws = draw_many(law, 20_000 * soak, source)
@@ -48,7 +51,7 @@ def test_short_words_give_the_exact_law(name: str, scale: Fraction, word_bits: i
 
 def test_redrawing_undecided_words_would_be_noticed() -> None:
     """The twin that must fail: the shortcut of drawing again when undecided bends the law."""
-    law = _distributions.laplace(Fraction(10), word_bits=8)
+    law = _distributions.laplace_distribution(Fraction(10), word_bits=8)
     source, draws = seeded(2), []
     while len(draws) < 20_000:
         word = source.bits(8)
@@ -59,13 +62,13 @@ def test_redrawing_undecided_words_would_be_noticed() -> None:
 
 
 def test_single_draws_refine_too() -> None:
-    law, source = _distributions.gaussian(Fraction(50), word_bits=8), CountingSource(3)
+    law, source = _distributions.gaussian_distribution(Fraction(50), word_bits=8), CountingSource(3)
     draws = np.array([draw_one(law, source) for _ in range(20_000)])
     assert fit(draws, gaussian_mass(Fraction(50)), range(-150, 151)) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("word_bits", [8, 12, 64])
-@pytest.mark.parametrize("law", [_distributions.laplace, _distributions.gaussian])
+@pytest.mark.parametrize("law", [_distributions.laplace_distribution, _distributions.gaussian_distribution])
 def test_thresholds_bracket_the_exact_cumulative_mass(law, word_bits: int) -> None:
     """No statistics: each threshold is the floor of the exact value, computed independently at 60 digits."""
     scale = Fraction(37, 3)
@@ -74,7 +77,7 @@ def test_thresholds_bracket_the_exact_cumulative_mass(law, word_bits: int) -> No
         t = mpmath.mpf(scale.numerator) / scale.denominator
         power = (
             (lambda m: mpmath.exp(-m / t))
-            if law is _distributions.laplace
+            if law is _distributions.laplace_distribution
             else (lambda m: mpmath.exp(-m * m / (2 * t * t)))
         )
         masses = [power(mpmath.mpf(m)) for m in range(700)]
@@ -86,7 +89,7 @@ def test_thresholds_bracket_the_exact_cumulative_mass(law, word_bits: int) -> No
 
 def test_the_tail_is_not_cut_off() -> None:
     """The largest word of 8 bits reaches cells beyond the table, each with its own probability."""
-    law = _distributions.laplace(Fraction(10), signed=False, word_bits=8)
+    law = _distributions.laplace_distribution(Fraction(10), signed=False, word_bits=8)
     source = seeded(4)
     cells = np.array([law.table.refine(255, source) for _ in range(20_000)])
     start = next(c for c in range(200) if np.exp(-(c + 1) / 10) < 1 / 256)  # where 255/256 falls
@@ -98,14 +101,14 @@ def test_the_tail_is_not_cut_off() -> None:
 
 def test_binomial_and_choice_refine_too() -> None:
     table = binomial_table(20, Fraction(1, 3), word_bits=8)
-    draws = _invert(table, 20_000, seeded(5))
+    draws = _invert_table(table, 20_000, seeded(5))
     from scipy import stats
 
     assert fit(draws, lambda k: float(stats.binom(20, 1 / 3).pmf(k)), range(21)) > FALSE_ALARM
     source, gaps = seeded(6), [Fraction(i, 40) for i in range(60)]
     weights = np.exp([-float(g) for g in gaps])
     picks = np.array(
-        [choose(gaps, np.ones(60, dtype=np.int64), Fraction(1), source, word_bits=8) for _ in range(4_000)]
+        [choose_weighted(gaps, np.ones(60, dtype=np.int64), Fraction(1), source, word_bits=8) for _ in range(4_000)]
     )
     assert fit(picks, lambda k: float(weights[k] / weights.sum()), range(60)) > FALSE_ALARM
 

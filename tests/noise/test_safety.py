@@ -53,7 +53,7 @@ def test_threads_draw_different_noise() -> None:
 def test_copies_and_pickles_of_the_source_repeat_nothing() -> None:
     twins = [copy.copy(SECURE), copy.deepcopy(SECURE), pickle.loads(pickle.dumps(SECURE)), SECURE]
     assert len({twin.bits(128) for twin in twins}) == 4
-    assert len({int(twin.words(10_000)[0]) for twin in twins}) == 4
+    assert len({int(twin.random_words(10_000)[0]) for twin in twins}) == 4
 
 
 def test_the_source_has_no_state_a_snapshot_could_restore() -> None:
@@ -79,7 +79,7 @@ def test_every_bulk_request_takes_a_fresh_key(monkeypatch: pytest.MonkeyPatch) -
 
 def test_large_requests_are_answered_piece_by_piece_and_completely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_source, "_ZEROS", memoryview(bytes(8_000)))
-    words = SECURE.words(2_500)
+    words = SECURE.random_words(2_500)
     assert words.size == 2_500
     assert np.unique(words).size == 2_500
 
@@ -113,6 +113,6 @@ def test_errors_say_which_kind_of_bad(no_noise) -> None:
 
 
 def test_parameters_are_the_decimals_people_see() -> None:
-    from hubbub.noise.samplers import _laplace
+    from hubbub.noise.samplers import _laplace_distribution
 
-    assert _laplace(0.1, True).linear == 10
+    assert _laplace_distribution(0.1, True).linear == 10

@@ -12,7 +12,7 @@ from scipy import stats
 
 from hubbub import noise
 from hubbub.noise import _distributions, _kernels
-from hubbub.noise._drawing import _fill, draw_one
+from hubbub.noise._drawing import _fill_array, draw_one
 from hubbub.noise.testing import seeded
 from hubbub.terms import Underflow
 from tests.noise.laws import FALSE_ALARM, fit, fit_continuous, gaussian_mass, geometric_mass, laplace_mass
@@ -68,12 +68,12 @@ def test_low_bits_on_a_fine_grid_are_uniform() -> None:
 
 
 @pytest.mark.parametrize("scale", [3, 1000, 1 << 40])
-@pytest.mark.parametrize("law", [_distributions.laplace, _distributions.gaussian])
+@pytest.mark.parametrize("law", [_distributions.laplace_distribution, _distributions.gaussian_distribution])
 def test_the_compiled_kernel_decides_like_the_numpy_kernel(law, scale: int) -> None:
-    compiled = _kernels._compiled()
+    compiled = _kernels._compiled_kernel()
     assert compiled is not None, "numba is part of the development environment"
     made = law(Fraction(scale))
-    words = seeded(6).words(3 * 50_000).reshape(3, -1)
+    words = seeded(6).random_words(3 * 50_000).reshape(3, -1)
     values, states = _kernels.numpy_kernel(made, words)
     other_values, other_states = compiled(made, words)
     assert np.array_equal(states, other_states)
@@ -83,28 +83,28 @@ def test_the_compiled_kernel_decides_like_the_numpy_kernel(law, scale: int) -> N
 def test_the_compiled_kernel_is_used_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_kernels, "_drawn", [0])
     assert _kernels.kernel_for(300_000) is _kernels.numpy_kernel, "one such call does not pay for a compiler"
-    assert _kernels.kernel_for(300_000) is _kernels._compiled()
+    assert _kernels.kernel_for(300_000) is _kernels._compiled_kernel()
     assert _kernels.kernel_for(10) is _kernels.numpy_kernel
 
 
 @pytest.mark.parametrize("kernel", ["numpy", "compiled"])
 def test_both_kernels_draw_the_exact_law(kernel: str, soak: int) -> None:
-    chosen = _kernels.numpy_kernel if kernel == "numpy" else _kernels._compiled()
+    chosen = _kernels.numpy_kernel if kernel == "numpy" else _kernels._compiled_kernel()
     out = np.empty(300_000 * soak, dtype=np.int64)
-    _fill(out, _distributions.gaussian(Fraction(50)), seeded(18), chosen)
+    _fill_array(out, _distributions.gaussian_distribution(Fraction(50)), seeded(18), chosen)
     assert fit(out, gaussian_mass(Fraction(50)), range(-160, 161)) > FALSE_ALARM
 
 
 def test_without_numba_the_noise_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hubbub.noise._numba", None)
-    _kernels._compiled.cache_clear()
+    _kernels._compiled_kernel.cache_clear()
     try:
-        assert _kernels._compiled() is None
+        assert _kernels._compiled_kernel() is None
         monkeypatch.setattr(_kernels, "_drawn", [10**9])
         without = noise.discrete_laplace(10, size=30_000, rng=seeded(19))
     finally:
         monkeypatch.undo()
-        _kernels._compiled.cache_clear()
+        _kernels._compiled_kernel.cache_clear()
     assert np.array_equal(without, noise.discrete_laplace(10, size=30_000, rng=seeded(19)))
 
 
@@ -189,9 +189,9 @@ def test_shapes_and_types_are_as_asked() -> None:
 
 def test_rejected_places_are_filled_by_later_rounds() -> None:
     out = np.full(5_000, 99_999, dtype=np.int64)
-    _fill(out, _distributions.laplace(Fraction(1, 2)), seeded(16), _kernels.numpy_kernel)
+    _fill_array(out, _distributions.laplace_distribution(Fraction(1, 2)), seeded(16), _kernels.numpy_kernel)
     assert np.abs(out).max() < 50
-    assert all(abs(draw_one(_distributions.laplace(Fraction(1, 2)), seeded(i))) < 50 for i in range(200))
+    assert all(abs(draw_one(_distributions.laplace_distribution(Fraction(1, 2)), seeded(i))) < 50 for i in range(200))
 
 
 @pytest.mark.parametrize("sigma", ["0.001", "0.0099", "1e-300", "1e-4000"])

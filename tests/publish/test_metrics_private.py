@@ -207,7 +207,7 @@ def test_a_person_counts_with_so_many_rows() -> None:
     with pytest.raises(MissingParameter):
         compare(people(600), **asked)
     found = compare(people(60), max_rows_per_unit=10, about_rows=60, **asked)
-    assert found.guarantee is not None and "10 rows of one person" in found.guarantee.words()
+    assert found.guarantee is not None and "10 rows of one person" in found.guarantee.describe()
     assert found["table"]["tvd1_mean"] < 0.6
 
 

@@ -117,7 +117,7 @@ def test_a_person_with_many_rows_counts_with_few() -> None:
     domain = {"ward": Categorical(["north", "south"])}
     made = synthesize(table, epsilon=5, delta=1e-6, domain=domain, unit="who", max_rows_per_unit=2)
     assert pc.sum(pc.equal(made.table["ward"], "north")).as_py() < 50
-    assert "At most 2 rows of one person count." in made.guarantee.words()
+    assert "At most 2 rows of one person count." in made.guarantee.describe()
     assert set(made.table.column_names) == {"who", "ward"}
 
 
@@ -207,7 +207,7 @@ def test_visits_belong_to_made_up_people_and_go_with_them() -> None:
     assert (both[~old].ward == "north").mean() < 0.2
     assert old.mean() > 0.5
     assert list(persons.columns) == ["id", "age", "sex"]
-    assert "everything about one person (people.id)" in made.guarantee.words()
+    assert "everything about one person (people.id)" in made.guarantee.describe()
 
 
 def test_linked_tables_come_in_batches_of_people() -> None:

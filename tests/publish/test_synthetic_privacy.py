@@ -247,7 +247,7 @@ def test_what_does_not_fit_the_budget_reads_no_row(ledger: Ledger) -> None:
 def test_without_an_account_the_guarantee_says_so() -> None:
     made = synthesize(people(100), epsilon=5, delta=1e-2, domain=DOMAIN, method="marginals")
     assert made.receipt is None
-    assert "Charged to no ledger." in made.guarantee.words()
+    assert "Charged to no ledger." in made.guarantee.describe()
 
 
 @pytest.mark.parametrize("method", ["marginals", "mst", "aim"])

@@ -19,7 +19,7 @@ QUESTION = "SELECT ward, COUNT(*) AS n, AVG(cost) AS cost FROM visits GROUP BY w
 
 def drawn(name: str, truth: int, noise: Noise, *, size: int, seed: int, step: Fraction = Fraction(1)) -> NoisyColumn:
     """The same true integer released again and again, with the noise of real releases."""
-    sampler = discrete_gaussian if noise.law == "gaussian" else discrete_laplace
+    sampler = discrete_gaussian if noise.distribution == "gaussian" else discrete_laplace
     values = sampler(noise.scale, size=size, rng=seeded(seed))
     return NoisyColumn(name, step, noise, tuple(truth + int(value) for value in values))
 

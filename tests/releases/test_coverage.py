@@ -29,7 +29,9 @@ def table(*truths: tuple[int, Noise, Fraction], declared: float = 1.0) -> NoisyT
         drawn(f"m{i}", truth, noise, size=SIZE, seed=100 + i, step=step)
         for i, (truth, noise, step) in enumerate(truths)
     ]
-    told = [dataclasses.replace(m, noise=Noise(m.noise.law, m.noise.scale * Fraction(declared))) for m in measures]
+    told = [
+        dataclasses.replace(m, noise=Noise(m.noise.distribution, m.noise.scale * Fraction(declared))) for m in measures
+    ]
     return NoisyTable((), tuple(told), SIZE)
 
 

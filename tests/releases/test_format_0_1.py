@@ -36,7 +36,7 @@ def test_a_stored_release_says_what_it_said(path: Path) -> None:
     release = Release.from_json(document)
     assert release.to_json() == document
     assert list(release.columns_names) == expected["columns"]
-    assert (release.guarantee.words(), release.price()) == (expected["guarantee"], expected["price"])
+    assert (release.guarantee.describe(), release.price()) == (expected["guarantee"], expected["price"])
     rows = [tuple(map(value_of, row)) for row in expected["rows"]]
     assert [tuple(map(type, row)) for row in release] == [tuple(map(type, row)) for row in rows]
     for row, told in zip(release, rows, strict=True):
@@ -74,7 +74,7 @@ def test_the_fixtures_hold_every_formula() -> None:
         type(part).__name__
         for path in STORED
         for column in Release.from_json(json.loads(path.read_text())).columns
-        for part in formulas.walk(column.formula)
+        for part in formulas.walk_formula(column.formula)
     }
     tags = {tag for path in STORED for tag in tags_in(json.loads(path.read_text()))}
     assert len(kinds) == len(tags) == 12

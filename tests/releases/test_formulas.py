@@ -25,7 +25,7 @@ from hubbub.releases.formulas import (
     Ref,
     Times,
     Variance,
-    walk,
+    walk_formula,
 )
 from hubbub.terms import OutOfRange, WrongShape
 
@@ -244,4 +244,4 @@ def test_every_formula_has_ends_around_its_value_or_none(formula: Formula) -> No
         assert value is None or low <= high
     if not formula.is_uncertain(known):
         assert lows == highs == values
-    assert len(list(walk(formula))) >= 1
+    assert len(list(walk_formula(formula))) >= 1

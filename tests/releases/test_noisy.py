@@ -99,7 +99,7 @@ def test_no_class_name_seeds_a_simulation() -> None:
     measure = by_ward().measures[0]
     text = "COUNT(*)|Noise(law='gaussian', scale=Fraction(10, 1))|(1203, 342, -4)|['people', 3]"
     with renamed_classes():
-        assert points._told(measure, ("people", 3, None)) == text
+        assert points._seed_text(measure, ("people", 3, None)) == text
 
 
 def test_simulations_of_two_releases_are_independent() -> None:

@@ -152,12 +152,12 @@ class TestPrices:
     def test_asking_again_is_free_and_marked_and_a_fresh_answer_is_paid(self, tmp_path) -> None:
         with connected(tmp_path) as db:
             first = db.sql(BY_WARD.format("table"), epsilon=0.5)
-            spent = db.ledger.glance("table").spent
+            spent = db.ledger.balance("table").spent
             again = db.sql(BY_WARD.format("table") + " ORDER BY n LIMIT 2", epsilon=0.5)
-            assert again.repeated and not first.repeated and db.ledger.glance("table").spent == spent
+            assert again.repeated and not first.repeated and db.ledger.balance("table").spent == spent
             assert set(again["n"].values) <= set(first["n"].values)
             assert not db.sql(BY_WARD.format("table"), epsilon=0.5, fresh=True).repeated
-            assert db.ledger.glance("table").spent.loss == 2 * spent.loss
+            assert db.ledger.balance("table").spent.loss == 2 * spent.loss
 
     def test_a_pure_budget_is_spent_in_epsilons(self, tmp_path) -> None:
         with connected(tmp_path, budget=hb.Budget(1)) as db:
@@ -195,13 +195,13 @@ class TestPrices:
 class TestPreviews:
     def test_a_preview_says_what_the_answer_will_say_and_costs_nothing(self, tmp_path) -> None:
         with connected(tmp_path) as db:
-            before = db.ledger.glance("table").spent
+            before = db.ledger.balance("table").spent
             told = db.preview(BY_WARD.format("table"), epsilon=0.5)
-            assert db.ledger.glance("table").spent == before and told.affordable and not told.repeated
+            assert db.ledger.balance("table").spent == before and told.affordable and not told.repeated
             answer = db.sql(BY_WARD.format("table"), epsilon=0.5)
             low, high = answer["n"].interval(0.95)
             assert told.errors["n"] == pytest.approx((high[0] - low[0]) / 2, abs=0.5)
-            assert db.ledger.glance("table").spent == before + told.cost
+            assert db.ledger.balance("table").spent == before + told.cost
             assert db.preview(BY_WARD.format("table"), epsilon=0.5).repeated
 
     def test_what_does_not_fit_is_said_before(self, tmp_path) -> None:
@@ -266,9 +266,9 @@ class TestAnswers:
         with connected(tmp_path) as db:
             first = db.sql(question, rho=0.01)
             better = db.remeasure(first, rho=0.04)
-            assert float(db.ledger.glance("table").spent.parts()[0]) == pytest.approx(0.04, rel=1e-3)
+            assert float(db.ledger.balance("table").spent.parts()[0]) == pytest.approx(0.04, rel=1e-3)
             best = db.remeasure(better, rho=0.16)
-            assert float(db.ledger.glance("table").spent.parts()[0]) == pytest.approx(0.16, rel=1e-3)
+            assert float(db.ledger.balance("table").spent.parts()[0]) == pytest.approx(0.16, rel=1e-3)
             widths = [r["n"].interval(0.95)[1][0] - r["n"].interval(0.95)[0][0] for r in (first, better, best)]
             assert widths[0] / widths[1] == pytest.approx(2, rel=0.05) and widths[1] / widths[2] == pytest.approx(
                 2, rel=0.05
@@ -299,7 +299,7 @@ class TestAnswers:
             monkeypatch.setattr(db.engine, "rows", fail)
             with pytest.raises(NoAnswer, match="charged") as told:
                 db.sql("SELECT COUNT(*) AS n FROM table", epsilon=1)
-            assert "600" not in str(told.value) and db.ledger.glance("table").spent.loss > 0
+            assert "600" not in str(told.value) and db.ledger.balance("table").spent.loss > 0
 
     def test_dates_come_back_as_dates(self, tmp_path) -> None:
         with connected(tmp_path) as db:

@@ -171,7 +171,7 @@ def exact_spread(told: QueryQuote, name: str, confidence: float) -> int:
     place = next(i for i, m in enumerate(plan.measures) if (m.value is None) == (name == "n") and not m.centre)
     law = spent.noise(place)
     reach = np.arange(0, int(40 * float(law.scale)) + 40)
-    logs = -(reach**2) / (2 * float(law.scale) ** 2) if law.law == "gaussian" else -reach / float(law.scale)
+    logs = -(reach**2) / (2 * float(law.scale) ** 2) if law.distribution == "gaussian" else -reach / float(law.scale)
     mass = np.exp(logs) * np.where(reach == 0, 1, 2)
     return int(np.searchsorted(np.cumsum(mass) / mass.sum(), confidence - 1e-12))
 

@@ -167,7 +167,7 @@ def test_a_price_is_given_with_the_statement_the_cursor_or_the_connection(tmp_pa
 def priced(cursor: dbapi.Cursor, text: str) -> str:
     release = cursor.execute(text).release
     assert release is not None
-    return release.guarantee.holds.words()
+    return release.guarantee.holds.describe()
 
 
 def test_an_error_that_was_asked_for_is_met(tmp_path: Path) -> None:

@@ -43,17 +43,17 @@ def outcome(connection: Connection, text: Any, **given: Any) -> str:
     """``answered``, or the class of our refusal; anything else fails, and so does a refusal that costs something."""
     given = given or {"rho": 0.001}
     people = connection.dataset.population
-    before = connection.ledger.glance(people).spent
+    before = connection.ledger.balance(people).spent
     try:
         assert str(connection.preview(text, **given))
         free = "answered"
     except HubbubError as error:
         free = type(error).__name__
-    assert connection.ledger.glance(people).spent == before
+    assert connection.ledger.balance(people).spent == before
     try:
         assert str(connection.sql(text, fresh=True, **given))
     except HubbubError as error:
-        assert connection.ledger.glance(people).spent == before, f"{text!r} was charged and then refused"
+        assert connection.ledger.balance(people).spent == before, f"{text!r} was charged and then refused"
         return type(error).__name__
     assert free == "answered"
     return free
@@ -385,7 +385,7 @@ def test_what_the_engine_cannot_run_is_refused_on_every_path(
 
     release = connection.sql("SELECT COUNT(*) AS n FROM table", rho=0.001, fresh=True)
     monkeypatch.setattr(connection.engine, "bind", fail)
-    before = connection.ledger.glance(connection.dataset.population).spent
+    before = connection.ledger.balance(connection.dataset.population).spent
     for ask in (
         lambda: connection.sql("SELECT COUNT(*) AS n FROM table", rho=0.1),
         lambda: connection.preview("SELECT COUNT(*) AS n FROM table", rho=0.1),
@@ -395,4 +395,4 @@ def test_what_the_engine_cannot_run_is_refused_on_every_path(
     ):
         with pytest.raises(NotAllowed, match="whatever the data are"):
             ask()
-    assert connection.ledger.glance(connection.dataset.population).spent == before
+    assert connection.ledger.balance(connection.dataset.population).spent == before

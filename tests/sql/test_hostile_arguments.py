@@ -95,7 +95,7 @@ def test_nothing_is_asked_or_charged_after_a_connection_was_closed(tmp_path: Pat
             ask()
     db.close()
     with Ledger(tmp_path / "ledger.db", state=tmp_path / "state") as ledger:
-        assert not ledger.glance("table").spent.loss
+        assert not ledger.balance("table").spent.loss
 
 
 def test_a_preview_knows_the_least_price(tmp_path: Path) -> None:

@@ -280,11 +280,11 @@ def test_refusals_have_the_same_words_and_cost_nothing(
     asked: dict[str, Connection], calm: dict[str, tuple[object, ...]], storm: str
 ) -> None:
     connection = asked[storm]
-    before = connection.ledger.glance(connection.dataset.population)
+    before = connection.ledger.balance(connection.dataset.population)
     for text in NEVER_TOLD:
         assert calm[text][0] == "refused", text
         assert shape(connection, text) == calm[text]
-    assert connection.ledger.glance(connection.dataset.population) == before
+    assert connection.ledger.balance(connection.dataset.population) == before
 
 
 # ---------------------------------------------------------------- people of any type
@@ -363,13 +363,13 @@ def test_previews_and_explanations_touch_no_data_and_cost_nothing(asked: dict[st
             dataset.population, dataset.budget, neighbours=dataset.neighbours, unit=dataset.unit, by="test", why="test"
         )
         connection = Connection(dataset, Untouchable(asked["calm"].engine), ledger)
-        before = ledger.glance(dataset.population)
+        before = ledger.balance(dataset.population)
         for text in [*WHOLE, *UNKNOWN]:
             assert str(connection.preview(text, epsilon=0.5))
             assert str(connection.explain(text))
         assert str(connection.preview("SELECT COUNT(*) AS n FROM t", within=20))
         assert str(connection.describe()) and connection.budget
-        assert ledger.glance(dataset.population) == before
+        assert ledger.balance(dataset.population) == before
 
 
 ODD_LINES = {

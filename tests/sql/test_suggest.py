@@ -195,7 +195,7 @@ def test_it_is_one_charge_of_the_price_and_asking_again_is_free(tmp_path: Path) 
 def test_a_pure_budget_is_spent_to_the_digit(tmp_path: Path, neighbours: str) -> None:
     with opened(visits(500), tmp_path, Budget(2), neighbours=neighbours) as db:
         told = suggest_bounds(db, "table", columns=["cost", "age"], epsilon=0.5)
-        assert told.guarantee.holds.words() == "epsilon = 0.5"
+        assert told.guarantee.holds.describe() == "epsilon = 0.5"
         assert abs(float(db.budget.spent.parts()[0]) - 0.5) < 1e-9
 
 

@@ -254,7 +254,7 @@ def test_a_pure_budget_means_laplace_noise(tmp_path: Path) -> None:
         told = workload(db, SINGLE[:3], epsilon=1)
         assert told.receipt is not None
         assert told.receipt.event.mechanism == "workload"  # type: ignore[union-attr]
-        assert told.guarantee.holds.words() == "epsilon = 1"
+        assert told.guarantee.holds.describe() == "epsilon = 1"
         assert float(db.budget.spent.parts()[0]) == 1.0
 
 

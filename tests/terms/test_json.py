@@ -198,11 +198,11 @@ def test_nonsense_events_cannot_be_made() -> None:
 
 def test_a_guarantee_reads_as_sentences() -> None:
     person = Guarantee(PureDP(Fraction(1)), Unit("patients.id"), Neighbours.ADD_REMOVE, ("Time is not covered.",))
-    assert person.words() == (
+    assert person.describe() == (
         "Whether everything about one person (patients.id) is in the data or not changes little: epsilon = 1. "
         "Time is not covered."
     )
-    assert "one row has these or any other values" in Guarantee(PureDP(1), Unit(), Neighbours.REPLACE).words()
+    assert "one row has these or any other values" in Guarantee(PureDP(1), Unit(), Neighbours.REPLACE).describe()
 
 
 def test_errors_survive_pickling_with_their_parts() -> None:

@@ -102,8 +102,8 @@ def test_a_stored_number_that_is_none_is_unreadable(text: str) -> None:
 
 
 def test_a_budget_has_exactly_one_cap_and_no_default() -> None:
-    assert Budget(1).measure().words() == "epsilon = 1"
-    assert Budget(rho=0.5).measure().words() == "rho = 0.5"
+    assert Budget(1).measure().describe() == "epsilon = 1"
+    assert Budget(rho=0.5).measure().describe() == "rho = 0.5"
     for bad in ({}, {"epsilon": 1, "rho": 1}):
         with pytest.raises(MissingParameter):
             Budget(**bad)

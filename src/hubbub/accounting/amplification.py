@@ -21,7 +21,7 @@ def poisson(*, epsilon: Real, delta: Real = 0, rate: Real) -> ApproximateDP:
     >>> round(float(poisson(epsilon=1, rate=0.01).epsilon), 5)
     0.01704
     """
-    return _amplified(epsilon, delta, fraction_of(rate, name="rate", one=True))
+    return _amplified_bound(epsilon, delta, fraction_of(rate, name="rate", one=True))
 
 
 def without_replacement(*, epsilon: Real, delta: Real = 0, sample: int, population: int) -> ApproximateDP:
@@ -31,10 +31,10 @@ def without_replacement(*, epsilon: Real, delta: Real = 0, sample: int, populati
     Because: [BBG18, Thm. 9].
     """
     taken = whole(sample, name="sample")
-    return _amplified(epsilon, delta, Fraction(taken, whole(population, name="population", least=taken)))
+    return _amplified_bound(epsilon, delta, Fraction(taken, whole(population, name="population", least=taken)))
 
 
-def _amplified(epsilon: Real, delta: Real, rate: Fraction) -> ApproximateDP:
+def _amplified_bound(epsilon: Real, delta: Real, rate: Fraction) -> ApproximateDP:
     e, d = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta", zero=True)
     if rate == 1 or e > 700:  # beyond, e^epsilon is no double, and amplification no help
         return ApproximateDP(e, d * rate)

@@ -133,8 +133,8 @@ def cost_in(currency: Currency, event: Event, neighbours: Neighbours, delta: Fra
     if currency is Currency.BASIC:
         return Amount.of(Fraction(epsilon_bounds.epsilon(event, delta=delta, neighbours=neighbours)) * _MARGIN, delta)
     if currency is Currency.PURE:
-        return Amount.of(needed(costs.pure(event, neighbours), "pure"))
-    rho = needed(costs.concentrated(event, neighbours), "zCDP")
+        return Amount.of(require_cost(costs.pure_epsilon(event, neighbours), "pure"))
+    rho = require_cost(costs.concentrated(event, neighbours), "zCDP")
     return Amount.of(*rho)
 
 
@@ -149,16 +149,16 @@ def covers(charged: Amount, event: Event, *, currency: Currency, neighbours: Nei
 def price_fits(budget: Budget, event: Event, neighbours: Neighbours) -> bool:
     """Whether the event by itself is within the budget, by the tightest bound (the price tag of one question)."""
     if budget.rho is not None:
-        rho, delta = needed(costs.concentrated(event, neighbours), "zCDP")
+        rho, delta = require_cost(costs.concentrated(event, neighbours), "zCDP")
         return rho <= budget.rho and delta <= budget.delta
     assert budget.epsilon is not None
     if budget.delta == 0:
-        return needed(costs.pure(event, neighbours), "pure") <= budget.epsilon
+        return require_cost(costs.pure_epsilon(event, neighbours), "pure") <= budget.epsilon
     alone = epsilon_bounds.epsilon(event, delta=budget.delta, neighbours=neighbours)
     return alone <= float(budget.epsilon) * (1 + 1e-9)  # a price calibrated to the very same epsilon must pass
 
 
-def needed(cost: T | None, currency: str) -> T:
+def require_cost(cost: T | None, currency: str) -> T:
     """A cost that must exist."""
     if cost is None:
         raise NoBound(

@@ -49,7 +49,7 @@ def noise_for(
 
     rough, tight = _Search(roughly, goal, tolerance), _Search(tightly, goal, tolerance)
     if not rough.meets(high):
-        return tight.between(low, _reached(tight, high))
+        return tight.between(low, _check_reached(tight, high))
     return tight.downwards(low, rough.between(low, high))
 
 
@@ -74,8 +74,8 @@ class _Search:
         self.meets(high)  # for its cost
         nudge = self._tolerance / 3
         while high > low * (1 + self._tolerance):
-            middle = _short(self._guess(low, high) * (1 + nudge))
-            middle = min(max(middle, _between(low, high, 0.02)), _between(low, high, 0.98))
+            middle = _short_fraction(self._guess(low, high) * (1 + nudge))
+            middle = min(max(middle, _scale_between(low, high, 0.02)), _scale_between(low, high, 0.98))
             low, high = (low, middle) if self.meets(middle) else (middle, high)
             nudge = -nudge  # the guess is soon right: close in on it from both sides
         return high
@@ -84,7 +84,7 @@ class _Search:
         """The least scale, from one that meets the goal: down in growing steps, then in between."""
         low, factor = high, _CLOSER
         while low > least:
-            low, factor = max(least, _short(high * factor)), factor**2
+            low, factor = max(least, _short_fraction(high * factor)), factor**2
             if not self.meets(low):
                 return self.between(low, high)
             high = low
@@ -94,11 +94,11 @@ class _Search:
         """Where the cost would be the goal if it fell like a power of the scale; without costs, the middle."""
         above, below = self._known[low], self._known[high]
         if not (0 < below < above < math.inf):
-            return _between(low, high, 0.5)
-        return _between(low, high, math.log(above / float(self.goal)) / math.log(above / below))
+            return _scale_between(low, high, 0.5)
+        return _scale_between(low, high, math.log(above / float(self.goal)) / math.log(above / below))
 
 
-def _reached(search: _Search, high: Fraction) -> Fraction:
+def _check_reached(search: _Search, high: Fraction) -> Fraction:
     if not search.meets(high):
         raise Unreachable(
             f"even a noise scale of {shown(high)} does not reach epsilon = {shown(search.goal)}.",
@@ -108,10 +108,10 @@ def _reached(search: _Search, high: Fraction) -> Fraction:
     return high
 
 
-def _between(low: Fraction, high: Fraction, share: float) -> Fraction:
+def _scale_between(low: Fraction, high: Fraction, share: float) -> Fraction:
     """The scale that lies so far between two others, in proportion, as a short fraction."""
-    return min(high, max(low, _short(Fraction(float(low) ** (1 - share) * float(high) ** share))))
+    return min(high, max(low, _short_fraction(Fraction(float(low) ** (1 - share) * float(high) ** share))))
 
 
-def _short(scale: Fraction) -> Fraction:
+def _short_fraction(scale: Fraction) -> Fraction:
     return scale.limit_denominator(1 << 30)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from hubbub.accounting.costs import approximate, flatten
+from hubbub.accounting.costs import approximate_cost, flatten_event
 from hubbub.terms import ApproximateDP, Event, Neighbours, Real, fraction_of, positive, whole
 
 _FEW = 64  # steps whose deltas are multiplied exactly
@@ -40,23 +40,23 @@ def advanced(*, epsilon: Real, delta: Real = 0, times: int, slack: Real) -> Appr
     """
     e, d = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta", zero=True)
     prime, count = fraction_of(slack, name="slack"), whole(times, name="times")
-    total = _advanced([(float(e), count)], float(prime))
+    total = _advanced_epsilon([(float(e), count)], float(prime))
     return ApproximateDP(Fraction(total), min(Fraction(1), count * d + prime))
 
 
-def bounds(event: Event, delta: Fraction, neighbours: Neighbours) -> dict[str, float]:
+def composition_bounds(event: Event, delta: Fraction, neighbours: Neighbours) -> dict[str, float]:
     """Simple and advanced composition of the events at ``delta``, where every part has its own (epsilon, delta)."""
-    parts = [(approximate(part, neighbours), times) for part, times in flatten(event)]
+    parts = [(approximate_cost(part, neighbours), times) for part, times in flatten_event(event)]
     known = [(cost, times) for cost, times in parts if cost is not None]
     used = _joint_delta([(cost[1], times) for cost, times in known])
     if len(known) < len(parts) or used > delta:
         return {}
     total = sum((times * cost[0] for cost, times in known), Fraction(0))
-    found = {"simple": math.nextafter(float(total), math.inf)}
+    bounds = {"simple": math.nextafter(float(total), math.inf)}
     left = float(delta - used) * (1 - 1e-12)
     if left > 0:
-        found["advanced"] = _advanced([(float(cost[0]), times) for cost, times in known], left)
-    return found
+        bounds["advanced"] = _advanced_epsilon([(float(cost[0]), times) for cost, times in known], left)
+    return bounds
 
 
 def _joint_delta(deltas: list[tuple[Fraction, int]]) -> Fraction:
@@ -66,7 +66,7 @@ def _joint_delta(deltas: list[tuple[Fraction, int]]) -> Fraction:
     return 1 - math.prod(((1 - delta) ** times for delta, times in deltas), start=Fraction(1))
 
 
-def _advanced(parts: list[tuple[float, int]], slack: float) -> float:
+def _advanced_epsilon(parts: list[tuple[float, int]], slack: float) -> float:
     """sqrt(2 ln(1/slack) sum e^2) + sum e (e^e - 1), rounded up; infinite where e^e overflows."""
     if any(e > 700 for e, _ in parts):
         return math.inf

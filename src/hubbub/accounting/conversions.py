@@ -44,14 +44,16 @@ def rho_epsilon(rho: float, delta: float) -> float:
     >>> round(rho_epsilon(1.25, 1e-5), 4)
     8.0784
     """
-    return 0.0 if rho <= 0 else _least(lambda u: renyi_epsilon(1 + math.exp(u), rho * (1 + math.exp(u)), delta))
+    return (
+        0.0 if rho <= 0 else _golden_minimum(lambda u: renyi_epsilon(1 + math.exp(u), rho * (1 + math.exp(u)), delta))
+    )
 
 
 def rho_delta(rho: float, epsilon: float) -> float:
     """delta at ``epsilon`` of rho-zCDP: exp((a-1)(a rho - epsilon)) / a (1 - 1/a)^(a-1), over the best order a."""
     if rho <= 0:
         return 0.0
-    return _up(_least(lambda u: _log_delta(rho, epsilon, math.exp(u))))
+    return _delta_up(_golden_minimum(lambda u: _log_delta(rho, epsilon, math.exp(u))))
 
 
 def _log_delta(rho: float, epsilon: float, gap: float) -> float:
@@ -59,7 +61,7 @@ def _log_delta(rho: float, epsilon: float, gap: float) -> float:
     return gap * ((1 + gap) * rho - epsilon) - math.log1p(gap) + gap * (math.log(gap) - math.log1p(gap))
 
 
-def _up(log_delta: float) -> float:
+def _delta_up(log_delta: float) -> float:
     return min(1.0, math.exp(min(0.0, log_delta)) * (1 + 1e-9))
 
 
@@ -96,10 +98,10 @@ def to_approximate(measure: PrivacyBound, delta: Real) -> ApproximateDP:
         )
     if isinstance(measure, PureDP | ApproximateDP):
         return ApproximateDP(measure.epsilon, asked)
-    return ApproximateDP(round_up(_convert(measure, left)), asked)
+    return ApproximateDP(round_up(_epsilon_of(measure, left)), asked)
 
 
-def _convert(measure: PrivacyBound, delta: float) -> float:
+def _epsilon_of(measure: PrivacyBound, delta: float) -> float:
     if isinstance(measure, ZeroConcentratedDP):
         return rho_epsilon(float(measure.rho), delta)
     if isinstance(measure, GaussianDP):
@@ -135,7 +137,7 @@ def pure_divergence(order: float, epsilon: float) -> float:
     return min(epsilon, math.log1p(above) / (order - 1) * (1 + _TINY))
 
 
-def _least(function: Callable[[float], float]) -> float:
+def _golden_minimum(function: Callable[[float], float]) -> float:
     """The least value of a function of u = ln(order - 1) that falls and then rises (golden section)."""
     low, high = -12.0, 28.0
     ratio = (math.sqrt(5) - 1) / 2

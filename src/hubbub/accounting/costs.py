@@ -39,16 +39,16 @@ _LARGEST_EXPONENT = 700  # whose exponential is a double
 T = TypeVar("T")
 
 
-def flatten(event: Event, times: int = 1) -> list[Count]:
+def flatten_event(event: Event, times: int = 1) -> list[Count]:
     """An event as (part, how often), with Compose and Repeat taken apart."""
     if isinstance(event, Repeat):
-        return flatten(event.event, times * event.times)
+        return flatten_event(event.event, times * event.times)
     if isinstance(event, Compose):
-        return [part for inner in event.events for part in flatten(inner, times)]
+        return [part for inner in event.events for part in flatten_event(inner, times)]
     return [(event, times)]
 
 
-def distance(step: Step, neighbours: Neighbours) -> int:
+def unit_distance(step: Step, neighbours: Neighbours) -> int:
     """How many of the step's own neighbours lie between two data sets of the relation asked for."""
     if step.neighbours == neighbours:
         return 1
@@ -65,30 +65,30 @@ def distance(step: Step, neighbours: Neighbours) -> int:
 
 
 @singledispatch
-def pure(event: Event, neighbours: Neighbours) -> Fraction | None:
+def pure_epsilon(event: Event, neighbours: Neighbours) -> Fraction | None:
     """The event's epsilon with delta = 0, exactly, or None if it is not pure."""
     return None
 
 
-@pure.register(LaplaceNoise | PureStep | ExponentialChoice)
-def _(event: LaplaceNoise | PureStep | ExponentialChoice, neighbours: Neighbours) -> Fraction:
-    return event.epsilon * distance(event, neighbours)
+@pure_epsilon.register(LaplaceNoise | PureStep | ExponentialChoice)
+def _pure_of_pure_noise(event: LaplaceNoise | PureStep | ExponentialChoice, neighbours: Neighbours) -> Fraction:
+    return event.epsilon * unit_distance(event, neighbours)
 
 
-@pure.register
-def _(event: Repeat, neighbours: Neighbours) -> Fraction | None:
-    inner = pure(event.event, neighbours)
+@pure_epsilon.register
+def _pure_of_repeat(event: Repeat, neighbours: Neighbours) -> Fraction | None:
+    inner = pure_epsilon(event.event, neighbours)
     return None if inner is None else inner * event.times
 
 
-@pure.register
-def _(event: Compose, neighbours: Neighbours) -> Fraction | None:
-    return _sum([pure(inner, neighbours) for inner in event.events])
+@pure_epsilon.register
+def _pure_of_compose(event: Compose, neighbours: Neighbours) -> Fraction | None:
+    return _sum_costs([pure_epsilon(inner, neighbours) for inner in event.events])
 
 
-@pure.register
-def _(event: Parallel, neighbours: Neighbours) -> Fraction | None:
-    costs = _known([pure(inner, neighbours) for inner in event.events])
+@pure_epsilon.register
+def _pure_of_parallel(event: Parallel, neighbours: Neighbours) -> Fraction | None:
+    costs = _all_known([pure_epsilon(inner, neighbours) for inner in event.events])
     if costs is None:
         return None
     if neighbours is Neighbours.ADD_REMOVE:
@@ -96,30 +96,30 @@ def _(event: Parallel, neighbours: Neighbours) -> Fraction | None:
     return max(*costs, _two_largest(event) or Fraction(0))
 
 
-@pure.register
-def _(event: Poisson, neighbours: Neighbours) -> Fraction | None:
+@pure_epsilon.register
+def _pure_of_poisson(event: Poisson, neighbours: Neighbours) -> Fraction | None:
     """[BBG18, Thm. 8]; for replace, the group of two of the sampled mechanism."""
-    inner = pure(event.event, Neighbours.ADD_REMOVE)
+    inner = pure_epsilon(event.event, Neighbours.ADD_REMOVE)
     if inner is None:
         return None
     factor = 1 if neighbours is Neighbours.ADD_REMOVE else 2
-    return factor * _amplified(inner, event.rate)
+    return factor * _amplified_epsilon(inner, event.rate)
 
 
-@pure.register
-def _(event: WithoutReplacement, neighbours: Neighbours) -> Fraction | None:
+@pure_epsilon.register
+def _pure_of_without_replacement(event: WithoutReplacement, neighbours: Neighbours) -> Fraction | None:
     if neighbours is not Neighbours.REPLACE:
         return None
-    inner = pure(event.event, neighbours)
-    return None if inner is None else _amplified(inner, Fraction(event.sample, event.population))
+    inner = pure_epsilon(event.event, neighbours)
+    return None if inner is None else _amplified_epsilon(inner, Fraction(event.sample, event.population))
 
 
-def approximate(event: Event, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+def approximate_cost(event: Event, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
     """The event's own (epsilon, delta), where it is made of pure and approximate steps."""
     if not isinstance(event, Compose | Repeat):
         return _approximate_part(event, neighbours)
     total = [Fraction(0), Fraction(0)]
-    for part, times in flatten(event):
+    for part, times in flatten_event(event):
         cost = _approximate_part(part, neighbours)
         if cost is None:
             return None
@@ -129,15 +129,15 @@ def approximate(event: Event, neighbours: Neighbours) -> tuple[Fraction, Fractio
 
 def _approximate_part(part: Event, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
     if isinstance(part, ApproximateStep):
-        if distance(part, neighbours) == 1:
+        if unit_distance(part, neighbours) == 1:
             return part.epsilon, part.delta
         if part.epsilon > _LARGEST_EXPONENT:
             return None
         return 2 * part.epsilon, part.delta * (1 + round_up(math.exp(part.epsilon)))  # group of two [DR14]
     if isinstance(part, Poisson) and neighbours is Neighbours.ADD_REMOVE:
-        inner = approximate(part.event, neighbours)
-        return None if inner is None else (_amplified(inner[0], part.rate), inner[1] * part.rate)
-    epsilon = pure(part, neighbours)
+        inner = approximate_cost(part.event, neighbours)
+        return None if inner is None else (_amplified_epsilon(inner[0], part.rate), inner[1] * part.rate)
+    epsilon = pure_epsilon(part, neighbours)
     return None if epsilon is None else (epsilon, Fraction(0))
 
 
@@ -151,53 +151,53 @@ def concentrated(event: Event, neighbours: Neighbours) -> tuple[Fraction, Fracti
 
 
 @concentrated.register
-def _(event: GaussianNoise, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
-    return event.rho * distance(event, neighbours) ** 2, Fraction(0)
+def _zcdp_of_gaussian_noise(event: GaussianNoise, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+    return event.rho * unit_distance(event, neighbours) ** 2, Fraction(0)
 
 
 @concentrated.register(LaplaceNoise | PureStep)
-def _(event: LaplaceNoise | PureStep, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+def _zcdp_of_pure_step(event: LaplaceNoise | PureStep, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
     """epsilon^2/2 [BS16, Prop. 3.3]."""
-    return (event.epsilon * distance(event, neighbours)) ** 2 / 2, Fraction(0)
+    return (event.epsilon * unit_distance(event, neighbours)) ** 2 / 2, Fraction(0)
 
 
 @concentrated.register
-def _(event: ExponentialChoice, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
+def _zcdp_of_exponential_choice(event: ExponentialChoice, neighbours: Neighbours) -> tuple[Fraction, Fraction]:
     """epsilon^2/8, by bounded range [CR21, Lem. 3.4]; permute-and-flip does not have it."""
-    return (event.epsilon * distance(event, neighbours)) ** 2 / 8, Fraction(0)
+    return (event.epsilon * unit_distance(event, neighbours)) ** 2 / 8, Fraction(0)
 
 
 @concentrated.register
-def _(event: ApproximateStep, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+def _zcdp_of_approximate_step(event: ApproximateStep, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
     """An (epsilon, delta)-DP step is delta-approximately epsilon-DP [KOV15], hence epsilon^2/2-zCDP."""
-    cost = approximate(event, neighbours)
+    cost = approximate_cost(event, neighbours)
     return None if cost is None else (cost[0] ** 2 / 2, cost[1])
 
 
 @concentrated.register
-def _(event: ConcentratedStep, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
-    steps = distance(event, neighbours)
+def _zcdp_of_concentrated_step(event: ConcentratedStep, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    steps = unit_distance(event, neighbours)
     if steps == 1:
         return event.rho, event.delta
     return (event.rho * steps**2, Fraction(0)) if event.delta == 0 else None  # [BS16, Prop. 1.9]
 
 
 @concentrated.register
-def _(event: Repeat, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+def _zcdp_of_repeat(event: Repeat, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
     inner = concentrated(event.event, neighbours)
     return None if inner is None else (inner[0] * event.times, inner[1] * event.times)
 
 
 @concentrated.register
-def _(event: Compose, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
-    costs = _known([concentrated(inner, neighbours) for inner in event.events])
+def _zcdp_of_compose(event: Compose, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    costs = _all_known([concentrated(inner, neighbours) for inner in event.events])
     return None if costs is None else (sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0)))
 
 
 @concentrated.register
-def _(event: Parallel, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
-    own = _known([concentrated(inner, neighbours) for inner in event.events])
-    single = _known([concentrated(inner, Neighbours.ADD_REMOVE) for inner in event.events])
+def _zcdp_of_parallel(event: Parallel, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+    own = _all_known([concentrated(inner, neighbours) for inner in event.events])
+    single = _all_known([concentrated(inner, Neighbours.ADD_REMOVE) for inner in event.events])
     if own is None or single is None:
         return None
     if neighbours is Neighbours.ADD_REMOVE:
@@ -207,9 +207,9 @@ def _(event: Parallel, neighbours: Neighbours) -> tuple[Fraction, Fraction] | No
 
 
 @concentrated.register(Poisson | WithoutReplacement)
-def _(event: Poisson | WithoutReplacement, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
+def _zcdp_of_sample(event: Poisson | WithoutReplacement, neighbours: Neighbours) -> tuple[Fraction, Fraction] | None:
     """Through the sampled mechanism's (epsilon, delta), where it has one."""
-    cost = approximate(event, neighbours)
+    cost = approximate_cost(event, neighbours)
     return None if cost is None else (cost[0] ** 2 / 2, cost[1])
 
 
@@ -217,93 +217,95 @@ def _(event: Poisson | WithoutReplacement, neighbours: Neighbours) -> tuple[Frac
 
 
 @singledispatch
-def profile(event: Event, neighbours: Neighbours) -> PrivacyProfile | None:
+def dominating_profile(event: Event, neighbours: Neighbours) -> PrivacyProfile | None:
     """The event's dominating profile, or None where none is known in closed form."""
     return None
 
 
-@profile.register
-def _(event: GaussianNoise, neighbours: Neighbours) -> PrivacyProfile | None:
-    apart = distance(event, neighbours)
+@dominating_profile.register
+def _profile_of_gaussian_noise(event: GaussianNoise, neighbours: Neighbours) -> PrivacyProfile | None:
+    apart = unit_distance(event, neighbours)
     if is_summed(event) and apart == 1:  # two steps apart, two coordinates may change
         return privacy_profiles.discrete_gaussian(
             float(event.sigma / event.grid), math.floor(event.sensitivity / event.grid)
         )
-    found = mu_of(event)
-    return None if found is None else privacy_profiles.gaussian(found[0] * apart, slack=found[1] * apart)
+    mu_slack = mu_of(event)
+    return (
+        None if mu_slack is None else privacy_profiles.gaussian_profile(mu_slack[0] * apart, slack=mu_slack[1] * apart)
+    )
 
 
-@profile.register
-def _(event: LaplaceNoise, neighbours: Neighbours) -> PrivacyProfile:
-    steps = math.floor(event.sensitivity * distance(event, neighbours) / event.grid)
-    return privacy_profiles.laplace(event.scale / event.grid, max(1, steps))
+@dominating_profile.register
+def _profile_of_laplace_noise(event: LaplaceNoise, neighbours: Neighbours) -> PrivacyProfile:
+    steps = math.floor(event.sensitivity * unit_distance(event, neighbours) / event.grid)
+    return privacy_profiles.laplace_profile(event.scale / event.grid, max(1, steps))
 
 
-@profile.register
-def _(event: PureStep, neighbours: Neighbours) -> PrivacyProfile:
-    return privacy_profiles.pure(float(event.epsilon) * distance(event, neighbours))
+@dominating_profile.register
+def _profile_of_pure_step(event: PureStep, neighbours: Neighbours) -> PrivacyProfile:
+    return privacy_profiles.pure_profile(float(event.epsilon) * unit_distance(event, neighbours))
 
 
-@profile.register
-def _(event: ExponentialChoice, neighbours: Neighbours) -> PrivacyProfile:
-    return privacy_profiles.bounded_range(float(event.epsilon) * distance(event, neighbours))
+@dominating_profile.register
+def _profile_of_exponential_choice(event: ExponentialChoice, neighbours: Neighbours) -> PrivacyProfile:
+    return privacy_profiles.bounded_range(float(event.epsilon) * unit_distance(event, neighbours))
 
 
-@profile.register
-def _(event: ApproximateStep, neighbours: Neighbours) -> PrivacyProfile | None:
-    cost = approximate(event, neighbours)
-    return None if cost is None else privacy_profiles.approximate(float(cost[0]), min(1.0, float(cost[1])))
+@dominating_profile.register
+def _profile_of_approximate_step(event: ApproximateStep, neighbours: Neighbours) -> PrivacyProfile | None:
+    cost = approximate_cost(event, neighbours)
+    return None if cost is None else privacy_profiles.approximate_profile(float(cost[0]), min(1.0, float(cost[1])))
 
 
-@profile.register(Compose | Repeat)
-def _(event: Compose | Repeat, neighbours: Neighbours) -> PrivacyProfile | None:
+@dominating_profile.register(Compose | Repeat)
+def _profile_of_compose(event: Compose | Repeat, neighbours: Neighbours) -> PrivacyProfile | None:
     """Only Gaussians compose in closed form."""
-    found = gaussian_mu(event, neighbours)
-    return None if found is None else privacy_profiles.gaussian(found[0], slack=found[1])
+    mu_slack = gaussian_mu(event, neighbours)
+    return None if mu_slack is None else privacy_profiles.gaussian_profile(mu_slack[0], slack=mu_slack[1])
 
 
-@profile.register
-def _(event: Parallel, neighbours: Neighbours) -> PrivacyProfile | None:
+@dominating_profile.register
+def _profile_of_parallel(event: Parallel, neighbours: Neighbours) -> PrivacyProfile | None:
     if neighbours is Neighbours.REPLACE:
         return None  # two parts change at once: left to the currencies that add up
-    inner = _known([profile(part, neighbours) for part in event.events])
-    return None if inner is None else privacy_profiles.largest(inner)
+    inner = _all_known([dominating_profile(part, neighbours) for part in event.events])
+    return None if inner is None else privacy_profiles.largest_profile(inner)
 
 
-@profile.register
-def _(event: Poisson, neighbours: Neighbours) -> PrivacyProfile | None:
+@dominating_profile.register
+def _profile_of_poisson(event: Poisson, neighbours: Neighbours) -> PrivacyProfile | None:
     if neighbours is Neighbours.REPLACE:
         return None  # see pld.replaced_sample
-    inner = profile(event.event, neighbours)
-    return None if inner is None else privacy_profiles.poisson(inner, float(event.rate))
+    inner = dominating_profile(event.event, neighbours)
+    return None if inner is None else privacy_profiles.poisson_profile(inner, float(event.rate))
 
 
-@profile.register
-def _(event: WithoutReplacement, neighbours: Neighbours) -> PrivacyProfile | None:
+@dominating_profile.register
+def _profile_of_without_replacement(event: WithoutReplacement, neighbours: Neighbours) -> PrivacyProfile | None:
     if neighbours is not Neighbours.REPLACE:
         return None
-    inner = profile(event.event, neighbours)
+    inner = dominating_profile(event.event, neighbours)
     return None if inner is None else privacy_profiles.fixed_size(inner, event.sample / event.population)
 
 
 def gaussian_mu(event: Event, neighbours: Neighbours) -> tuple[float, float] | None:
     """(mu, slack) of Gaussians alone, whose squared mu add up [DRS22, Cor. 2]; None if anything else is there."""
     square, slack = 0.0, 0.0
-    parts = flatten(event)
+    parts = flatten_event(event)
     for part, times in parts:
-        found = mu_of(part) if isinstance(part, GaussianNoise) else None
-        if found is None or not isinstance(part, GaussianNoise):
+        mu_slack = mu_of(part) if isinstance(part, GaussianNoise) else None
+        if mu_slack is None or not isinstance(part, GaussianNoise):
             return None
-        apart = distance(part, neighbours)
-        square += times * (found[0] * apart) ** 2
-        slack += times * found[1] * apart
+        apart = unit_distance(part, neighbours)
+        square += times * (mu_slack[0] * apart) ** 2
+        slack += times * mu_slack[1] * apart
     return math.sqrt(square) * (1 + 2e-16 * len(parts)), slack  # each addition rounds
 
 
 # ---------------------------------------------------------------- small helpers
 
 
-def _amplified(epsilon: Fraction, rate: Fraction) -> Fraction:
+def _amplified_epsilon(epsilon: Fraction, rate: Fraction) -> Fraction:
     """ln(1 + rate (e^epsilon - 1)), rounded up, and never more than epsilon itself."""
     if rate == 1 or epsilon > 700:
         return epsilon
@@ -314,15 +316,15 @@ def _amplified(epsilon: Fraction, rate: Fraction) -> Fraction:
 
 def _two_largest(event: Parallel) -> Fraction | None:
     """A unit that moves from one part to another changes both: the two largest add-remove costs together."""
-    singles = _known([pure(inner, Neighbours.ADD_REMOVE) for inner in event.events])
+    singles = _all_known([pure_epsilon(inner, Neighbours.ADD_REMOVE) for inner in event.events])
     return None if singles is None else sum(sorted(singles, reverse=True)[:2], Fraction(0))
 
 
-def _sum(costs: list[Fraction | None]) -> Fraction | None:
-    known = _known(costs)
+def _sum_costs(costs: list[Fraction | None]) -> Fraction | None:
+    known = _all_known(costs)
     return None if known is None else sum(known, Fraction(0))
 
 
-def _known(costs: list[T | None]) -> list[T] | None:
-    found = [cost for cost in costs if cost is not None]
-    return found if len(found) == len(costs) else None
+def _all_known(costs: list[T | None]) -> list[T] | None:
+    known = [cost for cost in costs if cost is not None]
+    return known if len(known) == len(costs) else None

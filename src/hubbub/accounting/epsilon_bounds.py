@@ -51,7 +51,7 @@ class Epsilon(float):
     @property
     def lower(self) -> float:
         """A lower bound beside it, worked out when asked for: no accounting could promise less than this."""
-        return min(float(self), lower.epsilon(self.events, self.delta, self.neighbours))
+        return min(float(self), lower.epsilon_lower_bound(self.events, self.delta, self.neighbours))
 
     def __repr__(self) -> str:
         return f"{float(self):.6g} (delta={self.delta:g}, {self.neighbours}, by {self.method})"
@@ -82,7 +82,7 @@ def epsilon(events: Events, *, delta: Real, neighbours: Neighbours | str = Neigh
     >>> epsilon(Repeat(Gaussian(sensitivity=1, sigma=20).event, 1000), delta=1e-5)
     7.51128 (delta=1e-05, add-remove, by gaussian)
     """
-    whole, relation = together(events), Neighbours.parse(neighbours)
+    whole, relation = one_event(events), Neighbours.parse(neighbours)
     target = fraction_of(delta, name="delta", zero=True)
     try:
         bounds = _epsilon_bounds(whole, target, relation)
@@ -103,10 +103,10 @@ def rough_epsilon(events: Events, *, delta: Fraction, neighbours: Neighbours) ->
     Guarantee: the events are (epsilon, delta)-DP for the given neighbours, if their parameters were fixed in advance.
     Because: [DMNS06], [BS16], [DRS22] and [Mir17]; the least of valid bounds is valid.
     """
-    whole = together(events)
-    bounds = composition.bounds(whole, delta, neighbours) | _closed_forms(whole, delta, neighbours)
+    whole = one_event(events)
+    bounds = composition.composition_bounds(whole, delta, neighbours) | _closed_forms(whole, delta, neighbours)
     if delta:
-        bounds |= _renyi(event_classes.simplified(whole), float(delta), neighbours)
+        bounds |= _renyi_bound(event_classes.simplify_event(whole), float(delta), neighbours)
     return min(bounds.values(), default=math.inf)
 
 
@@ -128,7 +128,7 @@ def delta(events: Events, *, epsilon: Real, neighbours: Neighbours | str = Neigh
     fixed in advance.
     Because: the same theorems as for ``epsilon``, solved for delta [ZDW22, Thm. 10].
     """
-    whole, relation = together(events), Neighbours.parse(neighbours)
+    whole, relation = one_event(events), Neighbours.parse(neighbours)
     asked = positive(epsilon, name="epsilon")
     try:
         target = float(asked)
@@ -143,9 +143,9 @@ def delta(events: Events, *, epsilon: Real, neighbours: Neighbours | str = Neigh
     return answer
 
 
-def together(events: Events) -> Event:
+def one_event(events: Events) -> Event:
     """One event for all of them, refused if they protect different units: their costs have no common meaning."""
-    whole = _composed(events)
+    whole = _compose_events(events)
     units = {step.unit for step in whole.steps()}
     if len(units) > 1:
         raise mixed_units(units)
@@ -155,13 +155,13 @@ def together(events: Events) -> Event:
 def mixed_units(units: Iterable[Unit]) -> MixedUnits:
     """The refusal to add up costs for different units."""
     return MixedUnits(
-        f"these events protect different units: {', '.join(sorted(unit.words() for unit in units))}.",
+        f"these events protect different units: {', '.join(sorted(unit.describe() for unit in units))}.",
         why="A cost for one row and a cost for one person do not add up to a cost for either.",
         fix="Account for each unit by itself, or give every mechanism the same unit=.",
     )
 
 
-def _composed(events: Events) -> Event:
+def _compose_events(events: Events) -> Event:
     if isinstance(events, Event):
         return events
     listed = tuple(events) if isinstance(events, Iterable) else ()
@@ -185,49 +185,49 @@ def _no_bound(where: str) -> NoBound:
 def _epsilon_bounds(whole: Event, delta: Fraction, relation: Neighbours) -> dict[str, float]:
     bounds: dict[str, float] = {}
     target = float(delta)
-    if (pure := costs.pure(whole, relation)) is not None:
+    if (pure := costs.pure_epsilon(whole, relation)) is not None:
         bounds["pure"] = _float_up(pure)
     if target == 0:
         return bounds
-    bounds |= composition.bounds(whole, delta, relation)
+    bounds |= composition.composition_bounds(whole, delta, relation)
     bounds |= _closed_forms(whole, delta, relation)
     summed = any(isinstance(step, GaussianNoise) and gaussian_tradeoff.is_summed(step) for step in whole.steps())
     if "gaussian" in bounds and not summed:
         return bounds  # exact: nothing can be better
-    simpler = event_classes.simplified(whole)
-    bounds |= _renyi(simpler, target, relation)
-    if (losses := privacy_loss_distribution.compose(simpler, relation)) is not None:
+    simpler = event_classes.simplify_event(whole)
+    bounds |= _renyi_bound(simpler, target, relation)
+    if (losses := privacy_loss_distribution.compose_losses(simpler, relation)) is not None:
         bounds["loss distribution"] = losses.epsilon(target)
     return bounds
 
 
-def _renyi(whole: Event, delta: float, relation: Neighbours) -> dict[str, float]:
+def _renyi_bound(whole: Event, delta: float, relation: Neighbours) -> dict[str, float]:
     curve = renyi.curve(whole, relation)
     return {} if curve is None else {"renyi": conversions.curve_epsilon(curve, delta)}
 
 
 def _closed_forms(whole: Event, delta: Fraction, relation: Neighbours) -> dict[str, float]:
     bounds: dict[str, float] = {}
-    if (pure := costs.pure(whole, relation)) is not None:
+    if (pure := costs.pure_epsilon(whole, relation)) is not None:
         bounds["pure"] = _float_up(pure)
     if (rho := costs.concentrated(whole, relation)) is not None and delta > rho[1]:
         bounds["zcdp"] = conversions.rho_epsilon(_float_up(rho[0]), float(delta - rho[1]) * (1 - 1e-12))
-    if (found := costs.gaussian_mu(whole, relation)) is not None:
-        mu, slack = found
+    if (mu_slack := costs.gaussian_mu(whole, relation)) is not None:
+        mu, slack = mu_slack
         bounds["gaussian"] = gaussian_tradeoff.epsilon_of(float(delta) * (1 - slack), mu) + slack
     return bounds
 
 
 def _delta_bounds(whole: Event, target: float, relation: Neighbours) -> dict[str, float]:
     bounds: dict[str, float] = {}
-    if (pure := costs.pure(whole, relation)) is not None and pure <= exact(target, name="epsilon"):
+    if (pure := costs.pure_epsilon(whole, relation)) is not None and pure <= exact(target, name="epsilon"):
         bounds["pure"] = 0.0
     if (rho := costs.concentrated(whole, relation)) is not None:
         bounds["zcdp"] = min(1.0, conversions.rho_delta(_float_up(rho[0]), target) + _float_up(rho[1]))
-    if (found := costs.gaussian_mu(whole, relation)) is not None:
-        mu, slack = found
+    if (mu_slack := costs.gaussian_mu(whole, relation)) is not None:
+        mu, slack = mu_slack
         bounds["gaussian"] = min(1.0, gaussian_tradeoff.delta_of(max(0.0, target - slack), mu) * (1 + slack))
-    if (losses := privacy_loss_distribution.compose(event_classes.simplified(whole), relation)) is not None:
+    if (losses := privacy_loss_distribution.compose_losses(event_classes.simplify_event(whole), relation)) is not None:
         bounds["loss distribution"] = losses.delta(target)
     return bounds
 

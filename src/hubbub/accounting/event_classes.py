@@ -11,7 +11,7 @@ from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 
-from hubbub.accounting.costs import flatten
+from hubbub.accounting.costs import flatten_event
 from hubbub.accounting.gaussian_tradeoff import FINE, mu_of
 from hubbub.terms import (
     ApproximateStep,
@@ -31,9 +31,9 @@ _RATIO = 1.01  # from one class to the next
 _FINEST = 1 << 34  # grid steps per scale from which Laplace events share a grid
 
 
-def simplified(event: Event) -> Event:
+def simplify_event(event: Event) -> Event:
     """The same event, or one that dominates it and has fewer kinds of parts."""
-    parts = flatten(event)
+    parts = flatten_event(event)
     if len(parts) <= _DISTINCT:
         return event
     counts: Counter[Event] = Counter()
@@ -51,14 +51,16 @@ def _class_of(event: Event) -> Event:
     if isinstance(event, LaplaceNoise):
         return _laplace_class(event)
     if isinstance(event, PureStep):
-        return PureStep(mechanism="class", epsilon=_up(event.epsilon), neighbours=event.neighbours)
+        return PureStep(mechanism="class", epsilon=_round_up(event.epsilon), neighbours=event.neighbours)
     if isinstance(event, ExponentialChoice):
-        return ExponentialChoice(epsilon=_up(event.epsilon), neighbours=event.neighbours)
+        return ExponentialChoice(epsilon=_round_up(event.epsilon), neighbours=event.neighbours)
     if isinstance(event, ApproximateStep):
-        delta = min(_up(event.delta), (1 + event.delta) / 2)
-        return ApproximateStep(mechanism="class", epsilon=_up(event.epsilon), delta=delta, neighbours=event.neighbours)
+        delta = min(_round_up(event.delta), (1 + event.delta) / 2)
+        return ApproximateStep(
+            mechanism="class", epsilon=_round_up(event.epsilon), delta=delta, neighbours=event.neighbours
+        )
     if isinstance(event, Poisson) and isinstance(event.event, GaussianNoise):
-        return Poisson(_gaussian_class(event.event), min(Fraction(1), _up(event.rate)))
+        return Poisson(_gaussian_class(event.event), min(Fraction(1), _round_up(event.rate)))
     return event
 
 
@@ -66,8 +68,8 @@ def _laplace_class(event: LaplaceNoise) -> LaplaceNoise:
     """Less noise of the same kind: on fine grids a standard scale, on coarse ones the same sensitivity."""
     steps = event.scale / event.grid
     if steps >= _FINEST:
-        return _standard_laplace(_up(event.sensitivity / event.scale), event.neighbours)
-    scale = event.grid / _up(1 / steps)
+        return _standard_laplace(_round_up(event.sensitivity / event.scale), event.neighbours)
+    scale = event.grid / _round_up(1 / steps)
     return LaplaceNoise(scale=scale, sensitivity=event.sensitivity, grid=event.grid, neighbours=event.neighbours)
 
 
@@ -78,10 +80,10 @@ def _standard_laplace(epsilon: Fraction, neighbours: Neighbours) -> LaplaceNoise
 
 
 def _gaussian_class(event: GaussianNoise) -> GaussianNoise:
-    found = mu_of(event)
-    if found is None or event.sigma < FINE * event.grid:  # on a coarse grid the class's smaller slack would not do
+    mu_slack = mu_of(event)
+    if mu_slack is None or event.sigma < FINE * event.grid:  # on a coarse grid the class's smaller slack would not do
         return event
-    sigma = 1 / _up(Fraction(found[0]))
+    sigma = 1 / _round_up(Fraction(mu_slack[0]))
     return GaussianNoise(
         sigma=sigma,
         sensitivity=Fraction(1),
@@ -92,11 +94,11 @@ def _gaussian_class(event: GaussianNoise) -> GaussianNoise:
     )
 
 
-def _up(value: Fraction) -> Fraction:
+def _round_up(value: Fraction) -> Fraction:
     """The least power of the ratio that is not below ``value`` (or the next, where doubles cannot tell)."""
-    return _power(math.ceil(math.log(value) / math.log(_RATIO) + 1e-9))
+    return _ratio_power(math.ceil(math.log(value) / math.log(_RATIO) + 1e-9))
 
 
 @lru_cache(maxsize=4096)
-def _power(exponent: int) -> Fraction:
+def _ratio_power(exponent: int) -> Fraction:
     return Fraction(_RATIO**exponent)

@@ -22,8 +22,8 @@ from functools import lru_cache
 import numpy as np
 
 from hubbub.accounting import costs, renyi
-from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in, needed
-from hubbub.accounting.epsilon_bounds import mixed_units, together
+from hubbub.accounting.budget_limits import Amount, Currency, Limit, cost_in, require_cost
+from hubbub.accounting.epsilon_bounds import mixed_units, one_event
 from hubbub.terms import (
     ApproximateDP,
     Budget,
@@ -48,7 +48,7 @@ class _OneUnit:
     _unit: Unit | None = None
 
     def _same_unit(self, event: Event) -> Unit:
-        unit = event.unit if isinstance(event, Step) else next(together(event).steps()).unit
+        unit = event.unit if isinstance(event, Step) else next(one_event(event).steps()).unit
         if self._unit not in (None, unit):
             raise mixed_units({unit, self._unit or unit})
         return unit
@@ -79,9 +79,9 @@ class PureFilter(_OneUnit):
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
         unit = self._same_unit(event)
-        cost = needed(costs.pure(event, self._neighbours), "pure")
+        cost = require_cost(costs.pure_epsilon(event, self._neighbours), "pure")
         if self._spent + cost > self._limit:
-            raise exceeded(f"epsilon = {shown(cost)}", f"epsilon = {shown(self.left)}")
+            raise budget_exceeded(f"epsilon = {shown(cost)}", f"epsilon = {shown(self.left)}")
         self._spent += cost
         self._unit = unit
 
@@ -105,7 +105,7 @@ class PureOdometer(_OneUnit):
     def append(self, event: Event) -> None:
         """Count ``event``."""
         unit = self._same_unit(event)
-        self._spent += needed(costs.pure(event, self._neighbours), "pure")
+        self._spent += require_cost(costs.pure_epsilon(event, self._neighbours), "pure")
         self._unit = unit
 
 
@@ -156,7 +156,7 @@ class ConcentratedFilter(_OneUnit):
         total = self._spent + cost
         if not self._limit.fits(total):
             rho, delta = map(float, cost.parts())
-            raise exceeded(f"rho = {rho:g} and delta = {delta:g}", f"rho = {shown(self.left)}")
+            raise budget_exceeded(f"rho = {rho:g} and delta = {delta:g}", f"rho = {shown(self.left)}")
         self._spent = total
         self._unit = unit
 
@@ -197,12 +197,12 @@ class AdvancedFilter(_OneUnit):
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
         unit = self._same_unit(event)
-        epsilon, delta = needed(costs.approximate(event, self._neighbours), "(epsilon, delta)")
+        epsilon, delta = require_cost(costs.approximate_cost(event, self._neighbours), "(epsilon, delta)")
         squares = self._squares + float(epsilon) ** 2 * (1 + 1e-12)
         deltas = self._deltas + delta
         if self._together(squares) > self._epsilon or deltas + self._slack > self._delta:
             left = max(0.0, self._epsilon - self._together(self._squares))
-            raise exceeded(f"epsilon = {shown(epsilon)} and delta = {shown(delta)}", f"epsilon = {left:g}")
+            raise budget_exceeded(f"epsilon = {shown(epsilon)} and delta = {shown(delta)}", f"epsilon = {left:g}")
         self._squares, self._deltas = squares, deltas
         self._unit = unit
 
@@ -236,7 +236,7 @@ class RenyiFilter(_OneUnit):
         self._limit = (bound - tail) * (1 - 1e-12)
         self._spent = 0.0
         if self._limit <= 0:
-            raise exceeded("any step", "nothing: at this order the conversion alone takes the budget")
+            raise budget_exceeded("any step", "nothing: at this order the conversion alone takes the budget")
 
     @property
     def spent(self) -> float:
@@ -246,19 +246,19 @@ class RenyiFilter(_OneUnit):
     def append(self, event: Event) -> None:
         """Let ``event`` through, or raise and stay as before."""
         unit = self._same_unit(event)
-        cost = needed(_divergence(event, self._neighbours, self._order), "Renyi")
+        cost = require_cost(_renyi_divergence(event, self._neighbours, self._order), "Renyi")
         total = (self._spent + cost) * (1 + 1e-15)
         if total > self._limit:
             left = self._limit - self._spent
-            raise exceeded(f"a divergence of {cost:g}", f"{left:g} at order {self._order:g}")
+            raise budget_exceeded(f"a divergence of {cost:g}", f"{left:g} at order {self._order:g}")
         self._spent = total
         self._unit = unit
 
 
 @lru_cache(maxsize=4096)
-def _divergence(event: Event, neighbours: Neighbours, order: float) -> float | None:
-    found = renyi.divergences(event, neighbours, np.array([order]))
-    return None if found is None else float(found[0])
+def _renyi_divergence(event: Event, neighbours: Neighbours, order: float) -> float | None:
+    values = renyi.divergences(event, neighbours, np.array([order]))
+    return None if values is None else float(values[0])
 
 
 class ConcentratedOdometer(_OneUnit):
@@ -289,13 +289,13 @@ class ConcentratedOdometer(_OneUnit):
     def append(self, event: Event) -> None:
         """Count ``event``."""
         unit = self._same_unit(event)
-        rho, delta = needed(costs.concentrated(event, self._neighbours), "zCDP")
+        rho, delta = require_cost(costs.concentrated(event, self._neighbours), "zCDP")
         self._rho = (self._rho + float(rho)) * (1 + 1e-15)
         self._deltas += delta
         self._unit = unit
 
 
-def exceeded(cost: str, left: str) -> BudgetExceeded:
+def budget_exceeded(cost: str, left: str) -> BudgetExceeded:
     """The refusal, in the words that every filter uses."""
     return BudgetExceeded(
         f"this step costs {cost}, and {left} is left.",

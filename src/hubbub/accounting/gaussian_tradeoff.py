@@ -90,7 +90,7 @@ def classic_sigma(*, sensitivity: Real, epsilon: Real, delta: Real) -> float:
     return spread * float(positive(sensitivity, name="sensitivity")) / float(eps)
 
 
-def coordinates(sensitivity: Fraction, grid: Fraction, dimension: int) -> int:
+def changed_coordinates(sensitivity: Fraction, grid: Fraction, dimension: int) -> int:
     """How many coordinates one unit can change: each changed one takes at least a grid step of the L2 sensitivity."""
     return max(1, min(dimension, math.floor((sensitivity / grid) ** 2)))
 
@@ -98,25 +98,27 @@ def coordinates(sensitivity: Fraction, grid: Fraction, dimension: int) -> int:
 def is_summed(event: GaussianNoise) -> bool:
     """Whether the event's own discrete profile is used: one coordinate changes, by few steps."""
     few = event.grid <= event.sensitivity and event.sigma < event.grid * FINE
-    return few and coordinates(event.sensitivity, event.grid, event.dimension) == 1
+    return few and changed_coordinates(event.sensitivity, event.grid, event.dimension) == 1
 
 
 def mu_of(event: GaussianNoise) -> tuple[float, float] | None:
     """(mu, slack) such that the event is mu-Gaussian DP up to a factor of e^slack; None for very little noise."""
     variance = (event.sigma / event.grid) ** 2
-    smoothing = _smoothing(event.sigma >= event.grid * FINE)
+    smoothing = _smoothing_variance(event.sigma >= event.grid * FINE)
     if variance <= smoothing[0]:
         return None
-    changed = coordinates(event.sensitivity, event.grid, event.dimension)
-    return _mu(event.sensitivity / event.grid, event.sigma / event.grid, smoothing[0]), changed * smoothing[1]
+    changed = changed_coordinates(event.sensitivity, event.grid, event.dimension)
+    return _dominating_mu(event.sensitivity / event.grid, event.sigma / event.grid, smoothing[0]), changed * smoothing[
+        1
+    ]
 
 
-def _mu(steps: Fraction, sigma: Fraction, smoothing: Fraction) -> float:
+def _dominating_mu(steps: Fraction, sigma: Fraction, smoothing: Fraction) -> float:
     """mu of a discrete Gaussian in grid steps, after the variance that the domination gives away; rounded up."""
     return float(steps) / math.sqrt(sigma**2 - smoothing) * (1 + 4e-14)
 
 
-def _smoothing(fine: bool) -> tuple[Fraction, float]:
+def _smoothing_variance(fine: bool) -> tuple[Fraction, float]:
     """The variance, in grid steps, that the domination gives away, and what it costs in epsilon per coordinate.
 
     4 * 2 e^(-2 pi^2 variance), rounded up; see the proof. On a fine grid more variance costs nothing.
@@ -129,16 +131,16 @@ def sigma_for(epsilon: Fraction, delta: Fraction, sensitivity: Fraction, grid: F
     """The discrete sigma, a multiple of 2^-10 grid steps rounded up, that is (epsilon, delta)-DP."""
     steps = sensitivity / grid
     fine = steps / Fraction(mu_for(float(epsilon), float(delta))) >= FINE
-    variance, slack = _smoothing(fine)
-    slack *= coordinates(sensitivity, grid, dimension)
+    variance, slack = _smoothing_variance(fine)
+    slack *= changed_coordinates(sensitivity, grid, dimension)
     target = float(epsilon) - slack, float(delta) * (1 - slack)
     mu = mu_for(*target)
     safe = root_of((steps / Fraction(mu)) ** 2 + variance)
     # The accounting works out this delta again, and doubles jitter in their last digits: hence a margin in mu.
-    while delta_of(target[0], _mu(steps, safe, variance) * (1 + 1e-9)) > target[1]:
+    while delta_of(target[0], _dominating_mu(steps, safe, variance) * (1 + 1e-9)) > target[1]:
         mu *= 1 - 1e-9
         safe = root_of((steps / Fraction(mu)) ** 2 + variance)
-    if fine or coordinates(sensitivity, grid, dimension) > 1:
+    if fine or changed_coordinates(sensitivity, grid, dimension) > 1:
         return safe * grid
     return _least_summed(float(epsilon), float(delta), math.floor(steps), safe) * grid
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.accounting.costs import Count, flatten, profile
+from hubbub.accounting.costs import Count, dominating_profile, flatten_event
 from hubbub.accounting.gaussian_tradeoff import is_summed, mu_of
 from hubbub.accounting.privacy_profiles import Curve, PrivacyProfile
 from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, Poisson, Repeat
@@ -46,22 +46,22 @@ class LossDistribution:
 
     def delta(self, epsilon: float) -> float:
         """delta at ``epsilon``."""
-        found = float(self.distribution.get_delta_for_epsilon(max(0.0, epsilon - self.slack)))
-        return min(1.0, found * (1 + self.slack) + self.noise_floor)
+        delta = float(self.distribution.get_delta_for_epsilon(max(0.0, epsilon - self.slack)))
+        return min(1.0, delta * (1 + self.slack) + self.noise_floor)
 
 
-def compose(event: Event, neighbours: Neighbours) -> LossDistribution | None:
+def compose_losses(event: Event, neighbours: Neighbours) -> LossDistribution | None:
     """The loss distribution of an event, or None where a part of it has no profile or losses are beyond the grid."""
-    found = [(_profile(part, neighbours), times) for part, times in _merged(flatten(event))]
-    terms = [(curve, times) for curve, times in found if curve is not None]
+    profiles = [(_profile_of(part, neighbours), times) for part, times in _merge_parts(flatten_event(event))]
+    terms = [(curve, times) for curve, times in profiles if curve is not None]
     steps = sum(times for _, times in terms)
-    if len(terms) < len(found) or steps > _MOST_STEPS:
+    if len(terms) < len(profiles) or steps > _MOST_STEPS:
         return None
     if min(_total_variation(curve) for curve, _ in terms) < _LEAST_VARIATION:
         return None
-    step, nodes = _grid(terms)
+    step, nodes = _loss_grid(terms)
     try:
-        built = _tree([_power(_distribution(curve, step), times) for curve, times in terms])
+        built = _compose_pairwise([_self_compose(_discretize(curve, step), times) for curve, times in terms])
     except (IndexError, _TooWide):  # so little noise that dp-accounting's grid has no mass inside, or no end
         return None
     slack = sum(times * curve.slack for curve, times in terms)
@@ -81,31 +81,31 @@ class _ReplacedSample:
         return self.mu * (self.mu + 19)
 
 
-def _profile(event: Event, neighbours: Neighbours) -> PrivacyProfile | _ReplacedSample | None:
+def _profile_of(event: Event, neighbours: Neighbours) -> PrivacyProfile | _ReplacedSample | None:
     if isinstance(event, Poisson) and neighbours is Neighbours.REPLACE and isinstance(event.event, GaussianNoise):
-        found = mu_of(event.event)
+        mu_slack = mu_of(event.event)
         own = event.event.neighbours is Neighbours.ADD_REMOVE
-        return _ReplacedSample(found[0], float(event.rate), found[1]) if found is not None and own else None
-    return profile(event, neighbours)
+        return _ReplacedSample(mu_slack[0], float(event.rate), mu_slack[1]) if mu_slack is not None and own else None
+    return dominating_profile(event, neighbours)
 
 
-def _merged(parts: list[Count]) -> list[Count]:
+def _merge_parts(parts: list[Count]) -> list[Count]:
     """Equal events counted once, and Gaussians, which compose in closed form, merged into one."""
     counts: Counter[Event] = Counter()
     for event, times in parts:
         counts[event] += times
-    gaussians = [(event, times) for event, times in counts.items() if _merges(event)]
-    others = [(event, times) for event, times in counts.items() if not _merges(event)]
+    gaussians = [(event, times) for event, times in counts.items() if _merges_closed(event)]
+    others = [(event, times) for event, times in counts.items() if not _merges_closed(event)]
     if not gaussians:
         return others
     return [*others, (Compose(tuple(Repeat(event, times) for event, times in gaussians)), 1)]
 
 
-def _merges(event: Event) -> bool:
+def _merges_closed(event: Event) -> bool:
     return isinstance(event, GaussianNoise) and not is_summed(event)
 
 
-def _grid(terms: list[tuple[PrivacyProfile | _ReplacedSample, int]]) -> tuple[float, float]:
+def _loss_grid(terms: list[tuple[PrivacyProfile | _ReplacedSample, int]]) -> tuple[float, float]:
     """The common step, fine against the typical loss of one event, and how many nodes the total will take."""
     spreads = [(2.5 * _total_variation(curve), times) for curve, times in terms]
     count = sum(times for _, times in spreads)
@@ -121,7 +121,7 @@ def _total_variation(curve: PrivacyProfile | _ReplacedSample) -> float:
     return float(curve.remove(np.zeros(1))[0])
 
 
-def _distribution(curve: PrivacyProfile | _ReplacedSample, step: float) -> Any:
+def _discretize(curve: PrivacyProfile | _ReplacedSample, step: float) -> Any:
     from dp_accounting.pld import privacy_loss_distribution as dp
 
     if isinstance(curve, _ReplacedSample):
@@ -133,13 +133,13 @@ def _distribution(curve: PrivacyProfile | _ReplacedSample, step: float) -> Any:
             sampling_prob=curve.rate,
             neighboring_relation=NeighboringRelation.REPLACE_ONE,
         )
-    remove = _dots(curve.remove, curve.reach, step)
+    remove = _connect_dots(curve.remove, curve.reach, step)
     if curve.add is curve.remove:
         return dp.PrivacyLossDistribution(remove)
-    return dp.PrivacyLossDistribution(remove, _dots(curve.add, curve.reach, step))
+    return dp.PrivacyLossDistribution(remove, _connect_dots(curve.add, curve.reach, step))
 
 
-def _dots(curve: Curve, reach: float, step: float) -> Any:
+def _connect_dots(curve: Curve, reach: float, step: float) -> Any:
     from dp_accounting.pld import pld_pmf
 
     last = math.ceil(reach / step)
@@ -152,14 +152,14 @@ class _TooWide(Exception):
     """A sum with more nodes than fit into memory: so many copies of so little noise."""
 
 
-def _power(distribution: Any, times: int) -> Any:
+def _self_compose(distribution: Any, times: int) -> Any:
     """The distribution composed with itself, by the digits of ``times`` to the base of what is done at once."""
     parts = []
     while times:
         times, digit = divmod(times, _AT_ONCE)
         parts += [_small_power(distribution, digit)] if digit else []
         distribution = _small_power(distribution, _AT_ONCE) if times else distribution
-    return _tree(parts)
+    return _compose_pairwise(parts)
 
 
 def _small_power(distribution: Any, times: int) -> Any:
@@ -171,7 +171,7 @@ def _small_power(distribution: Any, times: int) -> Any:
     squares = [distribution]
     while len(squares) < times.bit_length():
         squares.append(squares[-1].compose(squares[-1]))
-    return _tree([square for bit, square in enumerate(squares) if times >> bit & 1])
+    return _compose_pairwise([square for bit, square in enumerate(squares) if times >> bit & 1])
 
 
 def _check_support(distribution: Any, times: int) -> None:
@@ -187,7 +187,7 @@ def _check_support(distribution: Any, times: int) -> None:
             raise _TooWide
 
 
-def _tree(distributions: list[Any]) -> Any:
+def _compose_pairwise(distributions: list[Any]) -> Any:
     """Compose pairwise, so that large convolutions happen late and few times."""
     while len(distributions) > 1:
         pairs = zip(distributions[::2], distributions[1::2], strict=False)

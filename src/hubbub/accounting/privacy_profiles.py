@@ -1,6 +1,6 @@
 """Privacy profiles: delta as a function of epsilon, for all real epsilon and both directions.
 
-The profile of a pair of output laws (P, Q) is delta(epsilon) = sup_S P(S) - e^epsilon Q(S). A profile that
+The profile of a pair of output distributions (P, Q) is delta(epsilon) = sup_S P(S) - e^epsilon Q(S). A profile that
 lies above a mechanism's own, for every epsilon, *dominates* it, and composing dominating profiles dominates
 the composition, also when later mechanisms look at earlier answers [ZDW22, Thm. 10]. So one formula per
 mechanism is all that accounting needs; everything is rounded up.
@@ -45,7 +45,7 @@ class PrivacyProfile:
         return cls(curve, curve, reach, slack)
 
 
-def gaussian(mu: float, *, slack: float = 0.0) -> PrivacyProfile:
+def gaussian_profile(mu: float, *, slack: float = 0.0) -> PrivacyProfile:
     """Two unit Gaussians ``mu`` apart."""
 
     def curve(epsilon: Floats) -> Floats:
@@ -53,7 +53,7 @@ def gaussian(mu: float, *, slack: float = 0.0) -> PrivacyProfile:
 
         first = log_ndtr(mu / 2 - epsilon / mu)
         second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-        return _probability(-np.exp(first) * np.expm1(np.minimum(0.0, second - first)))
+        return _as_probability(-np.exp(first) * np.expm1(np.minimum(0.0, second - first)))
 
     return PrivacyProfile.symmetric(curve, reach=mu * (mu / 2 + 9.5), slack=slack)
 
@@ -70,19 +70,19 @@ def discrete_gaussian(sigma: float, sensitivity: int) -> PrivacyProfile:
     def curve(epsilon: Floats) -> Floats:
         first = np.floor(epsilon * sigma**2 / sensitivity - sensitivity / 2) + 1  # the least y whose loss is above
         grown = np.exp(np.minimum(epsilon, 700.0))  # beyond that the tail it is multiplied with is 0
-        return _probability(tail(first) - grown * tail(first + sensitivity))
+        return _as_probability(tail(first) - grown * tail(first + sensitivity))
 
     mu = sensitivity / sigma
     return PrivacyProfile.symmetric(curve, reach=mu * (mu / 2 + 9.5))
 
 
-def laplace(scale: Fraction, sensitivity: int) -> PrivacyProfile:
+def laplace_profile(scale: Fraction, sensitivity: int) -> PrivacyProfile:
     """Discrete Laplace noise of ``scale`` grid steps and an L1 sensitivity of so many steps."""
     top = sensitivity / scale
 
     def smooth(epsilon: Floats) -> Floats:
         inside = -np.expm1(np.minimum(0.0, epsilon - float(top)) / 2)
-        return _probability(np.where(epsilon < -float(top), -np.expm1(np.minimum(0.0, epsilon)), inside))
+        return _as_probability(np.where(epsilon < -float(top), -np.expm1(np.minimum(0.0, epsilon)), inside))
 
     if scale >= _FINE:
         shift = 2 / float(scale)
@@ -94,24 +94,24 @@ def laplace(scale: Fraction, sensitivity: int) -> PrivacyProfile:
         high, low = ((sensitivity - 2 * k) / float(scale) for k in (np.floor(place), np.ceil(place)))
         weight = np.divide(np.expm1(epsilon - low), np.expm1(high - low), out=np.zeros_like(low), where=high > low)
         chord = smooth(low) + np.clip(weight, 0, 1) * (smooth(high) - smooth(low))
-        return np.where(np.abs(epsilon) >= float(top), smooth(epsilon), _probability(chord))
+        return np.where(np.abs(epsilon) >= float(top), smooth(epsilon), _as_probability(chord))
 
     return PrivacyProfile.symmetric(stepped, reach=float(top))
 
 
-def pure(epsilon: float) -> PrivacyProfile:
+def pure_profile(epsilon: float) -> PrivacyProfile:
     """Anything that is epsilon-DP: randomized response."""
 
     def curve(at: Floats) -> Floats:
         inside = -np.expm1(np.minimum(0.0, at - epsilon)) / (1 + np.exp(-epsilon))
-        return _probability(np.where(at < -epsilon, -np.expm1(np.minimum(0.0, at)), inside))
+        return _as_probability(np.where(at < -epsilon, -np.expm1(np.minimum(0.0, at)), inside))
 
     return PrivacyProfile.symmetric(curve, reach=epsilon)
 
 
-def approximate(epsilon: float, delta: float) -> PrivacyProfile:
+def approximate_profile(epsilon: float, delta: float) -> PrivacyProfile:
     """Anything that is (epsilon, delta)-DP."""
-    inner = pure(epsilon).remove
+    inner = pure_profile(epsilon).remove
     return PrivacyProfile.symmetric(lambda at: delta + (1 - delta) * inner(at), reach=epsilon)
 
 
@@ -120,24 +120,24 @@ def bounded_range(epsilon: float) -> PrivacyProfile:
 
     def curve(at: Floats) -> Floats:
         inside = np.expm1(np.minimum(0.0, at - epsilon) / 2) ** 2 / -np.expm1(-epsilon)
-        return _probability(np.where(at < -epsilon, -np.expm1(np.minimum(0.0, at)), inside))
+        return _as_probability(np.where(at < -epsilon, -np.expm1(np.minimum(0.0, at)), inside))
 
     return PrivacyProfile.symmetric(curve, reach=epsilon)
 
 
-def poisson(profile: PrivacyProfile, rate: float) -> PrivacyProfile:
+def poisson_profile(profile: PrivacyProfile, rate: float) -> PrivacyProfile:
     """On a Poisson sample: (1-q) Q + q P against Q when a unit is removed, the reverse when one is added."""
     if rate == 1:
         return profile
 
     def remove(epsilon: Floats) -> Floats:
         inner, possible = _before_sampling(epsilon, rate)
-        return _probability(np.where(possible, rate * profile.remove(inner), -np.expm1(np.minimum(0.0, epsilon))))
+        return _as_probability(np.where(possible, rate * profile.remove(inner), -np.expm1(np.minimum(0.0, epsilon))))
 
     def add(epsilon: Floats) -> Floats:
         room = 1 - np.exp(np.minimum(epsilon, 700.0)) * (1 - rate)
         inner = epsilon + np.log(rate / np.maximum(room, 1e-300))
-        return _probability(np.where(room > 0, room * profile.add(inner), 0.0))
+        return _as_probability(np.where(room > 0, room * profile.add(inner), 0.0))
 
     reach = max(np.log1p(rate * np.expm1(min(profile.reach, 700.0))), 1e-12)
     return PrivacyProfile(remove, add, float(min(max(reach, -np.log1p(-rate)), profile.reach)), profile.slack)
@@ -151,7 +151,7 @@ def fixed_size(profile: PrivacyProfile, rate: float) -> PrivacyProfile:
 
     def curve(epsilon: Floats) -> Floats:
         above = positive(np.abs(epsilon))
-        return _probability(
+        return _as_probability(
             np.where(epsilon >= 0, above, -np.expm1(np.minimum(0.0, epsilon)) + np.exp(np.minimum(0, epsilon)) * above)
         )
 
@@ -165,7 +165,7 @@ def _before_sampling(epsilon: Floats, rate: float) -> tuple[Floats, NDArray[np.b
     return epsilon + np.log(np.maximum(part, 1e-300) / rate), part > 0
 
 
-def largest(profiles: list[PrivacyProfile]) -> PrivacyProfile:
+def largest_profile(profiles: list[PrivacyProfile]) -> PrivacyProfile:
     """Disjoint parts: whichever part the unit lies in."""
     return PrivacyProfile(
         lambda epsilon: reduce(np.maximum, [p.remove(epsilon) for p in profiles]),
@@ -175,6 +175,6 @@ def largest(profiles: list[PrivacyProfile]) -> PrivacyProfile:
     )
 
 
-def _probability(values: Floats) -> Floats:
+def _as_probability(values: Floats) -> Floats:
     """Values as probabilities, a little up for the error of the arithmetic."""
     return np.clip(values * (1 + 2e-14), 0.0, 1.0)

@@ -53,12 +53,12 @@ def remeasure(spent: Sequence[Event], target: Event) -> Remeasurement:
     >>> float(first.rho + plan.event.rho) <= float(better.rho), plan.words
     (True, 'costs the difference: rho = 0.0009375')
     """
-    wanted = _gaussians(target)
-    had = [_gaussians(event) for event in spent]
-    if wanted is None or not had or any(h is None or not _alike(h, wanted) for h in had):
+    wanted = _gaussian_parts(target)
+    had = [_gaussian_parts(event) for event in spent]
+    if wanted is None or not had or any(h is None or not _same_shape(h, wanted) for h in had):
         return Remeasurement(target, None, "costs the full price: only Gaussian answers to the same question add up")
     precisions = [sum(((1 / h[i].sigma) ** 2 for h in had if h), Fraction(0)) for i in range(len(wanted))]
-    parts = [_difference(old, step) for old, step in zip(precisions, wanted, strict=True)]
+    parts = [_missing_noise(old, step) for old, step in zip(precisions, wanted, strict=True)]
     event = parts[0] if len(parts) == 1 else Compose(tuple(parts))
     weights = tuple(
         (old / (old + 1 / part.sigma**2), 1 / part.sigma**2 / (old + 1 / part.sigma**2))
@@ -68,24 +68,24 @@ def remeasure(spent: Sequence[Event], target: Event) -> Remeasurement:
     return Remeasurement(event, weights, f"costs the difference: rho = {rho:.6g}")
 
 
-def _gaussians(event: Event) -> list[GaussianNoise] | None:
+def _gaussian_parts(event: Event) -> list[GaussianNoise] | None:
     """The Gaussians an event consists of, or None if anything else is in it."""
     if isinstance(event, GaussianNoise):
         return [event]
     if not isinstance(event, Compose):
         return None
-    inner = [_gaussians(part) for part in event.events]
+    inner = [_gaussian_parts(part) for part in event.events]
     return None if None in inner else [step for part in inner if part is not None for step in part]
 
 
-def _alike(had: list[GaussianNoise], wanted: list[GaussianNoise]) -> bool:
+def _same_shape(had: list[GaussianNoise], wanted: list[GaussianNoise]) -> bool:
     names = ("sensitivity", "grid", "dimension", "neighbours", "unit", "mechanism")
     return len(had) == len(wanted) and all(
         getattr(a, name) == getattr(b, name) for a, b in zip(had, wanted, strict=True) for name in names
     )
 
 
-def _difference(precision: Fraction, wanted: GaussianNoise) -> GaussianNoise:
+def _missing_noise(precision: Fraction, wanted: GaussianNoise) -> GaussianNoise:
     """The Gaussian that is missing between a precision and the one wanted, its sigma rounded up."""
     missing = 1 / wanted.sigma**2 - precision
     if missing <= 0:

@@ -41,7 +41,7 @@ class Account:
         if isinstance(given, cls):
             return given
         if isinstance(given, Ledger):
-            return cls(ledger=given, population=_only(given))
+            return cls(ledger=given, population=_only_population(given))
         account = getattr(given, "account", None)  # a connection knows its own
         if isinstance(account, cls):
             return account
@@ -64,7 +64,7 @@ class HasAccount(Protocol):
 AccountLike: TypeAlias = Account | Ledger | HasAccount
 
 
-def _only(ledger: Ledger) -> str:
+def _only_population(ledger: Ledger) -> str:
     names = sorted(ledger.populations())
     if len(names) == 1:
         return names[0]

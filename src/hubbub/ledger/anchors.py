@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from hubbub.accounting import Amount
 from hubbub.durable import PRIVATE, locked, sync_data, sync_folder, write_fully
-from hubbub.ledger.chain import digest
+from hubbub.ledger.chain import sha256_hex
 from hubbub.ledger.second_place import no_place
 
 OWNERS = ""  # the anchor of entries that belong to no population
@@ -93,7 +93,7 @@ class Anchors:
         old = self._newest(name, handle)
         if check is not None and old is not None and not self._is_own(old):
             check(old)
-        anchor = _after(old, new)
+        anchor = _merge_anchors(old, new)
         if anchor is not old:
             slot = anchor.pack()
             write_fully(handle, slot, _SLOT * (anchor.number % 2))
@@ -114,16 +114,16 @@ class Anchors:
 
     def read(self) -> dict[str, Anchor]:
         """Every anchor there is."""
-        found: dict[str, Anchor] = {}
+        anchors: dict[str, Anchor] = {}
         for path in sorted(self._folder.glob("*.anchor")):
             handle = os.open(path, os.O_RDONLY)
             try:
-                anchor = newest(os.pread(handle, 2 * _SLOT, 0))
+                anchor = newest_anchor(os.pread(handle, 2 * _SLOT, 0))
             finally:
                 os.close(handle)
             if anchor is not None:
-                found[anchor.name] = anchor
-        return found
+                anchors[anchor.name] = anchor
+        return anchors
 
     def close(self) -> None:
         """Force what was written to disk, and let the files go."""
@@ -140,9 +140,9 @@ class Anchors:
         if anchor is not None:
             place = _SLOT * (anchor.number % 2)
             other = content[_SLOT - place : 2 * _SLOT - place]
-            if content[place : place + _SLOT] == slot and _number(other) < anchor.number:
+            if content[place : place + _SLOT] == slot and _write_number(other) < anchor.number:
                 return anchor
-        return newest(content)
+        return newest_anchor(content)
 
     def _maybe_force(self, name: str, handle: int, force: bool) -> None:
         now = time.monotonic()
@@ -163,7 +163,7 @@ class Anchors:
         return handle
 
     def _open(self, name: str) -> int:
-        path = self._folder / f"{digest(name)[:32]}.anchor"
+        path = self._folder / f"{sha256_hex(name)[:32]}.anchor"
         new = not path.exists()
         handle = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE)
         if new:
@@ -171,17 +171,17 @@ class Anchors:
         return handle
 
 
-def newest(content: bytes) -> Anchor | None:
+def newest_anchor(content: bytes) -> Anchor | None:
     """The newer of the two slots that are whole."""
     slots = [Anchor.unpack(content[:_SLOT]), Anchor.unpack(content[_SLOT:])]
     return max((s for s in slots if s is not None), key=lambda s: s.number, default=None)
 
 
-def _number(slot: bytes) -> int:
+def _write_number(slot: bytes) -> int:
     return int.from_bytes(slot[8:16], "big")
 
 
-def _after(old: Anchor | None, new: Anchor) -> Anchor:
+def _merge_anchors(old: Anchor | None, new: Anchor) -> Anchor:
     """The later head and the larger totals: a process may know either better than the file. ``old`` if it has both."""
     if old is None:
         return new

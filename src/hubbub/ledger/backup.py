@@ -13,9 +13,9 @@ from hubbub.accounting import Amount
 from hubbub.durable import canonical_json
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors
-from hubbub.ledger.chain import Entry, clock
+from hubbub.ledger.chain import Entry, iso_time
 from hubbub.ledger.database import Book, Transaction
-from hubbub.ledger.decimals import decimals
+from hubbub.ledger.decimals import amount_decimals
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.open_ledger import Core, LedgerTurn
 from hubbub.ledger.policy import NONSENSE, Policy, account_key
@@ -33,34 +33,34 @@ _OTHER_KEY = "the book names another public key than the one expected"
 # ---------------------------------------------------------------- JSON Lines
 
 
-def lines(view: Transaction, *, answers: bool) -> Iterator[str]:
+def export_lines(view: Transaction, *, answers: bool) -> Iterator[str]:
     """The book as JSON Lines: a header, each event before its first use, each entry, and answers if asked for."""
     yield canonical_json({"form": FORM})
     known: set[str] = set()
     for row in view.stream(statements.FROM, {"start": 0}):
-        said = json.loads(row[5])
-        name = said.get("event")
+        fields = json.loads(row[5])
+        name = fields.get("event")
         if name is not None and name not in known:
             known.add(name)
             ((body,),) = view.read((statements.EVENT, {"digest": name}))[0]
             yield canonical_json({"event": name, "says": json.loads(body)})
-        yield canonical_json(line_of(row, said))
+        yield canonical_json(line_of(row, fields))
     if answers:
         for charge, sequence, body in view.stream(statements.ALL_ANSWERS):
             yield canonical_json({"answer_to": charge, "settled_by": sequence, "record": body})
 
 
-def line_of(row: Row, said: Mapping[str, Any]) -> dict[str, Any]:
+def line_of(row: Row, fields: Mapping[str, Any]) -> dict[str, Any]:
     """One entry as a line says it."""
     sequence, at, policy, fingerprint, project, _, mark, signature = row
     return {
         "sequence": sequence,
         "at": at,
-        "time": clock(at),
+        "time": iso_time(at),
         "policy": policy,
         "fingerprint": fingerprint.hex() if fingerprint else None,
         "project": project,
-        "says": dict(said),
+        "says": dict(fields),
         "hash": mark.hex(),
         "signature": signature.hex() if signature else None,
     }
@@ -77,7 +77,7 @@ def verify_export(path: str | Path, *, public_key: str | None = None) -> Verific
             if not isinstance(header, dict) or header.get("form") != FORM:
                 raise _no_export()
             for line in file:
-                _take(json.loads(line), replay, events, answers)
+                _replay_line(json.loads(line), replay, events, answers)
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise _no_export() from error
     replay.finish()
@@ -86,23 +86,23 @@ def verify_export(path: str | Path, *, public_key: str | None = None) -> Verific
         compare_tables(replay, answers, kept)
     if public_key is not None and replay.policy.public_key != public_key:
         replay.problem(_OTHER_KEY)
-    return summary(replay, None)
+    return summarize_replay(replay, None)
 
 
-def _take(line: dict[str, Any], replay: Replay, events: dict[str, str], answers: list[Row]) -> None:
+def _replay_line(line: dict[str, Any], replay: Replay, events: dict[str, str], answers: list[Row]) -> None:
     if "sequence" in line:
-        if line["time"] != clock(line["at"]):
+        if line["time"] != iso_time(line["at"]):
             replay.problem("an entry tells another time than it was written at")
         replay.feed(
             (
                 line["sequence"],
                 line["at"],
                 line["policy"],
-                _bytes(line["fingerprint"]),
+                _bytes_from_hex(line["fingerprint"]),
                 line["project"],
                 canonical_json(line["says"]),
                 bytes.fromhex(line["hash"]),
-                _bytes(line["signature"]),
+                _bytes_from_hex(line["signature"]),
             )
         )
     elif "event" in line:
@@ -114,7 +114,7 @@ def _take(line: dict[str, Any], replay: Replay, events: dict[str, str], answers:
         answers.append((charge, settled, record))
 
 
-def _bytes(text: str | None) -> bytes | None:
+def _bytes_from_hex(text: str | None) -> bytes | None:
     return None if text is None else bytes.fromhex(text)
 
 
@@ -135,25 +135,27 @@ def verify_ledger(
     """Check a ledger without opening it for use, which would refuse one that is cut or altered."""
     book = Book(url, create=False)
     try:
-        first = _first(book)
-        found = verify_book(book, Anchors(SecondPlace(state).of(str(first.get("ledger", "")))) if anchor else None)
+        first = _first_fields(book)
+        verification = verify_book(
+            book, Anchors(SecondPlace(state).of(str(first.get("ledger", "")))) if anchor else None
+        )
     finally:
         book.close()
     if public_key is not None and public_key.lower() != first.get("key"):
-        return replace(found, problems=(*found.problems, _OTHER_KEY))
-    return found
+        return replace(verification, problems=(*verification.problems, _OTHER_KEY))
+    return verification
 
 
-def _first(book: Book) -> dict[str, Any]:
+def _first_fields(book: Book) -> dict[str, Any]:
     """What the first entry says, or nothing if it was altered beyond reading."""
     with book.snapshot() as view:
         view.read_anything()
         (rows,) = view.read((statements.ENTRY, {"sequence": 1}))
     try:
-        said = Entry(*rows[0]).fields() if rows else {}
+        fields = Entry(*rows[0]).fields() if rows else {}
     except NONSENSE:
         return {}
-    return said if isinstance(said, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
 def verify_book(book: Book, anchors: Anchors | None) -> Verification:
@@ -170,15 +172,17 @@ def verify_book(book: Book, anchors: Anchors | None) -> Verification:
             replay.problem("the database itself is damaged: a page or an index does not fit the rows")
         compare_tables(replay, view.stream(statements.ALL_ANSWERS), view.stream(statements.ALL_TOTALS))
         if kept is None:
-            return summary(replay, None)
+            return summarize_replay(replay, None)
         wanted = {anchor.sequence for anchor in kept.values()}
         rows = {n: view.read((statements.HASH, {"sequence": n}))[0] for n in wanted}
     if not kept:
         replay.problem("there is no anchor in the second place: a cut tail could not be noticed")
-    return summary(replay, compare_anchors(replay, kept, {n: found[0][0] for n, found in rows.items() if found}))
+    return summarize_replay(
+        replay, compare_anchors(replay, kept, {n: anchored[0][0] for n, anchored in rows.items() if anchored})
+    )
 
 
-def summary(replay: Replay, anchored_to: int | None) -> Verification:
+def summarize_replay(replay: Replay, anchored_to: int | None) -> Verification:
     """What a replay found."""
     return Verification(
         ledger=replay.policy.ledger,
@@ -195,7 +199,7 @@ def summary(replay: Replay, anchored_to: int | None) -> Verification:
 # ---------------------------------------------------------------- backup and restore
 
 
-def backup(book: Book, path: Path) -> int:
+def copy_book(book: Book, path: Path) -> int:
     """Copy a book, as of one moment, into a new file that is a ledger itself; returns its last entry's number."""
     if path.exists():
         raise LedgerUnavailable(
@@ -206,12 +210,12 @@ def backup(book: Book, path: Path) -> int:
     target = Book(path, create=True)
     try:
         with book.snapshot() as view, target.transaction() as into:
-            return _copy(view, into)
+            return _copy_tables(view, into)
     finally:
         target.close()
 
 
-def _copy(view: Transaction, into: Transaction) -> int:
+def _copy_tables(view: Transaction, into: Transaction) -> int:
     last = 0
     for table in (ENTRIES, EVENTS, ANSWERS, TOTALS):
         names, statement = [column.name for column in table.columns], statements.copy_into(table)
@@ -226,7 +230,9 @@ def _copy(view: Transaction, into: Transaction) -> int:
     return last
 
 
-def restore(source: Path, target: str | Path, *, state: str | Path | None, spend_all: bool, by: str, why: str) -> Entry:
+def restore_book(
+    source: Path, target: str | Path, *, state: str | Path | None, spend_all: bool, by: str, why: str
+) -> Entry:
     """Put a backup in a ledger's place; what was spent up to the anchor and is not in the backup counts as spent.
 
     Without an anchor nobody knows what was spent since the backup: then only ``spend_all`` helps, which counts all that
@@ -259,7 +265,7 @@ def restore(source: Path, target: str | Path, *, state: str | Path | None, spend
                         fix="Move the damaged ledger away first, and keep it for the record.",
                     )
                 with old.snapshot() as view:
-                    _copy(view, into)
+                    _copy_tables(view, into)
                 entry = _append_restore(into, anchors, SecondPlace(state), spend_all=spend_all, by=by, why=why)
         finally:
             new.close()
@@ -275,19 +281,19 @@ def _append_restore(
     ((last,),) = into.read((statements.LAST, {}))
     policy = Policy.read(Entry(*row) for row in into.stream(statements.POLICY))
     totals = {row[0]: Amount(int(row[2]), int(row[3])) for row in into.read((statements.ALL_TOTALS, {}))[0]}
-    spent, unknown = _gaps(policy, totals, anchors, spend_all)
+    spent, unknown = _spent_since_backup(policy, totals, anchors, spend_all)
     anchored = max((anchor.sequence for anchor in anchors.values()), default=0)
     sequence = max(last[0], anchored) + 1
     turn = LedgerTurn(into, last, time.time_ns() // 1000)
-    said = {
+    fields = {
         "kind": "restore",
         "lost": [last[0] + 1, sequence - 1] if sequence > last[0] + 1 else None,
-        "spent": {key: list(decimals(amount)) for key, amount in spent.items()},
-        "unknown": {key: list(decimals(amount)) for key, amount in unknown.items()},
+        "spent": {key: list(amount_decimals(amount)) for key, amount in spent.items()},
+        "unknown": {key: list(amount_decimals(amount)) for key, amount in unknown.items()},
         "by": by,
         "why": why,
     }
-    entry = turn.append(said, owner=True, key=place.key(policy.ledger, policy.public_key), sequence=sequence)
+    entry = turn.append(fields, owner=True, key=place.key(policy.ledger, policy.public_key), sequence=sequence)
     for key, amount in spent.items():
         total = totals[key] + amount
         turn.add(statements.SPEND, key=key, period="", loss=str(total.loss), delta=str(total.delta))
@@ -295,7 +301,7 @@ def _append_restore(
     return entry
 
 
-def _gaps(
+def _spent_since_backup(
     policy: Policy, totals: Mapping[str, Amount], anchors: Mapping[str, Anchor], spend_all: bool
 ) -> tuple[dict[str, Amount], dict[str, Amount]]:
     """What to count as spent: by accounts of the backup, and by populations that it does not know."""

@@ -11,7 +11,7 @@ from typing import Any
 from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit
 from hubbub.explain import epsilon as explain_epsilon
 from hubbub.ledger import statements
-from hubbub.ledger.chain import clock
+from hubbub.ledger.chain import iso_time
 from hubbub.ledger.database import Transaction
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.drivers import Row
@@ -48,7 +48,7 @@ class AccountBalance:
 
     def cells(self) -> tuple[str, ...]:
         """The line as words for a table."""
-        budget = "nothing" if self.limit is None else self.limit.budget.measure().words()
+        budget = "nothing" if self.limit is None else self.limit.budget.measure().describe()
         spent = self._words(self.spent)
         if self.epsilon is not None and self.currency is Currency.CONCENTRATED and self.spent.loss:
             spent += f" (epsilon {self.epsilon:.4g})"
@@ -60,9 +60,9 @@ class AccountBalance:
             "account": self.name,
             "pool": self.pool,
             "currency": self.currency.value,
-            "budget": None if self.limit is None else self.limit.budget.measure().words(),
+            "budget": None if self.limit is None else self.limit.budget.measure().describe(),
             "epsilon_spent": self.epsilon,
-            **{name: _numbers(getattr(self, name)) for name in ("spent", "reserved", "left")},
+            **{name: _amount_json(getattr(self, name)) for name in ("spent", "reserved", "left")},
         }
 
     def _words(self, amount: Amount) -> str:
@@ -120,7 +120,9 @@ class BudgetView(Document):
         if self.failures:
             parts.append(Section("Without an answer", (), self._failed()))
         if self.pleas:
-            rows = tuple((str(p.number), clock(p.at)[:16], p.by, p.budget.measure().words(), p.why) for p in self.pleas)
+            rows = tuple(
+                (str(p.number), iso_time(p.at)[:16], p.by, p.budget.measure().describe(), p.why) for p in self.pleas
+            )
             parts.append(Section("Asked for", (), TextTable(("number", "when", "who", "how much", "why"), rows)))
         return tuple(parts)
 
@@ -131,13 +133,14 @@ class BudgetView(Document):
             "kind": "budget",
             "population": who.name,
             "neighbours": who.neighbours.value,
-            "promised": who.promised.measure().words(),
-            "lifetime": who.lifetime.measure().words(),
+            "promised": who.promised.measure().describe(),
+            "lifetime": who.lifetime.measure().describe(),
             "lifetime_raised": who.raised,
             "accounts": [line.to_json() for line in self.accounts],
             "shares": [line.to_json() for line in self.shares],
             "requests": [
-                {"number": p.number, "by": p.by, "why": p.why, "budget": p.budget.measure().words()} for p in self.pleas
+                {"number": p.number, "by": p.by, "why": p.why, "budget": p.budget.measure().describe()}
+                for p in self.pleas
             ],
             **({"failures": dict(self.failures)} if self.failures else {}),
             "entries": self.entries,
@@ -160,23 +163,23 @@ class BudgetView(Document):
     def _promise(self) -> Iterator[str]:
         who = self.population
         whom = f" Protected: {who.unit}." if who.unit else ""
-        yield f"Neighbours: {who.neighbours.value}.{whom} At most {who.lifetime.measure().words()} is ever spent."
+        yield f"Neighbours: {who.neighbours.value}.{whom} At most {who.lifetime.measure().describe()} is ever spent."
         if who.raised:
             yield (
                 f"This lifetime was raised {who.raised} time{'s' * (who.raised > 1)} after the first promise of "
-                f"{who.promised.measure().words()}: that was decided when answers had been seen."
+                f"{who.promised.measure().describe()}: that was decided when answers had been seen."
             )
         rules = [
-            who.each and f"One question may cost at most {who.each.measure().words()}.",
-            who.window and f"In each {who.window.every} at most {who.window.budget.measure().words()}.",
+            who.each and f"One question may cost at most {who.each.measure().describe()}.",
+            who.window and f"In each {who.window.every} at most {who.window.budget.measure().describe()}.",
             who.shares == "required" and "Only projects and analysts with a share may ask.",
             who.share_answers and "Stored answers are given to other projects too.",
             who.least_share
             and f"One question costs at least {float(who.least_share):.3g} of the budget for questions.",
             who.most_failures and f"After {who.most_failures} questions without an answer, an owner looks first.",
         ]
-        if told := " ".join(rule for rule in rules if rule):
-            yield told
+        if rules_text := " ".join(rule for rule in rules if rule):
+            yield rules_text
 
     def _figure(self) -> Figure:
         line = self.accounts[0]
@@ -190,10 +193,10 @@ class BudgetView(Document):
             x=_time_axis(points[0][0], points[-1][0]),
         )
         caption = "Each step is a charge, written before any data is read. Steps only go up."
-        return Figure("spent", svg, caption, plain=_steps(self.history, most, name))
+        return Figure("spent", svg, caption, plain=_staircase_text(self.history, most, name))
 
 
-def look(core: Core, name: str) -> BudgetView:
+def view_budget(core: Core, name: str) -> BudgetView:
     """The view of one population, as of now."""
     policy = core.policy
     who = policy.population(name)
@@ -201,35 +204,39 @@ def look(core: Core, name: str) -> BudgetView:
         totals = {row[0]: row for row in view.read((statements.ALL_TOTALS, {}))[0]}
         ((last,),) = view.read((statements.LAST, {}))
         open_charges = [
-            (row, said) for row in view.stream(statements.OPEN) if _charges(said := json.loads(row[5]), name)
+            (row, fields)
+            for row in view.stream(statements.OPEN)
+            if _charges_population(fields := json.loads(row[5]), name)
         ]
-        history = [*_history(view, name, last[0])]
-    lines = {key: _line(policy, account, totals, open_charges) for key, account in policy.all_accounts().items()}
+        history = [*_spending_history(view, name, last[0])]
+    lines = {key: _balance_of(policy, account, totals, open_charges) for key, account in policy.all_accounts().items()}
     own = [line for key, line in lines.items() if key.startswith(f"{name}///") and (line.limit or line.spent.loss)]
     shares = [line for key, line in lines.items() if key.startswith(f"{name}/") and not key.startswith(f"{name}///")]
     first = lines[account_key(name, Pool.QUESTIONS)]
     history.append((max(last[1], history[-1][0] if history else 0), first.spent.loss / LOSS_UNIT))
     others = [line for line in own if line is not first]
     pleas = tuple(plea for plea in policy.pleas.values() if plea.population == name)
-    return BudgetView(who, (first, *others), tuple(shares), pleas, tuple(history), last[0], _failures(totals, name))
+    return BudgetView(
+        who, (first, *others), tuple(shares), pleas, tuple(history), last[0], _failure_counts(totals, name)
+    )
 
 
-def _failures(totals: dict[str, Row], name: str) -> tuple[tuple[str, int], ...]:
+def _failure_counts(totals: dict[str, Row], name: str) -> tuple[tuple[str, int], ...]:
     """How many questions of each analyst had no answer, since an owner last looked."""
     parts = {key: key.split("/") for key in totals if key.startswith(f"{name}//") and key.endswith("/failures")}
     return tuple((part[2], int(totals[key][2])) for key, part in sorted(parts.items()) if totals[key][2] != "0")
 
 
-def glance(core: Core, name: str) -> AccountBalance:
+def account_balance(core: Core, name: str) -> AccountBalance:
     """A population's account for questions, without its shares and its history."""
     core.policy.population(name)
     with core.book.snapshot() as view:
         totals = {row[0]: row for row in view.read((statements.ALL_TOTALS, {}))[0]}
     key = account_key(name, Pool.QUESTIONS)
-    return _line(core.policy, core.policy.all_accounts()[key], totals, [])
+    return _balance_of(core.policy, core.policy.all_accounts()[key], totals, [])
 
 
-def _line(
+def _balance_of(
     policy: Policy, account: SpendingLimit, totals: dict[str, Row], waiting: list[tuple[Row, dict[str, Any]]]
 ) -> AccountBalance:
     name, project, analyst, pool = account.key.split("/")
@@ -237,9 +244,9 @@ def _line(
     spent = Amount(int(row[2]), int(row[3])) if row is not None else Amount()
     counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
     reserved = Amount()
-    for entry, said in waiting:
-        if said["pool"] == counted and project in ("", entry[4]) and analyst in ("", said["analyst"]):
-            reserved += amount_of(*said["charged"][name][:2]) if name in said["charged"] else Amount()
+    for entry, fields in waiting:
+        if fields["pool"] == counted and project in ("", entry[4]) and analyst in ("", fields["analyst"]):
+            reserved += amount_of(*fields["charged"][name][:2]) if name in fields["charged"] else Amount()
     words = " ".join(f"{kind} {n}" for kind, n in (("project", project), ("analyst", analyst)) if n)
     if pool == "window" and row is not None:
         words = f"window {row[1]}"
@@ -248,30 +255,30 @@ def _line(
     return AccountBalance(words or name, pool, currency, account.limit, spent, reserved)
 
 
-def _charges(said: dict[str, Any], population: str) -> bool:
-    return said["kind"] == "charge" and population in said["charged"]
+def _charges_population(fields: dict[str, Any], population: str) -> bool:
+    return fields["kind"] == "charge" and population in fields["charged"]
 
 
-def _history(view: Transaction, name: str, last: int) -> Iterator[tuple[int, float]]:
+def _spending_history(view: Transaction, name: str, last: int) -> Iterator[tuple[int, float]]:
     """(time, total spent on questions) after charges: all of them, or a sample of a long book."""
     starts = [1] if last <= _ALL else range(1, last, last // _SAMPLES)
     reach = last if last <= _ALL else 50
     for start in starts:
         for _, at, body in view.stream(statements.SLICE, {"start": start, "stop": start + reach}):
-            said = json.loads(body)
-            if said["kind"] == "population" and said["population"] == name:
+            fields = json.loads(body)
+            if fields["kind"] == "population" and fields["population"] == name:
                 yield at, 0.0
-            if _charges(said, name) and said["pool"] == Pool.QUESTIONS:
-                yield at, float(said["charged"][name][2])
+            if _charges_population(fields, name) and fields["pool"] == Pool.QUESTIONS:
+                yield at, float(fields["charged"][name][2])
                 if last > _ALL:
                     break
 
 
-def _steps(history: Sequence[tuple[int, float]], most: float, name: str, rows: int = 12) -> str:
+def _staircase_text(history: Sequence[tuple[int, float]], most: float, name: str, rows: int = 12) -> str:
     """The staircase as lines of text, one for each of a few moments."""
     chosen = [history[i * (len(history) - 1) // (rows - 1)] for i in range(rows)] if len(history) > rows else history
     top = max(most, chosen[-1][1]) or 1.0
-    bars = [(clock(at)[:19].replace("T", " "), spent, round(30 * spent / top)) for at, spent in chosen]
+    bars = [(iso_time(at)[:19].replace("T", " "), spent, round(30 * spent / top)) for at, spent in chosen]
     return "\n".join(f"{when}  {'█' * bar}{'·' * (30 - bar)}  {name} {spent:.4g}" for when, spent, bar in bars)
 
 
@@ -285,6 +292,6 @@ def _time_axis(first: float, last: float) -> Axis:
     return Axis("time (UTC)", first, first + span, ticks)
 
 
-def _numbers(amount: Amount) -> dict[str, Json]:
+def _amount_json(amount: Amount) -> dict[str, Json]:
     loss, delta = amount.parts()
     return {"loss": float(loss), "delta": float(delta)}

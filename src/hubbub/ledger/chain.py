@@ -29,16 +29,16 @@ class Entry(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """What the entry says."""
-        said: dict[str, Any] = json.loads(self.body)
-        return said
+        fields: dict[str, Any] = json.loads(self.body)
+        return fields
 
     def when(self) -> str:
         """The time of the entry, in words that sort."""
-        return clock(self.at)
+        return iso_time(self.at)
 
     def follows(self, previous: bytes) -> bool:
         """Whether the hash is the right one after ``previous``."""
-        return self.hash == link(
+        return self.hash == entry_hash(
             previous, self.sequence, self.at, self.policy, self.fingerprint, self.project, self.body
         )
 
@@ -52,7 +52,7 @@ def typed_entry(row: Sequence[Any]) -> Entry:
     return Entry(*row)
 
 
-def link(
+def entry_hash(
     previous: bytes, sequence: int, at: int, policy: int, fingerprint: bytes | None, project: str | None, body: str
 ) -> bytes:
     """The hash of an entry: everything it says and, through ``previous``, everything said before.
@@ -61,8 +61,8 @@ def link(
     is a dash, which is no fingerprint and no name.
     """
     mark = "-" if fingerprint is None else fingerprint.hex()
-    said = f"{sequence}\n{at}\n{policy}\n{mark}\n{'-' if project is None else project}\n{body}"
-    return hashlib.sha256(previous + said.encode()).digest()
+    text = f"{sequence}\n{at}\n{policy}\n{mark}\n{'-' if project is None else project}\n{body}"
+    return hashlib.sha256(previous + text.encode()).digest()
 
 
 def answer_body(charge: int, record_digest: str) -> str:
@@ -75,7 +75,7 @@ def answer_body(charge: int, record_digest: str) -> str:
     return f'{{"charge":{charge},"digest":"{record_digest}","kind":"answer"}}'
 
 
-def digest(text: str) -> str:
+def sha256_hex(text: str) -> str:
     """SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -94,7 +94,7 @@ def event_text(event: Event) -> tuple[str, str]:
             why="Events are kept for ever, and a charge is checked again from what is stored.",
             fix="Make it with a mechanism, from ordinary numbers.",
         )
-    return digest(text), text
+    return sha256_hex(text), text
 
 
 @lru_cache(maxsize=4096)
@@ -104,6 +104,6 @@ def event_of(text: str) -> Event:
     return event
 
 
-def clock(at: int) -> str:
+def iso_time(at: int) -> str:
     """Microseconds since 1970 as an ISO time in UTC."""
     return datetime.fromtimestamp(at / 1e6, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

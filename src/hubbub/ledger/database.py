@@ -22,7 +22,7 @@ from sqlalchemy.pool import NullPool
 from sqlalchemy.sql import ClauseElement
 
 from hubbub.durable import claim_name
-from hubbub.ledger.drivers import Driver, PostgreSQL, Row, SQLite, damaged, unavailable
+from hubbub.ledger.drivers import Driver, PostgreSQL, Row, SQLite, ledger_damaged, ledger_unavailable
 from hubbub.ledger.sql_schema import ABOUT, FORMAT, MIGRATIONS
 from hubbub.terms import HubbubError, MissingExtra, NewerFormat, OutOfRange
 
@@ -120,7 +120,7 @@ class Book:
     """A ledger's database, opened: made if it is new, brought up to date if it is old, refused if it is newer."""
 
     def __init__(self, url: str | Path, *, create: bool) -> None:
-        self.url = locate(url)
+        self.url = ledger_url(url)
         self.location = self.url.render_as_string(hide_password=True)
         self.driver: Driver = SQLite() if self.file else PostgreSQL()
         if self.file is not None:
@@ -128,7 +128,7 @@ class Book:
         self.restart()
         self._engine = self._engine_for()
         if self.location in _TORN:
-            raise unavailable("this process was forked while the ledger was in use")
+            raise ledger_unavailable("this process was forked while the ledger was in use")
         try:
             self._migrate(create)
         except Exception as error:
@@ -144,7 +144,7 @@ class Book:
     def transaction(self) -> Transaction:
         """An exclusive turn: whoever else wants to write waits."""
         if self._look() != self._identity:
-            raise unavailable("its file was moved, removed or replaced since it was opened")
+            raise ledger_unavailable("its file was moved, removed or replaced since it was opened")
         return Transaction(self, exclusive=True)
 
     def _look(self) -> tuple[int, int] | None:
@@ -152,10 +152,10 @@ class Book:
         if self.file is None:
             return None
         try:
-            found = self.file.stat()
+            status = self.file.stat()
         except OSError:
             return 0, 0
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def snapshot(self) -> Transaction:
         """A consistent view for long reads, in nobody's way."""
@@ -164,7 +164,7 @@ class Book:
     def borrow(self) -> Any:
         """A connection of this process that is free, or a new one."""
         if self.location in _TORN:
-            raise unavailable("this process was forked while the ledger was in use")
+            raise ledger_unavailable("this process was forked while the ledger was in use")
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -206,10 +206,10 @@ class Book:
 
     def _migrate(self, create: bool) -> None:
         with self._engine.connect() as connection:
-            if (found := _format_of(connection)) == FORMAT:
+            if (version := _format_of(connection)) == FORMAT:
                 return
-            if found == 0 and not create:
-                raise unavailable("there is no ledger in it")
+            if version == 0 and not create:
+                raise ledger_unavailable("there is no ledger in it")
             self.driver.lock(connection)
             for number, step in enumerate(MIGRATIONS[_format_of(connection) :], start=_format_of(connection) + 1):
                 step(connection)
@@ -240,20 +240,20 @@ def _in_child() -> None:
 os.register_at_fork(before=_before_fork, after_in_child=_in_child)
 
 
-def locate(url: str | Path) -> URL:
+def ledger_url(url: str | Path) -> URL:
     """Where a ledger is: a file (made absolute) or a PostgreSQL database."""
     text = str(url)
     try:
-        found = make_url(text) if "://" in text else URL.create("sqlite", database=text)
+        url_parts = make_url(text) if "://" in text else URL.create("sqlite", database=text)
     except ArgumentError:
         raise _no_place(text.partition("://")[0]) from None
-    kind = found.get_backend_name()
+    kind = url_parts.get_backend_name()
     if kind == "postgresql":
         _need_psycopg()
-        return found.set(drivername="postgresql+psycopg")
-    if kind != "sqlite" or found.database in {None, "", ":memory:"}:
+        return url_parts.set(drivername="postgresql+psycopg")
+    if kind != "sqlite" or url_parts.database in {None, "", ":memory:"}:
         raise _no_place(kind)
-    return found.set(drivername="sqlite", database=str(Path(str(found.database)).expanduser().resolve()))
+    return url_parts.set(drivername="sqlite", database=str(Path(str(url_parts.database)).expanduser().resolve()))
 
 
 def _no_place(kind: str) -> OutOfRange:
@@ -281,15 +281,15 @@ def _look_at(file: Path, create: bool) -> None:
     A file that is there is left to SQLite: closing it here would let go of its locks.
     """
     if not file.exists() and not create:
-        raise unavailable("there is no such file")
+        raise ledger_unavailable("there is no such file")
     if not file.parent.is_dir():
-        raise unavailable("its folder does not exist")
+        raise ledger_unavailable("its folder does not exist")
     try:
         claim_name(file)
     except FileExistsError:
         pass
     except OSError:
-        raise unavailable("the file cannot be made") from None
+        raise ledger_unavailable("the file cannot be made") from None
 
 
 def _format_of(connection: Connection) -> int:
@@ -297,11 +297,11 @@ def _format_of(connection: Connection) -> int:
     tables = set(inspect(connection).get_table_names())
     if ABOUT.name not in tables:
         if tables:
-            raise damaged()
+            raise ledger_damaged()
         return 0
     row = connection.execute(select(ABOUT.c.format)).one_or_none()
     if row is None or not isinstance(row[0], int) or row[0] < 1:
-        raise damaged()
+        raise ledger_damaged()
     if row[0] > FORMAT:
         raise NewerFormat(
             f"this ledger has format {row[0]}; this version of Hubbub reads up to {FORMAT}.",

@@ -34,14 +34,14 @@ class Driver(ABC):
 
     def text(self, statement: ClauseElement) -> str:
         """The statement as the driver wants it."""
-        if (found := self._texts.get(statement)) is None:
+        if (text := self._texts.get(statement)) is None:
             compiled = statement.compile(dialect=self.dialect)
-            found = str(compiled)
+            text = str(compiled)
             for name, value in compiled.params.items():
                 if isinstance(value, int):  # a LIMIT: written out, since nobody will give it a value
-                    found = found.replace(self.placeholder % name, str(value))
-            self._texts[statement] = found
-        return found
+                    text = text.replace(self.placeholder % name, str(value))
+            self._texts[statement] = text
+        return text
 
     @abstractmethod
     def prepare(self, connection: Any) -> None:
@@ -137,10 +137,10 @@ class SQLite(Driver):
             connection.execute("ROLLBACK")
 
     def meaning(self, error: BaseException | None) -> HubbubError | None:
-        code = getattr(_own(error), "sqlite_errorcode", 0) & 0xFF
+        code = getattr(_driver_error(error), "sqlite_errorcode", 0) & 0xFF
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-            return damaged()
-        return unavailable(_SQLITE_REASONS[code]) if code in _SQLITE_REASONS else None
+            return ledger_damaged()
+        return ledger_unavailable(_SQLITE_REASONS[code]) if code in _SQLITE_REASONS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +209,10 @@ class PostgreSQL(Driver):
         cursor = self._send(connection, start, batch)
         for _ in start:
             cursor.nextset()
-        found = [cursor.fetchall()]
+        results = [cursor.fetchall()]
         while cursor.nextset():
-            found.append(cursor.fetchall())
-        return found
+            results.append(cursor.fetchall())
+        return results
 
     def write(self, connection: Any, batch: list[tuple[str, Any]]) -> None:
         self._send(connection, self._start(connection), batch)
@@ -260,15 +260,15 @@ class PostgreSQL(Driver):
     def meaning(self, error: BaseException | None) -> HubbubError | None:
         import psycopg
 
-        if isinstance(_own(error), psycopg.OperationalError | psycopg.InterfaceError):
-            return unavailable("the database refused or dropped the connection, or others kept it locked")
+        if isinstance(_driver_error(error), psycopg.OperationalError | psycopg.InterfaceError):
+            return ledger_unavailable("the database refused or dropped the connection, or others kept it locked")
         return None
 
 
 # ---------------------------------------------------------------- errors
 
 
-def _own(error: BaseException | None) -> BaseException | None:
+def _driver_error(error: BaseException | None) -> BaseException | None:
     """The driver's error inside SQLAlchemy's."""
     return error.orig if isinstance(error, DBAPIError) else error
 
@@ -284,7 +284,7 @@ _SQLITE_REASONS = {
 }
 
 
-def unavailable(reason: str) -> LedgerUnavailable:
+def ledger_unavailable(reason: str) -> LedgerUnavailable:
     """The refusal when a ledger cannot be read or written."""
     return LedgerUnavailable(
         f"the ledger could not be used: {reason}.",
@@ -293,7 +293,7 @@ def unavailable(reason: str) -> LedgerUnavailable:
     )
 
 
-def damaged() -> LedgerDamaged:
+def ledger_damaged() -> LedgerDamaged:
     """The refusal of something that is not a whole ledger."""
     return LedgerDamaged(
         "this is not a whole ledger: the file is cut short, altered, or something else.",

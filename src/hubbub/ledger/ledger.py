@@ -13,7 +13,7 @@ from typing import Any, Self
 from hubbub.accounting import Amount, Currency, Remeasurement, remeasure
 from hubbub.ledger import backup as transfer
 from hubbub.ledger import owner_entries, reservations, statements
-from hubbub.ledger.budget_view import AccountBalance, BudgetView, glance, look
+from hubbub.ledger.budget_view import AccountBalance, BudgetView, account_balance, view_budget
 from hubbub.ledger.chain import Entry, event_of
 from hubbub.ledger.database import Transaction
 from hubbub.ledger.decimals import amount_of
@@ -93,23 +93,23 @@ class Ledger:
 
     def reserve(self, request: Request) -> Reservation | Stored:
         """Charge a request durably before any data is read, or give the answer it has already."""
-        return reservations.reserve(self._core, request)
+        return reservations.reserve_request(self._core, request)
 
     def store(self, reservation: Reservation, answer: str) -> Stored:
         """Store an answer durably and anchor it; only what this returns may be shown."""
-        return reservations.store(self._core, reservation, answer)
+        return reservations.store_answer(self._core, reservation, answer)
 
     def fail(self, reservation: Reservation, reason: str) -> None:
         """Settle a charge without an answer, for a public reason such as a timeout."""
-        reservations.fail(self._core, reservation, reason)
+        reservations.store_failure(self._core, reservation, reason)
 
     def preview(self, request: Request) -> Mapping[str, Amount]:
         """What each population would be charged; free, and nothing is written."""
-        return reservations.preview(self._core, request)
+        return reservations.preview_costs(self._core, request)
 
     def answered(self, request: Request) -> bool:
         """Whether the very same request has an answer already, which asking again would give for free."""
-        return reservations.answered(self._core, request)
+        return reservations.has_answer(self._core, request)
 
     def remeasure(self, request: Request, *, of: int) -> tuple[Request, Remeasurement]:
         """Ask a question again with more accuracy: the request to reserve, and how to combine old and new answers.
@@ -152,7 +152,7 @@ class Ledger:
         year; ``shares="required"`` lets only those spend who have a share; ``share_answers`` gives stored answers to
         other projects too, who thereby learn that somebody asked. ``least_share`` is the share of the budget (or of
         an epsilon or rho of 1, if it is larger) that one question costs at least, ``most_failures`` how many questions
-        without an answer an analyst may cause before an owner looks (``look``); None for no such rule.
+        without an answer an analyst may cause before an owner looks (``view_budget``); None for no such rule.
         """
         rules = {
             "each": each,
@@ -215,7 +215,7 @@ class Ledger:
         why: str,
     ) -> None:
         """Add to the population's budget, or (project, analyst) to a share of it; ``plea`` names what it answers."""
-        owner_entries.grant(
+        owner_entries.grant_budget(
             self._core,
             population,
             budget,
@@ -241,9 +241,9 @@ class Ledger:
     ) -> None:
         """Take a budget or a share back, in part or (no budget given) wholly."""
         place = {"project": project, "analyst": analyst}
-        owner_entries.revoke(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
+        owner_entries.revoke_budget(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
 
-    def plead(
+    def request_budget(
         self,
         population: str,
         budget: Budget,
@@ -256,15 +256,15 @@ class Ledger:
     ) -> int:
         """Ask the owner for more budget; returns the number of the request."""
         place = {"project": project, "analyst": analyst}
-        return owner_entries.plead(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
+        return owner_entries.request_budget(self._core, population, budget, **place, pool=Pool(pool), by=by, why=why)
 
-    def refuse(self, plea: int, *, by: str, why: str) -> None:
+    def decline_request(self, plea: int, *, by: str, why: str) -> None:
         """Turn down a request for more."""
-        owner_entries.refuse(self._core, plea, by=by, why=why)
+        owner_entries.decline_request(self._core, plea, by=by, why=why)
 
-    def look(self, population: str, *, analyst: str, by: str, why: str) -> None:
+    def acknowledge_failures(self, population: str, *, analyst: str, by: str, why: str) -> None:
         """An owner has looked at an analyst's questions that had no answer: they count from zero again."""
-        owner_entries.look(self._core, population, analyst, by=by, why=why)
+        owner_entries.acknowledge_failures(self._core, population, analyst, by=by, why=why)
 
     def declare_disjoint(self, *populations: str, by: str, why: str) -> None:
         """State that no person is in two of these populations."""
@@ -284,7 +284,7 @@ class Ledger:
                 fix="Give charges=[...] or before=...",
             )
         chosen = list(charges) if charges is not None else self._answered_before(int(before or 0))
-        owner_entries.erase(self._core, chosen, by=by, why=why)
+        owner_entries.erase_answers(self._core, chosen, by=by, why=why)
         return len(chosen)
 
     def accept_clock(self, *, by: str, why: str) -> None:
@@ -303,14 +303,14 @@ class Ledger:
         self._core.refresh()
         return list(self._core.policy.pleas.values())
 
-    def glance(self, population: str) -> AccountBalance:
+    def balance(self, population: str) -> AccountBalance:
         """A population's account for questions: limit and spent, and no more; for showing beside each answer."""
-        return glance(self._core, population)
+        return account_balance(self._core, population)
 
     def budget(self, population: str) -> BudgetView:
         """What a population's budget is, and what is spent, reserved and left of it; renders in a notebook."""
         self._core.refresh()
-        return look(self._core, population)
+        return view_budget(self._core, population)
 
     def log(self, *, start: int = 1, population: str | None = None, newest: int | None = None) -> Iterator[Entry]:
         """Entries in order, from ``start`` on, or the ``newest`` so many; only those about one population if asked."""
@@ -320,23 +320,23 @@ class Ledger:
                 start = max(start, last[0][0] - newest + 1)
             first = start if population is None else 1
             entries = (Entry(*row) for row in view.stream(statements.FROM, {"start": first}))
-            chosen = entries if population is None else _about(entries, population)
+            chosen = entries if population is None else _entries_about(entries, population)
             wanted = (entry for entry in chosen if entry.sequence >= start)
             yield from wanted if newest is None else deque(wanted, maxlen=newest)
 
     def check(self, receipt: Receipt) -> bool:
         """Whether a receipt is true: its entry stands in the book, for that event, request, amount and time."""
         with self._core.book.snapshot() as view:
-            shown = _entry(view, receipt.sequence)
+            shown = _read_entry(view, receipt.sequence)
             if shown is None or shown.hash.hex() != receipt.head or shown.when() != receipt.at:
                 return False
-            charge = _entry(view, shown.fields().get("charge", receipt.sequence))
-            said = charge.fields() if charge is not None else {}
-            (event,) = view.read((statements.EVENT, {"digest": said.get("event", "")}))
-        if charge is None or not event or receipt.population not in said.get("charged", ()):
+            charge = _read_entry(view, shown.fields().get("charge", receipt.sequence))
+            fields = charge.fields() if charge is not None else {}
+            (event,) = view.read((statements.EVENT, {"digest": fields.get("event", "")}))
+        if charge is None or not event or receipt.population not in fields.get("charged", ()):
             return False
-        currency = self._core.policy.population(receipt.population).currency(Pool(said["pool"]))
-        charged = amount_of(*said["charged"][receipt.population][:2]).measure(currency)
+        currency = self._core.policy.population(receipt.population).currency(Pool(fields["pool"]))
+        charged = amount_of(*fields["charged"][receipt.population][:2]).measure(currency)
         mark = (charge.fingerprint or b"").hex()
         return (event_of(event[0][0]), mark, charged) == (receipt.event, receipt.fingerprint, receipt.charged)
 
@@ -347,11 +347,11 @@ class Ledger:
     def export(self, *, answers: bool = False) -> Iterator[str]:
         """The book as JSON Lines."""
         with self._core.book.snapshot() as view:
-            yield from transfer.lines(view, answers=answers)
+            yield from transfer.export_lines(view, answers=answers)
 
     def backup(self, path: str | Path) -> int:
         """Copy the book into a new file; returns the number of its last entry."""
-        return transfer.backup(self._core.book, Path(path))
+        return transfer.copy_book(self._core.book, Path(path))
 
     # ------------------------------------------------------------ parts
 
@@ -365,26 +365,26 @@ class Ledger:
             )
         with self._core.book.snapshot() as view:
             (rows,) = view.read((statements.ENTRY, {"sequence": receipt.sequence}))
-            said: dict[str, Any] = Entry(*rows[0]).fields()
-            charge = int(said.get("charge", receipt.sequence))
+            fields: dict[str, Any] = Entry(*rows[0]).fields()
+            charge = int(fields.get("charge", receipt.sequence))
             (settled,) = view.read((statements.SETTLED, {"charge": charge}))
         return charge, str((settled[0][0] if settled else None) or "").rstrip(" ")
 
     def _events_behind(self, charge: int, request: Request) -> list[Event]:
         """The events of a charge and of all that it refines, if they answer the request's question."""
-        found: list[Event] = []
+        events: list[Event] = []
         following: int | None = charge
         with self._core.book.snapshot() as view:
             while following is not None:
                 rows, settled = view.read(
                     (statements.ENTRY, {"sequence": following}), (statements.SETTLED, {"charge": following})
                 )
-                said: dict[str, Any] = Entry(*rows[0]).fields() if rows else {"kind": ""}
-                same = said.get("question") == request.question and request.question
+                fields: dict[str, Any] = Entry(*rows[0]).fields() if rows else {"kind": ""}
+                same = fields.get("question") == request.question and request.question
                 if (
-                    said["kind"] != "charge"
+                    fields["kind"] != "charge"
                     or not same
-                    or said["pool"] != request.pool
+                    or fields["pool"] != request.pool
                     or rows[0][4] != request.project
                 ):
                     raise BudgetConflict(
@@ -398,10 +398,10 @@ class Ledger:
                         why="There is nothing to combine a new answer with.",
                         fix="Ask for that answer first.",
                     )
-                (event,) = view.read((statements.EVENT, {"digest": said["event"]}))
-                found.append(event_of(event[0][0]))
-                following = said.get("refines")
-        return found
+                (event,) = view.read((statements.EVENT, {"digest": fields["event"]}))
+                events.append(event_of(event[0][0]))
+                following = fields.get("refines")
+        return events
 
     def _answered_before(self, at: int) -> list[int]:
         with self._core.book.snapshot() as view:
@@ -418,30 +418,30 @@ def restore(
     why: str,
 ) -> int:
     """Put a backup in a ledger's place and count the gap to the anchor as spent; returns the number of that entry."""
-    return transfer.restore(Path(backup), target, state=state, spend_all=spend_all, by=by, why=why).sequence
+    return transfer.restore_book(Path(backup), target, state=state, spend_all=spend_all, by=by, why=why).sequence
 
 
-def _entry(view: Transaction, sequence: int) -> Entry | None:
+def _read_entry(view: Transaction, sequence: int) -> Entry | None:
     (rows,) = view.read((statements.ENTRY, {"sequence": sequence}))
     return Entry(*rows[0]) if rows else None
 
 
-def _about(entries: Iterable[Entry], population: str) -> Iterator[Entry]:
+def _entries_about(entries: Iterable[Entry], population: str) -> Iterator[Entry]:
     """Entries that name a population, and those that follow up on one that did."""
-    found: set[int] = set()
+    charges: set[int] = set()
     for entry in entries:
-        said = entry.fields()
-        follows = {said.get("charge"), said.get("plea"), *said.get("charges", ())}
-        if _names(said, population) or follows & found:
-            found.add(entry.sequence)
+        fields = entry.fields()
+        follows = {fields.get("charge"), fields.get("plea"), *fields.get("charges", ())}
+        if _names_population(fields, population) or follows & charges:
+            charges.add(entry.sequence)
             yield entry
 
 
-def _names(said: Mapping[str, Any], population: str) -> bool:
-    if said["kind"] == "restore":
-        return any(key.startswith(f"{population}/") for key in (*said["spent"], *said["unknown"]))
+def _names_population(fields: Mapping[str, Any], population: str) -> bool:
+    if fields["kind"] == "restore":
+        return any(key.startswith(f"{population}/") for key in (*fields["spent"], *fields["unknown"]))
     return (
-        said.get("population") == population
-        or population in said.get("charged", ())
-        or population in said.get("populations", ())
+        fields.get("population") == population
+        or population in fields.get("charged", ())
+        or population in fields.get("populations", ())
     )

@@ -17,7 +17,7 @@ from hubbub.accounting import Amount
 from hubbub.durable import SigningKey, canonical_json
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import OWNERS, Anchor, Anchors, Totals
-from hubbub.ledger.chain import ORIGIN, Entry, clock, link, typed_entry
+from hubbub.ledger.chain import ORIGIN, Entry, entry_hash, iso_time, typed_entry
 from hubbub.ledger.database import Batch, Book, Transaction
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.policy import Policy
@@ -59,7 +59,7 @@ class LedgerTurn:
         place = self.sequence + 1 if sequence is None else sequence
         policy = place if owner else self.policy
         body = fields if isinstance(fields, str) else canonical_json(fields)
-        mark = link(self.hash, place, self.now, policy, fingerprint, project, body)
+        mark = entry_hash(self.hash, place, self.now, policy, fingerprint, project, body)
         signature = key.sign(mark) if key is not None else None
         self._writes.append(
             (
@@ -128,20 +128,20 @@ class Core:
         """Read the policy again."""
         policy = self._read_policy()
         if policy is None:
-            raise behind("the ledger is empty")
+            raise behind_anchor("the ledger is empty")
         self.policy = policy
 
     def begin(self, transaction: Transaction, last: list[Row], *, any_clock: bool = False) -> LedgerTurn:
         """A turn at the head just read, refused if the book or the clock went back."""
         if not last or last[0][0] < self.seen:
-            raise behind("its last entry is older than one this program has seen")
+            raise behind_anchor("its last entry is older than one this program has seen")
         now = time.time_ns() // 1000
         turn = LedgerTurn(transaction, last[0], now)
         if any_clock:
             turn.now = now
         elif now < turn.last_at - DRIFT:
             raise ClockBackwards(
-                f"the clock shows {clock(now)}, and the last entry is from {clock(turn.last_at)}.",
+                f"the clock shows {iso_time(now)}, and the last entry is from {iso_time(turn.last_at)}.",
                 why="Entries are dated in order, so that a budget by time and an audit can rely on it.",
                 fix="Set the clock right; if the last entry's date was wrong, `hubbub ledger clock` accepts this one.",
             )
@@ -165,11 +165,11 @@ class Core:
             for anchor in self.anchors.read().values():  # owners write rarely: all of them, whoever wrote them
                 (rows,) = transaction.read((statements.HASH, {"sequence": anchor.sequence}))
                 self._check_head(anchor, rows)
-            policy = Policy.read(_entries(transaction.stream(statements.POLICY)))
-            if (said := fields(policy)) is None:
+            policy = Policy.read(_typed_entries(transaction.stream(statements.POLICY)))
+            if (entry_fields := fields(policy)) is None:
                 self.policy = policy
                 return None
-            entry = turn.append(said, owner=owner, key=self.key)
+            entry = turn.append(entry_fields, owner=owner, key=self.key)
             if owner:
                 self._open_accounts(turn, policy, entry)
             if also is not None:
@@ -197,7 +197,7 @@ class Core:
             self._trusted[name] = anchor
         known = dict(zip(Pool, anchor.totals, strict=True))[pool]
         if kept.loss < known.loss or kept.delta < known.delta:
-            raise behind(f"{name!r} had spent more when it was anchored than its total says now")
+            raise behind_anchor(f"{name!r} had spent more when it was anchored than its total says now")
 
     def _check_anchor(self, anchor: Anchor) -> None:
         with self.book.snapshot() as view:
@@ -207,9 +207,9 @@ class Core:
     def _check_head(self, anchor: Anchor, rows: list[Row]) -> None:
         """An anchored entry stands in this book, or was lost before a restore that says so."""
         if not rows and not self.policy.is_lost(anchor.sequence):
-            raise behind(f"entry {anchor.sequence} was anchored and is gone")
+            raise behind_anchor(f"entry {anchor.sequence} was anchored and is gone")
         if rows and rows[0][0] != anchor.head:
-            raise behind(
+            raise behind_anchor(
                 f"entry {anchor.sequence} is another than the one that was anchored: two copies of it were in use"
             )
 
@@ -237,7 +237,7 @@ class Core:
     def _read_policy(self) -> Policy | None:
         with self.book.snapshot() as view:
             view.read_anything()  # text that is none was altered, and is told of as such
-            policy = Policy.read(_entries(view.stream(statements.POLICY)))
+            policy = Policy.read(_typed_entries(view.stream(statements.POLICY)))
         return policy if policy.ledger else None
 
     def _found(self) -> Policy:
@@ -246,7 +246,7 @@ class Core:
             (last,) = transaction.read((statements.LAST, {}))
             if not last:  # nobody else began it meanwhile
                 if (known := self.place.known(self.book.location)) is not None:
-                    raise behind(f"ledger {known} was here before, and this one is empty")
+                    raise behind_anchor(f"ledger {known} was here before, and this one is empty")
                 self._write_first(transaction)
         policy = self._read_policy()
         if policy is None:
@@ -273,20 +273,20 @@ class Core:
         """The last two entries fit together, and nothing that was anchored is gone."""
         known = self.place.known(self.book.location)
         if known not in (None, self.policy.ledger):
-            raise behind(f"ledger {known} was here before, and this is another one")
+            raise behind_anchor(f"ledger {known} was here before, and this is another one")
         anchors = self.anchors.read().values()  # before the book is looked at, which others may be writing
         with self.book.snapshot() as view:
             view.read_anything()
             (last,) = view.read((statements.LAST, {}))
             (tail,) = view.read((statements.BEFORE, {"sequence": last[0][0]}))
-            newest = _newest(tail)
+            newest = _last_entry(tail)
             for anchor in anchors:
                 (rows,) = view.read((statements.HASH, {"sequence": anchor.sequence}))
                 self._check_head(anchor, rows)
         self.seen = newest.sequence
 
 
-def _newest(tail: list[Row]) -> Entry:
+def _last_entry(tail: list[Row]) -> Entry:
     """The last entry, if it follows the one before it."""
     try:
         newest, *before = map(typed_entry, tail)
@@ -302,7 +302,7 @@ def _newest(tail: list[Row]) -> Entry:
     return newest
 
 
-def behind(reason: str) -> BehindAnchor:
+def behind_anchor(reason: str) -> BehindAnchor:
     """The refusal to go on from a cut or replaced book."""
     return BehindAnchor(
         f"this ledger is not the whole one: {reason}.",
@@ -311,5 +311,5 @@ def behind(reason: str) -> BehindAnchor:
     )
 
 
-def _entries(rows: Iterator[Row]) -> Iterator[Entry]:
+def _typed_entries(rows: Iterator[Row]) -> Iterator[Entry]:
     return map(typed_entry, rows)

@@ -14,11 +14,11 @@ from hubbub.ledger.policy import (
     BudgetWindow,
     Policy,
     Population,
+    add_budgets,
     failures_key,
-    minus,
-    plus,
     same_kind,
-    within,
+    subtract_budget,
+    within_cap,
     write_budget,
 )
 from hubbub.ledger.requests import Pool
@@ -60,23 +60,23 @@ def open_population(
     for amount in (budget, lifetime):
         _check_size(amount)
     whole, part = lifetime or budget, plans_lifetime or plans
-    said = {
+    entry_fields = {
         "kind": "population",
         "population": name,
         "neighbours": Neighbours.parse(neighbours).value,
         "unit": unit,
         "budget": write_budget(budget),
-        "lifetimes": _split(whole, part),
-        "pools": _split(budget, plans),
+        "lifetimes": _split_pools(whole, part),
+        "pools": _split_pools(budget, plans),
         **_write_rules(budget, rules),
     }
-    if not within(budget, whole) or (plans is not None and part is not None and not within(plans, part)):
+    if not within_cap(budget, whole) or (plans is not None and part is not None and not within_cap(plans, part)):
         raise _over_lifetime(name, whole)
 
     def fields(policy: Policy) -> Mapping[str, Any] | None:
         if (there := policy.populations.get(name)) is None:
-            return said | _signed(by, why)
-        _check_same(there, said)
+            return entry_fields | _decision_fields(by, why)
+        _check_same(there, entry_fields)
         return None
 
     core.record(fields)
@@ -88,12 +88,14 @@ def change_rules(core: Core, population: str, rules: Mapping[str, Any], *, by: s
     def fields(policy: Policy) -> Mapping[str, Any]:
         who = policy.population(population)
         now = {name: getattr(who, name) for name in RULES} | dict(rules)
-        return {"kind": "rules", "population": population, **_write_rules(who.promised, now)} | _signed(by, why)
+        return {"kind": "rules", "population": population, **_write_rules(who.promised, now)} | _decision_fields(
+            by, why
+        )
 
     core.record(fields)
 
 
-def grant(
+def grant_budget(
     core: Core,
     population: str,
     budget: Budget,
@@ -107,26 +109,32 @@ def grant(
     why: str,
 ) -> None:
     """Add to a population's budget (within its lifetime) or to a share of it."""
-    place = _place(project, analyst)
+    place = _holder_fields(project, analyst)
 
     def fields(policy: Policy) -> Mapping[str, Any]:
         who = policy.population(population)
         same_kind(who.promised, budget)
         _check_plea(policy, plea, population)
-        _check_size(plus(policy.shares.get((population, project, analyst, pool)), budget))
-        _check_size(plus(who.pools.get(pool), budget))
+        _check_size(add_budgets(policy.shares.get((population, project, analyst, pool)), budget))
+        _check_size(add_budgets(who.pools.get(pool), budget))
         lifetime = None if any(place.values()) else _new_lifetime(who, pool, budget, raise_lifetime)
-        said = {"kind": "grant", "population": population, **place, "pool": pool.value, "budget": write_budget(budget)}
-        return said | {"lifetime": lifetime, "plea": plea} | _signed(by, why)
+        entry_fields = {
+            "kind": "grant",
+            "population": population,
+            **place,
+            "pool": pool.value,
+            "budget": write_budget(budget),
+        }
+        return entry_fields | {"lifetime": lifetime, "plea": plea} | _decision_fields(by, why)
 
     core.record(fields)
 
 
-def revoke(
+def revoke_budget(
     core: Core, population: str, budget: Budget | None, *, project: str, analyst: str, pool: Pool, by: str, why: str
 ) -> None:
     """Take a budget or share back, in part or (None) wholly. What was spent stays spent."""
-    place = _place(project, analyst)
+    place = _holder_fields(project, analyst)
 
     def fields(policy: Policy) -> Mapping[str, Any]:
         who = policy.population(population)
@@ -137,15 +145,15 @@ def revoke(
                 why="A revocation names a budget or a share that was granted.",
                 fix=f"See what is granted: `hubbub budget show {population}`.",
             )
-        if budget is not None and minus(there, budget) is None:
+        if budget is not None and subtract_budget(there, budget) is None:
             raise BudgetConflict(
                 "this would leave nothing: all of the epsilon, the rho or the delta.",
                 why="A budget without one of its numbers lets nothing through.",
                 fix="Take less, or take all of it back by giving no amount.",
             )
         taken = None if budget is None else write_budget(budget)
-        said = {"kind": "revoke", "population": population, **place, "pool": pool.value, "budget": taken}
-        return said | _signed(by, why)
+        entry_fields = {"kind": "revoke", "population": population, **place, "pool": pool.value, "budget": taken}
+        return entry_fields | _decision_fields(by, why)
 
     core.record(fields)
 
@@ -162,7 +170,7 @@ def declare_disjoint(core: Core, populations: Sequence[str], *, by: str, why: st
     def fields(policy: Policy) -> Mapping[str, Any]:
         for name in populations:
             policy.population(name)
-        return {"kind": "disjoint", "populations": sorted(set(populations))} | _signed(by, why)
+        return {"kind": "disjoint", "populations": sorted(set(populations))} | _decision_fields(by, why)
 
     core.record(fields)
 
@@ -177,8 +185,8 @@ def declare_dataset(core: Core, name: str, *, version: str, populations: Sequenc
             policy.population(population)
         known = policy.datasets.get(name, {}).get(version)
         if known is None:
-            said = {"kind": "dataset", "dataset": name, "version": version, "populations": list(populations)}
-            return said | _signed(by, why)
+            entry_fields = {"kind": "dataset", "dataset": name, "version": version, "populations": list(populations)}
+            return entry_fields | _decision_fields(by, why)
         if known != tuple(populations):
             raise BudgetConflict(
                 f"version {version!r} of dataset {name!r} is declared already, about other people.",
@@ -190,40 +198,46 @@ def declare_dataset(core: Core, name: str, *, version: str, populations: Sequenc
     core.record(fields)
 
 
-def plead(
+def request_budget(
     core: Core, population: str, budget: Budget, *, project: str, analyst: str, pool: Pool, by: str, why: str
 ) -> int:
     """Ask the owner for more; the entry's number is what a grant or a refusal answers."""
-    place = _place(project, analyst)
+    place = _holder_fields(project, analyst)
 
     def fields(policy: Policy) -> Mapping[str, Any]:
         same_kind(policy.population(population).promised, budget)
-        said = {"kind": "plea", "population": population, **place, "pool": pool.value, "budget": write_budget(budget)}
-        return said | _signed(by, why)
+        entry_fields = {
+            "kind": "plea",
+            "population": population,
+            **place,
+            "pool": pool.value,
+            "budget": write_budget(budget),
+        }
+        return entry_fields | _decision_fields(by, why)
 
     entry = core.record(fields)
     assert entry is not None
     return entry.sequence
 
 
-def refuse(core: Core, plea: int, *, by: str, why: str) -> None:
+def decline_request(core: Core, plea: int, *, by: str, why: str) -> None:
     """Turn a request for more down."""
 
     def fields(policy: Policy) -> Mapping[str, Any]:
         _check_plea(policy, plea)
-        return {"kind": "refusal", "plea": plea} | _signed(by, why)
+        return {"kind": "refusal", "plea": plea} | _decision_fields(by, why)
 
     core.record(fields)
 
 
-def look(core: Core, population: str, analyst: str, *, by: str, why: str) -> None:
+def acknowledge_failures(core: Core, population: str, analyst: str, *, by: str, why: str) -> None:
     """An owner has looked at what an analyst's questions without an answer were about: they count from zero again."""
     plain_name(analyst, what="analyst")
     key = failures_key(population, analyst)
 
     def fields(policy: Policy) -> Mapping[str, Any]:
         policy.population(population)
-        return {"kind": "look", "population": population, "analyst": analyst} | _signed(by, why)
+        return {"kind": "look", "population": population, "analyst": analyst} | _decision_fields(by, why)
 
     def also(turn: Any, _policy: Policy, entry: Entry) -> None:
         values = {"period": str(entry.sequence), "loss": "0", "delta": "0"}
@@ -233,24 +247,24 @@ def look(core: Core, population: str, analyst: str, *, by: str, why: str) -> Non
     core.record(fields, also=also)
 
 
-def erase(core: Core, charges: Iterable[int], *, by: str, why: str) -> None:
+def erase_answers(core: Core, charges: Iterable[int], *, by: str, why: str) -> None:
     """Delete the stored answers of these charges. The charges stay; asking again is charged again."""
     wanted = sorted(set(charges))
     _check_answered(core, wanted)
     for start in range(0, len(wanted), 1000):
         part = wanted[start : start + 1000]
-        said = {"kind": "erase", "charges": part} | _signed(by, why)
+        entry_fields = {"kind": "erase", "charges": part} | _decision_fields(by, why)
 
         def also(turn: Any, _policy: Policy, _entry: Entry, part: list[int] = part) -> None:
             for charge in part:
                 turn.add(statements.ERASE, key=charge)
 
-        core.record(lambda _, said=said: said, also=also, owner=False)  # type: ignore[misc]
+        core.record(lambda _, fields=entry_fields: fields, also=also, owner=False)  # type: ignore[misc]
 
 
 def accept_clock(core: Core, *, by: str, why: str) -> None:
     """Go on from the clock's present time although the last entry is dated later."""
-    core.record(lambda _: {"kind": "clock"} | _signed(by, why), owner=False, any_clock=True)
+    core.record(lambda _: {"kind": "clock"} | _decision_fields(by, why), owner=False, any_clock=True)
 
 
 # ---------------------------------------------------------------- small helpers
@@ -274,7 +288,7 @@ def _check_size(budget: Budget | None) -> None:
         Amount.of(budget.epsilon or budget.rho or Fraction(0), budget.delta)
 
 
-def _signed(by: str, why: str) -> dict[str, str]:
+def _decision_fields(by: str, why: str) -> dict[str, str]:
     if not by.strip() or not why.strip():
         raise MissingParameter(
             "an owner's entry says who decided and why.",
@@ -286,7 +300,7 @@ def _signed(by: str, why: str) -> dict[str, str]:
     return {"by": by, "why": why}
 
 
-def _place(project: str, analyst: str) -> dict[str, str]:
+def _holder_fields(project: str, analyst: str) -> dict[str, str]:
     for what, name in (("project", project), ("analyst", analyst)):
         if name:
             plain_name(name, what=what)
@@ -307,23 +321,23 @@ def _check_plea(policy: Policy, plea: int | None, population: str | None = None)
 
 def _new_lifetime(who: Population, pool: Pool, more: Budget, may_raise: bool) -> dict[str, Any] | None:
     """The pool's lifetime after a grant to it, if it changes."""
-    total, most = plus(who.pools[pool], more), who.lifetimes[pool]
-    if most is not None and within(total, most):
+    total, most = add_budgets(who.pools[pool], more), who.lifetimes[pool]
+    if most is not None and within_cap(total, most):
         return None
     if not may_raise:
         raise _over_lifetime(who.name, who.lifetime, pool)
     return write_budget(total)
 
 
-def _split(budget: Budget, plans: Budget | None) -> dict[str, Any]:
+def _split_pools(budget: Budget, plans: Budget | None) -> dict[str, Any]:
     """A budget in its two pools."""
-    if plans is not None and not within(plans, budget):
+    if plans is not None and not within_cap(plans, budget):
         raise BudgetConflict(
             "the pool for plans is larger than the whole budget.",
             why="The owner splits one budget into two pools beforehand.",
             fix="Give plans a part of the budget.",
         )
-    questions = budget if plans is None else minus(budget, plans)
+    questions = budget if plans is None else subtract_budget(budget, plans)
     if questions is None and plans != budget:
         raise BudgetConflict(
             "the pool for plans takes all of the epsilon or all of the delta.",
@@ -339,7 +353,7 @@ def _split(budget: Budget, plans: Budget | None) -> dict[str, Any]:
 def _over_lifetime(name: str, lifetime: Budget, pool: Pool | None = None) -> BudgetConflict:
     part = "" if pool is None else f", and what is set aside of it for {pool} is granted already"
     return BudgetConflict(
-        f"population {name!r} was promised that no more than {lifetime.measure().words()} is ever spent{part}.",
+        f"population {name!r} was promised that no more than {lifetime.measure().describe()} is ever spent{part}.",
         why="A budget holds against clever questions because it was fixed before any answer was seen.",
         fix="Stay within it, or break the promise in the open and for ever: raise_lifetime=True (--raise-lifetime).",
     )
@@ -379,17 +393,17 @@ def _write_window(window: BudgetWindow | None) -> dict[str, Any] | None:
     return None if window is None else {"budget": write_budget(window.budget), "every": window.every}
 
 
-def _check_same(there: Population, said: Mapping[str, Any]) -> None:
+def _check_same(there: Population, entry_fields: Mapping[str, Any]) -> None:
     """The terms must be those of the opening; rules may also be the ones that hold now."""
     rules = [name for name in RULES if name in there.opened]  # those of its time
-    asked = {name: said[name] for name in rules}
+    asked = {name: entry_fields[name] for name in rules}
     held = _write_rules(there.promised, {name: getattr(there, name) for name in rules})
-    terms = all(said[name] == value for name, value in there.opened.items() if name not in rules)
+    terms = all(entry_fields[name] == value for name, value in there.opened.items() if name not in rules)
     if not terms or asked not in ({name: held[name] for name in rules}, {name: there.opened[name] for name in rules}):
-        raise _exists(there.name)
+        raise _already_open(there.name)
 
 
-def _exists(name: str) -> BudgetConflict:
+def _already_open(name: str) -> BudgetConflict:
     return BudgetConflict(
         f"population {name!r} is open already, with another budget, unit, neighbours or rules.",
         why="A budget that could be opened twice could be spent twice.",

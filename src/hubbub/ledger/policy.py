@@ -95,7 +95,7 @@ class Population:
         questions, plans = (self.lifetimes[pool] for pool in Pool)
         if questions is None or plans is None:
             return questions or plans or self.promised
-        return plus(questions, plans)
+        return add_budgets(questions, plans)
 
     def currency(self, pool: Pool) -> Currency:
         """In what a pool counts."""
@@ -171,9 +171,9 @@ class Policy:
             ) from error
         return policy
 
-    def apply(self, entry: Entry, said: dict[str, Any]) -> None:
+    def apply(self, entry: Entry, fields: dict[str, Any]) -> None:
         """Take in one owner's entry."""
-        getattr(self, f"_{said['kind']}")(entry, said)
+        getattr(self, f"_{fields['kind']}")(entry, fields)
         self.sequence = entry.sequence
 
     # ------------------------------------------------------------ questions to the policy
@@ -213,13 +213,15 @@ class Policy:
 
     def _accounts_of(self, who: Population, project: str, analyst: str, pool: Pool) -> Iterator[SpendingLimit]:
         currency = who.currency(pool)
-        yield SpendingLimit(account_key(who.name, pool), who.name, _limit(who.pools.get(pool), currency))
+        yield SpendingLimit(account_key(who.name, pool), who.name, _limit_in(who.pools.get(pool), currency))
         if who.window is not None and pool is Pool.QUESTIONS:
-            yield SpendingLimit(window_key(who.name), who.name, _limit(who.window.budget, currency), who.window)
+            yield SpendingLimit(window_key(who.name), who.name, _limit_in(who.window.budget, currency), who.window)
         for place in ((project, ""), ("", analyst), (project, analyst)):
             key = (who.name, *place, pool)
             if key in self.shares:
-                yield SpendingLimit(account_key(who.name, pool, *place), who.name, _limit(self.shares[key], currency))
+                yield SpendingLimit(
+                    account_key(who.name, pool, *place), who.name, _limit_in(self.shares[key], currency)
+                )
 
     def may_spend(self, who: Population, *, project: str, analyst: str, pool: Pool) -> bool:
         """Whether a share, where the owner requires one, is there."""
@@ -232,14 +234,14 @@ class Policy:
 
     def all_accounts(self) -> dict[str, SpendingLimit]:
         """Every account there is."""
-        found: list[SpendingLimit] = []
+        accounts: list[SpendingLimit] = []
         for who in self.populations.values():
             for pool in Pool:
-                found += self._accounts_of(who, "", "", pool)
+                accounts += self._accounts_of(who, "", "", pool)
         for (name, project, analyst, pool), budget in self.shares.items():
             currency = self.populations[name].currency(pool)
-            found.append(SpendingLimit(account_key(name, pool, project, analyst), name, _limit(budget, currency)))
-        return {account.key: account for account in found}
+            accounts.append(SpendingLimit(account_key(name, pool, project, analyst), name, _limit_in(budget, currency)))
+        return {account.key: account for account in accounts}
 
     def is_lost(self, sequence: int) -> bool:
         """Whether an entry of that number was lost before a backup was restored."""
@@ -257,74 +259,78 @@ class Policy:
 
     # ------------------------------------------------------------ what each kind of entry means
 
-    def _ledger(self, _: Entry, said: dict[str, Any]) -> None:
-        self.ledger, self.public_key = said["ledger"], said["key"]
+    def _ledger(self, _: Entry, fields: dict[str, Any]) -> None:
+        self.ledger, self.public_key = fields["ledger"], fields["key"]
 
-    def _population(self, _: Entry, said: dict[str, Any]) -> None:
-        self.populations[said["population"]] = Population(
-            name=said["population"],
-            neighbours=Neighbours.parse(said["neighbours"]),
-            unit=said["unit"],
-            promised=read_budget(said["budget"]),
-            lifetimes={pool: _maybe(said["lifetimes"][pool.value]) for pool in Pool},
-            pools={pool: _maybe(said["pools"][pool.value]) for pool in Pool},
-            opened={name: value for name, value in said.items() if name not in {"by", "why"}},
-            **_rules(said),
+    def _population(self, _: Entry, fields: dict[str, Any]) -> None:
+        self.populations[fields["population"]] = Population(
+            name=fields["population"],
+            neighbours=Neighbours.parse(fields["neighbours"]),
+            unit=fields["unit"],
+            promised=read_budget(fields["budget"]),
+            lifetimes={pool: _optional_budget(fields["lifetimes"][pool.value]) for pool in Pool},
+            pools={pool: _optional_budget(fields["pools"][pool.value]) for pool in Pool},
+            opened={name: value for name, value in fields.items() if name not in {"by", "why"}},
+            **_read_rules(fields),
         )
 
-    def _rules(self, _: Entry, said: dict[str, Any]) -> None:
-        self.populations[said["population"]] = replace(self.populations[said["population"]], **_rules(said))
+    def _rules(self, _: Entry, fields: dict[str, Any]) -> None:
+        self.populations[fields["population"]] = replace(self.populations[fields["population"]], **_read_rules(fields))
 
-    def _grant(self, _: Entry, said: dict[str, Any]) -> None:
-        who, pool, budget = self.populations[said["population"]], Pool(said["pool"]), read_budget(said["budget"])
-        place = (said["project"], said["analyst"])
-        self.pleas.pop(said.get("plea") or 0, None)
+    def _grant(self, _: Entry, fields: dict[str, Any]) -> None:
+        who, pool, budget = self.populations[fields["population"]], Pool(fields["pool"]), read_budget(fields["budget"])
+        place = (fields["project"], fields["analyst"])
+        self.pleas.pop(fields.get("plea") or 0, None)
         if any(place):
             key = (who.name, *place, pool)
-            self.shares[key] = plus(self.shares.get(key), budget)
+            self.shares[key] = add_budgets(self.shares.get(key), budget)
             return
-        pools = who.pools | {pool: plus(who.pools.get(pool), budget)}
-        lifetimes, raised = who.lifetimes, said["lifetime"] is not None
+        pools = who.pools | {pool: add_budgets(who.pools.get(pool), budget)}
+        lifetimes, raised = who.lifetimes, fields["lifetime"] is not None
         if raised:
-            lifetimes = lifetimes | {pool: read_budget(said["lifetime"])}
+            lifetimes = lifetimes | {pool: read_budget(fields["lifetime"])}
         self.populations[who.name] = replace(who, pools=pools, lifetimes=lifetimes, raised=who.raised + raised)
 
-    def _revoke(self, _: Entry, said: dict[str, Any]) -> None:
-        who, pool, budget = self.populations[said["population"]], Pool(said["pool"]), _maybe(said["budget"])
-        place = (said["project"], said["analyst"])
+    def _revoke(self, _: Entry, fields: dict[str, Any]) -> None:
+        who, pool, budget = (
+            self.populations[fields["population"]],
+            Pool(fields["pool"]),
+            _optional_budget(fields["budget"]),
+        )
+        place = (fields["project"], fields["analyst"])
         if any(place):
             key = (who.name, *place, pool)
-            self.shares[key] = minus(self.shares.get(key), budget)
+            self.shares[key] = subtract_budget(self.shares.get(key), budget)
         else:
-            pools = who.pools | {pool: minus(who.pools.get(pool), budget)}
+            pools = who.pools | {pool: subtract_budget(who.pools.get(pool), budget)}
             self.populations[who.name] = replace(who, pools=pools)
 
-    def _disjoint(self, _: Entry, said: dict[str, Any]) -> None:
-        names = said["populations"]
+    def _disjoint(self, _: Entry, fields: dict[str, Any]) -> None:
+        names = fields["populations"]
         self.disjoint |= {frozenset((a, b)) for a in names for b in names if a != b}
 
-    def _dataset(self, _: Entry, said: dict[str, Any]) -> None:
-        self.datasets.setdefault(said["dataset"], {})[said["version"]] = tuple(said["populations"])
+    def _dataset(self, _: Entry, fields: dict[str, Any]) -> None:
+        self.datasets.setdefault(fields["dataset"], {})[fields["version"]] = tuple(fields["populations"])
 
-    def _plea(self, entry: Entry, said: dict[str, Any]) -> None:
+    def _plea(self, entry: Entry, fields: dict[str, Any]) -> None:
         self.pleas[entry.sequence] = Plea(
             number=entry.sequence,
             at=entry.at,
-            pool=Pool(said["pool"]),
-            budget=read_budget(said["budget"]),
-            **{name: said[name] for name in ("population", "project", "analyst", "by", "why")},
+            pool=Pool(fields["pool"]),
+            budget=read_budget(fields["budget"]),
+            **{name: fields[name] for name in ("population", "project", "analyst", "by", "why")},
         )
 
-    def _look(self, entry: Entry, said: dict[str, Any]) -> None:
-        self.looks[said["population"], said["analyst"]] = entry.sequence
+    def _look(self, entry: Entry, fields: dict[str, Any]) -> None:
+        self.looks[fields["population"], fields["analyst"]] = entry.sequence
 
-    def _refusal(self, _: Entry, said: dict[str, Any]) -> None:
-        self.pleas.pop(said["plea"], None)
+    def _refusal(self, _: Entry, fields: dict[str, Any]) -> None:
+        self.pleas.pop(fields["plea"], None)
 
-    def _restore(self, _: Entry, said: dict[str, Any]) -> None:
-        if said["lost"]:
-            self.gaps.append((said["lost"][0], said["lost"][1]))
-        for key, spent in said["unknown"].items():
+    def _restore(self, _: Entry, fields: dict[str, Any]) -> None:
+        if fields["lost"]:
+            self.gaps.append((fields["lost"][0], fields["lost"][1]))
+        for key, spent in fields["unknown"].items():
             self.owed[key] = amount_of(*spent)
 
 
@@ -348,9 +354,9 @@ def write_budget(budget: Budget) -> dict[str, Any]:
     return to_json(budget)
 
 
-def read_budget(said: dict[str, Any]) -> Budget:
+def read_budget(fields: dict[str, Any]) -> Budget:
     """A budget that an entry says."""
-    return _budget_of(canonical_json(said))
+    return _budget_of(canonical_json(fields))
 
 
 @lru_cache(maxsize=1024)
@@ -359,31 +365,31 @@ def _budget_of(text: str) -> Budget:
     return budget
 
 
-def _maybe(said: dict[str, Any] | None) -> Budget | None:
-    return None if said is None else read_budget(said)
+def _optional_budget(fields: dict[str, Any] | None) -> Budget | None:
+    return None if fields is None else read_budget(fields)
 
 
-def _rules(said: dict[str, Any]) -> dict[str, Any]:
-    window = said["window"]
+def _read_rules(fields: dict[str, Any]) -> dict[str, Any]:
+    window = fields["window"]
     return {
-        "each": _maybe(said["each"]),
+        "each": _optional_budget(fields["each"]),
         "window": None if window is None else BudgetWindow(read_budget(window["budget"]), window["every"]),
-        "shares": said["shares"],
-        "share_answers": said["share_answers"],
-        "least_share": None if (least := said.get("least_share")) is None else parse(least),  # 0.1 had neither
-        "most_failures": said.get("most_failures"),
+        "shares": fields["shares"],
+        "share_answers": fields["share_answers"],
+        "least_share": None if (least := fields.get("least_share")) is None else parse(least),  # 0.1 had neither
+        "most_failures": fields.get("most_failures"),
     }
 
 
 @lru_cache(maxsize=1024)
-def _limit(budget: Budget | None, currency: Currency) -> Limit | None:
+def _limit_in(budget: Budget | None, currency: Currency) -> Limit | None:
     return None if budget is None else Limit(budget, currency)
 
 
 # ---------------------------------------------------------------- adding budgets
 
 
-def plus(budget: Budget | None, more: Budget) -> Budget:
+def add_budgets(budget: Budget | None, more: Budget) -> Budget:
     """Both together; by basic composition this is what they promise together."""
     if budget is None:
         return more
@@ -394,7 +400,7 @@ def plus(budget: Budget | None, more: Budget) -> Budget:
     return Budget(budget.epsilon + more.epsilon, budget.delta + more.delta)
 
 
-def minus(budget: Budget | None, less: Budget | None) -> Budget | None:
+def subtract_budget(budget: Budget | None, less: Budget | None) -> Budget | None:
     """What remains, None if nothing; taking away None takes all."""
     if budget is None or less is None:
         return None
@@ -424,7 +430,7 @@ def kind_of(budget: Budget) -> str:
     return "(epsilon, delta)" if budget.delta else "pure (epsilon alone)"
 
 
-def within(budget: Budget, cap: Budget) -> bool:
+def within_cap(budget: Budget, cap: Budget) -> bool:
     """Whether a budget is at most a cap of its kind."""
     same_kind(cap, budget)
     loss, most = (budget.rho, cap.rho) if cap.rho is not None else (budget.epsilon, cap.epsilon)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hubbub.accounting import Amount, Currency
 from hubbub.durable import canonical_json
-from hubbub.ledger.chain import clock, digest
+from hubbub.ledger.chain import iso_time, sha256_hex
 from hubbub.terms import (
     Event,
     MissingParameter,
@@ -45,7 +45,7 @@ def fingerprint(**parts: Any) -> str:
     >>> fingerprint(dataset="hospital", version="1", plan="count", epsilon="0.5")[:16]
     '0aa10e9eae3b2a51'
     """
-    return digest(canonical_json(parts))
+    return sha256_hex(canonical_json(parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ class Charged:
             fingerprint=self.request.fingerprint,
             event=self.request.event,
             charged=self.costs[self.populations[0]].measure(self.currency),
-            at=clock(self.at),
+            at=iso_time(self.at),
         )
 
 

@@ -24,9 +24,9 @@ from hubbub.accounting import LOSS_UNIT, Amount, Currency, Limit, cost_in, price
 from hubbub.durable import canonical_json
 from hubbub.ledger import statements
 from hubbub.ledger.anchors import Totals
-from hubbub.ledger.chain import answer_body, digest, event_text
+from hubbub.ledger.chain import answer_body, event_text, sha256_hex
 from hubbub.ledger.database import Batch, Transaction
-from hubbub.ledger.decimals import amount_of, decimals
+from hubbub.ledger.decimals import amount_decimals, amount_of
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.open_ledger import Core, LedgerTurn
 from hubbub.ledger.policy import Policy, Population, SpendingLimit, account_key, failures_key
@@ -70,7 +70,7 @@ class Bill:
     said: dict[str, Any]  # what every charge under this bill says
 
 
-def reserve(core: Core, request: Request) -> Reservation | Stored:
+def reserve_request(core: Core, request: Request) -> Reservation | Stored:
     """Charge a request durably, find it charged already, or find its answer."""
     core.need_key()  # who cannot sign an answer must not charge for it
     while True:
@@ -79,19 +79,19 @@ def reserve(core: Core, request: Request) -> Reservation | Stored:
         if done is None:
             core.refresh()  # owners changed something meanwhile: look again under what they said
         elif isinstance(done, _UnderWay):
-            _wait(core, done)
+            _wait_for_run(core, done)
         else:
             return done
 
 
-def preview(core: Core, request: Request) -> Mapping[str, Amount]:
+def preview_costs(core: Core, request: Request) -> Mapping[str, Amount]:
     """What each population would be charged; free, and nothing is written."""
     bill = _bill_afresh(core, request)
     _check_rules(bill, request)
     return bill.costs
 
 
-def answered(core: Core, request: Request) -> bool:
+def has_answer(core: Core, request: Request) -> bool:
     """Whether the book has an answer to this very request, so that asking again is free."""
     bill = _bill_afresh(core, request)
     here = {"fingerprint": bytes.fromhex(request.fingerprint), "project": request.project}
@@ -99,47 +99,49 @@ def answered(core: Core, request: Request) -> bool:
         return _look_back(view, bill, request, here).answered is not None
 
 
-def store(core: Core, reservation: Reservation, answer: str) -> Stored:
+def store_answer(core: Core, reservation: Reservation, answer: str) -> Stored:
     """Write the answer durably and anchor it; if another run was first, its answer is returned instead."""
-    record = _record(reservation, answer)
+    record = _pad_answer(reservation, answer)
     if record is None:
-        ending, was_first = _settle(core, reservation, _failure(core, reservation, "too large"), None)
+        ending, was_first = _settle_charge(core, reservation, _failure_body(core, reservation, "too large"), None)
     else:
-        ending, was_first = _settle(core, reservation, answer_body(reservation.sequence, digest(record)), record)
+        ending, was_first = _settle_charge(
+            core, reservation, answer_body(reservation.sequence, sha256_hex(record)), record
+        )
     if record is None and was_first:
         raise _no_answer(reservation)
-    return _show(reservation, ending, repeated=not was_first)
+    return _show_answer(reservation, ending, repeated=not was_first)
 
 
-def fail(core: Core, reservation: Reservation, reason: str) -> None:
+def store_failure(core: Core, reservation: Reservation, reason: str) -> None:
     """Settle a charge with no answer, for a public reason such as a timeout; asking again is charged again."""
-    _settle(core, reservation, _failure(core, reservation, reason), None)
+    _settle_charge(core, reservation, _failure_body(core, reservation, reason), None)
 
 
-def _failure(core: Core, reservation: Reservation, reason: str) -> str:
+def _failure_body(core: Core, reservation: Reservation, reason: str) -> str:
     plain_text(reason, name="reason", longest=1000)
     request = reservation.request
-    said = {"kind": "failure", "charge": reservation.sequence, "reason": reason}
-    return canonical_json(said | {"analyst": request.analyst, "named": list(core.policy.named(request))})
+    fields = {"kind": "failure", "charge": reservation.sequence, "reason": reason}
+    return canonical_json(fields | {"analyst": request.analyst, "named": list(core.policy.named(request))})
 
 
-def _settle(core: Core, held: Reservation, said: str, record: str | None) -> tuple[Row, bool]:
+def _settle_charge(core: Core, held: Reservation, body: str, record: str | None) -> tuple[Row, bool]:
     """End a charge, unless it has ended: (how it ended, whether that was now); anchored either way."""
     with core.book.transaction() as transaction:
-        found, charge = transaction.read(
+        head, charge = transaction.read(
             (statements.HEAD_AND_ENDING, {"charge": held.sequence}), (statements.HASH, {"sequence": held.sequence})
         )
-        turn = core.begin(transaction, [row[:4] for row in found])
+        turn = core.begin(transaction, [row[:4] for row in head])
         if not charge or charge[0][0] != held.head:
-            raise _foreign()
-        settled = found[0][4] is not None
+            raise _foreign_reservation()
+        settled = head[0][4] is not None
         if not settled and record is None:
             _count_failures(core, transaction, turn, held.request)
         if not settled:
-            entry = turn.append(said, key=core.key_if_due())
+            entry = turn.append(body, key=core.key_if_due())
             turn.add(statements.ADD_ANSWER, charge=held.sequence, sequence=entry.sequence, body=record)
             turn.finish()
-    ending: Row = found[0][5:] if settled else (record, entry.sequence, entry.at, entry.hash)
+    ending: Row = head[0][5:] if settled else (record, entry.sequence, entry.at, entry.hash)
     core.seen = max(core.seen, ending[1])
     core.cover((ending[1], ending[3]), held.totals or {})
     return ending, not settled
@@ -157,15 +159,15 @@ def _count_failures(core: Core, transaction: Transaction, turn: LedgerTurn, requ
 
 def _bill_afresh(core: Core, request: Request) -> Bill:
     try:
-        return _bill(core.policy, request)
+        return _find_bill(core.policy, request)
     except UnknownPopulation:
         core.refresh()  # somebody may have opened it in another process
-        return _bill(core.policy, request)
+        return _find_bill(core.policy, request)
 
 
-def _bill(policy: Policy, request: Request) -> Bill:
+def _find_bill(policy: Policy, request: Request) -> Bill:
     """The bill; requests that differ in their fingerprint only share one, so that pricing is done once."""
-    alike = (id(request.event), request.project, request.analyst, request.pool, request.size, *_terms(request))
+    alike = (id(request.event), request.project, request.analyst, request.pool, request.size, *_request_terms(request))
     bill: Bill | None = policy.bills.get(alike)
     if bill is None or bill.source is not request.event:
         if len(policy.bills) >= _BILLS:
@@ -182,14 +184,14 @@ def _work_out(policy: Policy, request: Request) -> Bill:
     accounts = policy.accounts(populations, project=request.project, analyst=request.analyst, pool=request.pool)
     failures = {name: failures_key(name, request.analyst) for name in policy.named(request)}
     event = event_text(request.event)
-    terms = digest(canonical_json([event[0], request.pool, *map(str, _terms(request))]))[:32]
-    costs = {who.name: _cost(who, request) for who in whose}
+    terms = sha256_hex(canonical_json([event[0], request.pool, *map(str, _request_terms(request))]))[:32]
+    costs = {who.name: _cost_for(who, request) for who in whose}
     return Bill(
         policy=policy,
         source=request.event,
         populations=populations,
         costs=costs,
-        prices={name: decimals(cost) for name, cost in costs.items()},
+        prices={name: amount_decimals(cost) for name, cost in costs.items()},
         accounts=accounts,
         failures=failures,
         look=statements.totals_of(len(accounts) + len(failures)),
@@ -210,12 +212,12 @@ def _work_out(policy: Policy, request: Request) -> Bill:
     )
 
 
-def _terms(request: Request) -> tuple[object, ...]:
+def _request_terms(request: Request) -> tuple[object, ...]:
     """What, beside event and pool, makes two requests under one fingerprint the same."""
     return request.delta, request.population, request.dataset, request.version, request.question, request.refines
 
 
-def _cost(who: Population, request: Request) -> Amount:
+def _cost_for(who: Population, request: Request) -> Amount:
     try:
         return cost_in(who.currency(request.pool), request.event, who.neighbours, request.delta)
     except NoBound as error:
@@ -247,11 +249,11 @@ def _check_rules_of(policy: Policy, who: Population, request: Request) -> None:
             why="Its owner lets only those spend who were granted a share.",
             fix=f"Ask for one: `hubbub budget request {who.name} --project {request.project}`.",
         )
-    _check_least(who, request, _cost(who, request))
+    _check_least(who, request, _cost_for(who, request))
     if not _price_fits(who, request):
         assert who.each is not None
         raise BudgetExceeded(
-            f"one request to {who.name!r} may cost {who.each.measure().words()}, and this one costs more.",
+            f"one request to {who.name!r} may cost {who.each.measure().describe()}, and this one costs more.",
             why="The owner caps what a single request may spend.",
             fix="Ask with more noise, or in parts.",
         )
@@ -269,8 +271,8 @@ def _check_least(who: Population, request: Request, cost: Amount) -> None:
         dearer = least / max(1, cost.loss)
         nearer = math.sqrt(dearer) if currency is Currency.CONCENTRATED else float(dearer)
         raise BelowLeastPrice(
-            f"one question to {who.name!r} costs at least {Amount(math.ceil(least)).measure(currency).words()}, and "
-            f"this one costs {cost.measure(currency).words()}.",
+            f"one question to {who.name!r} costs at least {Amount(math.ceil(least)).measure(currency).describe()}, and "
+            f"this one costs {cost.measure(currency).describe()}.",
             why="Budgets that hold millions of questions let somebody try millions, so each has a least price.",
             fix=f"Ask for an answer {nearer:.3g} times as accurate: a larger epsilon, or a smaller within.",
         )
@@ -291,7 +293,7 @@ class _UnderWay:
     seconds: float
 
 
-def _wait(core: Core, runs: _UnderWay) -> None:
+def _wait_for_run(core: Core, runs: _UnderWay) -> None:
     """Until a run has come back, or none can be expected any more: a crowd does not pay for one question many times."""
     until, pause = time.monotonic() + runs.seconds, 0.01
     while (left := until - time.monotonic()) > 0:
@@ -322,14 +324,14 @@ def _reserve_under(core: Core, bill: Bill, request: Request) -> Reservation | St
             elif earlier.open is not None and (left := earlier.last + request.patience - turn.now / 1e6) > 0:
                 return _UnderWay(earlier.open[0], left)
             else:
-                held = _charge(core, turn, bill, request, {row[0]: row for row in totals}, earlier)
+                held = _write_charge(core, turn, bill, request, {row[0]: row for row in totals}, earlier)
             turn.finish()
     if held is None:
         assert earlier.answered is not None
         row = earlier.answered
-        resumed = _resumed(bill, request, row, 1)
+        resumed = _resume_reservation(bill, request, row, 1)
         core.cover((row[6], row[8]), resumed.totals or {})  # whoever stored it may have died before
-        return _show(resumed, row[5:], repeated=True)
+        return _show_answer(resumed, row[5:], repeated=True)
     core.seen = turn.sequence
     core.known_events.add(bill.event[0])
     return held
@@ -344,8 +346,8 @@ def _check_kept(core: Core, transaction: Transaction, bill: Bill, pool: Pool, to
 
 def _look_back(transaction: Transaction, bill: Bill, request: Request, here: Mapping[str, Any]) -> _Earlier:
     """What the book has under the request's fingerprint."""
-    (found,) = transaction.read((statements.FIND, here))
-    earlier = _Earlier.read(bill, found) if found else _NOTHING
+    (attempts,) = transaction.read((statements.FIND, here))
+    earlier = _Earlier.read(bill, attempts) if attempts else _NOTHING
     if request.fresh or earlier.answered is not None:
         return earlier
     wanted: Batch = (statements.ANSWERED, here)
@@ -383,7 +385,7 @@ class _Earlier:
 
 def _check_terms(bill: Bill, row: Row) -> None:
     if json.loads(row[3])["terms"] != bill.terms:
-        raise _changed()
+        raise _request_changed()
 
 
 _NOTHING = _Earlier()
@@ -397,26 +399,26 @@ def _try_again(turn: LedgerTurn, bill: Bill, request: Request, earlier: _Earlier
         fingerprint=bytes.fromhex(request.fingerprint),
         project=request.project,
     )
-    return _resumed(bill, request, earlier.open, attempt)
+    return _resume_reservation(bill, request, earlier.open, attempt)
 
 
-def _charge(
+def _write_charge(
     core: Core, turn: LedgerTurn, bill: Bill, request: Request, totals: Mapping[str, Row], earlier: _Earlier
 ) -> Reservation:
     _check_rules(bill, request)
     failures = {name: failures_of(totals.get(key)) for name, key in bill.failures.items()}
     _check_failures(bill, request, failures)
-    after = {a.key: _spend(turn, bill, a, totals.get(a.key)) for a in bill.accounts}
+    after = {a.key: _add_to_total(turn, bill, a, totals.get(a.key)) for a in bill.accounts}
     spent = {who: after[account_key(who, request.pool)] for who in bill.populations}
-    said = bill.said | {
-        "charged": {who: [*bill.prices[who], *decimals(spent[who])] for who in bill.populations},
-        **{name: value for name, value in _optional(request) if value},
+    fields = bill.said | {
+        "charged": {who: [*bill.prices[who], *amount_decimals(spent[who])] for who in bill.populations},
+        **{name: value for name, value in _optional_fields(request) if value},
     }
     if earlier.open is not None:
-        said |= {"supersedes": earlier.open[0], "counted": True}
+        fields |= {"supersedes": earlier.open[0], "counted": True}
         for name, key in bill.failures.items():
             _count_failure(turn, key, failures[name])
-    entry = turn.append(said, fingerprint=bytes.fromhex(request.fingerprint), project=request.project)
+    entry = turn.append(fields, fingerprint=bytes.fromhex(request.fingerprint), project=request.project)
     if earlier.open is not None:
         turn.add(statements.ADD_ANSWER, charge=earlier.open[0], sequence=entry.sequence, body=None)
     if bill.event[0] not in core.known_events:
@@ -456,18 +458,18 @@ def _check_failures(bill: Bill, request: Request, failures: Mapping[str, Failure
             )
 
 
-def _spend(turn: LedgerTurn, bill: Bill, account: SpendingLimit, row: Row | None) -> Amount:
+def _add_to_total(turn: LedgerTurn, bill: Bill, account: SpendingLimit, row: Row | None) -> Amount:
     """The account's total with this charge, or a refusal."""
     period = account.period(turn.now)
     spent = Amount() if row is None or account.starts_again(row[1], turn.now) else Amount(int(row[2]), int(row[3]))
     total = spent + bill.costs[account.population]
     if account.limit is None or not account.limit.fits(total):
-        raise _exceeded(bill, account, spent)
+        raise _budget_exceeded(bill, account, spent)
     turn.add(statements.SPEND, key=account.key, period=period, loss=str(total.loss), delta=str(total.delta))
     return total
 
 
-def _optional(request: Request) -> tuple[tuple[str, Any], ...]:
+def _optional_fields(request: Request) -> tuple[tuple[str, Any], ...]:
     return (
         ("dataset", request.dataset),
         ("version", request.version),
@@ -487,21 +489,21 @@ def _by_pool(pool: str, spent: Mapping[str, Amount]) -> dict[str, Totals]:
     return {name: (total, nothing) if pool == Pool.QUESTIONS else (nothing, total) for name, total in spent.items()}
 
 
-def _resumed(bill: Bill, request: Request, row: Row, attempt: int) -> Reservation:
+def _resume_reservation(bill: Bill, request: Request, row: Row, attempt: int) -> Reservation:
     """The reservation that an earlier charge stands for."""
     sequence, at, _, body, mark, *_ = row
-    said = json.loads(body)
-    charged: dict[str, list[str]] = said["charged"]
+    fields = json.loads(body)
+    charged: dict[str, list[str]] = fields["charged"]
     costs = {name: amount_of(*amounts[:2]) for name, amounts in charged.items()}
     spent = {name: amount_of(*amounts[2:]) for name, amounts in charged.items()}
-    populations = (*said["named"], *(name for name in charged if name not in said["named"]))
-    promised = replace(request, size=said["size"])  # the record has the size that was promised first
+    populations = (*fields["named"], *(name for name in charged if name not in fields["named"]))
+    promised = replace(request, size=fields["size"])  # the record has the size that was promised first
     return Reservation(
-        promised, sequence, mark, at, populations, costs, bill.currency, attempt, _by_pool(said["pool"], spent)
+        promised, sequence, mark, at, populations, costs, bill.currency, attempt, _by_pool(fields["pool"], spent)
     )
 
 
-def _show(held: Reservation, ending: Row, *, repeated: bool) -> Stored:
+def _show_answer(held: Reservation, ending: Row, *, repeated: bool) -> Stored:
     """Hand out an answer that is anchored."""
     answer, sequence, at, mark = ending
     if answer is None:
@@ -523,7 +525,7 @@ def _show(held: Reservation, ending: Row, *, repeated: bool) -> Stored:
     )
 
 
-def _record(held: Reservation, answer: str) -> str | None:
+def _pad_answer(held: Reservation, answer: str) -> str | None:
     """The answer, filled up to the size promised, or None if it is larger."""
     try:
         missing = held.request.size - len(answer.encode())
@@ -536,15 +538,15 @@ def _record(held: Reservation, answer: str) -> str | None:
     return answer + " " * missing if missing >= 0 else None
 
 
-def _exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> BudgetExceeded:
+def _budget_exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> BudgetExceeded:
     _, project, analyst, pool = account.key.split("/")
     counted = Pool.QUESTIONS if pool == "window" else Pool(pool)
     currency = bill.policy.populations[account.population].currency(counted)
     share = " ".join(f"{kind} {name!r}" for kind, name in (("project", project), ("analyst", analyst)) if name)
     whose = f"population {account.population!r}" + (f", {share}," if share else "")
-    left = account.limit.left(spent).measure(currency).words() if account.limit is not None else "nothing"
+    left = account.limit.left(spent).measure(currency).describe() if account.limit is not None else "nothing"
     pool = "in this window" if pool == "window" else f"for {pool}"
-    cost = bill.costs[account.population].measure(currency).words()
+    cost = bill.costs[account.population].measure(currency).describe()
     return BudgetExceeded(
         f"this request costs {cost}, and {whose} has {left} left {pool}.",
         why="The budget was fixed in advance and holds for all projects and analysts together; nothing was charged.",
@@ -552,7 +554,7 @@ def _exceeded(bill: Bill, account: SpendingLimit, spent: Amount) -> BudgetExceed
     )
 
 
-def _foreign() -> RequestChanged:
+def _foreign_reservation() -> RequestChanged:
     return RequestChanged(
         "this reservation is of another ledger.",
         why="An answer is stored under its own charge, in the book in which that stands.",
@@ -560,7 +562,7 @@ def _foreign() -> RequestChanged:
     )
 
 
-def _changed() -> RequestChanged:
+def _request_changed() -> RequestChanged:
     return RequestChanged(
         "another request was charged under this fingerprint: its event, size or people differ.",
         why="A stored answer is returned for the same request only; anything else would be a wrong or a free answer.",

@@ -25,7 +25,7 @@ from hubbub.durable import (
     signing_key_hex,
     verifying_key_from_hex,
 )
-from hubbub.ledger.chain import digest
+from hubbub.ledger.chain import sha256_hex
 from hubbub.terms import LedgerUnavailable, MissingKey
 
 STATE = "HUBBUB_STATE"  # environment variable: where the second place is
@@ -36,7 +36,7 @@ class SecondPlace:
     """The second place of all ledgers of this machine."""
 
     def __init__(self, folder: str | Path | None) -> None:
-        self.folder = Path(folder).expanduser().resolve() if folder is not None else _default()
+        self.folder = Path(folder).expanduser().resolve() if folder is not None else _default_folder()
 
     def of(self, ledger: str) -> Path:
         """The folder of one ledger; an altered book may name anything, and gets a folder that is not there."""
@@ -45,15 +45,15 @@ class SecondPlace:
     def known(self, location: str) -> str | None:
         """The ledger that was last seen at a location, if any."""
         try:
-            found = (self.folder / "locations" / digest(location)).read_text().strip()
+            name = (self.folder / "locations" / sha256_hex(location)).read_text().strip()
         except OSError:
             return None
-        return found if _ID.fullmatch(found) else None
+        return name if _ID.fullmatch(name) else None
 
     def note(self, location: str, ledger: str) -> None:
         """Remember which ledger is at a location."""
         if self.known(location) != ledger:
-            _write_privately(self.folder / "locations" / digest(location), ledger + "\n")
+            _write_privately(self.folder / "locations" / sha256_hex(location), ledger + "\n")
 
     def new_key(self, ledger: str) -> SigningKey:
         """A key for a new ledger, on disk before the ledger is."""
@@ -76,7 +76,7 @@ class SecondPlace:
         return key
 
 
-def signed(public: str, head: bytes, signature: bytes) -> bool:
+def head_is_signed(public: str, head: bytes, signature: bytes) -> bool:
     """Whether a signature of a head was made with the ledger's key."""
     return signature_holds(verifying_key_from_hex(public), head, signature)
 
@@ -99,7 +99,7 @@ def no_place() -> LedgerUnavailable:
     )
 
 
-def _default() -> Path:
+def _default_folder() -> Path:
     if named := os.environ.get(STATE):
         return Path(named).expanduser().resolve()
     base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"

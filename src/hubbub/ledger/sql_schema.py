@@ -20,14 +20,14 @@ from sqlalchemy.types import TypeEngine
 METADATA = MetaData()
 
 
-def _place() -> TypeEngine[int]:
+def _sequence_type() -> TypeEngine[int]:
     return BigInteger().with_variant(Integer(), "sqlite")  # SQLite: the row's own number
 
 
 ENTRIES = Table(
     "entries",
     METADATA,
-    Column("sequence", _place(), primary_key=True, autoincrement=False),
+    Column("sequence", _sequence_type(), primary_key=True, autoincrement=False),
     Column("at", BigInteger, nullable=False),  # microseconds since 1970, UTC
     Column("policy", BigInteger, nullable=False),  # the last entry that changed a budget or rule
     Column("fingerprint", LargeBinary),  # of the request, for charges and attempts
@@ -54,7 +54,7 @@ EVENTS = Table("events", METADATA, Column("digest", Text, primary_key=True), Col
 ANSWERS = Table(
     "answers",
     METADATA,
-    Column("charge", _place(), primary_key=True, autoincrement=False),
+    Column("charge", _sequence_type(), primary_key=True, autoincrement=False),
     Column("sequence", BigInteger, nullable=False),  # the entry that settled the charge
     Column("body", Text),
 )

@@ -22,13 +22,13 @@ from typing import Any
 
 from hubbub.accounting import Amount, covers
 from hubbub.ledger.anchors import Anchor
-from hubbub.ledger.chain import ORIGIN, Entry, digest, event_of, typed_entry
+from hubbub.ledger.chain import ORIGIN, Entry, event_of, sha256_hex, typed_entry
 from hubbub.ledger.decimals import amount_of
 from hubbub.ledger.drivers import Row
 from hubbub.ledger.policy import NONSENSE, Policy, SpendingLimit, failures_key
 from hubbub.ledger.requests import Pool
 from hubbub.ledger.reservations import ATTEMPTS
-from hubbub.ledger.second_place import signed
+from hubbub.ledger.second_place import head_is_signed
 from hubbub.terms import HubbubError
 
 _MAY_BE_UNSIGNED = {"charge", "attempt", "answer", "failure"}
@@ -116,7 +116,7 @@ class Replay:
         try:
             entry = typed_entry(row)
         except NONSENSE:
-            self.problem(f"entry {_shown(row[0])} has a field of a wrong type")
+            self.problem(f"entry {_safe_text(row[0])} has a field of a wrong type")
             return
         if not entry.follows(self.hash):
             self.problem(f"entry {entry.sequence} is altered, or the one before it is missing")
@@ -135,15 +135,15 @@ class Replay:
             self.problem("no entry is signed with the ledger's key")
 
     def _check_signature(self, sequence: int, mark: bytes, signature: bytes) -> None:
-        if signed(self.policy.public_key, mark, signature):
+        if head_is_signed(self.policy.public_key, mark, signature):
             self.signed_to = sequence
         else:
             self.problem(f"entry {sequence} is not signed with the ledger's key")
 
-    def _step(self, said: dict[str, Any], row: Row) -> None:
+    def _step(self, fields: dict[str, Any], row: Row) -> None:
         sequence, at, policy = row[:3]
-        kind = said["kind"]
-        lost = said.get("lost") if kind == "restore" else None
+        kind = fields["kind"]
+        lost = fields.get("lost") if kind == "restore" else None
         if sequence != self.sequence + 1 and (not lost or lost != [self.sequence + 1, sequence - 1]):
             self.problem(f"entry {sequence} follows {self.sequence}: entries are missing, moved or doubled")
         if at < self.at and kind != "clock":
@@ -154,32 +154,32 @@ class Replay:
         if policy != (self.policy.sequence if step else sequence):
             self.problem(f"entry {sequence} names a wrong policy")
         if step is not None:
-            step(said, row)
+            step(fields, row)
         else:
-            self._owners(said, row)
+            self._owners(fields, row)
 
     # ------------------------------------------------------------ the kinds of entries
 
-    def _owners(self, said: dict[str, Any], row: Row) -> None:
+    def _owners(self, fields: dict[str, Any], row: Row) -> None:
         entry = Entry(*row)
         self._check_limits()
         self._paid.clear()
-        self.policy.apply(entry, said)
+        self.policy.apply(entry, fields)
         for key, account in self.policy.all_accounts().items():
             if key not in self.totals:
                 owed = self.policy.owed.get(key, Amount())
                 self.totals[key] = _Total(owed, account.period(entry.at), owed)
-        if said["kind"] == "look":
-            self.totals[failures_key(said["population"], said["analyst"])] = _Total(period=str(entry.sequence))
-        if said["kind"] == "restore":
-            for key, spent in said["spent"].items():
+        if fields["kind"] == "look":
+            self.totals[failures_key(fields["population"], fields["analyst"])] = _Total(period=str(entry.sequence))
+        if fields["kind"] == "restore":
+            for key, spent in fields["spent"].items():
                 self.totals[key].spent += amount_of(*spent)
                 self.totals[key].afresh += amount_of(*spent)
 
-    def _charge(self, said: dict[str, Any], row: Row) -> None:
+    def _charge(self, fields: dict[str, Any], row: Row) -> None:
         sequence, at = row[0], row[1]
         self.charges += 1
-        accounts, charged = self._pay(said, row)
+        accounts, charged = self._pay(fields, row)
         for account in accounts:
             total = self.totals[account.key]
             if account.starts_again(total.period, at):
@@ -190,37 +190,37 @@ class Replay:
             total.spent += charged[account.population]
             total.afresh += charged[account.population]
             self._touched[account.key] = account
-        pool = said["pool"]
-        for name, (_, _, loss, delta) in said["charged"].items():
+        pool = fields["pool"]
+        for name, (_, _, loss, delta) in fields["charged"].items():
             if amount_of(loss, delta) != self.totals[f"{name}///{pool}"].spent:
                 self.problem(f"entry {sequence}: the total of {name!r} does not add up")
-        if (old := said.get("supersedes")) is not None:
+        if (old := fields.get("supersedes")) is not None:
             self._settle(sequence, old, None)
-        if said.get("counted"):
-            self._count_failures(said)
+        if fields.get("counted"):
+            self._count_failures(fields)
         self._open[sequence] = [1, row[3], row[4]]
 
-    def _pay(self, said: dict[str, Any], row: Row) -> tuple[list[SpendingLimit], dict[str, Amount]]:
+    def _pay(self, fields: dict[str, Any], row: Row) -> tuple[list[SpendingLimit], dict[str, Amount]]:
         """Accounts and amounts of a charge; the same charge again is looked up."""
-        costs = tuple((name, *amounts[:2]) for name, amounts in said["charged"].items())
-        delta = said.get("delta", "0")
-        key = (said["event"], said["pool"], delta, row[4], said["analyst"], tuple(said["named"]), costs)
+        costs = tuple((name, *amounts[:2]) for name, amounts in fields["charged"].items())
+        delta = fields.get("delta", "0")
+        key = (fields["event"], fields["pool"], delta, row[4], fields["analyst"], tuple(fields["named"]), costs)
         if (paid := self._paid.get(key)) is None:
             if len(self._paid) >= _KEPT:
                 self._paid.clear()
-            paid = self._paid[key] = self._work_out(said, row, costs, Fraction(delta))
+            paid = self._paid[key] = self._work_out(fields, row, costs, Fraction(delta))
         return paid
 
     def _work_out(
-        self, said: dict[str, Any], row: Row, costs: tuple[tuple[str, str, str], ...], delta: Fraction
+        self, fields: dict[str, Any], row: Row, costs: tuple[tuple[str, str, str], ...], delta: Fraction
     ) -> tuple[list[SpendingLimit], dict[str, Amount]]:
         charged = {name: amount_of(loss, slack) for name, loss, slack in costs}
-        named, pool = said["named"], Pool(said["pool"])
+        named, pool = fields["named"], Pool(fields["pool"])
         due = {o for o in self.policy.populations if o in named or any(self.policy.overlap(o, n) for n in named)}
         if not named or due != set(charged):
             self.problem(f"entry {row[0]} leaves out a population that may share people with the ones charged")
-        text = self._events.get(said["event"])
-        if text is None or digest(text) != said["event"]:
+        text = self._events.get(fields["event"])
+        if text is None or sha256_hex(text) != fields["event"]:
             self.problem(f"entry {row[0]}: its event is missing or altered")
         else:
             event = event_of(text)
@@ -229,29 +229,29 @@ class Replay:
                 terms = {"currency": who.currency(pool), "neighbours": who.neighbours, "delta": delta}
                 if not covers(amount, event, **terms):  # type: ignore[arg-type]
                     self.problem(f"entry {row[0]} charges {name!r} less than its event costs")
-        return self.policy.accounts(charged, project=row[4], analyst=said["analyst"], pool=pool), charged
+        return self.policy.accounts(charged, project=row[4], analyst=fields["analyst"], pool=pool), charged
 
-    def _attempt(self, said: dict[str, Any], row: Row) -> None:
-        charge = self._open.get(said["charge"])
+    def _attempt(self, fields: dict[str, Any], row: Row) -> None:
+        charge = self._open.get(fields["charge"])
         if charge is None or charge[1:] != [row[3], row[4]]:
             self.problem(f"entry {row[0]} tries a charge again that is not open")
             return
         charge[0] += 1
-        if said["attempt"] != charge[0] or charge[0] > ATTEMPTS:
+        if fields["attempt"] != charge[0] or charge[0] > ATTEMPTS:
             self.problem(f"entry {row[0]} is one attempt too many")
 
-    def _answer(self, said: dict[str, Any], row: Row) -> None:
+    def _answer(self, fields: dict[str, Any], row: Row) -> None:
         self.answers += 1
-        self._settle(row[0], said["charge"], bytes.fromhex(said["digest"]))
+        self._settle(row[0], fields["charge"], bytes.fromhex(fields["digest"]))
 
-    def _failure(self, said: dict[str, Any], row: Row) -> None:
-        self._settle(row[0], said["charge"], None)
-        if "named" in said:  # 0.1 did not count them
-            self._count_failures(said)
+    def _failure(self, fields: dict[str, Any], row: Row) -> None:
+        self._settle(row[0], fields["charge"], None)
+        if "named" in fields:  # 0.1 did not count them
+            self._count_failures(fields)
 
-    def _count_failures(self, said: dict[str, Any]) -> None:
-        for name in said["named"]:
-            total = self.totals.setdefault(failures_key(name, said["analyst"]), _Total(period="0"))
+    def _count_failures(self, fields: dict[str, Any]) -> None:
+        for name in fields["named"]:
+            total = self.totals.setdefault(failures_key(name, fields["analyst"]), _Total(period="0"))
             total.spent += Amount(1)
             total.afresh += Amount(1)
 
@@ -260,8 +260,8 @@ class Replay:
             self.problem(f"entry {sequence} settles charge {charge}, which is not open")
         self.endings[charge] = (sequence, answer)
 
-    def _erase(self, said: dict[str, Any], row: Row) -> None:
-        for charge in said["charges"]:
+    def _erase(self, fields: dict[str, Any], row: Row) -> None:
+        for charge in fields["charges"]:
             if charge in self.endings:
                 self.endings[charge] = (self.endings[charge][0], None)
             else:
@@ -281,8 +281,8 @@ def compare_tables(replay: Replay, answers: Iterable[Row], totals: Iterable[Row]
     for charge, sequence, body in answers:
         ending = expected.pop(charge, None)
         if ending is None:
-            replay.problem(f"charge {_shown(charge)} has an ending that no entry tells of")
-        elif ending != (sequence, _digest(body)):
+            replay.problem(f"charge {_safe_text(charge)} has an ending that no entry tells of")
+        elif ending != (sequence, _record_digest(body)):
             replay.problem(f"the answer to charge {charge} is altered or lost")
     for charge in list(expected)[:_MOST]:
         replay.problem(f"the answer to charge {charge} is gone")
@@ -292,17 +292,17 @@ def compare_tables(replay: Replay, answers: Iterable[Row], totals: Iterable[Row]
         if kept.pop(key, None) not in expected_rows:
             replay.problem(f"the kept total of {key!r} is not what the entries add up to")
     for key in kept:
-        replay.problem(f"there is a total {_shown(key)} that belongs to nobody")
+        replay.problem(f"there is a total {_safe_text(key)} that belongs to nobody")
 
 
-def _digest(body: object) -> bytes | None:
+def _record_digest(body: object) -> bytes | None:
     """The digest of a record, or of nothing that an entry could name if it is no text."""
     if body is None:
         return None
     return hashlib.sha256(body.encode(errors="surrogatepass")).digest() if isinstance(body, str) else b""
 
 
-def _shown(value: object) -> str:
+def _safe_text(value: object) -> str:
     """A value from an altered row, as far as it may be shown."""
     return ascii(value)[:40]
 
@@ -310,12 +310,12 @@ def _shown(value: object) -> str:
 def compare_anchors(replay: Replay, anchors: Mapping[str, Anchor], hashes: Mapping[int, bytes]) -> int:
     """Every anchored head must be in the book; returns the last one."""
     for anchor in anchors.values():
-        found = hashes.get(anchor.sequence)
-        if found is None and not replay.policy.is_lost(anchor.sequence):
+        head = hashes.get(anchor.sequence)
+        if head is None and not replay.policy.is_lost(anchor.sequence):
             replay.problem(
                 f"entry {anchor.sequence} was anchored and is gone: the tail is cut, or a backup is in its place"
             )
-        if found is not None and found != anchor.head:
+        if head is not None and head != anchor.head:
             replay.problem(f"entry {anchor.sequence} is another than the one that was anchored")
         if anchor.name:
             _compare_spent(replay, anchor)

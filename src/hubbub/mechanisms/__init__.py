@@ -16,7 +16,7 @@ from hubbub.mechanisms.gaussian import DiscreteGaussian, Gaussian
 from hubbub.mechanisms.histogram import Histogram
 from hubbub.mechanisms.laplace import Geometric, Laplace
 from hubbub.mechanisms.noisy_cdf import NoisyCDF
-from hubbub.mechanisms.partition_selection import OptimalKeys, ThresholdKeys
+from hubbub.mechanisms.partition_selection import OptimalPartitionSelection, ThresholdPartitionSelection
 from hubbub.mechanisms.private_range import FindRange
 from hubbub.mechanisms.quantile import Quantile
 from hubbub.mechanisms.randomized_response import RandomizedResponse
@@ -35,13 +35,13 @@ __all__ = [
     "Histogram",
     "Laplace",
     "NoisyCDF",
-    "OptimalKeys",
+    "OptimalPartitionSelection",
     "PermuteAndFlip",
     "Quantile",
     "RandomizedResponse",
     "ReportNoisyMax",
     "SampleAggregate",
-    "ThresholdKeys",
+    "ThresholdPartitionSelection",
     "TreeCounter",
     "Workload",
 ]

@@ -1,4 +1,4 @@
-"""Running counts over a stream, by a binary tree of partial sums."""
+"""The binary-tree mechanism for continual counting: running counts over a stream, by a tree of partial sums."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.mechanisms.common.additive import AdditiveNoise, drawn
-from hubbub.mechanisms.common.grid_values import Steps, integer_array, packed
+from hubbub.mechanisms.common.additive import AdditiveNoise, draw_noise
+from hubbub.mechanisms.common.grid_values import Steps, integer_array, pack_integers
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.process_secret import ProcessSecret
 from hubbub.mechanisms.integer_noise import integer_noise
@@ -100,9 +100,9 @@ class TreeCounter(ProcessSecret, Mechanism):
             )
         with self._lock:
             self._check_horizon(elements.size)
-            noises = drawn(self.event, elements.shape, rng=rng)
+            noises = draw_noise(self.event, elements.shape, rng=rng)
             totals = [self._step(x, z) for x, z in zip(elements.tolist(), noises.tolist(), strict=True)]
-        return packed(totals, (len(totals),))
+        return pack_integers(totals, (len(totals),))
 
     def error(self, confidence: Real) -> int:
         """The distance that the error at any one time stays within, with that confidence."""

@@ -55,11 +55,11 @@ class Gaussian(RealMechanism):
         declared = sensitivity_of(sensitivity)
         count = whole(dimension, name="dimension")
         way = one_of(epsilon=epsilon, sigma=sigma, rho=rho)
-        grid = grid_for(_sigma(way, delta, declared, declared / (1 << 20), count), count)
+        grid = grid_for(_sigma_for(way, delta, declared, declared / (1 << 20), count), count)
         rounded = declared + root_of(count) * grid
         self._missing = exact(missing, name="missing")
         self.event: GaussianNoise = GaussianNoise(
-            sigma=finite_scale(_sigma(way, delta, rounded, grid, count)),
+            sigma=finite_scale(_sigma_for(way, delta, rounded, grid, count)),
             sensitivity=rounded,
             grid=grid,
             dimension=count,
@@ -103,7 +103,7 @@ class DiscreteGaussian(IntegerMechanism):
         count = whole(dimension, name="dimension")
         way = one_of(epsilon=epsilon, sigma=sigma, rho=rho)
         self.event: GaussianNoise = GaussianNoise(
-            sigma=check_sigma(_sigma(way, delta, declared, Fraction(1), count)),
+            sigma=check_sigma(_sigma_for(way, delta, declared, Fraction(1), count)),
             sensitivity=declared,
             grid=Fraction(1),
             dimension=count,
@@ -113,7 +113,7 @@ class DiscreteGaussian(IntegerMechanism):
         )
 
 
-def _sigma(
+def _sigma_for(
     way: tuple[str, Fraction], delta: Real | None, sensitivity: Fraction, grid: Fraction, dimension: int
 ) -> Fraction:
     """The noise that the stated cost asks for, rounded up."""

@@ -58,7 +58,7 @@ class Histogram(Mechanism):
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
     ) -> None:
-        self._places = _places(categories)
+        self._places = _category_index(categories)
         relation = Neighbours.parse(neighbours)
         most = whole(max_per_unit, name="max_per_unit")
         sides = 2 if relation is Neighbours.REPLACE else 1
@@ -83,7 +83,7 @@ class Histogram(Mechanism):
     def release(self, values: Iterable[object], *, rng: noise.RandomSource | None = None) -> Steps:
         """One noisy count for each category, in their order."""
         counts = np.zeros(len(self._places), dtype=np.int64)
-        for place, count in _tally(values, self._places).items():
+        for place, count in _count_values(values, self._places).items():
             counts[place] = count
         return np.asarray(self._noise.release(counts, rng=rng))
 
@@ -97,13 +97,14 @@ class Histogram(Mechanism):
         return self._noise.error(level ** (1 / len(self._places)))  # independent noise in every bin
 
 
-def _places(categories: Sequence[Hashable] | NDArray[Any]) -> dict[Hashable, int]:
+def _category_index(categories: Sequence[Hashable] | NDArray[Any]) -> dict[Hashable, int]:
     listed: list[Hashable] = list(categories.tolist() if isinstance(categories, np.ndarray) else categories)
     if not listed:
         raise EmptyInput(
             "there is no category to count.",
             why="The list of categories is public and says what is released.",
-            fix="Give categories=[...]; for keys that are not known beforehand use OptimalKeys or ThresholdKeys.",
+            fix="Give categories=[...]; for keys that are not known beforehand use OptimalPartitionSelection or "
+            "ThresholdPartitionSelection.",
         )
     try:
         places = {category: place for place, category in enumerate(listed)}
@@ -118,7 +119,7 @@ def _places(categories: Sequence[Hashable] | NDArray[Any]) -> dict[Hashable, int
     return places
 
 
-def _tally(values: Iterable[object], places: Mapping[Hashable, int]) -> dict[int, int]:
+def _count_values(values: Iterable[object], places: Mapping[Hashable, int]) -> dict[int, int]:
     """How many values fall into each place; whatever is not in the list falls into none, without a word."""
     refuse_masked(values)
     if isinstance(values, str | bytes) or np.ndim(values if isinstance(values, np.ndarray) else ()) != 1:
@@ -129,13 +130,13 @@ def _tally(values: Iterable[object], places: Mapping[Hashable, int]) -> dict[int
         )
     counts: dict[int, int] = {}
     for value in values.tolist() if isinstance(values, np.ndarray) else values:
-        place = _find(value, places)
+        place = _find_category(value, places)
         if place is not None:
             counts[place] = counts.get(place, 0) + 1
     return counts
 
 
-def _find(value: object, places: Mapping[Hashable, int]) -> int | None:
+def _find_category(value: object, places: Mapping[Hashable, int]) -> int | None:
     try:
         return places.get(value) if isinstance(value, Hashable) else None
     except (Exception, SystemExit):  # a tuple with a list in it cannot be hashed; an object may raise what it likes

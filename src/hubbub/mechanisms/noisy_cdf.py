@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.mechanisms.common.additive import AdditiveNoise, drawn
-from hubbub.mechanisms.common.ary_tree import AryTree, Integers, chosen, consistent, node_sums
-from hubbub.mechanisms.common.grid_values import Numbers, integer_array, plus
+from hubbub.mechanisms.common.additive import AdditiveNoise, draw_noise
+from hubbub.mechanisms.common.ary_tree import AryTree, Integers, choose_tree, consistent_cells, node_sums
+from hubbub.mechanisms.common.grid_values import Numbers, add_exactly, integer_array
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.noisy_curve import NoisyCurve, rank_widths
 from hubbub.mechanisms.integer_noise import integer_noise
@@ -56,12 +56,12 @@ class NoisyCDF(Mechanism):
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
     ) -> None:
-        self.cells, self.keys = _size(cells, keys)
+        self.cells, self.keys = _table_size(cells, keys)
         relation = Neighbours.parse(neighbours)
         most = whole(max_rows, name="max_rows")
         fan_out = None if branching is None else whole(branching, name="branching", least=2)
         pure = rho is None and delta is None
-        self.tree: AryTree = chosen(self.cells, fan_out, 2 if pure else 1)
+        self.tree: AryTree = choose_tree(self.cells, fan_out, 2 if pure else 1)
         sides = 2 if relation is Neighbours.REPLACE else 1
         self.event: AdditiveNoise = integer_noise(
             "noisy-cdf",
@@ -77,7 +77,7 @@ class NoisyCDF(Mechanism):
 
     def release(self, counts: Numbers, *, rng: noise.RandomSource | None = None) -> NoisyCurve:
         """A curve for how many rows fall into each cell: ``counts`` of shape (cells,) or (keys, cells)."""
-        given = _counts(counts)
+        given = _bounded_counts(counts)
         shapes = {(self.keys, self.cells)} | ({(self.cells,)} if self.keys == 1 else set())
         if given.shape not in shapes:
             raise WrongShape(
@@ -103,7 +103,7 @@ class NoisyCDF(Mechanism):
                 why="Each entry is a key, a cell and a count.",
                 fix="Give three flat lists of integers.",
             )
-        dense = _dense(columns, (self.keys, self.cells))
+        dense = _dense_counts(columns, (self.keys, self.cells))
         return self.release(dense[0] if keys is None else dense, rng=rng)
 
     def error(self, confidence: Real) -> float:
@@ -116,12 +116,12 @@ class NoisyCDF(Mechanism):
         for first in range(0, self.keys, step):
             some = slice(first, first + step)
             sums = node_sums(self.tree, counts[some])
-            noisy = [plus(level, drawn(self.event, level.shape, rng=rng)) for level in sums]
-            np.cumsum(consistent(self.tree, [np.asarray(level) for level in noisy]), axis=1, out=out[some])
+            noisy = [add_exactly(level, draw_noise(self.event, level.shape, rng=rng)) for level in sums]
+            np.cumsum(consistent_cells(self.tree, [np.asarray(level) for level in noisy]), axis=1, out=out[some])
         return out
 
 
-def _size(cells: int, keys: int) -> tuple[int, int]:
+def _table_size(cells: int, keys: int) -> tuple[int, int]:
     columns, rows = whole(cells, name="cells"), whole(keys, name="keys")
     if columns > _MOST_CELLS or columns * rows > _MOST_COUNTS:
         raise TooLarge(
@@ -132,14 +132,14 @@ def _size(cells: int, keys: int) -> tuple[int, int]:
     return columns, rows
 
 
-def _counts(counts: Numbers) -> Integers:
+def _bounded_counts(counts: Numbers) -> Integers:
     """Counts as int64 within bounds for which no sum of them overflows; each by itself, so no two move apart."""
     return np.asarray(np.clip(integer_array(counts), 0, _LARGEST_COUNT).astype(np.int64))
 
 
-def _dense(columns: list[NDArray[Any]], shape: tuple[int, int]) -> Integers:
+def _dense_counts(columns: list[NDArray[Any]], shape: tuple[int, int]) -> Integers:
     """A table of counts; adding in portions and cutting after each is adding and cutting once, and cannot overflow."""
-    cells, counts = columns[0], _counts(columns[1])
+    cells, counts = columns[0], _bounded_counts(columns[1])
     keys = columns[2] if len(columns) == 3 else np.zeros_like(cells)
     known = (cells >= 0) & (cells < shape[1]) & (keys >= 0) & (keys < shape[0])
     flat = (keys[known] * shape[1] + cells[known]).astype(np.int64)

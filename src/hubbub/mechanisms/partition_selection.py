@@ -39,7 +39,7 @@ _MOST_KEYS = 2**32  # of one unit
 _LONGEST_TABLE = 1 << 22
 
 
-class ThresholdKeys(Mechanism):
+class ThresholdPartitionSelection(Mechanism):
     """Name the keys whose noisy number of people reaches a threshold, with that noisy number.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, or delta-approximate rho-zCDP if ``rho`` is
@@ -53,7 +53,7 @@ class ThresholdKeys(Mechanism):
     Not covered: running time. Keys that nobody has are never named.
 
     >>> from hubbub.noise.testing import seeded
-    >>> words = ThresholdKeys(epsilon=1, delta=1e-6, max_keys_per_unit=1)
+    >>> words = ThresholdPartitionSelection(epsilon=1, delta=1e-6, max_keys_per_unit=1)
     >>> words.threshold
     15
     >>> words.release({"flu": 120, "rare": 2}, rng=seeded(7))
@@ -75,7 +75,7 @@ class ThresholdKeys(Mechanism):
         way, cost = one_of(epsilon=epsilon, rho=rho)
         self._gaussian = _is_gaussian(noise, way)
         chance = fraction_of(delta, name="delta")
-        keys = _moved(max_keys_per_unit, relation)
+        keys = _moved_counts(max_keys_per_unit, relation)
         if way == "rho":
             self.scale = root_of(keys / (2 * cost))
             left = chance
@@ -97,7 +97,7 @@ class ThresholdKeys(Mechanism):
 
     def release(self, counts: Mapping[K, int], *, rng: raw.RandomSource | None = None) -> dict[K, int]:
         """The named keys with their noisy counts, in an order that tells nothing about the input's."""
-        people = _people(counts)
+        people = _present_keys(counts)
         draw = raw.discrete_gaussian if self._gaussian else raw.discrete_laplace
         noisy = zip(people, draw(self.scale, len(people), rng=rng).tolist(), strict=True)
         kept = {key: people[key] + drawn for key, drawn in noisy if people[key] + drawn >= self.threshold}
@@ -114,7 +114,7 @@ class ThresholdKeys(Mechanism):
         return (gaussian_error if self._gaussian else laplace_error)(self.scale, confidence)
 
 
-class OptimalKeys(Mechanism):
+class OptimalPartitionSelection(Mechanism):
     """Name each key with the highest probability that its number of people allows; counts are not released.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if the counts are of units per key and one unit
@@ -125,7 +125,7 @@ class OptimalKeys(Mechanism):
     Not covered: running time. Keys that nobody has are never named.
 
     >>> from hubbub.noise.testing import seeded
-    >>> words = OptimalKeys(epsilon=1, delta=1e-6, max_keys_per_unit=1)
+    >>> words = OptimalPartitionSelection(epsilon=1, delta=1e-6, max_keys_per_unit=1)
     >>> words.error(0.95), round(float(words.chance(14)), 3)
     (16, 0.7)
     >>> words.release({"flu": 120, "rare": 2}, rng=seeded(7))
@@ -143,7 +143,7 @@ class OptimalKeys(Mechanism):
     ) -> None:
         relation = Neighbours.parse(neighbours)
         cost, chance = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
-        keys = _moved(max_keys_per_unit, relation)
+        keys = _moved_counts(max_keys_per_unit, relation)
         self._chances = keep_chances(cost / keys, share_of(chance, keys))
         self.event: ApproximateStep = ApproximateStep(
             mechanism="optimal-keys", epsilon=cost, delta=chance, neighbours=relation, unit=unit or Unit()
@@ -156,7 +156,7 @@ class OptimalKeys(Mechanism):
     def release(self, counts: Mapping[K, int], *, rng: raw.RandomSource | None = None) -> list[K]:
         """The named keys, in an order that tells nothing about the input's."""
         by_count: dict[int, list[K]] = {}
-        for key, people in _people(counts).items():
+        for key, people in _present_keys(counts).items():
             by_count.setdefault(min(people, len(self._chances) - 1), []).append(key)
         kept: list[K] = []
         for people, keys in by_count.items():
@@ -196,14 +196,14 @@ def public_order(key: object) -> tuple[str, str]:
     return type(key).__name__, repr(key)
 
 
-def _moved(max_keys_per_unit: object, neighbours: Neighbours) -> int:
+def _moved_counts(max_keys_per_unit: object, neighbours: Neighbours) -> int:
     """How many counts one unit moves: its keys, and under replacement those of its replacement as well."""
     return whole(max_keys_per_unit, name="max_keys_per_unit", most=_MOST_KEYS) * (
         2 if neighbours is Neighbours.REPLACE else 1
     )
 
 
-def _people(counts: Mapping[K, int]) -> dict[K, int]:
+def _present_keys(counts: Mapping[K, int]) -> dict[K, int]:
     """Counts of at least one: a key of nobody is not there, whatever the caller listed."""
     if not isinstance(counts, Mapping):
         raise WrongShape(
@@ -224,7 +224,7 @@ def _is_gaussian(noise: object, way: str) -> bool:
     if noise not in ("laplace", "gaussian"):
         raise OutOfRange(
             f"noise must be 'laplace' or 'gaussian' and is {noise!r}.",
-            why="These two laws are calibrated here.",
+            why="These two distributions are calibrated here.",
             fix='Write noise="laplace" or noise="gaussian".',
         )
     if way == "rho" and noise == "laplace":
@@ -243,5 +243,5 @@ def _check_length(epsilon: float, delta: float) -> None:
         raise TooLarge(
             "so small an epsilon per key needs a table of more than four million probabilities.",
             why="The probability of a key grows with epsilon / max_keys_per_unit from one person to the next.",
-            fix="Use a larger epsilon, fewer keys per unit, or ThresholdKeys.",
+            fix="Use a larger epsilon, fewer keys per unit, or ThresholdPartitionSelection.",
         )

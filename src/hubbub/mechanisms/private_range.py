@@ -64,7 +64,7 @@ class FindRange(Mechanism):
         relation = Neighbours.parse(neighbours)
         cost = positive(epsilon, name="epsilon")
         chance = fraction_of(beta, name="beta")
-        self._edges = _edges(smallest, largest)
+        self._edges = _doubling_edges(smallest, largest)
         moved = whole(max_per_unit, name="max_per_unit") * (2 if relation is Neighbours.REPLACE else 1)
         self._noise = integer_noise(
             "find-range",
@@ -85,8 +85,8 @@ class FindRange(Mechanism):
         places = self._places(values)
         counts = np.bincount(places, minlength=2 * len(self._edges))
         noisy = np.asarray(self._noise.release(counts, rng=rng))
-        found = np.flatnonzero(noisy >= self.threshold)
-        return (self._side(int(found[0])), self._side(int(found[-1]) + 1)) if found.size else None
+        occupied = np.flatnonzero(noisy >= self.threshold)
+        return (self._side(int(occupied[0])), self._side(int(occupied[-1]) + 1)) if occupied.size else None
 
     def error(self, confidence: Real) -> int:
         """How many values a bucket needs to be found with that confidence."""
@@ -121,7 +121,7 @@ class FindRange(Mechanism):
         return bisect_left(self._edges, abs(Fraction(value)))
 
 
-def _edges(smallest: object, largest: object) -> list[Fraction]:
+def _doubling_edges(smallest: object, largest: object) -> list[Fraction]:
     """smallest, twice that, and so on, up to the first that is at least ``largest``."""
     first, last = positive(smallest, name="smallest"), positive(largest, name="largest")
     if last < first:

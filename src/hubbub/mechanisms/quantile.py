@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.mechanisms.common.declared_bounds import interval
+from hubbub.mechanisms.common.declared_bounds import ordered_bounds
 from hubbub.mechanisms.common.grid_values import doubles_of
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.common.numeric_columns import Column, column_of
@@ -67,8 +67,8 @@ class Quantile(Mechanism):
     ) -> None:
         relation = Neighbours.parse(neighbours)
         cost = positive(epsilon, name="epsilon")
-        self._q = _share(q)
-        self._lower, self._step, self.candidates = _grid(lower, upper, step)
+        self._q = _quantile_share(q)
+        self._lower, self._step, self.candidates = _candidate_grid(lower, upper, step)
         most = whole(max_per_unit, name="max_per_unit")
         sensitivity = most * (max(self._q, 1 - self._q) if relation is Neighbours.ADD_REMOVE else Fraction(1))
         self.rate = cost / (2 * sensitivity)
@@ -78,7 +78,7 @@ class Quantile(Mechanism):
 
     def release(self, values: Column, *, rng: noise.RandomSource | None = None) -> float:
         """One of the candidates."""
-        starts, lengths, losses = _runs(self._places(values), self.candidates, self._q)
+        starts, lengths, losses = _equal_loss_runs(self._places(values), self.candidates, self._q)
         run = noise.choose_exp(losses, weights=lengths, rate=self.rate / self._q.denominator, rng=rng)
         place = int(starts[run]) + noise.uniform(int(lengths[run]), rng=rng)
         return float(self._lower + place * self._step)
@@ -108,7 +108,7 @@ class Quantile(Mechanism):
         return max(0, min(self.candidates - 1, round((Fraction(value) - self._lower) / self._step)))
 
 
-def _share(q: Real) -> Fraction:
+def _quantile_share(q: Real) -> Fraction:
     share = fraction_of(q, name="q", zero=True, one=True)
     if share.denominator > _FINEST_Q:
         raise OutOfRange(
@@ -119,8 +119,8 @@ def _share(q: Real) -> Fraction:
     return share
 
 
-def _grid(lower: Real, upper: Real, step: Real) -> tuple[Fraction, Fraction, int]:
-    low, high = interval(lower, upper)
+def _candidate_grid(lower: Real, upper: Real, step: Real) -> tuple[Fraction, Fraction, int]:
+    low, high = ordered_bounds(lower, upper)
     width = positive(step, name="step")
     count = int((high - low) / width) + 1
     if count < 2 or count > _MOST_CANDIDATES:
@@ -133,7 +133,7 @@ def _grid(lower: Real, upper: Real, step: Real) -> tuple[Fraction, Fraction, int
     return low, width, count
 
 
-def _runs(places: Integers, candidates: int, q: Fraction) -> tuple[Integers, Integers, Integers]:
+def _equal_loss_runs(places: Integers, candidates: int, q: Fraction) -> tuple[Integers, Integers, Integers]:
     """Runs of candidates with equal loss: where they start, how many candidates each has, and the loss.
 
     The loss of a candidate with b values below it and e values not above it is how far q n lies outside [b, e],

@@ -79,9 +79,9 @@ class RandomizedResponse(Mechanism):
     ) -> None:
         cost = positive(epsilon, name="epsilon")
         self.values = _count_of(values)
-        self._missing = _code(missing, self.values)
+        self._missing = _missing_code(missing, self.values)
         self.event: PureStep = PureStep(
-            mechanism="randomized-response", epsilon=cost, neighbours=_replace(neighbours), unit=unit or Unit()
+            mechanism="randomized-response", epsilon=cost, neighbours=_replace_only(neighbours), unit=unit or Unit()
         )
 
     @property
@@ -109,7 +109,7 @@ class RandomizedResponse(Mechanism):
 
     def estimate(self, reports: Codes) -> ResponseShares:
         """Unbiased shares of all values from the reports of many people (entries may fall outside [0, 1])."""
-        codes = _reports(reports, self.values)
+        codes = _valid_reports(reports, self.values)
         lie = (1 - self.keep) / (self.values - 1)
         observed = np.bincount(codes, minlength=self.values) / codes.size
         shares = (observed - lie) / self.contrast
@@ -128,7 +128,7 @@ class RandomizedResponse(Mechanism):
                 why="With more values there is no one scale on which they lie.",
                 fix="Use estimate(reports).values and average the values' own numbers.",
             )
-        codes = _reports(reports, 2)
+        codes = _valid_reports(reports, 2)
         error = 2 * math.sqrt(self.keep * (1 - self.keep) / codes.size) / self.contrast
         return ResponseMean(float(np.mean(2 * codes - 1) / self.contrast), error)
 
@@ -155,7 +155,7 @@ def _count_of(values: object) -> int:
     return count
 
 
-def _code(missing: object, values: int) -> int:
+def _missing_code(missing: object, values: int) -> int:
     code = whole(missing, name="missing", least=0)
     if code >= values:
         raise OutOfRange(
@@ -166,7 +166,7 @@ def _code(missing: object, values: int) -> int:
     return code
 
 
-def _replace(neighbours: Neighbours | str) -> Neighbours:
+def _replace_only(neighbours: Neighbours | str) -> Neighbours:
     if Neighbours.parse(neighbours) is not Neighbours.REPLACE:
         raise WrongNeighbours(
             "randomized response hides a person's value and not that the person took part.",
@@ -176,7 +176,7 @@ def _replace(neighbours: Neighbours | str) -> Neighbours:
     return Neighbours.REPLACE
 
 
-def _reports(reports: Codes, values: int) -> NDArray[np.int64]:
+def _valid_reports(reports: Codes, values: int) -> NDArray[np.int64]:
     """Reports are public, so a wrong one may be refused."""
     codes = integer_array(reports).ravel()
     if not codes.size:

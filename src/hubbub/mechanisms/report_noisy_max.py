@@ -111,7 +111,7 @@ class PermuteAndFlip(Mechanism):
             place = noise.uniform(len(left), rng=rng)
             left[place], left[-1] = left[-1], left[place]
             candidate = left.pop()
-            if _taken(self.rate * (best - exact[candidate]), rng):  # the best is always taken, so this ends
+            if _is_taken(self.rate * (best - exact[candidate]), rng):  # the best is always taken, so this ends
                 return candidate
 
     def error(self, confidence: Real, *, candidates: int) -> float:
@@ -128,5 +128,5 @@ class PermuteAndFlip(Mechanism):
         return least_gap(miss_beyond, confidence) / float(self.rate)
 
 
-def _taken(exponent: Fraction, rng: noise.RandomSource | None) -> bool:
+def _is_taken(exponent: Fraction, rng: noise.RandomSource | None) -> bool:
     return exponent == 0 or bool(noise.bernoulli_exp(exponent, rng=rng))

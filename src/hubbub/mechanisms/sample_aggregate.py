@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.mechanisms.common.declared_bounds import interval
+from hubbub.mechanisms.common.declared_bounds import ordered_bounds
 from hubbub.mechanisms.common.error_quantiles import laplace_error
 from hubbub.mechanisms.common.grid_values import grid_for, is_number, rational_of
 from hubbub.mechanisms.common.mechanism import Mechanism
@@ -57,9 +57,9 @@ class SampleAggregate(Mechanism):
         neighbours: Neighbours | str = Neighbours.ADD_REMOVE,
         unit: Unit | None = None,
     ) -> None:
-        self._function = _callable(function)
+        self._function = _check_callable(function)
         self.blocks = whole(blocks, name="blocks")
-        self._lower, self._upper = interval(lower, upper)
+        self._lower, self._upper = ordered_bounds(lower, upper)
         cost = positive(epsilon, name="epsilon")
         touched = min(whole(max_per_unit, name="max_per_unit"), self.blocks)
         self._grid = grid_for((self._upper - self._lower) / max(cost, Fraction(1)))
@@ -79,7 +79,7 @@ class SampleAggregate(Mechanism):
         """The noisy mean of the function over the blocks."""
         refuse_masked(rows, name="rows")
         places = noise.uniform(self.blocks, len(rows), rng=rng)
-        total = sum(self._result(_take(rows, mine)) for mine in _blocks(places, self.blocks))
+        total = sum(self._result(_take_rows(rows, mine)) for mine in _block_rows(places, self.blocks))
         drawn = noise.discrete_laplace(self.event.scale / self.event.grid, rng=rng)
         return float((total + drawn) * self.event.grid)
 
@@ -93,7 +93,7 @@ class SampleAggregate(Mechanism):
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # a warning would tell about the rows
-                    value = _finite(self._function(block))
+                    value = _finite_result(self._function(block))
             except BaseException:  # also sys.exit(): the function may fail in any way, and nobody may learn that it did
                 value = None
         middle = (self._low + self._high) // 2
@@ -116,25 +116,25 @@ def _interrupts_after() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _finite(result: object) -> Fraction | None:
+def _finite_result(result: object) -> Fraction | None:
     number = result.item() if isinstance(result, np.generic | np.ndarray) and np.ndim(result) == 0 else result
     return rational_of(number) if is_number(number) else None
 
 
-def _blocks(places: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+def _block_rows(places: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     """The row numbers of each block, in the order of the rows."""
     order = np.argsort(places, kind="stable")
     return np.split(order, np.searchsorted(places[order], np.arange(1, count)))
 
 
-def _take(rows: Rows, mine: NDArray[np.int64]) -> Rows:
+def _take_rows(rows: Rows, mine: NDArray[np.int64]) -> Rows:
     if isinstance(rows, np.ndarray):
         return rows[mine]
     frame: Any = getattr(rows, "iloc", None)  # a data frame's rows
     return [rows[i] for i in mine] if frame is None else frame[mine]
 
 
-def _callable(function: Callable[[Any], object]) -> Callable[[Any], object]:
+def _check_callable(function: Callable[[Any], object]) -> Callable[[Any], object]:
     if not callable(function):
         raise NotANumber(
             "function must be something to call.",

@@ -70,7 +70,7 @@ class AboveThreshold(ProcessSecret, Mechanism):
         self._left = whole(count, name="count", most=2**62)
         apart = spread_of(declared, monotone=monotone, neighbours=relation) / declared
         times = self._left * int(apart)  # sensitivities by which all yeses together can move against the threshold
-        first, second = split(cost, times)
+        first, second = split_epsilon(cost, times)
         self._grid = grid_for(declared / cost)
         moved = math.floor(declared / self._grid) + 1  # grid steps, after rounding
         self._threshold_scale, self._value_scale = moved / first, times * moved / second
@@ -142,7 +142,7 @@ class AboveThreshold(ProcessSecret, Mechanism):
             )
 
 
-def split(epsilon: Fraction, times: int) -> tuple[Fraction, Fraction]:
+def split_epsilon(epsilon: Fraction, times: int) -> tuple[Fraction, Fraction]:
     """The cost of the threshold and of the values: nearly 1 : times^(2/3), which adds up to epsilon exactly."""
     ratio = Fraction(round(times ** (2 / 3) * 1024), 1024)
     first = epsilon / (1 + ratio)

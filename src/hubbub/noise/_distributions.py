@@ -1,8 +1,8 @@
-"""The laws we sample from, each as strata: magnitude = 2^shift * stratum + rest.
+"""The distributions we sample from, each as strata: magnitude = 2^shift * stratum + rest.
 
 The stratum is drawn from a table, the rest uniformly, and the pair is kept with probability
-exp(-rest * (linear + quadratic * (2^(shift+1) * stratum + rest))), which is the ratio of the law at the
-point to the law at the stratum's start. With 16 to 32 strata per scale about one draw in thirty is
+exp(-rest * (linear + quadratic * (2^(shift+1) * stratum + rest))), which is the ratio of the distribution at the
+point to the distribution at the stratum's start. With 16 to 32 strata per scale about one draw in thirty is
 rejected, whatever the scale, and the tables stay small enough for the processor's cache.
 
     geometric and Laplace   mass ~ exp(-m / t)              linear = 1/t
@@ -16,14 +16,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from hubbub.noise._inversion_table import InversionTable
-from hubbub.noise.fixed_point import Enclosure, Real, enclose_exp_neg
+from hubbub.noise.fixed_point import EnclosedReal, Enclosure, enclose_exp_neg
 
 _STRATA_BITS = 4  # at least 2^4 strata per scale
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
-    """A law on the magnitudes 0, 1, 2, ...; ``signed`` mirrors it to the negative integers."""
+class NoiseDistribution:
+    """A distribution on the magnitudes 0, 1, 2, ...; ``signed`` mirrors it to the negative integers."""
 
     table: InversionTable
     shift: int
@@ -41,35 +41,35 @@ class Law:
 
 
 @lru_cache(maxsize=256)
-def laplace(scale: Fraction, *, signed: bool = True, word_bits: int = 64) -> Law:
-    """Mass proportional to exp(-|x| / scale); unsigned, the geometric law."""
-    shift = _shift(scale)
+def laplace_distribution(scale: Fraction, *, signed: bool = True, word_bits: int = 64) -> NoiseDistribution:
+    """Mass proportional to exp(-|x| / scale); unsigned, the geometric distribution."""
+    shift = _scale_shift(scale)
     powers = _Powers((1 << shift) / scale)
     table = InversionTable.build(lambda cell: powers.end(cell + 1), word_bits=word_bits)
-    return Law(table, shift, 1 / scale, Fraction(0), signed)
+    return NoiseDistribution(table, shift, 1 / scale, Fraction(0), signed)
 
 
 @lru_cache(maxsize=256)
-def gaussian(sigma: Fraction, *, word_bits: int = 64) -> Law:
+def gaussian_distribution(sigma: Fraction, *, word_bits: int = 64) -> NoiseDistribution:
     """Mass proportional to exp(-x^2 / (2 sigma^2))."""
-    shift = _shift(sigma)
+    shift = _scale_shift(sigma)
     step = 1 / (2 * sigma * sigma)
     sums = _Sums(step * (1 << 2 * shift))
-    return Law(InversionTable.build(sums.end, word_bits=word_bits), shift, Fraction(0), step, signed=True)
+    return NoiseDistribution(InversionTable.build(sums.end, word_bits=word_bits), shift, Fraction(0), step, signed=True)
 
 
-def _shift(scale: Fraction) -> int:
+def _scale_shift(scale: Fraction) -> int:
     return max(0, int(scale).bit_length() - 1 - _STRATA_BITS)
 
 
 class _Powers:
-    """1 - exp(-n x): where n strata of the geometric law end."""
+    """1 - exp(-n x): where n strata of the geometric distribution end."""
 
     def __init__(self, x: Fraction) -> None:
         self._x = x
         self._known: dict[int, list[int]] = {}  # precision -> powers of exp(-x), rounded down
 
-    def end(self, count: int) -> Real:
+    def end(self, count: int) -> EnclosedReal:
         return lambda bits: self._enclose(count, bits)
 
     def _enclose(self, count: int, bits: int) -> Enclosure:
@@ -92,13 +92,13 @@ class _Powers:
 
 
 class _Sums:
-    """sum_{j <= n} exp(-a j^2) / sum_j exp(-a j^2): where n + 1 strata of the Gaussian law end."""
+    """sum_{j <= n} exp(-a j^2) / sum_j exp(-a j^2): where n + 1 strata of the Gaussian distribution end."""
 
     def __init__(self, a: Fraction) -> None:
         self._a = a
         self._known: dict[int, tuple[list[int], int]] = {}  # precision -> partial sums, error of each
 
-    def end(self, cell: int) -> Real:
+    def end(self, cell: int) -> EnclosedReal:
         return lambda bits: self._enclose(cell, bits)
 
     def _enclose(self, cell: int, bits: int) -> Enclosure:

@@ -16,9 +16,9 @@ import numpy as np
 
 from hubbub.noise._lazy_uniform import LazyUniform
 from hubbub.noise._source import RandomSource, Words
-from hubbub.noise.fixed_point import Real
+from hubbub.noise.fixed_point import EnclosedReal
 
-Ends = Callable[[int], Real]  # cell number -> the real number at which the cell ends
+Ends = Callable[[int], EnclosedReal]  # cell number -> the real number at which the cell ends
 GUIDE_BITS = 10
 
 
@@ -62,7 +62,7 @@ class InversionTable:
         return cell
 
 
-def floor_of(real: Real, word_bits: int) -> int:
+def floor_of(real: EnclosedReal, word_bits: int) -> int:
     """floor(2^word_bits real), certified: more bits are taken until both ends of the enclosure agree."""
     extra = 64
     while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hubbub.noise._source import RandomSource
-from hubbub.noise.fixed_point import Real
+from hubbub.noise.fixed_point import EnclosedReal
 
 _STEP = 32
 
@@ -20,7 +20,7 @@ class LazyUniform:
     def __init__(self, value: int, bits: int, source: RandomSource) -> None:
         self._value, self._bits, self._source = value, bits, source
 
-    def less_than(self, real: Real) -> bool:
+    def less_than(self, real: EnclosedReal) -> bool:
         """Whether the uniform number lies below ``real``: true with probability exactly ``real``."""
         while True:
             low, high = real(self._bits)

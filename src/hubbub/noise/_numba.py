@@ -14,7 +14,7 @@ _MARGIN = 2.0**-44
 
 
 @njit(cache=True, nogil=True)
-def fill(
+def fill_draws(
     words: Words,
     thresholds: Words,
     guide: NDArray[np.int32],

@@ -23,7 +23,7 @@ _ZEROS = memoryview(bytes(1 << 20))  # what is encrypted, piece by piece: the ke
 class RandomSource(Protocol):
     """Uniform random bits: production has one source; another exists for tests only."""
 
-    def words(self, count: int) -> Words:
+    def random_words(self, count: int) -> Words:
         """``count`` independent uniform 64-bit words."""
         ...
 
@@ -37,12 +37,12 @@ class SecureSource:
 
     __slots__ = ()
 
-    def words(self, count: int) -> Words:
+    def random_words(self, count: int) -> Words:
         """``count`` independent uniform 64-bit words."""
         size = 8 * count
         if size <= _DIRECT:
             return np.frombuffer(os.urandom(size), dtype=np.uint64)
-        return _stretch(size).view(np.uint64)
+        return _key_stream(size).view(np.uint64)
 
     def bits(self, count: int) -> int:
         """One uniform integer of ``count`` bits."""
@@ -50,7 +50,7 @@ class SecureSource:
         return int.from_bytes(os.urandom(size), "little") >> (8 * size - count)
 
 
-def _stretch(size: int) -> NDArray[np.uint8]:
+def _key_stream(size: int) -> NDArray[np.uint8]:
     """``size`` bytes of ChaCha20 key stream under a fresh key: far less than its limit of 2^38."""
     from cryptography.hazmat.primitives.ciphers import Cipher
     from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hubbub.noise._lazy_uniform import LazyUniform
 from hubbub.noise._source import RandomSource
-from hubbub.noise.fixed_point import Enclosure, Real, enclose_exp_neg
+from hubbub.noise.fixed_point import EnclosedReal, Enclosure, enclose_exp_neg
 
 Exponents: TypeAlias = Sequence[Fraction | int] | NDArray[np.int64]
 Weights: TypeAlias = NDArray[np.int64]
@@ -25,15 +25,17 @@ Weights: TypeAlias = NDArray[np.int64]
 _FARTHEST = Fraction(700)  # beyond, exp(-x) is nothing beside the largest weight
 
 
-def choose(exponents: Exponents, weights: Weights, rate: Fraction, source: RandomSource, *, word_bits: int = 64) -> int:
+def choose_weighted(
+    exponents: Exponents, weights: Weights, rate: Fraction, source: RandomSource, *, word_bits: int = 64
+) -> int:
     """Index i with probability proportional to weights[i] * exp(-rate * exponents[i]); weights are at least 1."""
-    gaps = _gaps(exponents)
+    gaps = _exponent_gaps(exponents)
     word = source.bits(word_bits)
-    guess = _quickly(gaps, weights, rate, word, word_bits)
-    return _exactly(gaps, weights, rate, LazyUniform(word, word_bits, source)) if guess is None else guess
+    guess = _choose_in_doubles(gaps, weights, rate, word, word_bits)
+    return _choose_exactly(gaps, weights, rate, LazyUniform(word, word_bits, source)) if guess is None else guess
 
 
-def _gaps(exponents: Exponents) -> Exponents:
+def _exponent_gaps(exponents: Exponents) -> Exponents:
     if isinstance(exponents, np.ndarray):
         if int(exponents.max()) - int(exponents.min()) < 1 << 63:  # else the difference would wrap around
             return np.asarray(exponents - exponents.min(), dtype=np.int64)
@@ -42,9 +44,9 @@ def _gaps(exponents: Exponents) -> Exponents:
     return [x - least for x in exponents]
 
 
-def _quickly(gaps: Exponents, weights: Weights, rate: Fraction, word: int, word_bits: int) -> int | None:
+def _choose_in_doubles(gaps: Exponents, weights: Weights, rate: Fraction, word: int, word_bits: int) -> int | None:
     """The cell of the word if doubles decide it with certainty."""
-    ends = np.cumsum(weights * np.exp(-_scaled(gaps, rate)))
+    ends = np.cumsum(weights * np.exp(-_scaled_gaps(gaps, rate)))
     total = float(ends[-1])
     # relative error of a mass: 700 * 2^-52 from its exponent and a few units more; of the sum: one unit per term
     margin = total * (len(gaps) + 4096) * 2.0**-50
@@ -54,16 +56,16 @@ def _quickly(gaps: Exponents, weights: Weights, rate: Fraction, word: int, word_
     return first if first == last and first < len(gaps) else None
 
 
-def _scaled(gaps: Exponents, rate: Fraction) -> NDArray[np.float64]:
+def _scaled_gaps(gaps: Exponents, rate: Fraction) -> NDArray[np.float64]:
     if isinstance(gaps, np.ndarray):
         steepest = float(min(rate, _FARTHEST))  # a gap is a whole number: beyond, 1 is as far as anything
         return np.asarray(np.minimum(gaps * steepest, float(_FARTHEST)), dtype=np.float64)
     return np.array([float(min(rate * gap, _FARTHEST)) for gap in gaps])
 
 
-def _exactly(gaps: Exponents, weights: Weights, rate: Fraction, uniform: LazyUniform) -> int:
+def _choose_exactly(gaps: Exponents, weights: Weights, rate: Fraction, uniform: LazyUniform) -> int:
     """Bisect for the first cell whose end lies above the uniform number."""
-    end = _ends(gaps, weights, rate)
+    end = _cell_ends(gaps, weights, rate)
     low, high = 0, len(gaps) - 1
     while low < high:
         middle = (low + high) // 2
@@ -71,13 +73,13 @@ def _exactly(gaps: Exponents, weights: Weights, rate: Fraction, uniform: LazyUni
     return low
 
 
-def _ends(gaps: Exponents, weights: Weights, rate: Fraction) -> Callable[[int], Real]:
+def _cell_ends(gaps: Exponents, weights: Weights, rate: Fraction) -> Callable[[int], EnclosedReal]:
     known: dict[int, list[Enclosure]] = {}
 
-    def end(cell: int) -> Real:
+    def end(cell: int) -> EnclosedReal:
         def enclose(bits: int) -> Enclosure:
             if bits not in known:
-                known[bits] = _sums(gaps, weights, rate, bits + 64)
+                known[bits] = _weight_sums(gaps, weights, rate, bits + 64)
             (part_low, part_high), (low, high) = known[bits][cell], known[bits][-1]
             return (part_low << bits) // high, -(-(part_high << bits) // low)
 
@@ -86,7 +88,7 @@ def _ends(gaps: Exponents, weights: Weights, rate: Fraction) -> Callable[[int], 
     return end
 
 
-def _sums(gaps: Exponents, weights: Weights, rate: Fraction, precision: int) -> list[Enclosure]:
+def _weight_sums(gaps: Exponents, weights: Weights, rate: Fraction, precision: int) -> list[Enclosure]:
     listed: Sequence[Fraction | int] = gaps.tolist() if isinstance(gaps, np.ndarray) else gaps
     masses = {gap: enclose_exp_neg(rate * gap, precision) for gap in set(listed)}
     pairs = list(zip(listed, weights.tolist(), strict=True))

@@ -17,7 +17,7 @@ class SeededSource:
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Generator(np.random.Philox(seed))
 
-    def words(self, count: int) -> Words:
+    def random_words(self, count: int) -> Words:
         """``count`` words of 64 bits."""
         return self._generator.integers(0, 2**64, size=count, dtype=np.uint64)
 

@@ -44,7 +44,7 @@ def release_job(job: Job[T], account: AccountLike | None, *, fresh: bool = False
     stored = payer.ledger.reserve(request)
     if isinstance(stored, Reservation):
         progress("charged")
-        stored = payer.ledger.store(stored, _run(job, payer, stored, progress))
+        stored = payer.ledger.store(stored, _run_charged(job, payer, stored, progress))
     progress("stored")
     return job.show(stored.answer, stored.receipt, repeated=stored.repeated)
 
@@ -89,7 +89,7 @@ def plan_pool(payer: Account) -> Pool:
     return Pool.PLANS if population is None or population.pools.get(Pool.PLANS) else Pool.QUESTIONS
 
 
-def _run(job: Job[T], payer: Account, reservation: Reservation, progress: Progress) -> str:
+def _run_charged(job: Job[T], payer: Account, reservation: Reservation, progress: Progress) -> str:
     """What a run gives; one that failed is settled, and one that was stopped is resumed under the same charge."""
     with suppress(RunFailed):
         return job.run(progress)

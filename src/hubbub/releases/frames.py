@@ -22,20 +22,22 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-def columns(release: Release, *, intervals: bool, confidence: float) -> Iterator[tuple[str, str, Sequence[object]]]:
+def frame_columns(
+    release: Release, *, intervals: bool, confidence: float
+) -> Iterator[tuple[str, str, Sequence[object]]]:
     """Name, kind and values of every column to show; names are made unique by a number."""
     taken: set[str] = set()
     for place, output in enumerate(release.columns):
         values, (lows, highs) = release.told(place, confidence)
-        kind = _kind(release, place)
+        kind = _column_kind(release, place)
         shown: list[tuple[str, Sequence[object]]] = [(output.name, values)]
         if intervals and release.is_noisy(place):
             shown += [(f"{output.name}_low", lows), (f"{output.name}_high", highs)]
         for name, column in shown:
-            yield _unique(name, taken), kind, column
+            yield _unique_name(name, taken), kind, column
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def _unique_name(name: str, taken: set[str]) -> str:
     fresh, number = name, 2
     while fresh in taken:
         fresh, number = f"{name}_{number}", number + 1
@@ -43,7 +45,7 @@ def _unique(name: str, taken: set[str]) -> str:
     return fresh
 
 
-def _kind(release: Release, place: int) -> str:
+def _column_kind(release: Release, place: int) -> str:
     formula = release.columns[place].formula
     if isinstance(formula, Key):
         key = release.keys[formula.index]
@@ -64,17 +66,17 @@ def _kind_of(values: Sequence[object]) -> str:
     return "number" if kinds and kinds <= {int, float} else "text"
 
 
-def arrow(release: Release, *, intervals: bool, confidence: float) -> pyarrow.Table:
+def arrow_table(release: Release, *, intervals: bool, confidence: float) -> pyarrow.Table:
     """An Arrow table with the guarantee and the receipt in its metadata."""
     import pyarrow as pa
 
-    shown = list(columns(release, intervals=intervals, confidence=confidence))
+    shown = list(frame_columns(release, intervals=intervals, confidence=confidence))
     arrays = [pa.array(values, type=_arrow_type(kind, values), from_pandas=False) for _, kind, values in shown]
     fields = [pa.field(name, array.type) for (name, _, _), array in zip(shown, arrays, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=_metadata(release, confidence)))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=_release_metadata(release, confidence)))
 
 
-def _metadata(release: Release, confidence: float) -> dict[str, str]:
+def _release_metadata(release: Release, confidence: float) -> dict[str, str]:
     receipt = None if release.receipt is None else terms.to_json(release.receipt)
     return {
         "hubbub.guarantee": json.dumps(terms.to_json(release.guarantee)),
@@ -111,23 +113,23 @@ def _integer_type(whole: Sequence[int], values: Sequence[object]) -> pyarrow.Dat
 
 def pandas_frame(release: Release, *, intervals: bool, confidence: float) -> pandas.DataFrame:
     """A pandas frame; dates are objects, as pandas has no type for them."""
-    _need("pandas")
-    frame: pandas.DataFrame = arrow(release, intervals=intervals, confidence=confidence).to_pandas()
-    frame.attrs["guarantee"] = release.guarantee.words()
+    _need_package("pandas")
+    frame: pandas.DataFrame = arrow_table(release, intervals=intervals, confidence=confidence).to_pandas()
+    frame.attrs["guarantee"] = release.guarantee.describe()
     return frame
 
 
 def polars_frame(release: Release, *, intervals: bool, confidence: float) -> polars.DataFrame:
     """A polars frame."""
-    _need("polars")
+    _need_package("polars")
     import polars
 
-    frame = polars.from_arrow(arrow(release, intervals=intervals, confidence=confidence))
+    frame = polars.from_arrow(arrow_table(release, intervals=intervals, confidence=confidence))
     assert isinstance(frame, polars.DataFrame)
     return frame
 
 
-def _need(package: str) -> None:
+def _need_package(package: str) -> None:
     if find_spec(package) is None:
         raise MissingExtra(
             f"this needs the package {package}.",
@@ -138,7 +140,7 @@ def _need(package: str) -> None:
 
 def csv_text(release: Release, *, intervals: bool, confidence: float) -> str:
     """CSV with a header; missing values are empty, dates in ISO form."""
-    shown = list(columns(release, intervals=intervals, confidence=confidence))
+    shown = list(frame_columns(release, intervals=intervals, confidence=confidence))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([name for name, _, _ in shown])

@@ -46,7 +46,7 @@ STYLE = (
 _PAGE_STYLE = colours(":root") + ":root{color-scheme:light dark}body{margin:0;background:var(--ground)}"
 
 
-def page(release: Release) -> str:
+def release_page(release: Release) -> str:
     """A standalone document."""
     head = tag(
         "head",
@@ -55,43 +55,48 @@ def page(release: Release) -> str:
         tag("title", "A private answer"),
         tag("style", _PAGE_STYLE),
     )
-    return f'<!DOCTYPE html>\n<html lang="en">{head}{tag("body", tag("main", fragment(release)))}</html>\n'
+    return f'<!DOCTYPE html>\n<html lang="en">{head}{tag("body", tag("main", release_fragment(release)))}</html>\n'
 
 
-def fragment(release: Release, *, confidence: float = 0.95) -> str:
+def release_fragment(release: Release, *, confidence: float = 0.95) -> str:
     """The same as part of another page, such as a notebook."""
     parts = [tag("style", STYLE)]
     if release.question:
         parts.append(tag("pre", escape(release.question), class_="hb-question"))
-    parts += [_table(release, confidence), _badges(release), _remarks(release), _reading(release, confidence)]
+    parts += [
+        _release_table(release, confidence),
+        _price_badges(release),
+        _remark_list(release),
+        _how_to_read(release, confidence),
+    ]
     return tag("div", *parts, class_="hb-release")
 
 
-def _badges(release: Release) -> str:
-    told = release.price().split(" · ")
-    return tag("ul", *(tag("li", escape(words)) for words in (f"cost: {told[0]}", *told[1:])), class_="hb-badges")
+def _price_badges(release: Release) -> str:
+    parts = release.price().split(" · ")
+    return tag("ul", *(tag("li", escape(words)) for words in (f"cost: {parts[0]}", *parts[1:])), class_="hb-badges")
 
 
-def _remarks(release: Release) -> str:
+def _remark_list(release: Release) -> str:
     return tag("ul", *(tag("li", escape(words)) for words in release.remarks()), class_="hb-remarks")
 
 
-def _reading(release: Release, confidence: float) -> str:
+def _how_to_read(release: Release, confidence: float) -> str:
     level = f"{100 * confidence:g}%"
     words = (
         "Noise was added to the numbers, on purpose. The ± says how far one may be off: the number without noise lies "
         f"within it in {level} of all answers, each number by itself. Numbers whose intervals overlap may be alike.",
         "Bars and dots show the number, whiskers its interval. Numbers are as released: counts may be below 0, and "
         "parts need not add up to their total.",
-        release.guarantee.words(),
+        release.guarantee.describe(),
     )
     return tag("details", tag("summary", "How to read this"), *(tag("p", escape(part)) for part in words))
 
 
-def _table(release: Release, confidence: float) -> str:
+def _release_table(release: Release, confidence: float) -> str:
     shown = release.head(_ROWS)
-    heads = [_head(release, place) for place in range(len(release.columns))]
-    columns = [_column(shown, place, confidence) for place in range(len(release.columns))]
+    heads = [_column_head(release, place) for place in range(len(release.columns))]
+    columns = [_column_cells(shown, place, confidence) for place in range(len(release.columns))]
     rows = (tag("tr", *cells) for cells in zip(*columns, strict=True))
     table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), aria_label="The answer")
     more = len(release) - _ROWS
@@ -99,26 +104,26 @@ def _table(release: Release, confidence: float) -> str:
     return tag("div", table, class_="hb-scroll", tabindex="0", role="group", aria_label="Table of the answer") + rest
 
 
-def _head(release: Release, place: int) -> str:
+def _column_head(release: Release, place: int) -> str:
     output = release.columns[place]
     about = tag("small", escape(output.about)) if output.about and output.about != output.name else ""
     span = {"colspan": "3"} if release.is_noisy(place) else {}
     return tag("th", escape(output.name), about, scope="col", **span)
 
 
-def _column(release: Release, place: int, confidence: float) -> list[str]:
+def _column_cells(release: Release, place: int, confidence: float) -> list[str]:
     values, (lows, highs) = release.told(place, confidence)
     rows = list(zip(values, lows, highs, strict=True))
     if not release.is_noisy(place):
         kind = "th" if place == 0 else "td"
         extra = {"scope": "row"} if place == 0 else {}
-        return [tag(kind, escape(text.number(value)), **extra) for value, _, _ in rows]
-    axis = _scale(rows, zero=release.columns[place].formula.line() is not None)
-    return [_cell(row, axis) for row in rows]
+        return [tag(kind, escape(text.format_number(value)), **extra) for value, _, _ in rows]
+    axis = _shared_axis(rows, zero=release.columns[place].formula.line() is not None)
+    return [_cell_html(row, axis) for row in rows]
 
 
-def _cell(row: tuple[object, object, object], axis: tuple[float, float] | None) -> str:
-    value, error = text.cell(*row)
+def _cell_html(row: tuple[object, object, object], axis: tuple[float, float] | None) -> str:
+    value, error = text.format_cell(*row)
     return (
         tag("td", escape(value), class_="hb-number")
         + tag("td", escape(error), class_="hb-error")
@@ -126,14 +131,14 @@ def _cell(row: tuple[object, object, object], axis: tuple[float, float] | None) 
     )
 
 
-def _numbers(row: Sequence[object]) -> list[float]:
+def _drawable_numbers(row: Sequence[object]) -> list[float]:
     """The numbers of a cell, if all of them can be drawn."""
     known = [float(v) for v in row if isinstance(v, int | float) and math.isfinite(v)]
     return known if len(known) == len(row) else []
 
 
-def _scale(rows: Sequence[tuple[object, object, object]], *, zero: bool) -> tuple[float, float] | None:
-    known = [value for row in rows for value in _numbers(row)]
+def _shared_axis(rows: Sequence[tuple[object, object, object]], *, zero: bool) -> tuple[float, float] | None:
+    known = [value for row in rows for value in _drawable_numbers(row)]
     if not known:
         return None
     ends = [*known, 0.0] if zero else known
@@ -143,7 +148,7 @@ def _scale(rows: Sequence[tuple[object, object, object]], *, zero: bool) -> tupl
 
 def _error_bar(row: tuple[object, object, object], axis: tuple[float, float] | None) -> str:
     """A bar from 0 (or a mark, where 0 is out of sight) and the whiskers of its interval."""
-    known = _numbers(row)
+    known = _drawable_numbers(row)
     if not known or axis is None:
         return ""
     first, last = axis
@@ -167,7 +172,7 @@ def _error_bar(row: tuple[object, object, object], axis: tuple[float, float] | N
     return tag("svg", *drawn, width=_WIDE, height=_HIGH, viewBox=view, aria_hidden="true")
 
 
-def chart(release: Release, name: str | None, *, confidence: float) -> str:
+def column_chart(release: Release, name: str | None, *, confidence: float) -> str:
     """A noisy column as bars with error bars; rows that have no number are left out."""
     noisy = [place for place in range(len(release.columns)) if release.is_noisy(place)]
     if name is None and not noisy:
@@ -175,8 +180,8 @@ def chart(release: Release, name: str | None, *, confidence: float) -> str:
     place = release.place(name) if name is not None else noisy[0]
     head = release.head(_BARS)
     values, (lows, highs) = head.told(place, confidence)
-    rows = zip(_labels(head), values, lows, highs, strict=True)
-    bars = [_bar(label, row) for label, *row in rows if _numbers(row)]
+    rows = zip(_row_labels(head), values, lows, highs, strict=True)
+    bars = [_bar_of(label, row) for label, *row in rows if _drawable_numbers(row)]
     title = release.columns[place].name
     cut = f", first {_BARS} of {len(release):,} rows" if len(release) > _BARS else ""
     return bar_chart(
@@ -188,14 +193,14 @@ def chart(release: Release, name: str | None, *, confidence: float) -> str:
     )
 
 
-def _bar(label: str, row: Sequence[object]) -> Bar:
-    value, low, high = _numbers(row)
-    return Bar(label, value, low, high, shown=" ".join(text.cell(*row)).strip())
+def _bar_of(label: str, row: Sequence[object]) -> Bar:
+    value, low, high = _drawable_numbers(row)
+    return Bar(label, value, low, high, shown=" ".join(text.format_cell(*row)).strip())
 
 
-def _labels(release: Release) -> list[str]:
+def _row_labels(release: Release) -> list[str]:
     """The keys of each row, one after the other."""
     if not release.keys:
         return [release.columns_names[0] if len(release) == 1 else str(i + 1) for i in range(len(release))]
     rows = zip(*(key.values for key in release.keys), strict=True)
-    return [", ".join(text.number(value) for value in row) for row in rows]
+    return [", ".join(text.format_number(value) for value in row) for row in rows]

@@ -42,7 +42,7 @@ _PLAIN = stored_keys("question repeated parameters budget_left clipped looked_at
 _KEYS: dict[type[Any], dict[str, str]] = {
     KeyColumn: stored_keys("name values kind"),
     NoisyColumn: stored_keys("name step noise values"),
-    Noise: stored_keys("law scale"),
+    Noise: stored_keys("law scale", law="distribution"),
     ReleasedColumn: stored_keys("name formula about mechanism notes"),
     formulas.Function: stored_keys("name args"),
     formulas.GivenIntervals: stored_keys("values levels lows highs"),
@@ -59,14 +59,14 @@ _KEYS: dict[type[Any], dict[str, str]] = {
 }
 
 
-def encode(release: Release) -> dict[str, Any]:
+def encode_release(release: Release) -> dict[str, Any]:
     """The stored form."""
     return {
         "hubbub": f"release/{VERSION}",
         "question": release.question,
-        "columns": [_out(column) for column in release.columns],
-        "keys": [_out(column) for column in release.keys],
-        "measures": [_out(measure) for measure in release.measures],
+        "columns": [_encode_value(column) for column in release.columns],
+        "keys": [_encode_value(column) for column in release.keys],
+        "measures": [_encode_value(measure) for measure in release.measures],
         "guarantee": terms.to_json(release.guarantee),
         "receipt": None if release.receipt is None else terms.to_json(release.receipt),
         "repeated": release.repeated,
@@ -78,11 +78,11 @@ def encode(release: Release) -> dict[str, Any]:
     }
 
 
-def decode(document: Mapping[str, Any]) -> Release:
+def decode_release(document: Mapping[str, Any]) -> Release:
     """The release again; another kind of document, or one of a newer format, is refused."""
     family, _, version = str(document.get("hubbub", "")).partition("/")
     if family != "release" or not version.isdigit():
-        raise _unreadable()
+        raise _unreadable_release()
     if int(version) > VERSION:
         raise NewerFormat(
             f"this is a release of format {version}; this version of Hubbub reads up to {VERSION}.",
@@ -90,19 +90,19 @@ def decode(document: Mapping[str, Any]) -> Release:
             fix="Install a newer Hubbub.",
         )
     try:
-        return _release({key: value for key, value in document.items() if key != "hubbub"})
+        return _release_from({key: value for key, value in document.items() if key != "hubbub"})
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, HubbubError) as error:
         if isinstance(error, NewerFormat):
             raise
-        raise _unreadable() from error
+        raise _unreadable_release() from error
 
 
-def _release(body: dict[str, Any]) -> Release:
+def _release_from(body: dict[str, Any]) -> Release:
     receipt = body.pop("receipt")
     return Release(
-        keys=tuple(_in(KeyColumn, item) for item in body.pop("keys")),
-        measures=tuple(_in(NoisyColumn, item) for item in body.pop("measures")),
-        columns=tuple(_in(ReleasedColumn, item) for item in body.pop("columns")),
+        keys=tuple(_decode_value(KeyColumn, item) for item in body.pop("keys")),
+        measures=tuple(_decode_value(NoisyColumn, item) for item in body.pop("measures")),
+        columns=tuple(_decode_value(ReleasedColumn, item) for item in body.pop("columns")),
         guarantee=terms.from_json(body.pop("guarantee")),
         notes=tuple(body.pop("notes")),
         receipt=None if receipt is None else terms.from_json(receipt),
@@ -110,7 +110,7 @@ def _release(body: dict[str, Any]) -> Release:
     )
 
 
-def _unreadable() -> Unreadable:
+def _unreadable_release() -> Unreadable:
     return Unreadable(
         "a release could not be read.",
         why='A stored release starts with "hubbub": "release/1" and has exactly the fields of that form.',
@@ -118,18 +118,18 @@ def _unreadable() -> Unreadable:
     )
 
 
-def _out(value: Any) -> Any:
+def _encode_value(value: Any) -> Any:
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, tuple):
-        return [_out(item) for item in value]
+        return [_encode_value(item) for item in value]
     if isinstance(value, formulas.Formula):
         return {"formula": _TAG_OF[type(value)], **_fields_out(value)}
     return _fields_out(value) if type(value) in _KEYS else _plain_out(value)
 
 
 def _fields_out(value: Any) -> dict[str, Any]:
-    return {key: _out(getattr(value, attribute)) for key, attribute in _KEYS[type(value)].items()}
+    return {key: _encode_value(getattr(value, attribute)) for key, attribute in _KEYS[type(value)].items()}
 
 
 def _plain_out(value: Any) -> Any:
@@ -166,17 +166,17 @@ def _plain_in(data: Any) -> Any:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _type_hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
-def _in(wanted: Any, data: Any) -> Any:
+def _decode_value(wanted: Any, data: Any) -> Any:
     origin = typing.get_origin(wanted)
     if origin is types.UnionType:
         inner = next(kind for kind in typing.get_args(wanted) if kind is not type(None))
-        return None if data is None else _in(inner, data)
+        return None if data is None else _decode_value(inner, data)
     if origin is tuple:
-        return tuple(_in(typing.get_args(wanted)[0], item) for item in data)
+        return tuple(_decode_value(typing.get_args(wanted)[0], item) for item in data)
     if wanted is Fraction:
         return Fraction(data)
     if isinstance(wanted, type) and issubclass(wanted, formulas.Formula):
@@ -201,5 +201,5 @@ def _formula_in(wanted: type, data: dict[str, Any]) -> Any:
 
 
 def _fields_in(kind: Any, data: Mapping[str, Any]) -> Any:
-    hints, attributes = _hints(kind), _KEYS[kind]
-    return kind(**{attributes[key]: _in(hints[attributes[key]], value) for key, value in data.items()})
+    hints, attributes = _type_hints(kind), _KEYS[kind]
+    return kind(**{attributes[key]: _decode_value(hints[attributes[key]], value) for key, value in data.items()})

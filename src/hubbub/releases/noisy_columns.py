@@ -1,4 +1,4 @@
-"""What a release is made of: noisy integers with the law of their noise, and the keys beside them.
+"""What a release is made of: noisy integers with the distribution of their noise, and the keys beside them.
 
 A ``NoisyColumn`` here is a column of noisy integers. (``hubbub.terms.Measure`` is another thing: a measure of privacy
 loss.) Everything in this room works on numbers that were released already: post-processing, which costs nothing.
@@ -19,60 +19,60 @@ from hubbub.terms import OutOfRange, WrongShape, fraction_of, positive
 
 Floats = NDArray[np.float64]
 
-LAWS = ("gaussian", "laplace", "none")
+DISTRIBUTIONS = ("gaussian", "laplace", "none")
 _TABLED = 64  # scale up to which a discrete Gaussian is drawn from its own table, not from a rounded normal
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """The law of the noise in one integer: discrete Gaussian (``scale`` is sigma), discrete Laplace, or none.
+    """The distribution of the noise in one integer: discrete Gaussian (``scale`` is sigma), discrete Laplace, or none.
 
     >>> Noise("gaussian", Fraction(10)).error(0.95), Noise("laplace", Fraction(10)).error(0.95)
     (20, 30)
     """
 
-    law: str
+    distribution: str
     scale: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if self.law not in LAWS:
+        if self.distribution not in DISTRIBUTIONS:
             raise OutOfRange(
-                f"the law of a noise must be one of {', '.join(LAWS)}.",
-                why="Intervals are worked out from the law.",
+                f"the distribution of a noise must be one of {', '.join(DISTRIBUTIONS)}.",
+                why="Intervals are worked out from the distribution.",
                 fix='Write Noise("gaussian", sigma), Noise("laplace", b) or Noise("none").',
             )
-        scale = Fraction(0) if self.law == "none" else positive(self.scale, name="scale")
+        scale = Fraction(0) if self.distribution == "none" else positive(self.scale, name="scale")
         object.__setattr__(self, "scale", scale)
 
     def std_dev(self) -> float:
         """The standard deviation, in steps."""
-        return _std_dev(self.law, self.scale)
+        return _std_dev(self.distribution, self.scale)
 
     def error(self, confidence: float) -> int:
         """The least integer w such that the noise is beyond w, on either side, with chance 1 - confidence at most."""
-        return _error(self.law, self.scale, fraction_of(confidence, name="confidence"))
+        return _noise_error(self.distribution, self.scale, fraction_of(confidence, name="confidence"))
 
     def draw(self, generator: np.random.Generator, size: int | tuple[int, ...]) -> Floats:
-        """Noise of the same law for SIMULATING uncertainty; never for protecting anything (``hubbub.noise`` does)."""
+        """Such noise for SIMULATING uncertainty; never for protecting anything (``hubbub.noise`` does)."""
         scale = float(self.scale)
-        if self.law == "none":
+        if self.distribution == "none":
             return np.zeros(size)
-        if self.law == "laplace":
-            return _laplace(generator, scale, size)
+        if self.distribution == "laplace":
+            return _laplace_draws(generator, scale, size)
         if scale > _TABLED:
             return np.rint(generator.normal(0.0, scale, size))
-        points, masses = pmf("gaussian", self.scale)
+        points, masses = noise_pmf("gaussian", self.scale)
         return points[np.searchsorted(np.cumsum(masses)[:-1], generator.random(size))]
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """The noise as a column's mechanism is told."""
-        if self.law == "none":
+        if self.distribution == "none":
             return "no noise: a public number"
-        name, scale = ("Gaussian", "sigma") if self.law == "gaussian" else ("Laplace", "scale")
+        name, scale = ("Gaussian", "sigma") if self.distribution == "gaussian" else ("Laplace", "scale")
         return f"discrete {name} noise, {scale} = {float(self.scale):.6g} steps"
 
 
-def _laplace(generator: np.random.Generator, scale: float, size: int | tuple[int, ...]) -> Floats:
+def _laplace_draws(generator: np.random.Generator, scale: float, size: int | tuple[int, ...]) -> Floats:
     if scale > 1e6:
         return np.rint(generator.laplace(0.0, scale, size))
     chance = -math.expm1(-1 / scale)
@@ -80,38 +80,38 @@ def _laplace(generator: np.random.Generator, scale: float, size: int | tuple[int
 
 
 @lru_cache(maxsize=256)
-def _std_dev(law: str, scale: Fraction) -> float:
+def _std_dev(distribution: str, scale: Fraction) -> float:
     s = float(scale)
-    if law == "none":
+    if distribution == "none":
         return 0.0
-    if law == "laplace":
+    if distribution == "laplace":
         return math.sqrt(2) * math.exp(-0.5 / s) / -math.expm1(-1 / s)
     if s > _TABLED:
         return s
-    points, masses = pmf(law, scale)
+    points, masses = noise_pmf(distribution, scale)
     return math.sqrt(float(masses @ points**2))
 
 
 @lru_cache(maxsize=1024)
-def _error(law: str, scale: Fraction, confidence: Fraction) -> int:
-    if law == "none":
+def _noise_error(distribution: str, scale: Fraction, confidence: Fraction) -> int:
+    if distribution == "none":
         return 0
-    return laplace_error(scale, confidence) if law == "laplace" else gaussian_error(scale, confidence)
+    return laplace_error(scale, confidence) if distribution == "laplace" else gaussian_error(scale, confidence)
 
 
-def radius(noise: Noise) -> int:
+def noise_radius(noise: Noise) -> int:
     """How far the noise practically reaches: beyond it lies less than 1e-14 of its mass."""
-    if noise.law == "none":
+    if noise.distribution == "none":
         return 0
-    return math.ceil(float(noise.scale) * (33.0 if noise.law == "laplace" else 8.0)) + 1
+    return math.ceil(float(noise.scale) * (33.0 if noise.distribution == "laplace" else 8.0)) + 1
 
 
 @lru_cache(maxsize=64)
-def pmf(law: str, scale: Fraction) -> tuple[Floats, Floats]:
-    """The integers within ``radius``, and the chance of each."""
-    reach, s = radius(Noise(law, scale)), float(scale)
+def noise_pmf(distribution: str, scale: Fraction) -> tuple[Floats, Floats]:
+    """The integers within ``noise_radius``, and the chance of each."""
+    reach, s = noise_radius(Noise(distribution, scale)), float(scale)
     points = np.arange(-reach, reach + 1, dtype=np.float64)
-    weights = np.exp(-np.abs(points) / s) if law == "laplace" else np.exp(-0.5 * (points / s) ** 2)
+    weights = np.exp(-np.abs(points) / s) if distribution == "laplace" else np.exp(-0.5 * (points / s) ** 2)
     return points, weights / weights.sum()
 
 

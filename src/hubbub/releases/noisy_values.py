@@ -124,7 +124,7 @@ class Noisy:
         return self._with(other, Over, swapped=True)
 
     def __neg__(self) -> Noisy:
-        return Noisy(f"-{_within(self.name)}", Negate(self._number()), self.table)
+        return Noisy(f"-{_inner_name(self.name)}", Negate(self._number()), self.table)
 
     def _with(self, other: Operand, operation: Operation, *, swapped: bool = False) -> Noisy:
         if isinstance(other, Noisy):
@@ -134,14 +134,14 @@ class Noisy:
         public = Number(exact(other, name="number"))
         pair = (public, self._number()) if swapped else (self._number(), public)
         names = (str(other), self.name) if swapped else (self.name, str(other))
-        return Noisy(_told(operation, *names), operation(*pair), self.table)
+        return Noisy(_operation_name(operation, *names), operation(*pair), self.table)
 
     def _combined(self, other: Noisy, operation: Operation) -> Noisy:
-        name = _told(operation, self.name, other.name)
+        name = _operation_name(operation, self.name, other.name)
         if self.table is other.table:
             return Noisy(name, operation(self._number(), other._number()), self.table)
         table, places = self.table.joined(other.table)
-        theirs = formulas.moved(other._number(), measures=places, keys=len(self.table.keys))
+        theirs = formulas.move_columns(other._number(), measures=places, keys=len(self.table.keys))
         return Noisy(name, operation(self._number(), theirs), table)
 
     def _number(self) -> Formula:
@@ -157,15 +157,15 @@ class Noisy:
         return self.formula
 
     def __repr__(self) -> str:
-        from hubbub.releases.text import cells
+        from hubbub.releases.text import format_cells
 
-        return f"{self.name}  {', '.join(cells(self.values, self.interval()))} (95%)"
-
-
-def _told(operation: Operation, a: str, b: str) -> str:
-    return f"{_within(a)} {_SIGNS[operation]} {_within(b)}"
+        return f"{self.name}  {', '.join(format_cells(self.values, self.interval()))} (95%)"
 
 
-def _within(name: str) -> str:
+def _operation_name(operation: Operation, a: str, b: str) -> str:
+    return f"{_inner_name(a)} {_SIGNS[operation]} {_inner_name(b)}"
+
+
+def _inner_name(name: str) -> str:
     """A name that can stand in a larger one."""
     return f"({name})" if " " in name else name

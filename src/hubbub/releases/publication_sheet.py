@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hubbub import terms
 from hubbub.releases import text as _text
-from hubbub.releases.formulas import Mean, Over, walk
+from hubbub.releases.formulas import Mean, Over, walk_formula
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.terms import ApproximateDP, PureDP, ZeroConcentratedDP
 
@@ -49,7 +49,7 @@ class PublicationSheet(Document):
             Section("Methods", (self.methods(),)),
             Section("Numbers", (), self._numbers()),
             Section("Columns", (), self._columns()),
-            Section("Guarantee", (self.release.guarantee.words(),)),
+            Section("Guarantee", (self.release.guarantee.describe(),)),
             self._receipt(),
             Section("Bear in mind", self.release.remarks()),
             Section("References", self.references()),
@@ -61,29 +61,31 @@ class PublicationSheet(Document):
     def methods(self) -> str:
         """A paragraph for the methods section of a paper."""
         release = self.release
-        laws = {release.measures[i].noise.law for output in release.columns for i in output.formula.noises()}
+        distributions = {
+            release.measures[i].noise.distribution for output in release.columns for i in output.formula.noises()
+        }
         noise = " and ".join(
-            f"discrete {law.title()} noise {cited}"
-            for law, cited in (("gaussian", "[CKS20]"), ("laplace", "[GRS09]"))
-            if law in laws
+            f"discrete {distribution.title()} noise {cited}"
+            for distribution, cited in (("gaussian", "[CKS20]"), ("laplace", "[GRS09]"))
+            if distribution in distributions
         )
         together = "for all rows that were looked at together" if release.looked_at > 1 else "each"
-        told = [
+        sentences = [
             f"The numbers answer the query `{' '.join(release.question.split())}`." if release.question else "",
             "They are differentially private [DMNS06]"
             + (f": exact integers, computed on bounded data, received {noise} before release." if noise else "."),
-            f"The privacy cost is {release.guarantee.holds.words()} for {release.guarantee.unit.words()} "
+            f"The privacy cost is {release.guarantee.holds.describe()} for {release.guarantee.unit.describe()} "
             f"({release.guarantee.neighbours.value} neighbours).",
             f"Intervals hold the number without noise with {100 * self.confidence:g}% confidence {together}; "
             f"{self._how()}They do not cover clipping, and derived numbers are post-processing [DR14].",
         ]
-        return " ".join(part for part in told if part)
+        return " ".join(part for part in sentences if part)
 
     def _how(self) -> str:
-        parts = [part for output in self.release.columns for part in walk(output.formula)]
+        parts = [part for output in self.release.columns for part in walk_formula(output.formula)]
         if any(isinstance(part, Mean | Over) for part in parts):
             return "those of ratios and averages follow Fieller's method. "
-        return "they follow from the law of the noise. "
+        return "they follow from the distribution of the noise. "
 
     def references(self) -> tuple[str, ...]:
         """The papers that the methods rest on, and the receipt."""
@@ -99,7 +101,7 @@ class PublicationSheet(Document):
         rows = (
             ("population", receipt.population),
             ("entry of the ledger", f"{receipt.sequence:,}"),
-            ("charged", receipt.charged.words()),
+            ("charged", receipt.charged.describe()),
             ("at", receipt.at),
             ("head of the chain", receipt.head),
         )
@@ -107,7 +109,7 @@ class PublicationSheet(Document):
 
     def _numbers(self) -> TextTable:
         release = self.release
-        columns = _text.shown(release, confidence=self.confidence, limit=_ROWS)
+        columns = _text.shown_columns(release, confidence=self.confidence, limit=_ROWS)
         return TextTable(release.columns_names, tuple(zip(*columns, strict=True)))
 
     def _columns(self) -> TextTable:
@@ -120,11 +122,11 @@ class PublicationSheet(Document):
     def _mechanism(self, output: ReleasedColumn) -> str:
         if output.mechanism:
             return output.mechanism
-        told = {
-            f"{m.name}: {m.noise.words()} of {float(m.step):g}"
+        mechanisms = {
+            f"{m.name}: {m.noise.describe()} of {float(m.step):g}"
             for m in (self.release.measures[i] for i in output.formula.noises())
         }
-        return "; ".join(sorted(told)) or "a key or a public number"
+        return "; ".join(sorted(mechanisms)) or "a key or a public number"
 
     def _clipping(self, output: ReleasedColumn) -> str:
         noisy = output.formula.is_uncertain(self.release.table)
@@ -135,9 +137,9 @@ class PublicationSheet(Document):
         parts = [f"# {self.title}"]
         for section in self.sections():
             parts.append(f"## {section.heading}")
-            parts += [_inline(words) for words in section.paragraphs]
+            parts += [_markdown_inline(words) for words in section.paragraphs]
             if section.table:
-                parts.append(_table(section.table))
+                parts.append(_markdown_table(section.table))
         return "\n\n".join(parts) + "\n"
 
     def to_json(self) -> dict[str, Json]:
@@ -150,8 +152,8 @@ class PublicationSheet(Document):
             "confidence": self.confidence,
             "columns": [self._column_json(place) for place in range(len(release.columns))],
             "parameters": dict(release.parameters),
-            "privacy": _privacy(release),
-            "guarantee": release.guarantee.words(),
+            "privacy": _privacy_json(release),
+            "guarantee": release.guarantee.describe(),
             "receipt": None if release.receipt is None else terms.to_json(release.receipt),
             "repeated": release.repeated,
             "remarks": list(release.remarks()),
@@ -166,14 +168,14 @@ class PublicationSheet(Document):
             "about": output.about,
             "mechanism": self._mechanism(output),
             "clipping": self._clipping(output),
-            "values": [_json(value) for value in values],
+            "values": [_json_value(value) for value in values],
         }
         if self.release.is_noisy(place):
-            known |= {"low": [_json(v) for v in lows], "high": [_json(v) for v in highs]}
+            known |= {"low": [_json_value(v) for v in lows], "high": [_json_value(v) for v in highs]}
         return known
 
 
-def _privacy(release: Release) -> dict[str, Json]:
+def _privacy_json(release: Release) -> dict[str, Json]:
     holds = release.guarantee.holds
     known: dict[str, Json] = {"measure": holds.kind}
     if isinstance(holds, PureDP | ApproximateDP):
@@ -182,25 +184,25 @@ def _privacy(release: Release) -> dict[str, Json]:
         known["rho"] = float(holds.rho)
     if isinstance(holds, ApproximateDP | ZeroConcentratedDP):
         known["delta"] = float(holds.delta)
-    return known | {"unit": release.guarantee.unit.words(), "neighbours": release.guarantee.neighbours.value}
+    return known | {"unit": release.guarantee.unit.describe(), "neighbours": release.guarantee.neighbours.value}
 
 
-def _json(value: object) -> Json:
+def _json_value(value: object) -> Json:
     """A value that JSON can hold: dates as text, what is unbounded as null."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return value if value is None or isinstance(value, bool | int | float | str) else _text.number(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else _text.format_number(value)
 
 
-def _inline(words: str) -> str:
+def _markdown_inline(words: str) -> str:
     """Words that mean themselves in Markdown; code stays code."""
     parts = words.split("`")
     return "`".join(part if i % 2 else re.sub(r"([\\*_<>|#])", r"\\\1", part) for i, part in enumerate(parts))
 
 
-def _table(table: TextTable) -> str:
+def _markdown_table(table: TextTable) -> str:
     def line(cells: tuple[str, ...]) -> str:
-        return f"| {' | '.join(_inline(cell).replace(chr(10), ' ') for cell in cells)} |"
+        return f"| {' | '.join(_markdown_inline(cell).replace(chr(10), ' ') for cell in cells)} |"
 
     rule = f"|{'|'.join(['---'] * len(table.header))}|"
     return "\n".join([line(table.header), rule, *map(line, table.rows)])

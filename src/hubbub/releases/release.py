@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hubbub.releases.formulas import Formula, GivenIntervals, Key, Ref, at_rows, walk
+from hubbub.releases.formulas import Formula, GivenIntervals, Key, Ref, at_rows, walk_formula
 from hubbub.releases.formulas.base import Ends, Values
 from hubbub.releases.noisy_columns import KeyColumn, NoisyColumn, NoisyTable
 from hubbub.releases.noisy_values import Noisy
@@ -80,7 +80,7 @@ class Release:
 
     def _check(self) -> None:
         """Columns of one length, and formulas that find what they refer to."""
-        size, parts = self.table.size, [part for output in self.columns for part in walk(output.formula)]
+        size, parts = self.table.size, [part for output in self.columns for part in walk_formula(output.formula)]
         fits = all(
             (not isinstance(part, Key) or 0 <= part.index < len(self.keys))
             and (not isinstance(part, GivenIntervals) or len(part.values) == size)
@@ -99,7 +99,10 @@ class Release:
         """Keys and measures, with where each noise was drawn: a receipt tells that an answer is the same one."""
         lengths = [len(key.values) for key in self.keys] + [len(measure.values) for measure in self.measures]
         lengths += [
-            len(part.values) for out in self.columns for part in walk(out.formula) if isinstance(part, GivenIntervals)
+            len(part.values)
+            for out in self.columns
+            for part in walk_formula(out.formula)
+            if isinstance(part, GivenIntervals)
         ]
         size = next(iter(lengths), 1)
         return NoisyTable(self.keys, self.measures, size, self._origins(), self.looked_at)
@@ -188,8 +191,8 @@ class Release:
         Where noisy values chose the rows (``looked_at``), the intervals of a column are simultaneous: with that
         confidence they hold for all rows that were looked at.
         """
-        told = {output.name: self.told(i, confidence)[1] for i, output in reversed(list(enumerate(self.columns)))}
-        return {name: list(zip(*told[name], strict=True)) for name in dict.fromkeys(self.columns_names)}
+        intervals = {output.name: self.told(i, confidence)[1] for i, output in reversed(list(enumerate(self.columns)))}
+        return {name: list(zip(*intervals[name], strict=True)) for name in dict.fromkeys(self.columns_names)}
 
     def is_noisy(self, place: int) -> bool:
         """Whether there is noise in a column."""
@@ -204,7 +207,7 @@ class Release:
 
     def price(self) -> str:
         """What it cost, and where that is written."""
-        parts = [self.guarantee.holds.words()]
+        parts = [self.guarantee.holds.describe()]
         if self.receipt is None:
             parts.append("charged to no ledger")
         elif self.repeated:
@@ -216,35 +219,35 @@ class Release:
     def remarks(self) -> tuple[str, ...]:
         """What a reader must bear in mind."""
         own = tuple(note for output in self.columns for note in output.notes)
-        told = tuple(f"{name}: {words}" for name, words in self.clipped.items())
+        clipped = tuple(f"{name}: {words}" for name, words in self.clipped.items())
         below = any(self.counts_at(i) and any(v < 0 for v in self._values[i] if v) for i in range(len(self.columns)))
         covered = ", except where noted." if self.clipped else ": not clipping, nor groups that do not appear."
         chosen = (CHOSEN.format(rows=self.looked_at),) if self.looked_at > 1 else ()
-        return (*self.notes, *own, *told, *((NEGATIVE,) if below else ()), *chosen, NOISE_ONLY + covered)
+        return (*self.notes, *own, *clipped, *((NEGATIVE,) if below else ()), *chosen, NOISE_ONLY + covered)
 
     def __str__(self) -> str:
         from hubbub.releases import text
 
-        return text.told(self)
+        return text.release_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from hubbub.releases import html as _html
 
-        return _html.fragment(self)
+        return _html.release_fragment(self)
 
     def html(self) -> str:
         """A whole page that needs nothing else: no script, no font, no network."""
         from hubbub.releases import html as _html
 
-        return _html.page(self)
+        return _html.release_page(self)
 
     def chart(self, name: str | None = None, *, confidence: float = 0.95) -> str:
         """A column as bars with error bars (SVG); the first noisy one if none is named."""
         from hubbub.releases import html as _html
 
-        return _html.chart(self, name, confidence=confidence)
+        return _html.column_chart(self, name, confidence=confidence)
 
     def rounded(self) -> Rounded:
         """The same to look at: as many digits as the noise leaves, and no counts below 0."""
@@ -264,7 +267,7 @@ class Release:
         """An Arrow table; a noisy column n comes with n_low and n_high."""
         from hubbub.releases import frames
 
-        return frames.arrow(self, intervals=intervals, confidence=confidence)
+        return frames.arrow_table(self, intervals=intervals, confidence=confidence)
 
     def to_pandas(self, *, intervals: bool = True, confidence: float = 0.95) -> pandas.DataFrame:
         """A pandas frame of the same columns."""
@@ -292,11 +295,11 @@ class Release:
         """The stored form: plain JSON from which ``from_json`` makes the same release again, exactly."""
         from hubbub.releases import json_form
 
-        return json_form.encode(self)
+        return json_form.encode_release(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Release:
         """The release that a stored form says."""
         from hubbub.releases import json_form
 
-        return json_form.decode(document)
+        return json_form.decode_release(document)

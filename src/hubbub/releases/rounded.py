@@ -31,7 +31,9 @@ class Rounded:
     def _column(self, place: int) -> list[str]:
         values, (lows, highs) = self.release.told(place)
         floor = self.release.counts_at(place)
-        return [_rounded(value, low, high, floor=floor) for value, low, high in zip(values, lows, highs, strict=True)]
+        return [
+            _round_to_error(value, low, high, floor=floor) for value, low, high in zip(values, lows, highs, strict=True)
+        ]
 
     def __str__(self) -> str:
         table = lined_up(TextTable(self.release.columns_names, tuple(self.rows()))) if self.release.columns else ""
@@ -45,15 +47,17 @@ class Rounded:
         return tag("table", tag("thead", head), tag("tbody", *body)) + tag("p", escape(FOR_DISPLAY))
 
 
-def _rounded(value: object, low: object, high: object, *, floor: bool) -> str:
+def _round_to_error(value: object, low: object, high: object, *, floor: bool) -> str:
     """A value with two digits of its error: "12,300" if the error is 2,000, "0" for a count below 0."""
     known = isinstance(value, int | float) and isinstance(low, int | float) and isinstance(high, int | float)
     if not known or isinstance(value, bool) or low == high:
-        return text.number(value)
+        return text.format_number(value)
     assert isinstance(value, int | float) and isinstance(low, int | float) and isinstance(high, int | float)
     shown = max(0, value) if floor else value
     half = (high - low) / 2
     if not math.isfinite(half):
-        return text.number(value)
+        return text.format_number(value)
     digits = 1 - math.floor(math.log10(half))
-    return text.number(round(shown, digits) if digits > 0 else round(round(shown), digits), places=max(0, digits))
+    return text.format_number(
+        round(shown, digits) if digits > 0 else round(round(shown), digits), places=max(0, digits)
+    )

@@ -17,14 +17,14 @@ NONE = "—"
 _ROWS = 40
 
 
-def decimals(half: float) -> int:
+def error_decimals(half: float) -> int:
     """How many decimals two digits of the error need."""
     if not math.isfinite(half) or half <= 0:
         return 6
     return max(0, min(12, 1 - math.floor(math.log10(half))))
 
 
-def number(value: object, *, places: int = 6) -> str:
+def format_number(value: object, *, places: int = 6) -> str:
     """A number with thousands and so many decimals; None as a dash; anything else as itself."""
     if value is None:
         return NONE
@@ -33,52 +33,57 @@ def number(value: object, *, places: int = 6) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return _float(value, places)
+        return _format_float(value, places)
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _float(value: float, places: int) -> str:
+def _format_float(value: float, places: int) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if abs(value) >= 1e15:
         return f"{value:.6g}"
-    told = f"{value:,.{places}f}"
-    told = told.rstrip("0").rstrip(".") if places == 6 and "." in told else told
-    return told.removeprefix("-") if not told.strip("-0.,") else told
+    text = f"{value:,.{places}f}"
+    text = text.rstrip("0").rstrip(".") if places == 6 and "." in text else text
+    return text.removeprefix("-") if not text.strip("-0.,") else text
 
 
-def cell(value: object, low: object, high: object) -> tuple[str, str]:
+def format_cell(value: object, low: object, high: object) -> tuple[str, str]:
     """A value as it reads, and its error: "±9", or both ends where they are not alike."""
     if not all(isinstance(end, int | float) for end in (value, low, high)) or isinstance(value, bool):
-        return number(value), ""
+        return format_number(value), ""
     assert isinstance(value, int | float) and isinstance(low, int | float) and isinstance(high, int | float)
     if low == high == value:
-        return number(value), ""
-    places = decimals(float(high - low) / 2)
-    told = number(value, places=places)
+        return format_number(value), ""
+    places = error_decimals(float(high - low) / 2)
+    text = format_number(value, places=places)
     if isinstance(value, int) and value - low == high - value:
-        return told, f"±{high - value:,}"
-    below, above = (number(float(gap), places=places) for gap in (value - low, high - value))
-    return told, f"±{above}" if below == above else f"({number(low, places=places)} to {number(high, places=places)})"
+        return text, f"±{high - value:,}"
+    below, above = (format_number(float(gap), places=places) for gap in (value - low, high - value))
+    return (
+        text,
+        f"±{above}"
+        if below == above
+        else f"({format_number(low, places=places)} to {format_number(high, places=places)})",
+    )
 
 
-def cells(values: Sequence[object], ends: tuple[Sequence[object], Sequence[object]]) -> list[str]:
+def format_cells(values: Sequence[object], ends: tuple[Sequence[object], Sequence[object]]) -> list[str]:
     """Values with their errors."""
-    return [" ".join(cell(*three)).strip() for three in zip(values, *ends, strict=True)]
+    return [" ".join(format_cell(*three)).strip() for three in zip(values, *ends, strict=True)]
 
 
-def shown(release: Release, *, confidence: float, limit: int) -> list[list[str]]:
+def shown_columns(release: Release, *, confidence: float, limit: int) -> list[list[str]]:
     """The columns as words, with an ellipsis where there are more rows than ``limit``."""
     head = release.head(limit)
-    columns = [cells(*head.told(place, confidence)) for place in range(len(release.columns))]
+    columns = [format_cells(*head.told(place, confidence)) for place in range(len(release.columns))]
     return [[*column, "…"] for column in columns] if len(release) > limit else columns
 
 
-def told(release: Release, *, confidence: float = 0.95) -> str:
+def release_text(release: Release, *, confidence: float = 0.95) -> str:
     """The release for a terminal: its table, its price, and what to bear in mind."""
-    columns = shown(release, confidence=confidence, limit=_ROWS)
+    columns = shown_columns(release, confidence=confidence, limit=_ROWS)
     level = f"{100 * confidence:g}%"
     if len(release) == 1:
         uncertain = [output.formula.is_uncertain(release.table) for output in release.columns]

@@ -58,7 +58,7 @@ class Description(Document):
             "population": told.population,
             "unit": told.unit or "row",
             "neighbours": told.neighbours.value,
-            "budget": told.budget.measure().words() if told.budget else None,
+            "budget": told.budget.measure().describe() if told.budget else None,
             "null_rule": NULL_RULE,
             "declared": dict(told.facts),
             "tables": [_table_json(table) for table in told.tables],
@@ -67,13 +67,14 @@ class Description(Document):
     def _promise(self) -> Iterator[str]:
         told = self.dataset
         unit = Unit(told.unit)
-        yield f"Protected: {unit.words()}. Neighbours: {told.neighbours.value}, that is, {told.neighbours.words(unit)}."
+        apart = told.neighbours.describe(unit)
+        yield f"Protected: {unit.describe()}. Neighbours: {told.neighbours.value}, that is, {apart}."
         if told.budget is None:
             yield "No budget is declared: nothing can be asked yet."
             return
         yield (
-            f"The budget of population {told.population!r} is {told.budget.measure().words()}, for everything that is "
-            f"ever asked about these people, here and in other datasets that name the same population."
+            f"The budget of population {told.population!r} is {told.budget.measure().describe()}, for everything that "
+            f"is ever asked about these people, here and in other datasets that name the same population."
         )
         if told.budget.epsilon is not None:
             yield f"All of it: {explain_epsilon(told.budget.epsilon, delta=told.budget.delta).odds_sentence}"

@@ -39,7 +39,7 @@ def part_of(plan: QuestionPlan, spent: NoiseAllocation, measured: NoisyResult) -
     noises = [spent.noise(index) for index in range(len(plan.measures))]
     fine = measured.fine
     measures = tuple(
-        NoisyColumn(measure.name, measure.unit / fine, Noise(noise.law, noise.scale * fine), values)
+        NoisyColumn(measure.name, measure.unit / fine, Noise(noise.distribution, noise.scale * fine), values)
         for measure, noise, values in zip(plan.measures, noises, measured.measures, strict=True)
     )
     return AnswerPart(plan, spent, measured.keys, measures, measured.quantiles)
@@ -85,7 +85,9 @@ def _clipped(part: AnswerPart) -> Iterator[tuple[str, str]]:
     groups = len(part.keys)
     for clamped in part.plan.clamped if groups else ():
         totals = tuple(
-            NoisyColumn(m.name, m.step, Noise(m.noise.law, root_of(m.noise.scale**2 * groups)), (sum(m.values),))
+            NoisyColumn(
+                m.name, m.step, Noise(m.noise.distribution, root_of(m.noise.scale**2 * groups)), (sum(m.values),)
+            )
             for m in (part.measures[clamped.beyond], part.measures[clamped.all])
         )
         share, table = formulas.Over(formulas.Ref(0), formulas.Ref(1)), NoisyTable((), totals, 1, ())
@@ -172,7 +174,7 @@ class _Rows:
         lengths += [
             len(part.values)
             for output in self.columns
-            for part in formulas.walk(output.formula)
+            for part in formulas.walk_formula(output.formula)
             if isinstance(part, formulas.GivenIntervals)
         ]
         return NoisyTable(self.keys, self.measures, next(iter(lengths), 1), ())
@@ -366,7 +368,7 @@ def _level(part: AnswerPart, kept: tuple[int, ...]) -> AnswerPart:
         NoisyColumn(
             measure.name,
             measure.step,
-            Noise(measure.noise.law, root_of(measure.noise.scale**2 * terms)),
+            Noise(measure.noise.distribution, root_of(measure.noise.scale**2 * terms)),
             tuple(sum(measure.values[row] for row in rows) for rows in groups.values()),
         )
         for measure in part.measures

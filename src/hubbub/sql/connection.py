@@ -133,7 +133,7 @@ class Connection:
         quote = quote_job(AskJob(self, told), self.account)
         return preview(
             told,
-            self.ledger.glance(self.dataset.population),
+            self.ledger.balance(self.dataset.population),
             confidence=confidence,
             assume=assume,
             repeated=quote.repeated,
@@ -290,7 +290,7 @@ class Connection:
             receipt=receipt,
             repeated=repeated,
             parameters=_parameters(told),
-            budget_left=_left(self.ledger.glance(self.dataset.population)),
+            budget_left=_left(self.ledger.balance(self.dataset.population)),
             order=planned.order,
             limit=planned.limit,
             offset=planned.offset,

@@ -104,6 +104,6 @@ def mechanism_words(plan: QuestionPlan, spent: NoiseAllocation, value: Expr) -> 
             names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
         for index in reading.measures:
             noise, measure = spent.noise(index), plan.measures[index]
-            law = "discrete Gaussian" if noise.law == "gaussian" else "discrete Laplace"
+            law = "discrete Gaussian" if noise.distribution == "gaussian" else "discrete Laplace"
             names.append(f"{law} noise on {measure.name}, std dev {noise.std_dev() * float(measure.unit):.4g}")
     return "; ".join(dict.fromkeys(names))

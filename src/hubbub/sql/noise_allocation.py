@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.accounting import mu_for, quick_epsilon, rho_for
-from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdKeys
+from hubbub.mechanisms import DiscreteGaussian, Geometric, NoisyCDF, ThresholdPartitionSelection
 from hubbub.relations import limits
 from hubbub.releases import Noise
 from hubbub.sql.compiler.query_plan import Moved, QuestionPlan
@@ -56,7 +56,7 @@ class NoiseAllocation:
 
     measures: tuple[DiscreteGaussian | Geometric, ...]
     curves: tuple[NoisyCDF, ...]
-    chooser: ThresholdKeys | None
+    chooser: ThresholdPartitionSelection | None
 
     def noise(self, index: int) -> Noise:
         """The law of a measure's noise, in steps."""
@@ -185,7 +185,7 @@ def _gaussian(
     if plan.public_keys:
         return NoiseAllocation(measures, curves, None)
     under = keys_per_unit(plan)
-    chooser = ThresholdKeys(
+    chooser = ThresholdPartitionSelection(
         delta=delta, max_keys_per_unit=under, rho=rho * shares[-1], noise="gaussian", neighbours=neighbours, unit=unit
     )
     return NoiseAllocation(measures, curves, chooser)

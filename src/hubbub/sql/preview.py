@@ -137,7 +137,7 @@ def preview(
     pairs = list(zip(told.planned.plans, told.spent, strict=True))
     return Preview(
         question=told.planned.text,
-        guarantee=told.guarantee.words(),
+        guarantee=told.guarantee.describe(),
         cost=cost_in(line.currency, told.event, dataset.neighbours),
         currency=line.currency,
         line=line,

@@ -45,9 +45,9 @@ def _without_masked(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype != object or not any(isinstance(entry, np.ma.MaskedArray) for entry in array.flat):
         return array
     entries = [float("nan") if isinstance(entry, np.ma.MaskedArray) else entry for entry in array.flat]
-    found = np.empty(len(entries), dtype=object)
-    found[:] = entries
-    return found.reshape(array.shape)
+    values = np.empty(len(entries), dtype=object)
+    values[:] = entries
+    return values.reshape(array.shape)
 
 
 def refuse_masked(values: object, *, name: str = "values") -> None:

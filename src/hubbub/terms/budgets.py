@@ -15,7 +15,7 @@ from hubbub.terms.numbers import fraction_of, positive
 class Budget:
     """What may be spent on a population: (epsilon, delta), pure epsilon, or rho (with an optional delta).
 
-    >>> Budget(3, 1e-6).measure().words()
+    >>> Budget(3, 1e-6).measure().describe()
     'epsilon = 3, delta = 1e-06'
     """
 

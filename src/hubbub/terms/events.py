@@ -270,7 +270,7 @@ def event_of(value: Event) -> Event:
             why="Costs are worked out from what was done, and only events say that.",
             fix="Pass mechanism.event.",
         )
-    if _depth(value) >= _DEEPEST:
+    if _nesting_depth(value) >= _DEEPEST:
         raise TooLarge(
             f"events are at most {_DEEPEST} deep within each other.",
             why="Every reader of the ledger has to take them apart again.",
@@ -279,6 +279,6 @@ def event_of(value: Event) -> Event:
     return value
 
 
-def _depth(event: Event) -> int:
+def _nesting_depth(event: Event) -> int:
     inner = event.events if isinstance(event, Several) else [getattr(event, "event", None)]
-    return 1 + max(_depth(each) if each is not None else 0 for each in inner)
+    return 1 + max(_nesting_depth(each) if each is not None else 0 for each in inner)

@@ -17,9 +17,9 @@ class PrivacyBound:
 
     kind: ClassVar[str] = ""
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """The bound as it reads in a sentence."""
-        raise AssertionError("every measure has words")  # pragma: no cover
+        raise AssertionError("every bound can be described")  # pragma: no cover
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class PureDP(PrivacyBound):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact(self.epsilon, name="epsilon"))
 
-    def words(self) -> str:
-        return f"epsilon = {_short(self.epsilon)}"
+    def describe(self) -> str:
+        return f"epsilon = {_short_number(self.epsilon)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class ApproximateDP(PrivacyBound):
         object.__setattr__(self, "epsilon", exact(self.epsilon, name="epsilon"))
         object.__setattr__(self, "delta", fraction_of(self.delta, name="delta", zero=True, one=True))
 
-    def words(self) -> str:
-        return f"epsilon = {_short(self.epsilon)}, delta = {_short(self.delta)}"
+    def describe(self) -> str:
+        return f"epsilon = {_short_number(self.epsilon)}, delta = {_short_number(self.delta)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,9 @@ class ZeroConcentratedDP(PrivacyBound):
         object.__setattr__(self, "rho", exact(self.rho, name="rho"))
         object.__setattr__(self, "delta", fraction_of(self.delta, name="delta", zero=True, one=True))
 
-    def words(self) -> str:
-        slack = f", delta = {_short(self.delta)}" if self.delta else ""
-        return f"rho = {_short(self.rho)}{slack}"
+    def describe(self) -> str:
+        slack = f", delta = {_short_number(self.delta)}" if self.delta else ""
+        return f"rho = {_short_number(self.rho)}{slack}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class RenyiDP(PrivacyBound):
                 fix="Give two sequences of the same length.",
             )
 
-    def words(self) -> str:
+    def describe(self) -> str:
         return f"a Renyi curve at {len(self.orders)} orders"
 
 
@@ -99,8 +99,8 @@ class GaussianDP(PrivacyBound):
     def __post_init__(self) -> None:
         object.__setattr__(self, "mu", exact(self.mu, name="mu"))
 
-    def words(self) -> str:
-        return f"mu = {_short(self.mu)}"
+    def describe(self) -> str:
+        return f"mu = {_short_number(self.mu)}"
 
 
 AS_GIVEN = "Rows are taken as given: what was learned from them before (scaling, selection, encoding) is not covered."
@@ -115,11 +115,11 @@ class Guarantee:
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     caveats: tuple[str, ...] = ()
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """The promise as sentences."""
-        promise = f"Whether {self.neighbours.words(self.unit)} changes little: {self.holds.words()}."
+        promise = f"Whether {self.neighbours.describe(self.unit)} changes little: {self.holds.describe()}."
         return " ".join([promise, *self.caveats])
 
 
-def _short(value: Fraction) -> str:
+def _short_number(value: Fraction) -> str:
     return f"{float(value):.6g}"

@@ -41,7 +41,7 @@ def identity_of(value: object) -> Any:
     >>> identity_of({"age": [0.5]})
     {'dict': [['age', [{'float': '0x1.0000000000000p-1'}]]]}
     """
-    value = _unboxed(value)
+    value = _plain_scalar(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -51,10 +51,10 @@ def identity_of(value: object) -> Any:
     for kind, tag, write in _TAGGED:
         if isinstance(value, kind):
             return {tag: write(value)}
-    return _container(value)
+    return _container_identity(value)
 
 
-def _unboxed(value: Any) -> Any:
+def _plain_scalar(value: Any) -> Any:
     """A number of numpy's as the plain one, or as an array where there is none. Importing numpy takes long."""
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, numpy.generic):
@@ -62,10 +62,10 @@ def _unboxed(value: Any) -> Any:
     return value.item() if value.dtype.kind in "biufcUS" else numpy.asarray(value)
 
 
-def _container(value: Any) -> Any:
+def _container_identity(value: Any) -> Any:
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, numpy.ndarray):
-        return {"array": _array(value)}
+        return {"array": _array_identity(value)}
     if isinstance(value, list):
         return [identity_of(each) for each in value]
     if isinstance(value, tuple):
@@ -77,7 +77,7 @@ def _container(value: Any) -> Any:
     return {"other": [f"{type(value).__module__}.{type(value).__qualname__}", repr(value)]}
 
 
-def _array(value: np.ndarray[Any, Any]) -> list[Any]:
+def _array_identity(value: np.ndarray[Any, Any]) -> list[Any]:
     if value.dtype.kind == "O":
         return [list(value.shape), [identity_of(each) for each in value.ravel().tolist()]]
     return [value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]

@@ -101,12 +101,12 @@ def to_json(term: Term) -> Json:
     >>> to_json(Budget(3, 1e-6))
     {'hubbub': 'budget/1', 'epsilon': '3', 'delta': '0.000001', 'rho': None}
     """
-    return {"hubbub": f"{_family(type(term))}/{VERSION}", **_encode_fields(term)}
+    return {"hubbub": f"{_family_name(type(term))}/{VERSION}", **_encode_fields(term)}
 
 
 def from_json(document: Mapping[str, Any]) -> Any:
     """The term that a stored form says; an unknown kind, field or version is an error."""
-    family, version = _header(document)
+    family, version = _document_header(document)
     if version > VERSION:
         raise NewerFormat(
             f"this is a {family} of format {version}; this version of Hubbub reads up to {VERSION}.",
@@ -115,17 +115,17 @@ def from_json(document: Mapping[str, Any]) -> Any:
         )
     body = {key: value for key, value in document.items() if key != "hubbub"}
     try:
-        return _decode(_FAMILIES[family], body)
+        return _decode_value(_FAMILIES[family], body)
     except (HubbubError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, NewerFormat):
             raise
-        raise _unreadable(f"a {family} could not be read") from error
+        raise _unreadable_term(f"a {family} could not be read") from error
 
 
 def schema(family: str) -> Json:
     """The JSON Schema of a family of terms: ``"event"``, ``"budget"``, ``"receipt"``, ..."""
     definitions: Json = {}
-    body = _schema(_FAMILIES[family], definitions)
+    body = _schema_of(_FAMILIES[family], definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"hubbub {family}, format {VERSION}",
@@ -137,14 +137,14 @@ def schema(family: str) -> Json:
     }
 
 
-def _header(document: Mapping[str, Any]) -> tuple[str, int]:
+def _document_header(document: Mapping[str, Any]) -> tuple[str, int]:
     family, _, version = str(document.get("hubbub", "")).partition("/")
     if family not in _FAMILIES or not version.isdigit():
-        raise _unreadable("the document does not say which term it is")
+        raise _unreadable_term("the document does not say which term it is")
     return family, int(version)
 
 
-def _unreadable(what: str) -> Unreadable:
+def _unreadable_term(what: str) -> Unreadable:
     return Unreadable(
         f"{what}.",
         why='A stored term starts with "hubbub": "<family>/<version>" and has exactly the fields of its schema.',
@@ -152,16 +152,16 @@ def _unreadable(what: str) -> Unreadable:
     )
 
 
-def _family(kind: type) -> str:
+def _family_name(kind: type) -> str:
     return next(name for name, parent in _FAMILIES.items() if issubclass(kind, parent))
 
 
 @cache
-def _kinds(parent: type[Any]) -> dict[str, type[Any]]:
+def _concrete_kinds(parent: type[Any]) -> dict[str, type[Any]]:
     """Concrete classes below ``parent`` by their ``kind``; empty if the class itself is concrete."""
     room: types.ModuleType | None = {Event: events, PrivacyBound: guarantees}.get(parent)
-    found: list[Any] = [c for c in vars(room).values() if isinstance(c, type)] if room else []
-    return {c.kind: c for c in found if issubclass(c, parent) and c.kind}
+    classes: list[Any] = [c for c in vars(room).values() if isinstance(c, type)] if room else []
+    return {c.kind: c for c in classes if issubclass(c, parent) and c.kind}
 
 
 @cache
@@ -172,71 +172,71 @@ def _key_types(kind: type) -> dict[str, Any]:
 
 def _encode_fields(term: Any) -> Json:
     body = {"kind": term.kind} if isinstance(term, Event | PrivacyBound) else {}
-    return body | {key: _encode(getattr(term, attribute)) for key, attribute in _KEYS[type(term)].items()}
+    return body | {key: _encode_value(getattr(term, attribute)) for key, attribute in _KEYS[type(term)].items()}
 
 
-def _encode(value: Any) -> Any:
+def _encode_value(value: Any) -> Any:
     if isinstance(value, Fraction):
-        return _show(value)
+        return _fraction_text(value)
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, tuple):
-        return [_encode(item) for item in value]
+        return [_encode_value(item) for item in value]
     return _encode_fields(value) if dataclasses.is_dataclass(value) else value
 
 
-def _show(value: Fraction) -> str:
+def _fraction_text(value: Fraction) -> str:
     """A short decimal where there is one, else numerator/denominator."""
     short = 10**15 % value.denominator == 0 and abs(value.numerator) < 10**12  # exact within Decimal's 28 digits
     return format(Decimal(value.numerator) / value.denominator, "f") if short else str(value)
 
 
-def _decode(wanted: Any, data: Any) -> Any:
+def _decode_value(wanted: Any, data: Any) -> Any:
     origin = typing.get_origin(wanted)
     if origin is types.UnionType:
         inner = next(t for t in typing.get_args(wanted) if t is not type(None))
-        return None if data is None else _decode(inner, data)
+        return None if data is None else _decode_value(inner, data)
     if origin is tuple:
-        return tuple(_decode(typing.get_args(wanted)[0], item) for item in data)
+        return tuple(_decode_value(typing.get_args(wanted)[0], item) for item in data)
     if wanted is Fraction:
-        return parse(_instance(data, str))
+        return parse(_check_instance(data, str))
     if wanted is Neighbours:
         return Neighbours.parse(data)
     if dataclasses.is_dataclass(wanted):
-        return _decode_fields(typing.cast("type", wanted), _instance(data, dict))
-    return float(_instance(data, int | float)) if wanted is float else _instance(data, wanted)
+        return _decode_fields(typing.cast("type", wanted), _check_instance(data, dict))
+    return float(_check_instance(data, int | float)) if wanted is float else _check_instance(data, wanted)
 
 
 def _decode_fields(wanted: type, data: Json) -> Any:
-    kinds = _kinds(wanted)
+    kinds = _concrete_kinds(wanted)
     if kinds:
         wanted = kinds[data["kind"]]
         data = {key: value for key, value in data.items() if key != "kind"}
     types_of, attributes = _key_types(wanted), _KEYS[wanted]
     if extra := data.keys() - types_of.keys():
         raise KeyError(*extra)
-    return wanted(**{attributes[key]: _decode(types_of[key], value) for key, value in data.items()})
+    return wanted(**{attributes[key]: _decode_value(types_of[key], value) for key, value in data.items()})
 
 
-def _instance(value: Any, wanted: Any) -> Any:
+def _check_instance(value: Any, wanted: Any) -> Any:
     if not isinstance(value, wanted) or isinstance(value, bool):
         raise TypeError("a field of another type was expected")
     return value
 
 
-def _schema(wanted: Any, definitions: Json) -> Json:
+def _schema_of(wanted: Any, definitions: Json) -> Json:
     origin = typing.get_origin(wanted)
     if origin is types.UnionType:
-        return {"anyOf": [_schema(t, definitions) for t in typing.get_args(wanted)]}
+        return {"anyOf": [_schema_of(t, definitions) for t in typing.get_args(wanted)]}
     if origin is tuple:
-        return {"type": "array", "items": _schema(typing.get_args(wanted)[0], definitions)}
+        return {"type": "array", "items": _schema_of(typing.get_args(wanted)[0], definitions)}
     if wanted is Fraction:
         return {"type": "string", "pattern": r"^-?\d+(\.\d+)?(/\d+)?$"}
     if wanted is Neighbours:
         return {"enum": [n.value for n in Neighbours]}
     if not dataclasses.is_dataclass(wanted):
         return {"type": {int: "integer", float: "number", str: "string", type(None): "null"}[wanted]}
-    name = _family(typing.cast("type", wanted)).capitalize()
+    name = _family_name(typing.cast("type", wanted)).capitalize()
     if name not in definitions:
         definitions[name] = {}  # reserves the name: events contain events
         definitions[name] = _object_schema(typing.cast("type", wanted), definitions)
@@ -244,7 +244,7 @@ def _schema(wanted: Any, definitions: Json) -> Json:
 
 
 def _object_schema(wanted: type, definitions: Json) -> Json:
-    if kinds := _kinds(wanted):
+    if kinds := _concrete_kinds(wanted):
         return {"oneOf": [_kind_schema(kind, c, definitions) for kind, c in kinds.items()]}
     return _fields_schema(wanted, definitions)
 
@@ -264,6 +264,6 @@ def _fields_schema(wanted: type, definitions: Json) -> Json:
     }
     return {
         "type": "object",
-        "properties": {key: _schema(hint, definitions) for key, hint in _key_types(wanted).items()},
+        "properties": {key: _schema_of(hint, definitions) for key, hint in _key_types(wanted).items()},
         "required": [key for key, attribute in _KEYS[wanted].items() if attribute in needed],
     }

@@ -28,7 +28,7 @@ def exact(value: object, *, name: str) -> Fraction:
     """
     if isinstance(value, bool) or not isinstance(value, AnyReal | Decimal):
         raise NotANumber(
-            f"{name} must be a number and got {_kind(value)}.",
+            f"{name} must be a number and got {_kind_name(value)}.",
             why="A privacy parameter is never guessed from another type.",
             fix="Pass a plain number: an int, a float, a Decimal or a Fraction.",
         )
@@ -139,7 +139,7 @@ def parse(text: str) -> Fraction:
         ) from None
 
 
-def _kind(value: object) -> str:
+def _kind_name(value: object) -> str:
     return f"a {type(value).__name__}" if value is not None else "nothing"
 
 

@@ -32,11 +32,11 @@ class Neighbours(StrEnum):
                 fix='Write neighbours="add-remove" (one unit more or less) or "replace".',
             ) from None
 
-    def words(self, unit: Unit) -> str:
+    def describe(self, unit: Unit) -> str:
         """How two neighbouring data sets differ, in words."""
         if self is Neighbours.ADD_REMOVE:
-            return f"{unit.words()} is in the data or not"
-        return f"{unit.words()} has these or any other values"
+            return f"{unit.describe()} is in the data or not"
+        return f"{unit.describe()} has these or any other values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Unit:
         """True if each row is protected by itself."""
         return not self.path
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """The unit as it reads in a sentence."""
         return "one row" if self.is_row else f"everything about one person ({self.path})"
 

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from hubbub.attacks.requirements import Floats
-from hubbub.mechanisms import ThresholdKeys
+from hubbub.mechanisms import ThresholdPartitionSelection
 from hubbub.terms import Real, Unsuitable, fraction_of, positive, whole
 
 START = "\x02"  # stands before every text
@@ -81,7 +81,8 @@ def train_private_ngrams(
     The ``alphabet`` is public. Of each length, a person counts for at most ``most`` different sequences, once each.
 
     Guarantee: (epsilon, delta)-DP for adding or removing one text.
-    Because: [KKMN09] (``ThresholdKeys``) for the sequences of each length, at an equal share of epsilon and delta; the
+    Because: [KKMN09] (``ThresholdPartitionSelection``)
+    for the sequences of each length, at an equal share of epsilon and delta; the
     shares add up [DMNS06]. Everything else is computed from what it names.
     Error: sequences that fewer people than the threshold have are not learned.
     Not covered: running time.
@@ -89,7 +90,7 @@ def train_private_ngrams(
     length = whole(order, name="order")
     cost, chance = positive(epsilon, name="epsilon") / length, fraction_of(delta, name="delta") / length
     cap = whole(most, name="most")
-    keys = ThresholdKeys(epsilon=cost, delta=chance, max_keys_per_unit=cap, noise="gaussian")
+    keys = ThresholdPartitionSelection(epsilon=cost, delta=chance, max_keys_per_unit=cap, noise="gaussian")
     named: dict[str, float] = {}
     for size in range(1, length + 1):
         people: Counter[str] = Counter()

@@ -251,7 +251,7 @@ def look(
 ) -> None:
     """State that an owner looked at an analyst's questions without an answer; they count from zero again."""
     with opened(at, state) as ledger:
-        ledger.look(name, analyst=analyst, by=decider(by), why=why)
+        ledger.acknowledge_failures(name, analyst=analyst, by=decider(by), why=why)
     content: Json = {"kind": "look", "population": name, "analyst": analyst}
     told(f"looked at the questions of {analyst} to {name} that had no answer", content, as_json=as_json)
 
@@ -274,9 +274,11 @@ def request(
     """Ask the owner for more; prints the number of the request."""
     budget = values.budget(epsilon, delta, rho)
     with opened(at, state) as ledger:
-        number = ledger.plead(name, budget, project=project, analyst=analyst, pool=pool.value, by=decider(by), why=why)
+        number = ledger.request_budget(
+            name, budget, project=project, analyst=analyst, pool=pool.value, by=decider(by), why=why
+        )
     how = f"hubbub budget grant {name} --request {number}"
-    content: Json = {"kind": "request", "number": number, "population": name, "budget": budget.measure().words()}
+    content: Json = {"kind": "request", "number": number, "population": name, "budget": budget.measure().describe()}
     told(str(number), content, as_json=as_json)
     output.talk(f"Request {number} is open; the owner answers with `{how}` or `hubbub budget refuse {number}`.")
 
@@ -292,7 +294,7 @@ def refuse(
 ) -> None:
     """Turn down a request for more."""
     with opened(at, state) as ledger:
-        ledger.refuse(number, by=decider(by), why=why)
+        ledger.decline_request(number, by=decider(by), why=why)
     told(f"refused request {number}", {"kind": "refusal", "request": number}, as_json=as_json)
 
 

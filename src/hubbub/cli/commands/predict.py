@@ -32,7 +32,7 @@ def predict(
         output.leaflet(card_of(made), as_json=as_json, svg=None, html=None)
         return
     cells = public_cells(file, [each.name for each in made.columns])
-    output.talk(made.guarantee.words())
+    output.talk(made.guarantee.describe())
     rows = _predicted(made, cells, chances=chances)
     if as_json:
         output.document({"kind": "predictions", "target": made.target.name, "rows": rows})

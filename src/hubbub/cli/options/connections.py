@@ -94,7 +94,7 @@ def _promised(where: str, population: str) -> Budget | None:
 def _introduce(connection: Connection, where: str) -> None:
     """Say what was opened."""
     opened = connection.budget.population
-    output.talk(f"Opened the budget of {opened.name!r}: {opened.promised.measure().words()}.")
+    output.talk(f"Opened the budget of {opened.name!r}: {opened.promised.measure().describe()}.")
     output.talk(f"The ledger is in {where}, its key and anchors in {connection.ledger.state}: keep the two apart.")
 
 

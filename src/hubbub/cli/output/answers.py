@@ -37,7 +37,7 @@ def rows(release: Release, *, intervals: bool, confidence: float) -> str:
     columns = []
     for place in range(len(release.columns)):
         values, ends = release.told(place, confidence)
-        columns.append(text.cells(values, ends if intervals else (values, values)))
+        columns.append(text.format_cells(values, ends if intervals else (values, values)))
     cells = tuple(tuple(plain(cell) for cell in row) for row in zip(*columns, strict=True))
     return table(TextTable(tuple(map(plain, release.columns_names)), cells))
 
@@ -57,13 +57,13 @@ def _price(release: Release) -> list[str]:
     if release.repeated:
         told = f"Answered before under receipt #{receipt.sequence} of {receipt.population}: free."
     else:
-        told = f"Cost: {release.guarantee.holds.words()}; receipt #{receipt.sequence} of {receipt.population}."
+        told = f"Cost: {release.guarantee.holds.describe()}; receipt #{receipt.sequence} of {receipt.population}."
     return [f"{told} Left: {release.budget_left}."]
 
 
 def document(release: Release, *, intervals: bool = True, confidence: float = 0.95) -> Json:
     """The answer as one JSON document; the exact stored form is in it too, for ``Release.from_json``."""
-    columns = list(frames.columns(release, intervals=intervals, confidence=confidence))
+    columns = list(frames.frame_columns(release, intervals=intervals, confidence=confidence))
     names = [name for name, _, _ in columns]
     return {
         "kind": "answer",
@@ -74,8 +74,8 @@ def document(release: Release, *, intervals: bool = True, confidence: float = 0.
             for row in zip(*(told for _, _, told in columns), strict=True)
         ],
         "confidence": confidence if intervals else None,
-        "guarantee": release.guarantee.words(),
-        "cost": "free" if release.repeated else release.guarantee.holds.words(),
+        "guarantee": release.guarantee.describe(),
+        "cost": "free" if release.repeated else release.guarantee.holds.describe(),
         "repeated": release.repeated,
         "left": release.budget_left,
         "receipt": None if release.receipt is None else terms.to_json(release.receipt),

@@ -35,7 +35,7 @@ class BudgetStep:
         """The step as one line, under ``HEADER``."""
         cells = (str(self.entry.sequence), time_of(self.entry), self.population, self.what, self.who, self.pool)
         whole = "all of it" if self.what == "revoked" else ""
-        return plain(_columns(*cells, whole if self.amount is None else self.amount.words(), self._after()))
+        return plain(_columns(*cells, whole if self.amount is None else self.amount.describe(), self._after()))
 
     def to_json(self) -> dict[str, Json]:
         """The step with exact numbers."""
@@ -52,7 +52,7 @@ class BudgetStep:
         if self.request is not None:
             return f"request #{self.request}"
         name = f"share of {self.share}:" if self.share else self.kind
-        return f"{name} {'nothing' if self.total is None else self.total.words()}" if self.kind else ""
+        return f"{name} {'nothing' if self.total is None else self.total.describe()}" if self.kind else ""
 
 
 def _columns(number: str, *words: str) -> str:

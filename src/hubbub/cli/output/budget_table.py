@@ -69,5 +69,5 @@ def _account(population: str, name: str) -> str:
 
 def _plea_cells(plea: Plea) -> tuple[str, ...]:
     share = " in ".join(part for part in (plea.analyst, plea.project) if part)
-    words = (plea.population, plea.by, share or "all", plea.budget.measure().words(), plea.why)
+    words = (plea.population, plea.by, share or "all", plea.budget.measure().describe(), plea.why)
     return (str(plea.number), *(plain(word) for word in words))

@@ -50,7 +50,7 @@ def who_of(entry: Entry, said: Said) -> str:
 def _charge(said: Said, populations: Mapping[str, Population]) -> str:
     pool = Pool(said["pool"])
     costs = [
-        f"{name}: {amount_of(*cost[:2]).measure(populations[name].currency(pool)).words()}"
+        f"{name}: {amount_of(*cost[:2]).measure(populations[name].currency(pool)).describe()}"
         for name, cost in said["charged"].items()
     ]
     title = f" ({said['title']})" if said.get("title") else ""
@@ -58,7 +58,7 @@ def _charge(said: Said, populations: Mapping[str, Population]) -> str:
 
 
 def _budget(said: Said | None) -> str:
-    return "all of it" if said is None else read_budget(dict(said)).measure().words()
+    return "all of it" if said is None else read_budget(dict(said)).measure().describe()
 
 
 def _place(said: Said) -> str:

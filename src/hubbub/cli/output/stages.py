@@ -84,7 +84,7 @@ def _charged_since(connection: Connection, last: int) -> str:
     if not ours:
         return "Interrupted before anything was charged."
     cost = amount_of(*ours[-1].fields()["charged"][population][:2])
-    words = cost.measure(ledger.populations()[population].currency(Pool.QUESTIONS)).words()
+    words = cost.measure(ledger.populations()[population].currency(Pool.QUESTIONS)).describe()
     return (
         f"Interrupted after it was charged: {words}, as #{ours[-1].sequence}. No answer was shown: the same question "
         "again goes on under that charge."

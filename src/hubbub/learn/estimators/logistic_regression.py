@@ -28,7 +28,7 @@ class LogisticRegression(LinearClassifier):
     >>> model = LogisticRegression(epsilon=1, delta=1e-6, norm=1.0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
-    >>> model.guarantee_.holds.words()
+    >>> model.guarantee_.holds.describe()
     'epsilon = 1, delta = 1e-06'
     """
 

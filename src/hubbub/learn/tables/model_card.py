@@ -43,7 +43,7 @@ class ModelCard(Document):
             "kind": "model-card",
             "model": self._kind,
             "target": model.target.name,
-            "guarantee": {**to_json(model.guarantee), "words": model.guarantee.words()},
+            "guarantee": {**to_json(model.guarantee), "words": model.guarantee.describe()},
             "event": to_json(model.event),
             "receipt": None if model.receipt is None else to_json(model.receipt),
             "score": None if score is None else _score_json(model),
@@ -59,7 +59,7 @@ class ModelCard(Document):
 
     def _promise(self) -> Section:
         guarantee = self.model.guarantee
-        told = [guarantee.words()]
+        told = [guarantee.describe()]
         figure = None
         if isinstance(guarantee.holds, ApproximateDP):
             meaning = explained(guarantee.holds.epsilon, delta=guarantee.holds.delta)
@@ -114,7 +114,7 @@ class ModelCard(Document):
         rows = (
             ("population", receipt.population),
             ("entry", str(receipt.sequence)),
-            ("charged", receipt.charged.words()),
+            ("charged", receipt.charged.describe()),
             ("at", receipt.at),
             ("head of the chain", f"{receipt.head[:16]}..."),
         )

@@ -152,7 +152,7 @@ def _quick_cost(run: Repeat, delta: float, neighbours: Neighbours) -> float:
     """The epsilon of a run by the one bound that is tight for it: closed form, or loss distributions."""
     if isinstance(run.event, GaussianNoise):
         return quick_epsilon(run, delta=Fraction(delta), neighbours=neighbours)
-    losses = privacy_loss_distribution.compose(run, neighbours)
+    losses = privacy_loss_distribution.compose_losses(run, neighbours)
     return math.inf if losses is None else losses.epsilon(delta)
 
 

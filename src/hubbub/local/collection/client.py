@@ -116,7 +116,7 @@ class _Maker:
 
     def make(self, value: Any, epoch: int, *, room: Fraction) -> bytes:
         randomizer, record = self._collection.randomizer, self._record
-        mark = self._source.words(2).tobytes()
+        mark = self._source.random_words(2).tobytes()
         shown = _total(self._collection, value)
         if memory := memory_of(randomizer):
             report = self._remembered(memory, int(randomizer.codes([shown])[0]))
@@ -163,7 +163,7 @@ class _Maker:
         self._record.silent += not told
 
     def _words(self, count: int) -> list[int]:
-        words: list[int] = self._source.words(count).tolist()
+        words: list[int] = self._source.random_words(count).tolist()
         return words
 
 

@@ -223,7 +223,7 @@ class Page(Document):
     def _cost(self) -> Section:
         once, spent = self.collection.randomizer.epsilon, collection_cost.whole_life(self.collection)
         rows = (("one report", short(once)), *self._through(), *_life(spent))
-        told = collection_cost.promise(self.collection).words()
+        told = collection_cost.promise(self.collection).describe()
         ledger = "Charged to no ledger."
         if self.receipt is not None:
             ledger = f"Charged to the budget of {self.receipt.population}: receipt #{self.receipt.sequence}."

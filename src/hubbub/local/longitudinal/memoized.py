@@ -56,7 +56,7 @@ class Memoised:
         """A report about this value: the permanent answer, with fresh noise on top where the randomizer has some."""
         kind = self._memory.kind(self._part, int(self.randomizer.codes([value])[0]))
         memo = self._memory.memo(self._part, kind, self._words("memo", kind, self._memory.memo_words))
-        fresh = (SECURE if rng is None else rng).words(self._memory.step_words).tolist()
+        fresh = (SECURE if rng is None else rng).random_words(self._memory.step_words).tolist()
         return self._memory.step(self._part, memo, fresh)
 
     def _words(self, name: str, number: int, count: int) -> list[int]:

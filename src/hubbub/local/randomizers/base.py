@@ -121,7 +121,7 @@ class Randomizer(ABC):
         """The report of one person, or of each person in an array."""
         source = SECURE if rng is None else rng
         if isinstance(values, int | float | np.integer | np.floating):
-            return self._respond_one(values, source.words(self.words).tolist())
+            return self._respond_one(values, source.random_words(self.words).tolist())
         codes = self.codes(values)
         return self._joined([self._respond(part, self._words_for(part, source)) for part in self._parts(codes)])
 
@@ -226,7 +226,7 @@ class Randomizer(ABC):
             yield codes[start : start + rows]
 
     def _words_for(self, codes: NDArray[Any], source: noise.RandomSource) -> Words:
-        return source.words(len(codes) * self.words).reshape(len(codes), self.words)
+        return source.random_words(len(codes) * self.words).reshape(len(codes), self.words)
 
     def _joined(self, parts: list[Reports]) -> Reports:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

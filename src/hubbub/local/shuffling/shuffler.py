@@ -156,7 +156,7 @@ def permute(items: Sequence[Item], *, rng: noise.RandomSource | None = None) -> 
     """
     source = SECURE if rng is None else rng
     while True:
-        words = source.words(len(items))
+        words = source.random_words(len(items))
         order = np.argsort(words)
         if len(items) < 2 or (np.diff(words[order]) > 0).all():
             return [items[place] for place in order.tolist()]

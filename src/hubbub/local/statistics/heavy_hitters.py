@@ -161,7 +161,7 @@ class HeavyHitters:
         """The report of each person: rows (round, report)."""
         source = SECURE if rng is None else rng
         full = [self._full(string) for string in _people(strings)]
-        rounds = below(source.words(len(full)), self.rounds)
+        rounds = below(source.random_words(len(full)), self.rounds)
         names = self._names(text[: self._size(turn)] for text, turn in zip(full, rounds.tolist(), strict=True))
         reports = np.asarray(self.randomizer.randomize(names, rng=source)) if full else names
         return np.stack([rounds, reports], axis=1)

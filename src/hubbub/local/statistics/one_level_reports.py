@@ -60,7 +60,7 @@ class LevelRandomizers:
     ) -> LevelReports:
         """Reports of ``count`` people; ``codes(level, chosen)`` says what the chosen people hold at a level."""
         source = SECURE if rng is None else rng
-        levels = below(source.words(count), len(self.randomizers))
+        levels = below(source.random_words(count), len(self.randomizers))
         reports = np.empty((count, 2), dtype=np.int64)
         reports[:, 0] = levels
         for level, randomizer in enumerate(self.randomizers):

@@ -135,7 +135,7 @@ class TwoPartyUStatistic:
         source = SECURE if rng is None else rng
         held = np.clip(np.nan_to_num(reals(values), nan=self._lower), self._lower, self._upper)
         pairs = enough(len(held)) // 2
-        order = np.argsort(source.words(len(held)), kind="stable")  # who meets whom is public and random
+        order = np.argsort(source.random_words(len(held)), kind="stable")  # who meets whom is public and random
         first, second = held[order[:pairs]], held[order[pairs : 2 * pairs]]
         reports = self.randomizer.randomize(np.asarray(self.kernel.function(first, second)), rng=source)
         found = self.randomizer.decode(self.randomizer.accumulate(reports), count=pairs)

@@ -179,7 +179,7 @@ class TwoRounds:
 
     def _turns(self, count: int, source: noise.RandomSource) -> NDArray[np.bool_]:
         """Who takes part in the first round: so many, at random, whatever they hold."""
-        order: Codes = np.argsort(source.words(count), kind="stable")
+        order: Codes = np.argsort(source.random_words(count), kind="stable")
         turns = np.zeros(count, dtype=bool)
         turns[order[: max(1, round(self.share * count))]] = True
         return turns

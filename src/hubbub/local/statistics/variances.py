@@ -133,7 +133,7 @@ class LocalVariance:
             return np.stack(
                 [self.first.randomize(away, rng=source), self.second.randomize(away**2, rng=source)], axis=1
             )
-        moments = below(source.words(len(away)), 2)
+        moments = below(source.random_words(len(away)), 2)
         reports = np.stack([moments, np.zeros_like(moments)], axis=1)
         for moment, randomizer in enumerate((self.first, self.second)):
             chosen = moments == moment
@@ -231,7 +231,7 @@ class Means:
                 why="Each person has a value of every attribute, and reports one.",
                 fix="Give {name: values} with the names of bounds=.",
             )
-        picked = below(source.words(len(columns[0])), len(columns))
+        picked = below(source.random_words(len(columns[0])), len(columns))
         reports = np.stack([picked, np.zeros_like(picked)], axis=1)
         for place, (column, randomizer) in enumerate(zip(columns, self.randomizers.values(), strict=True)):
             chosen = picked == place

@@ -15,10 +15,10 @@ from hubbub.mechanisms.common.grid_values import (
     Number,
     Numbers,
     Steps,
+    add_exactly,
     integers_of,
-    packed,
-    plus,
-    scaled,
+    pack_integers,
+    scale_steps,
     shape_of,
     steps_of,
 )
@@ -29,14 +29,16 @@ AdditiveNoise = LaplaceNoise | GaussianNoise
 
 
 @overload
-def drawn(event: AdditiveNoise, shape: None, *, rng: noise.RandomSource | None) -> int: ...
+def draw_noise(event: AdditiveNoise, shape: None, *, rng: noise.RandomSource | None) -> int: ...
 @overload
-def drawn(event: AdditiveNoise, shape: tuple[int, ...], *, rng: noise.RandomSource | None) -> NDArray[np.int64]: ...
+def draw_noise(
+    event: AdditiveNoise, shape: tuple[int, ...], *, rng: noise.RandomSource | None
+) -> NDArray[np.int64]: ...
 @overload
-def drawn(
+def draw_noise(
     event: AdditiveNoise, shape: tuple[int, ...] | None, *, rng: noise.RandomSource | None
 ) -> int | NDArray[np.int64]: ...
-def drawn(
+def draw_noise(
     event: AdditiveNoise, shape: tuple[int, ...] | None, *, rng: noise.RandomSource | None
 ) -> int | NDArray[np.int64]:
     """The noise that the event speaks of, in grid steps."""
@@ -45,10 +47,10 @@ def drawn(
     scale = (event.scale if isinstance(event, LaplaceNoise) else event.sigma) / event.grid
     if shape is None or scale <= noise.LARGEST_SCALE_IN_ARRAYS:
         return draw(scale, shape, rng=rng)
-    return packed([draw(scale, rng=rng) for _ in range(math.prod(shape))], shape)  # beyond 64-bit integers
+    return pack_integers([draw(scale, rng=rng) for _ in range(math.prod(shape))], shape)  # beyond 64-bit integers
 
 
-def spread(event: AdditiveNoise, confidence: Real) -> int:
+def noise_radius(event: AdditiveNoise, confidence: Real) -> int:
     """The distance in grid steps that this noise stays within, with that confidence."""
     if isinstance(event, LaplaceNoise):
         return laplace_error(event.scale / event.grid, confidence)
@@ -68,11 +70,11 @@ class RealMechanism(Mechanism):
     def release(self, x: Numbers, *, rng: noise.RandomSource | None = None) -> float | NDArray[np.float64]:
         """``x`` with fresh noise: a float for a number, an array for several."""
         steps = steps_of(x, grid=self.event.grid, missing=self._missing, dimension=self.event.dimension)
-        return scaled(plus(steps, drawn(self.event, shape_of(steps), rng=rng)), self.event.grid)
+        return scale_steps(add_exactly(steps, draw_noise(self.event, shape_of(steps), rng=rng)), self.event.grid)
 
     def error(self, confidence: Real) -> float:
         """The distance that each coordinate's error stays within, with that confidence."""
-        return float((spread(self.event, confidence) + 1) * self.event.grid)  # one step for rounding
+        return float((noise_radius(self.event, confidence) + 1) * self.event.grid)  # one step for rounding
 
 
 class IntegerMechanism(Mechanism):
@@ -87,8 +89,8 @@ class IntegerMechanism(Mechanism):
     def release(self, x: Numbers, *, rng: noise.RandomSource | None = None) -> int | Steps:
         """``x`` with fresh noise: an int for an integer, an array of integers for several."""
         steps = integers_of(x, dimension=self.event.dimension)
-        return plus(steps, drawn(self.event, shape_of(steps), rng=rng))
+        return add_exactly(steps, draw_noise(self.event, shape_of(steps), rng=rng))
 
     def error(self, confidence: Real) -> int:
         """The distance that each coordinate's error stays within, with that confidence."""
-        return spread(self.event, confidence)
+        return noise_radius(self.event, confidence)

@@ -86,7 +86,7 @@ def node_sums(tree: AryTree, counts: Integers) -> list[Integers]:
     return sums
 
 
-def consistent(tree: AryTree, measured: Sequence[NDArray[Any]]) -> Floats:
+def consistent_cells(tree: AryTree, measured: Sequence[NDArray[Any]]) -> Floats:
     """The least-squares cells, given a noisy sum for each measured node."""
     below = measured[0].astype(np.float64)
     estimates, sums = [below], [below]
@@ -98,7 +98,7 @@ def consistent(tree: AryTree, measured: Sequence[NDArray[Any]]) -> Floats:
     best = estimates.pop()
     for level in range(len(tree.sizes) - 1, 0, -1):
         surplus = np.repeat(best - sums[level], tree.branching, axis=-1)[..., : tree.sizes[level - 1]]
-        best = estimates.pop() + _shares(tree, level) * surplus
+        best = estimates.pop() + _child_shares(tree, level) * surplus
     return best
 
 
@@ -107,7 +107,7 @@ def rank_moment(tree: AryTree, cells: Integers, share: float, power: int) -> Flo
 
     With power 2 it is the variance, in units of the noise's variance. ``docs/proofs/noisy-cdf.md`` derives it.
     """
-    slopes = _slopes(tree, cells)
+    slopes = _prefix_slopes(tree, cells)
     top = len(tree.sizes) - 1
     moments = tree.moments(power)
     path = cells // tree.branching**top
@@ -117,7 +117,7 @@ def rank_moment(tree: AryTree, cells: Integers, share: float, power: int) -> Flo
         own = tree.trusts[level][path]
         passed = weight * (1 - own) - slopes[level]
         child = cells // tree.branching ** (level - 1)
-        left = _before(moments[level - 1], tree.branching)[child]
+        left = _left_sums(moments[level - 1], tree.branching)[child]
         right = np.maximum(0.0, tree.grouped(moments[level - 1], level)[path] - left - moments[level - 1][child])
         out += (weight * own) ** power + left * (passed + 1) ** power + right * passed**power
         weight, path = passed + slopes[level - 1], child
@@ -125,7 +125,7 @@ def rank_moment(tree: AryTree, cells: Integers, share: float, power: int) -> Flo
 
 
 @lru_cache(maxsize=256)
-def chosen(cells: int, branching: int | None, loss: int) -> AryTree:
+def choose_tree(cells: int, branching: int | None, loss: int) -> AryTree:
     """The tree with the smallest mean variance of a prefix sum, where noise has a variance of levels^``loss``."""
     fan_outs = sorted({min(b, cells) for b in (*_FAN_OUTS, cells)} - {1}) if branching is None else [branching]
     trees = [AryTree(cells, b, rooted) for b in fan_outs for rooted in (False, True)] if cells > 1 else []
@@ -136,26 +136,26 @@ def chosen(cells: int, branching: int | None, loss: int) -> AryTree:
     )
 
 
-def _slopes(tree: AryTree, cells: Integers) -> list[Floats]:
+def _prefix_slopes(tree: AryTree, cells: Integers) -> list[Floats]:
     """By how much the sum up to a cell within each node above it grows with that node, for each level."""
     slope = np.ones(cells.size)
     slopes = [slope]
     for level in range(1, len(tree.sizes)):
         below, child = tree.variances[level - 1], cells // tree.branching ** (level - 1)
-        part = _before(below, tree.branching)[child] + slope * below[child]
+        part = _left_sums(below, tree.branching)[child] + slope * below[child]
         slope = part / tree.grouped(below, level)[child // tree.branching]
         slopes.append(slope)
     return slopes
 
 
-def _before(values: Floats, branching: int) -> Floats:
+def _left_sums(values: Floats, branching: int) -> Floats:
     """For each node the sum over its left siblings."""
     sums = np.concatenate([[0.0], np.cumsum(values)[:-1]])
     places = np.arange(values.size)
     return np.asarray(sums - sums[places - places % branching])
 
 
-def _shares(tree: AryTree, level: int) -> Floats:
+def _child_shares(tree: AryTree, level: int) -> Floats:
     """For each child of a node of ``level`` its part of what the node has more than its children."""
     below = tree.variances[level - 1]
     totals = np.repeat(tree.grouped(below, level), tree.branching)[: below.size]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hubbub.terms import Real, ReversedBounds, exact, shown
 
 
-def interval(lower: Real, upper: Real) -> tuple[Fraction, Fraction]:
+def ordered_bounds(lower: Real, upper: Real) -> tuple[Fraction, Fraction]:
     """Two bounds, the lower one below the upper one."""
     low, high = exact(lower, name="lower"), exact(upper, name="upper")
     if low >= high:

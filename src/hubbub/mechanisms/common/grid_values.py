@@ -55,12 +55,12 @@ def steps_of(x: Numbers, *, grid: Fraction, missing: Fraction, dimension: int) -
     """``x`` in grid steps, rounded to the nearest; NaN and infinities count as ``missing``."""
     if isinstance(x, Number | np.number):
         _check_dimension(1, dimension)
-        return _round(x, grid, missing)
+        return _round_to_grid(x, grid, missing)
     array = plain_array(x)
     _check_dimension(array.size, dimension)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats would be rounded on the way
         return _round_floats(doubles_of(array), grid, missing)
-    return packed([_round(value, grid, missing) for value in array.ravel().tolist()], array.shape)
+    return pack_integers([_round_to_grid(value, grid, missing) for value in array.ravel().tolist()], array.shape)
 
 
 def doubles_of(array: NDArray[Any]) -> NDArray[np.float64]:
@@ -86,7 +86,7 @@ def integer_array(x: Numbers) -> Steps:
         return array.astype(np.int64)
     values = array.ravel().tolist()
     if array.dtype.kind in "uO" and all(isinstance(value, int | np.integer) for value in values):
-        return packed([int(value) for value in values], array.shape)
+        return pack_integers([int(value) for value in values], array.shape)
     raise NotANumber(
         "integers were expected and something else came.",
         why="This mechanism works on whole numbers; rounding is the caller's decision.",
@@ -109,31 +109,31 @@ def codes_in(x: Numbers, *, values: int, missing: int) -> NDArray[np.int64]:
     if array.dtype.kind in "iub" and array.dtype != np.uint64:
         codes = array.astype(np.int64)
         return np.where((codes >= 0) & (codes < values), codes, missing)
-    found = [_code(entry, values, missing) for entry in array.ravel().tolist()]
-    return np.array(found, dtype=np.int64).reshape(array.shape)
+    entries = [_code_of(entry, values, missing) for entry in array.ravel().tolist()]
+    return np.array(entries, dtype=np.int64).reshape(array.shape)
 
 
-def _code(entry: object, values: int, missing: int) -> int:
+def _code_of(entry: object, values: int, missing: int) -> int:
     number = rational_of(entry) if is_number(entry) else None
     return int(number) if number is not None and number.denominator == 1 and 0 <= number < values else missing
 
 
-def plus(steps: int | Steps, drawn: int | NDArray[np.int64]) -> int | Steps:
+def add_exactly(steps: int | Steps, drawn: int | NDArray[np.int64]) -> int | Steps:
     """Values plus noise, exactly."""
     if isinstance(steps, int):
         return steps + int(drawn)
     assert isinstance(drawn, np.ndarray)
-    if steps.dtype == drawn.dtype == np.int64 and _small(steps) and _small(drawn):
+    if steps.dtype == drawn.dtype == np.int64 and _is_small(steps) and _is_small(drawn):
         return steps + drawn
-    return packed((steps.astype(object) + drawn.astype(object)).ravel().tolist(), steps.shape)
+    return pack_integers((steps.astype(object) + drawn.astype(object)).ravel().tolist(), steps.shape)
 
 
-def scaled(steps: int | Steps, grid: Fraction) -> float | NDArray[np.float64]:
+def scale_steps(steps: int | Steps, grid: Fraction) -> float | NDArray[np.float64]:
     """Grid steps as the nearest doubles (post-processing); beyond the doubles, the largest one."""
     if isinstance(steps, int):
         return _to_float(steps, grid)
     if steps.dtype == np.int64:
-        return np.ldexp(steps.astype(np.float64), _exponent(grid))
+        return np.ldexp(steps.astype(np.float64), _grid_exponent(grid))
     return np.array([_to_float(s, grid) for s in steps.ravel()], dtype=np.float64).reshape(steps.shape)
 
 
@@ -179,7 +179,7 @@ def _from_decimal(number: Decimal) -> Fraction | None:
     return Fraction(number)
 
 
-def _round(x: object, grid: Fraction, missing: Fraction) -> int:
+def _round_to_grid(x: object, grid: Fraction, missing: Fraction) -> int:
     number = rational_of(x)
     return round((missing if number is None else number) / grid)
 
@@ -187,13 +187,13 @@ def _round(x: object, grid: Fraction, missing: Fraction) -> int:
 def _round_floats(array: NDArray[np.float64], grid: Fraction, missing: Fraction) -> Steps:
     finite = np.where(np.isfinite(array), array, float(missing))
     with np.errstate(over="ignore"):
-        steps = np.rint(np.ldexp(finite, -_exponent(grid)))  # a power of two: exact
+        steps = np.rint(np.ldexp(finite, -_grid_exponent(grid)))  # a power of two: exact
     if np.all(np.abs(steps) < _SAFE):
         return steps.astype(np.int64)
-    return packed([round(Fraction(v) / grid) for v in finite.ravel().tolist()], array.shape)
+    return pack_integers([round(Fraction(v) / grid) for v in finite.ravel().tolist()], array.shape)
 
 
-def packed(values: Sequence[int], shape: tuple[int, ...]) -> Steps:
+def pack_integers(values: Sequence[int], shape: tuple[int, ...]) -> Steps:
     """Integers as int64 if all of them fit, else as Python integers."""
     out = np.empty(len(values), dtype=object)
     out[:] = values
@@ -201,11 +201,11 @@ def packed(values: Sequence[int], shape: tuple[int, ...]) -> Steps:
     return (out.astype(np.int64) if fits else out).reshape(shape)
 
 
-def _small(array: NDArray[np.int64]) -> bool:
+def _is_small(array: NDArray[np.int64]) -> bool:
     return array.size == 0 or (int(array.min()) > -_SAFE and int(array.max()) < _SAFE)
 
 
-def _exponent(grid: Fraction) -> int:
+def _grid_exponent(grid: Fraction) -> int:
     return grid.numerator.bit_length() - grid.denominator.bit_length()
 
 

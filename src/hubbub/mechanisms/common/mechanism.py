@@ -15,5 +15,7 @@ class Mechanism:
     def __repr__(self) -> str:
         numbers = {name: getattr(self.event, name, None) for name in ("sensitivity", "scale", "sigma", "epsilon")}
         numbers |= {name: getattr(self.event, name, None) for name in ("rho", "delta")}
-        told = ", ".join(f"{name}={float(value):.6g}" for name, value in numbers.items() if isinstance(value, Fraction))
-        return f"{type(self).__name__}({told}, neighbours={self.event.neighbours.value!r})"
+        parameters = ", ".join(
+            f"{name}={float(value):.6g}" for name, value in numbers.items() if isinstance(value, Fraction)
+        )
+        return f"{type(self).__name__}({parameters}, neighbours={self.event.neighbours.value!r})"

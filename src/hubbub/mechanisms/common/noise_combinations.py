@@ -1,4 +1,4 @@
-"""The law of a weighted sum of independent noise draws: how large it is, and how far it strays.
+"""The distribution of a weighted sum of independent noise draws: how large it is, and how far it strays.
 
 A least-squares answer is such a sum. Gaussian noise keeps its shape in sums. Laplace noise does not: a sum's tails lie
 between Laplace's own and the normal's, and the sum of the weights' fourth powers says where.
@@ -37,7 +37,7 @@ def variance_of(event: AdditiveNoise) -> float:
     return float((masses * x**2).sum() / masses.sum())
 
 
-def critical(event: AdditiveNoise, concentration: Floats, confidence: Real) -> Floats:
+def critical_value(event: AdditiveNoise, concentration: Floats, confidence: Real) -> Floats:
     """How many standard deviations a weighted sum stays within, with that confidence.
 
     ``concentration`` is sum w^4 / (sum w^2)^2: 1 for a single draw, near 0 for many of similar weight.
@@ -57,13 +57,13 @@ def _laplace_table(level: float) -> Floats:
 
     miss = 1 - level
     normal = -float(ndtri(miss / 2))
-    equal = _bisected(lambda x: _outside_equal(x, _CONCENTRATIONS), miss)
-    single = _bisected(lambda x: _outside_single(x, _CONCENTRATIONS), miss)
+    equal = _bisect_tail(lambda x: _outside_equal(x, _CONCENTRATIONS), miss)
+    single = _bisect_tail(lambda x: _outside_single(x, _CONCENTRATIONS), miss)
     widest = np.maximum.accumulate(np.maximum(normal, np.maximum(equal, single)))
     return np.concatenate([[normal], widest])
 
 
-def _bisected(outside: Callable[[Floats], Floats], miss: float) -> Floats:
+def _bisect_tail(outside: Callable[[Floats], Floats], miss: float) -> Floats:
     low = np.zeros(_CONCENTRATIONS.size)
     high = np.full(_CONCENTRATIONS.size, 2.0 - 2 * math.log(miss))
     for _ in range(48):

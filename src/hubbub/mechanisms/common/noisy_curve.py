@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hubbub.mechanisms.common.additive import AdditiveNoise
 from hubbub.mechanisms.common.ary_tree import AryTree, Floats, Integers, rank_moment
-from hubbub.mechanisms.common.noise_combinations import LATTICE, critical, variance_of
+from hubbub.mechanisms.common.noise_combinations import LATTICE, critical_value, variance_of
 from hubbub.terms import LaplaceNoise, OutOfRange, Real, fraction_of, whole
 
 _SOME_ROWS = 0.95  # confidence with which a group must have rows before it gets a quantile
@@ -53,8 +53,8 @@ class NoisyCurve:
         share = float(fraction_of(q, name="q", zero=True, one=True))
         crossed = self._smooth >= share * self._rows[:, -1:]
         places = np.where(crossed.any(axis=1), crossed.argmax(axis=1), self.tree.cells - 1)
-        found = [int(x) if some else None for x, some in zip(places, self._populated, strict=True)]
-        return found[0] if self.cumulative.ndim == 1 else found
+        cells = [int(x) if some else None for x, some in zip(places, self._populated, strict=True)]
+        return cells[0] if self.cumulative.ndim == 1 else cells
 
     def interval(self, q: Real, confidence: Real) -> tuple[int, int] | Integers:
         """The first and the last cell that may hold the ``q``-quantile; with several groups, one row for each.
@@ -102,14 +102,16 @@ def rank_deviations(tree: AryTree, event: AdditiveNoise, share: float, cells: In
 
 
 @lru_cache(maxsize=16)
-def _moments(tree: AryTree, share: float, power: int) -> Floats:
+def _rank_moments(tree: AryTree, share: float, power: int) -> Floats:
     """The moments of all cells' ranks, which every confidence and every release of the same shape needs."""
     return rank_moment(tree, np.arange(tree.cells), share, power)
 
 
 def rank_widths(tree: AryTree, event: AdditiveNoise, share: float, confidence: Real) -> Floats:
     """For each cell, how far (rows up to it) - ``share`` * (all rows) is off at most, with that confidence."""
-    squares = _moments(tree, share, 2)
-    fourths = _moments(tree, share, 4) if isinstance(event, LaplaceNoise) else np.zeros(tree.cells)
+    squares = _rank_moments(tree, share, 2)
+    fourths = _rank_moments(tree, share, 4) if isinstance(event, LaplaceNoise) else np.zeros(tree.cells)
     concentration = np.divide(fourths, squares**2, out=np.zeros(tree.cells), where=squares > 1e-12)
-    return np.asarray(critical(event, concentration, confidence) * np.sqrt(variance_of(event) * squares) + LATTICE)
+    return np.asarray(
+        critical_value(event, concentration, confidence) * np.sqrt(variance_of(event) * squares) + LATTICE
+    )

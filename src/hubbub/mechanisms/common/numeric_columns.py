@@ -23,13 +23,13 @@ def column_of(values: Column) -> NDArray[Any] | list[Value]:
     """
     refuse_masked(values)
     if isinstance(values, np.ndarray):
-        return _array(plain_array(values))
+        return _numeric_array(plain_array(values))
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise _not_numbers()
-    return [number for value in values if (number := _number(value)) is not None]
+    return [number for value in values if (number := _plain_number(value)) is not None]
 
 
-def _array(values: NDArray[Any]) -> NDArray[Any] | list[Value]:
+def _numeric_array(values: NDArray[Any]) -> NDArray[Any] | list[Value]:
     if values.ndim != 1:
         raise WrongShape(
             f"a column has one dimension and this array has {values.ndim}.",
@@ -43,14 +43,14 @@ def _array(values: NDArray[Any]) -> NDArray[Any] | list[Value]:
     raise _not_numbers()
 
 
-def _number(value: object) -> Value | None:
+def _plain_number(value: object) -> Value | None:
     """The number itself, infinities as floats; None for what is no number or not one."""
     if not is_number(value):
         return None
     if (number := rational_of(value)) is not None:
         return number
-    told = str(value).lower()
-    return float(told) if "inf" in told else None
+    text = str(value).lower()
+    return float(text) if "inf" in text else None
 
 
 def _not_numbers() -> NotANumber:

@@ -16,11 +16,11 @@ from hubbub.terms import SecretState
 _process = [object()]  # a fresh object in every child process
 
 
-def _renew() -> None:
+def _renew_secret() -> None:
     _process[0] = object()
 
 
-os.register_at_fork(after_in_child=_renew)
+os.register_at_fork(after_in_child=_renew_secret)
 
 
 class ProcessSecret:

@@ -54,7 +54,7 @@ class ScoreReader:
 
     def read(self, scores: Scores) -> list[Fraction]:
         """One rational for each candidate, in their order."""
-        values = _flat(scores)
+        values = _flat_scores(scores)
         if not values:
             raise EmptyInput(
                 "there is no candidate to choose from.",
@@ -68,7 +68,7 @@ class ScoreReader:
         return max(-self._farthest, min(self._farthest, score))
 
 
-def _flat(scores: Scores) -> list[object]:
+def _flat_scores(scores: Scores) -> list[object]:
     refuse_masked(scores, name="scores")
     array = plain_array(scores) if isinstance(scores, np.ndarray) else None
     if (array is not None and array.ndim != 1) or isinstance(scores, str | bytes):
@@ -113,6 +113,6 @@ def noisy_race(rivals: int, *, first: float = 1.0, other: float = 1.0) -> Callab
 
 
 def laplace_log_cdf(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log P(X <= x) of the continuous Laplace law of scale 1."""
+    """log P(X <= x) of the continuous Laplace distribution of scale 1."""
     upper = np.log1p(-0.5 * np.exp(-np.maximum(x, 0)))
     return np.where(x > 0, upper, np.minimum(x, 0) - math.log(2))

@@ -49,7 +49,7 @@ def gaussian_threshold(sigma: Fraction, *, tries: int, chance: Fraction) -> int:
     if chance < _SMALLEST:
         raise OutOfRange(
             "delta is below 1e-290.",
-            why="The tail of the Gaussian law is computed in doubles.",
+            why="The tail of the Gaussian distribution is computed in doubles.",
             fix="Use a larger delta, or Laplace noise.",
         )
     each = -math.expm1(math.log1p(-float(chance)) / tries) * (1 - 1e-9)  # pays for the arithmetic below

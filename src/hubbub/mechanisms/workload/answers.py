@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from hubbub.mechanisms.common.additive import AdditiveNoise
-from hubbub.mechanisms.common.noise_combinations import LATTICE, critical, variance_of
+from hubbub.mechanisms.common.noise_combinations import LATTICE, critical_value, variance_of
 from hubbub.mechanisms.workload.queries import Floats, WorkloadQueries
 from hubbub.mechanisms.workload.strategies import Strategy
 from hubbub.terms import LaplaceNoise, OutOfRange, Real, whole
@@ -30,7 +30,7 @@ class Errors:
 
     def widths(self, confidence: Real) -> Floats:
         """How far each answer by itself is off at most, with that confidence."""
-        return np.asarray(critical(self.event, self._concentration, confidence) * self.std_dev + LATTICE)
+        return np.asarray(critical_value(self.event, self._concentration, confidence) * self.std_dev + LATTICE)
 
     def covariance(self, answers: Sequence[int]) -> Floats:
         """The exact covariances of these answers, given by their places in ``values``."""

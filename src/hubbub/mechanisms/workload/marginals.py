@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from hubbub.mechanisms.workload.queries import Block, Floats, Integers, WorkloadQueries
-from hubbub.mechanisms.workload.strategies import outer
+from hubbub.mechanisms.workload.strategies import outer_product
 
 Subset = frozenset[int]
 
@@ -87,7 +87,7 @@ class Marginals:
         out: dict[Subset, float] = {}
         for measured, weight in self.weights.items():
             spread = float(weight**2 * math.prod(cells[axis] for axis in self._others(measured)))
-            for part in subsets(measured):
+            for part in all_subsets(measured):
                 out[part] = out.get(part, 0.0) + spread
         return out
 
@@ -103,7 +103,7 @@ class Marginals:
     def _share(self, measured: Subset, parts: Mapping[Subset, Floats]) -> Floats:
         """The sum of the squared weights of one marginal's cells."""
         spread = self.weights[measured] ** 2 * math.prod(self.plan.shape[axis] for axis in self._others(measured))
-        return np.asarray(sum(spread * parts[s] / self._eigenvalues[s] ** 2 for s in subsets(measured)))
+        return np.asarray(sum(spread * parts[s] / self._eigenvalues[s] ** 2 for s in all_subsets(measured)))
 
     def _others(self, subset: Subset) -> tuple[int, ...]:
         return tuple(axis for axis in range(len(self.plan.shape)) if axis not in subset)
@@ -112,7 +112,7 @@ class Marginals:
         return tuple(cells if axis in subset else 1 for axis, cells in enumerate(self.plan.shape))
 
 
-def subsets(axes: Subset) -> list[Subset]:
+def all_subsets(axes: Subset) -> list[Subset]:
     """Every subset, the empty one too."""
     ordered = sorted(axes)
     return [frozenset(s) for k in range(len(ordered) + 1) for s in itertools.combinations(ordered, k)]
@@ -125,7 +125,7 @@ def part_of(plan: WorkloadQueries, block: Block, subset: Subset) -> Floats:
         ones = np.ones(attribute.cells) if part is None else attribute.rows[part].sum(axis=1)
         flat = ones**2 / attribute.cells
         lengths.append(ones - flat if axis in subset else flat)
-    return outer(lengths)
+    return outer_product(lengths)
 
 
 def needed_by(plan: WorkloadQueries) -> dict[Subset, float] | None:
@@ -133,27 +133,27 @@ def needed_by(plan: WorkloadQueries) -> dict[Subset, float] | None:
     wide = frozenset(axis for axis, cells in enumerate(plan.shape) if cells > 1)
     if len(wide) > _MOST_ATTRIBUTES:
         return None
-    found = {s: float(sum(part_of(plan, block, s).sum() for block in plan.blocks)) for s in subsets(wide)}
-    largest = max(found.values())
-    return {subset: value for subset, value in found.items() if value > 1e-12 * largest}
+    weights = {s: float(sum(part_of(plan, block, s).sum() for block in plan.blocks)) for s in all_subsets(wide)}
+    largest = max(weights.values())
+    return {subset: value for subset, value in weights.items() if value > 1e-12 * largest}
 
 
-def candidates(plan: WorkloadQueries, pure: bool) -> list[Marginals]:
+def candidate_marginals(plan: WorkloadQueries, pure: bool) -> list[Marginals]:
     """Marginals with the weights that serve the queries best, rounded on several scales."""
     needed = needed_by(plan)
     if needed is None:
         return []
-    every = sorted({t for s in needed for t in subsets(s)}, key=sorted)
-    weights = _optimal(plan, needed, every, pure)
-    rounded = [Marginals(plan, _rounded(every, weights, scale)) for scale in SCALES]
+    every = sorted({t for s in needed for t in all_subsets(s)}, key=sorted)
+    weights = _optimal_weights(plan, needed, every, pure)
+    rounded = [Marginals(plan, _round_weights(every, weights, scale)) for scale in SCALES]
     return [strategy for strategy in rounded if strategy.supports(needed)]
 
 
-def _rounded(every: list[Subset], weights: Floats, scale: int) -> dict[Subset, int]:
+def _round_weights(every: list[Subset], weights: Floats, scale: int) -> dict[Subset, int]:
     return {s: round(float(w)) for s, w in zip(every, weights / weights.max() * scale, strict=True)}
 
 
-def _optimal(plan: WorkloadQueries, needed: Mapping[Subset, float], every: list[Subset], pure: bool) -> Floats:
+def _optimal_weights(plan: WorkloadQueries, needed: Mapping[Subset, float], every: list[Subset], pure: bool) -> Floats:
     """Weights with the smallest total squared error at a fixed cost: (noise's variance) * (sum of c_T / lambda_T)."""
     from scipy.optimize import minimize
 

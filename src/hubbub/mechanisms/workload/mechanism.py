@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.mechanisms.common.additive import AdditiveNoise, drawn
-from hubbub.mechanisms.common.grid_values import Numbers, integer_array, plus
+from hubbub.mechanisms.common.additive import AdditiveNoise, draw_noise
+from hubbub.mechanisms.common.grid_values import Numbers, add_exactly, integer_array
 from hubbub.mechanisms.common.mechanism import Mechanism
 from hubbub.mechanisms.integer_noise import integer_noise
 from hubbub.mechanisms.workload.answers import Answers, Errors
-from hubbub.mechanisms.workload.queries import Floats, Integers, Query, planned
+from hubbub.mechanisms.workload.queries import Floats, Integers, Query, plan_queries
 from hubbub.mechanisms.workload.strategy_choice import best_strategy
 from hubbub.terms import Neighbours, OutOfRange, Real, Unit, WrongShape, whole
 
@@ -59,9 +59,9 @@ class Workload(Mechanism):
     ) -> None:
         relation = Neighbours.parse(neighbours)
         most = whole(max_rows, name="max_rows")
-        plan = planned(shape, queries)
+        plan = plan_queries(shape, queries)
         self.shape: tuple[int, ...] = tuple(a.groups.size for a in plan.attributes)
-        self._strategy = best_strategy(plan, pure=rho is None and delta is None, worst=_worst(objective))
+        self._strategy = best_strategy(plan, pure=rho is None and delta is None, worst=_is_worst_case(objective))
         sides = 2 if relation is Neighbours.REPLACE else 1
         self.event: AdditiveNoise = integer_noise(
             "workload",
@@ -89,7 +89,7 @@ class Workload(Mechanism):
     def release(self, counts: Numbers, *, rng: noise.RandomSource | None = None) -> Answers:
         """Every answer, for ``counts`` of the declared shape (or the same flat)."""
         measured = self._measured(counts)
-        noisy = np.asarray(plus(measured, drawn(self.event, measured.shape, rng=rng)))
+        noisy = np.asarray(add_exactly(measured, draw_noise(self.event, measured.shape, rng=rng)))
         return Answers(self._strategy.answered(noisy.astype(np.float64)), self._errors)
 
     def error(self, confidence: Real) -> float:
@@ -109,7 +109,7 @@ class Workload(Mechanism):
         return self._strategy.measured(self._errors.plan.merged(bounded))
 
 
-def _worst(objective: str) -> bool:
+def _is_worst_case(objective: str) -> bool:
     if objective not in ("total", "max"):
         raise OutOfRange(
             "objective must be 'total' or 'max'.",

@@ -118,7 +118,7 @@ class WorkloadQueries:
     def restricted(self, numbers: Sequence[int]) -> WorkloadQueries:
         """The plan with these queries only, over a table that is merged further."""
         blocks = [self.blocks[number] for number in numbers]
-        columns = [_narrowed(a, [block.parts[axis] for block in blocks]) for axis, a in enumerate(self.attributes)]
+        columns = [_narrow_axis(a, [block.parts[axis] for block in blocks]) for axis, a in enumerate(self.attributes)]
         parts = zip(*(parts for _, parts in columns), strict=True)
         return WorkloadQueries(tuple(attribute for attribute, _ in columns), tuple(Block(p) for p in parts))
 
@@ -129,7 +129,7 @@ class WorkloadQueries:
         return table
 
 
-def planned(shape: Sequence[int], queries: Sequence[Query]) -> WorkloadQueries:
+def plan_queries(shape: Sequence[int], queries: Sequence[Query]) -> WorkloadQueries:
     """Read queries, merge cells that none of them tells apart, and list the distinct rows of each attribute."""
     sizes = [whole(size, name="shape") for size in shape]
     if not sizes or not queries:
@@ -142,7 +142,7 @@ def planned(shape: Sequence[int], queries: Sequence[Query]) -> WorkloadQueries:
         raise _too_large("the table has more than 2^20 cells.")
     for query in queries:
         _check_attributes(query, len(sizes))
-    columns = [_column(size, [query.get(axis) for query in queries]) for axis, size in enumerate(sizes)]
+    columns = [_merge_axis(size, [query.get(axis) for query in queries]) for axis, size in enumerate(sizes)]
     blocks = tuple(Block(parts) for parts in zip(*(parts for _, parts in columns), strict=True))
     plan = WorkloadQueries(tuple(attribute for attribute, _ in columns), blocks)
     if sum(plan.sizes) > _MOST_CELLS:
@@ -150,32 +150,32 @@ def planned(shape: Sequence[int], queries: Sequence[Query]) -> WorkloadQueries:
     return plan
 
 
-def _column(size: int, parts: Sequence[Part | None]) -> tuple[MergedAxis, list[Integers | None]]:
+def _merge_axis(size: int, parts: Sequence[Part | None]) -> tuple[MergedAxis, list[Integers | None]]:
     """One attribute, and for each query the numbers of its rows there."""
-    explicit = [None if isinstance(part, str) and part == "each" else _rows(size, part) for part in parts]
+    explicit = [None if isinstance(part, str) and part == "each" else _query_rows(size, part) for part in parts]
     listed = [rows for rows in explicit if rows is not None]
     if sum(rows.size for rows in listed) > _MOST_ENTRIES:
         raise _too_large("the queries have too many rows over too many cells of one attribute.")
     stacked = np.concatenate([np.zeros((0, size), dtype=np.bool_), *listed])
-    first_rows, numbers = _distinct(stacked)
-    first_cells, groups = (np.arange(size),) * 2 if len(listed) < len(explicit) else _distinct(stacked.T)
+    first_rows, numbers = _distinct_rows(stacked)
+    first_cells, groups = (np.arange(size),) * 2 if len(listed) < len(explicit) else _distinct_rows(stacked.T)
     ends = np.cumsum([0 if rows is None else len(rows) for rows in explicit])
     used = [None if r is None else numbers[end - len(r) : end] for r, end in zip(explicit, ends, strict=True)]
     return MergedAxis(groups, first_cells.size, stacked[np.ix_(first_rows, first_cells)].astype(np.float64)), used
 
 
-def _narrowed(attribute: MergedAxis, parts: Sequence[Integers | None]) -> tuple[MergedAxis, list[Integers | None]]:
+def _narrow_axis(attribute: MergedAxis, parts: Sequence[Integers | None]) -> tuple[MergedAxis, list[Integers | None]]:
     """An attribute with these rows only: cells that they do not tell apart are merged."""
     used = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(p for p in parts if p is not None)]))
     rows = attribute.rows[used]
     each = any(part is None for part in parts)
-    cells, groups = (np.arange(attribute.cells),) * 2 if each else _distinct(rows.T > 0)
+    cells, groups = (np.arange(attribute.cells),) * 2 if each else _distinct_rows(rows.T > 0)
     return MergedAxis(groups, cells.size, rows[:, cells]), [
         None if p is None else np.searchsorted(used, p) for p in parts
     ]
 
 
-def _distinct(rows: NDArray[np.bool_]) -> tuple[Integers, Integers]:
+def _distinct_rows(rows: NDArray[np.bool_]) -> tuple[Integers, Integers]:
     """Where each distinct row comes first, in that order, and for each row which of those it equals."""
     if not len(rows):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -185,7 +185,7 @@ def _distinct(rows: NDArray[np.bool_]) -> tuple[Integers, Integers]:
     return np.sort(first), np.argsort(np.argsort(first))[number]
 
 
-def _rows(size: int, part: Part | None) -> NDArray[np.bool_]:
+def _query_rows(size: int, part: Part | None) -> NDArray[np.bool_]:
     if part is None:
         return np.ones((1, size), dtype=np.bool_)
     if isinstance(part, str) and part == "prefixes":
@@ -194,7 +194,7 @@ def _rows(size: int, part: Part | None) -> NDArray[np.bool_]:
         return np.tri(size, dtype=np.bool_)
     row = np.zeros((1, size), dtype=np.bool_)
     if isinstance(part, tuple) and len(part) == 2:
-        low, high = (_cell(end, size) for end in part)
+        low, high = (_cell_index(end, size) for end in part)
         if low > high:
             raise ReversedBounds(
                 "a range of cells ends before it begins.",
@@ -209,11 +209,11 @@ def _rows(size: int, part: Part | None) -> NDArray[np.bool_]:
             why="A query says for each attribute which cells it counts.",
             fix="Write, for example, {0: 'each', 1: (3, 7), 2: [0, 4]}; attributes that are left out are added up.",
         )
-    row[0, [_cell(cell, size) for cell in part]] = True
+    row[0, [_cell_index(cell, size) for cell in part]] = True
     return row
 
 
-def _cell(value: object, size: int) -> int:
+def _cell_index(value: object, size: int) -> int:
     cell = whole(value, name="cell", least=0)
     if cell >= size:
         raise OutOfRange(

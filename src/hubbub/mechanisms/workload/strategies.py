@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hubbub.mechanisms.common.ary_tree import AryTree, consistent, node_sums
+from hubbub.mechanisms.common.ary_tree import AryTree, consistent_cells, node_sums
 from hubbub.mechanisms.workload.queries import Block, Floats, Integers, WorkloadQueries
 
 
@@ -69,7 +69,7 @@ class Factor:
         """The least-squares cells for each measurement by itself, as columns; of a tree only."""
         assert self.tree is not None
         ends = np.cumsum(self.tree.sizes[: self.tree.levels])[:-1]
-        return consistent(self.tree, np.split(np.eye(self.tree.nodes), ends, axis=1)).T
+        return consistent_cells(self.tree, np.split(np.eye(self.tree.nodes), ends, axis=1)).T
 
     def measured(self, table: Integers, axis: int) -> Integers:
         """Sums along one axis."""
@@ -130,7 +130,7 @@ class Product:
         return self.plan.answered(table)
 
     def moments(self, block: Block, power: int) -> Floats:
-        return outer([self._moments(axis, part, power) for axis, part in enumerate(block.parts)])
+        return outer_product([self._moments(axis, part, power) for axis, part in enumerate(block.parts)])
 
     def covariance(self, answers: Integers) -> Floats:
         ids = self.plan.row_ids(answers)
@@ -210,6 +210,6 @@ class Direct:
         return np.asarray(real @ real.T)
 
 
-def outer(vectors: list[Floats]) -> Floats:
+def outer_product(vectors: list[Floats]) -> Floats:
     """All products of one entry of each, flat, in the order of a table."""
     return reduce(lambda a, b: np.multiply.outer(a, b).ravel(), vectors)

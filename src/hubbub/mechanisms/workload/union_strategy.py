@@ -77,15 +77,15 @@ class UnionStrategy:
 
 def groups_of(plan: WorkloadQueries) -> list[list[int]]:
     """The numbers of the queries that look at the same attributes, together."""
-    found: dict[tuple[bool, ...], list[int]] = {}
+    groups: dict[tuple[bool, ...], list[int]] = {}
     for number, block in enumerate(plan.blocks):
         pairs = zip(plan.attributes, block.parts, strict=True)
         looks = tuple(a.cells > 1 if part is None else not bool(a.rows[part].all()) for a, part in pairs)
-        found.setdefault(looks, []).append(number)
-    return list(found.values())
+        groups.setdefault(looks, []).append(number)
+    return list(groups.values())
 
 
-def balanced(errors: Sequence[float], costs: Sequence[int], *, pure: bool, worst: bool, scale: int) -> list[int]:
+def balance_weights(errors: Sequence[float], costs: Sequence[int], *, pure: bool, worst: bool, scale: int) -> list[int]:
     """Weights that make the total (or the worst) squared error small at a fixed cost; the largest is ``scale``."""
     error, cost = np.array(errors), np.array(costs, dtype=np.float64)
     weights = np.sqrt(error) if worst else (error / cost) ** (1 / 3 if pure else 1 / 4)

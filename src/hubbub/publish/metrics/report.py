@@ -109,7 +109,7 @@ class UtilityComparison(Document):
             )
         return (
             "Measured on the private rows, with noise: ± says how far a number is from the one without noise, 95 times "
-            f"in 100. {self.guarantee.words()} That is for tables that are handed out anyway. Real against real are "
+            f"in 100. {self.guarantee.describe()} That is for tables that are handed out anyway. Real against real are "
             "two halves at random; halves differ more than whole tables would, about 1.4 times. pMSE and models need "
             "public rows."
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hubbub.mechanisms import FindRange, ThresholdKeys
+from hubbub.mechanisms import FindRange, ThresholdPartitionSelection
 from hubbub.publish.cells import CategoryCells, Codes, Coding, Scale, coding_of, numbers_of, texts_of
 from hubbub.publish.domains import MOST_FOUND, Categorical, Date, Found, Numeric, equal_edges
 from hubbub.publish.marginal_counts import Whom, epsilon_for
@@ -26,7 +26,7 @@ class Finder:
 
     Guarantee: each ``find`` is within its event, for the unit and neighbours of ``whom``, if no unit has more than
     ``whom.most`` rows.
-    Because: ``FindRange`` [WZLDSG20] and ``ThresholdKeys`` [KKMN09], each of which counts what one unit has.
+    Because: ``FindRange`` [WZLDSG20] and ``ThresholdPartitionSelection`` [KKMN09]; each counts what one unit has.
     Not covered: running time.
     """
 
@@ -63,9 +63,9 @@ class Finder:
         epsilon = epsilon_for(self.rho / 4)  # of a pure step: rho = epsilon^2/2
         return FindRange(epsilon=epsilon, max_per_unit=whom.most, neighbours=whom.neighbours, unit=whom.unit)
 
-    def _keys(self) -> ThresholdKeys:
+    def _keys(self) -> ThresholdPartitionSelection:
         whom = self.whom
-        return ThresholdKeys(
+        return ThresholdPartitionSelection(
             rho=self.rho,
             delta=self.delta,
             noise="gaussian",

@@ -57,7 +57,7 @@ class Published(Document):
     def sections(self) -> tuple[Section, ...]:
         rows = tuple((name, f"{table.num_rows:,}", f"± {self.margins[name]:,}") for name, table in self.tables.items())
         return (
-            Section("What is promised", (self.guarantee.words(),)),
+            Section("What is promised", (self.guarantee.describe(),)),
             Section("What was done", (self.method,)),
             Section(
                 "How to read the columns",

@@ -17,7 +17,7 @@ Each has ``evaluate(table)``, ``interval(table, confidence)``, ``std_dev(table)`
 """
 
 from hubbub.releases.formulas.arithmetic import Function, Key, Minus, Negate, Number, Over, Plus, Ref, Times
-from hubbub.releases.formulas.base import Formula, rebuilt, walk
+from hubbub.releases.formulas.base import Formula, rebuilt, walk_formula
 from hubbub.releases.formulas.statistics import GivenIntervals, Mean, Variance
 
 __all__ = [
@@ -35,12 +35,12 @@ __all__ = [
     "Times",
     "Variance",
     "at_rows",
-    "moved",
-    "walk",
+    "move_columns",
+    "walk_formula",
 ]
 
 
-def moved(formula: Formula, *, measures: tuple[int, ...], keys: int) -> Formula:
+def move_columns(formula: Formula, *, measures: tuple[int, ...], keys: int) -> Formula:
     """The formula for a table where measure i is found at ``measures[i]`` and keys stand ``keys`` further on."""
 
     def change(part: Formula) -> Formula:

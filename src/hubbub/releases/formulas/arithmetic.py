@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from hubbub.releases.formulas import ratios
-from hubbub.releases.formulas.base import Ends, Formula, Values, floats
+from hubbub.releases.formulas.base import Ends, Formula, Values, as_floats
 from hubbub.releases.formulas.linear import LinearForm
 from hubbub.releases.formulas.points import Released
 from hubbub.releases.noisy_columns import Floats, NoisyTable
@@ -165,13 +165,13 @@ class Over(_Pair):
         lines = self._lines()
         if lines is None:
             return self._apart_from_zero(table, confidence)
-        known = ratios.spread(*lines, table, confidence)
-        return ratios.fieller(lines[0].floats(table), lines[1].floats(table), known)
+        known = ratios.ratio_spread(*lines, table, confidence)
+        return ratios.fieller_interval(lines[0].floats(table), lines[1].floats(table), known)
 
     def _apart_from_zero(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
         """As of any formula, but unbounded where b may be 0."""
         lows, highs = Formula.ends(self, table, confidence)
-        below, above = (floats(end) for end in self.b.interval(table, confidence))
+        below, above = (as_floats(end) for end in self.b.interval(table, confidence))
         spans = (below <= 0) & (above >= 0) & (below < above)
         return np.where(spans, -np.inf, lows), np.where(spans, np.inf, highs)
 
@@ -202,36 +202,36 @@ class Negate(Formula):
         return -self.a.numbers(point)
 
 
-def _round(value: Floats, digits: Floats | float = 0.0) -> Floats:
+def _round_half_away(value: Floats, digits: Floats | float = 0.0) -> Floats:
     """Half away from zero, as SQL does; ``digits`` after the point."""
     scale = 10.0 ** np.trunc(digits)
     rounded = np.trunc(value * scale + np.copysign(0.5, value)) / scale
     return np.where(np.isfinite(rounded), rounded, value)
 
 
-def _coalesce(*values: Floats) -> Floats:
-    found = values[0]
+def _first_known(*values: Floats) -> Floats:
+    result = values[0]
     for value in values[1:]:
-        found = np.where(np.isnan(found), value, found)
-    return found
+        result = np.where(np.isnan(result), value, result)
+    return result
 
 
-def _total(value: Floats) -> Floats:
+def _nan_beyond_floats(value: Floats) -> Floats:
     """NaN for what is beyond floats."""
     return np.where(np.isfinite(value), value, np.nan)
 
 
 _FUNCTIONS: dict[str, Callable[..., Floats]] = {
     "abs": np.abs,
-    "round": _round,
+    "round": _round_half_away,
     "floor": np.floor,
     "ceil": np.ceil,
     "sqrt": lambda v: np.sqrt(np.where(v < 0, np.nan, v)),
-    "ln": lambda v: _total(np.log(np.where(v <= 0, np.nan, v))),
-    "exp": lambda v: _total(np.exp(v)),
+    "ln": lambda v: _nan_beyond_floats(np.log(np.where(v <= 0, np.nan, v))),
+    "exp": lambda v: _nan_beyond_floats(np.exp(v)),
     "least": lambda *vs: np.fmin.reduce(np.broadcast_arrays(*vs)),
     "greatest": lambda *vs: np.fmax.reduce(np.broadcast_arrays(*vs)),
-    "coalesce": _coalesce,
+    "coalesce": _first_known,
 }
 _AT_ENDS: dict[str, Callable[[Floats], Floats]] = {
     "sqrt": lambda v: np.sqrt(np.maximum(v, 0)),

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hubbub.releases.formulas.linear import LinearForm, reach
+from hubbub.releases.formulas.linear import LinearForm, sum_radius
 from hubbub.releases.formulas.points import Released, Simulated
 from hubbub.releases.noisy_columns import Floats, NoisyTable
 from hubbub.terms import fraction_of
@@ -29,7 +29,7 @@ Ends: TypeAlias = "tuple[Values, Values]"
 DRAWS = 10_000
 _RAREST = 0.001  # share of the draws beyond which an end is not read off them
 _CELLS = 4_000_000  # numbers simulated at a time
-_ONE_SIGMA = 0.6826894921370859  # what one standard deviation of a normal law holds
+_ONE_SIGMA = 0.6826894921370859  # what one standard deviation of a normal distribution holds
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Formula:
         if (line := self.line()) is not None:
             sums, unit = line.exact(table)
             return list(sums) if unit == 1 and self.is_whole(table) else [value / unit for value in sums]
-        return plain(self.numbers(Released(table)), whole=self.is_whole(table))
+        return plain_numbers(self.numbers(Released(table)), whole=self.is_whole(table))
 
     def interval(self, table: NoisyTable, confidence: float) -> Ends:
         """Lower and upper ends, row by row, that hold the noiseless value with that confidence each."""
@@ -51,7 +51,9 @@ class Formula:
         lows, highs = self.ends(table, float(level))
         known = ~np.isnan(self.numbers(Released(table)))
         whole = self.is_whole(table)
-        return plain(np.where(known, lows, np.nan), whole=whole), plain(np.where(known, highs, np.nan), whole=whole)
+        return plain_numbers(np.where(known, lows, np.nan), whole=whole), plain_numbers(
+            np.where(known, highs, np.nan), whole=whole
+        )
 
     def std_dev(self, table: NoisyTable) -> Values:
         """The standard deviation; of what is no weighted sum, half the width of the interval that holds 68.27%."""
@@ -66,12 +68,12 @@ class Formula:
 
     def noises(self) -> tuple[int, ...]:
         """The measures that the formula uses."""
-        return tuple(sorted({index for part in walk(self) for index in part.uses()}))
+        return tuple(sorted({index for part in walk_formula(self) for index in part.uses()}))
 
     def is_uncertain(self, table: NoisyTable) -> bool:
         """Whether noise is in it."""
-        return any(table.measures[index].noise.law != "none" for index in self.noises()) or any(
-            part.is_random() for part in walk(self)
+        return any(table.measures[index].noise.distribution != "none" for index in self.noises()) or any(
+            part.is_random() for part in walk_formula(self)
         )
 
     # What the kinds of formulas say of themselves.
@@ -125,23 +127,23 @@ class Formula:
             return fixed, fixed
         if len(uncertain) == 1 and self.is_monotone():
             return self._mapped(uncertain[0], table, confidence)
-        return percentiles(self, table, confidence)
+        return simulated_interval(self, table, confidence)
 
     def at_end(self, point: Released) -> Floats:
         """The value with a part at an end of its interval; total where ``compute`` is not."""
         return self.numbers(point)
 
     def _mapped(self, part: Formula, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
-        found = []
+        parts = []
         for end in part.interval(table, confidence):
             point = Released(table)
-            point.known[id(part)] = floats(end)
-            found.append(self.at_end(point))
-        lows, highs = np.minimum(*found), np.maximum(*found)  # NaN: no end is known, as of 0 times infinity
+            point.known[id(part)] = as_floats(end)
+            parts.append(self.at_end(point))
+        lows, highs = np.minimum(*parts), np.maximum(*parts)  # NaN: no end is known, as of 0 times infinity
         return np.where(np.isnan(lows), -np.inf, lows), np.where(np.isnan(highs), np.inf, highs)
 
     def _line_interval(self, line: LinearForm, table: NoisyTable, level: Fraction) -> Ends:
-        half, whole = reach(line.parts(table), level), self.is_whole(table)
+        half, whole = sum_radius(line.parts(table), level), self.is_whole(table)
         if whole:
             half = Fraction(math.floor(half))  # between whole numbers there is nothing to cover
         sides = [line.exact(table, shift=shift) for shift in (-half, half)]
@@ -149,7 +151,7 @@ class Formula:
         return ends[0], ends[1]
 
 
-def percentiles(formula: Formula, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
+def simulated_interval(formula: Formula, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
     """Both ends by simulation, some rows at a time; a draw that has no value counts as beyond either end."""
     point = Simulated(table, DRAWS, shared=True)
     lows, highs = np.empty(table.size), np.empty(table.size)
@@ -158,14 +160,14 @@ def percentiles(formula: Formula, table: NoisyTable, confidence: float) -> tuple
     for start in range(0, table.size, rows):
         point.rows = slice(start, start + rows)
         drawn = np.broadcast_to(formula.numbers(point), (DRAWS, min(rows, table.size - start)))
-        lows[point.rows], highs[point.rows] = _tails(np.ascontiguousarray(drawn.T), tail)
-    return _stretched(formula, table, confidence, (lows, highs))
+        lows[point.rows], highs[point.rows] = _tail_ends(np.ascontiguousarray(drawn.T), tail)
+    return _stretch_ends(formula, table, confidence, (lows, highs))
 
 
-def _stretched(
+def _stretch_ends(
     formula: Formula, table: NoisyTable, confidence: float, ends: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
-    """Ends beyond what draws can tell: further out as the tail of a Laplace law goes, which is the longest here."""
+    """Ends beyond what draws can tell: further out as a Laplace tail goes, which is the longest here."""
     factor = math.log((1 - confidence) / 2) / math.log(_RAREST)
     if factor <= 1:
         return ends
@@ -175,7 +177,7 @@ def _stretched(
     return lows, highs
 
 
-def _tails(drawn: Floats, tail: float) -> tuple[Floats, Floats]:
+def _tail_ends(drawn: Floats, tail: float) -> tuple[Floats, Floats]:
     """What a share of ``tail`` of each line lies below, and above: the order statistics next outward."""
     last = drawn.shape[1] - 1
     low, high = math.floor(tail * last), math.ceil((1 - tail) * last)
@@ -187,22 +189,22 @@ def _tails(drawn: Floats, tail: float) -> tuple[Floats, Floats]:
     return np.partition(below, low, axis=1)[:, low], np.partition(above, high, axis=1)[:, high]
 
 
-def plain(values: Floats, *, whole: bool = False) -> Values:
+def plain_numbers(values: Floats, *, whole: bool = False) -> Values:
     """Floats as plain numbers: None for NaN, ints if they are whole by type."""
-    told: Values = [None if math.isnan(v) else v for v in values.tolist()]
-    return [int(v) if v is not None and math.isfinite(v) else v for v in told] if whole else told
+    numbers: Values = [None if math.isnan(v) else v for v in values.tolist()]
+    return [int(v) if v is not None and math.isfinite(v) else v for v in numbers] if whole else numbers
 
 
-def floats(values: Sequence[float | None]) -> Floats:
+def as_floats(values: Sequence[float | None]) -> Floats:
     """Plain numbers as floats: NaN for None."""
     return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
 
 
-def walk(formula: Formula) -> Iterator[Formula]:
+def walk_formula(formula: Formula) -> Iterator[Formula]:
     """The formula and everything it is made of."""
     yield formula
     for part in formula.parts():
-        yield from walk(part)
+        yield from walk_formula(part)
 
 
 def rebuilt(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:

@@ -1,8 +1,8 @@
 """Weighted sums of noisy numbers: their values exactly, and how far they stray.
 
 A sum of one noisy number has the exact quantile of the discrete noise. Of several, the noises are added up exactly
-(their mass functions convolved) where they fit on one grid; else Gaussian noises add up to a normal law with the sum
-of the variances, and mixtures with Laplace noise are simulated.
+(their mass functions convolved) where they fit on one grid; else Gaussian noises add up to a normal distribution with
+the sum of the variances, and mixtures with Laplace noise are simulated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hubbub.releases.noisy_columns import Floats, Noise, NoisyTable, pmf, radius
+from hubbub.releases.noisy_columns import Floats, Noise, NoisyTable, noise_pmf, noise_radius
 
 Part: TypeAlias = tuple[Fraction, Noise]  # how much one step of the noise weighs, and the noise
 
@@ -46,7 +46,7 @@ class LinearForm:
     def parts(self, table: NoisyTable) -> tuple[Part, ...]:
         """The noises in the sum."""
         known = ((w, table.measures[i]) for i, w in self.weights.items())
-        return tuple((abs(w) * m.step, m.noise) for w, m in known if m.noise.law != "none")
+        return tuple((abs(w) * m.step, m.noise) for w, m in known if m.noise.distribution != "none")
 
     def exact(self, table: NoisyTable, *, shift: Fraction = Fraction(0)) -> tuple[list[int], int]:
         """The values, moved by ``shift``: integers, and what all of them are divided by."""
@@ -70,7 +70,7 @@ class LinearForm:
 
 
 @lru_cache(maxsize=1024)
-def reach(parts: tuple[Part, ...], confidence: Fraction) -> Fraction:
+def sum_radius(parts: tuple[Part, ...], confidence: Fraction) -> Fraction:
     """How far the sum of those noises strays from 0, at most, with that confidence.
 
     Exact for one noise and for several on a common grid; a little too wide otherwise.
@@ -80,49 +80,51 @@ def reach(parts: tuple[Part, ...], confidence: Fraction) -> Fraction:
     if len(parts) == 1:
         [(weight, noise)] = parts
         return weight * noise.error(float(confidence))
-    unit = _common(parts)
-    if 1 - confidence > Fraction(1, 10**9) and _size(parts, unit) <= _POINTS:
-        return unit * _convolved(parts, unit, float(confidence))
-    if all(noise.law == "gaussian" for _, noise in parts):
-        return _normal(parts, float(confidence))
-    return _simulated(parts, float(confidence))
+    unit = _common_step(parts)
+    if 1 - confidence > Fraction(1, 10**9) and _convolution_size(parts, unit) <= _POINTS:
+        return unit * _convolved_radius(parts, unit, float(confidence))
+    if all(noise.distribution == "gaussian" for _, noise in parts):
+        return _normal_radius(parts, float(confidence))
+    return _simulated_radius(parts, float(confidence))
 
 
-def _common(parts: tuple[Part, ...]) -> Fraction:
+def _common_step(parts: tuple[Part, ...]) -> Fraction:
     """The largest step of which all weights are multiples."""
     bottom = math.lcm(*(weight.denominator for weight, _ in parts))
     return Fraction(math.gcd(*(int(weight * bottom) for weight, _ in parts)), bottom)
 
 
-def _size(parts: tuple[Part, ...], unit: Fraction) -> Fraction:
-    return sum((2 * radius(noise) * weight / unit for weight, noise in parts), Fraction(1))
+def _convolution_size(parts: tuple[Part, ...], unit: Fraction) -> Fraction:
+    return sum((2 * noise_radius(noise) * weight / unit for weight, noise in parts), Fraction(1))
 
 
-def _convolved(parts: tuple[Part, ...], unit: Fraction, confidence: float) -> int:
-    length = 1 << int(_size(parts, unit) + 2).bit_length()
+def _convolved_radius(parts: tuple[Part, ...], unit: Fraction, confidence: float) -> int:
+    length = 1 << int(_convolution_size(parts, unit) + 2).bit_length()
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     for weight, noise in parts:
-        points, masses = pmf(noise.law, noise.scale)
+        points, masses = noise_pmf(noise.distribution, noise.scale)
         spread = np.zeros(length)
         spread[(points * int(weight / unit)).astype(np.int64) % length] = masses
         spectrum *= np.fft.rfft(spread)
-    summed = np.fft.irfft(spectrum, length)[: length // 2]  # the law is symmetric: its upper half tells all
+    summed = np.fft.irfft(spectrum, length)[: length // 2]  # the distribution is symmetric: its upper half tells all
     return int(np.searchsorted(2 * np.cumsum(summed) - summed[0], confidence - 1e-12))
 
 
-def _normal(parts: tuple[Part, ...], confidence: float) -> Fraction:
+def _normal_radius(parts: tuple[Part, ...], confidence: float) -> Fraction:
     spread = math.sqrt(sum((float(weight) * float(noise.scale)) ** 2 for weight, noise in parts))
-    coarsest = max(weight for weight, _ in parts)  # half of it covers what the normal law knows nothing of: steps
-    return Fraction(quantile(confidence) * spread) + coarsest / 2
+    coarsest = max(
+        weight for weight, _ in parts
+    )  # half of it covers what the normal distribution knows nothing of: steps
+    return Fraction(normal_quantile(confidence) * spread) + coarsest / 2
 
 
-def _simulated(parts: tuple[Part, ...], confidence: float) -> Fraction:
+def _simulated_radius(parts: tuple[Part, ...], confidence: float) -> Fraction:
     generator = np.random.default_rng(_SEED)
     drawn = sum((float(weight) * noise.draw(generator, _DRAWS) for weight, noise in parts), np.zeros(_DRAWS))
     safe = 3 * math.sqrt(confidence * (1 - confidence) / _DRAWS)  # three standard errors to the safe side
     return Fraction(float(np.quantile(np.abs(drawn), min(1.0, confidence + safe), method="higher")))
 
 
-def quantile(confidence: float) -> float:
-    """How many standard deviations hold a normal law with that confidence."""
+def normal_quantile(confidence: float) -> float:
+    """How many standard deviations hold a normal distribution with that confidence."""
     return -NormalDist().inv_cdf((1 - confidence) / 2)

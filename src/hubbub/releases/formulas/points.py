@@ -38,7 +38,7 @@ class Released:
         return np.array([float(v) if isinstance(v, int | float) else np.nan for v in values])[self.rows]
 
     def choose(self, label: object, value: Floats, quantiles: Callable[[Floats, slice], Floats]) -> Floats:
-        """A value with a law of its own: here the value."""
+        """A value with a distribution of its own: here the value."""
         del label, quantiles
         return value[self.rows]
 
@@ -60,8 +60,10 @@ class Simulated(Released):
 
     @cached_property
     def _seeds(self) -> list[int]:
-        told = [_told(measure, origin) for measure, origin in zip(self.table.measures, self.table.origins, strict=True)]
-        return [_seed(f"{text}|{told[:i].count(text)}") for i, text in enumerate(told)]
+        texts = [
+            _seed_text(measure, origin) for measure, origin in zip(self.table.measures, self.table.origins, strict=True)
+        ]
+        return [_seed_number(f"{text}|{texts[:i].count(text)}") for i, text in enumerate(texts)]
 
     def measure(self, index: int) -> Floats:
         """A measure with noise taken off: one line per draw."""
@@ -73,22 +75,22 @@ class Simulated(Released):
         return self.released(index) - (noise if self._width == 1 else noise[:, self.rows])
 
     def choose(self, label: object, value: Floats, quantiles: Callable[[Floats, slice], Floats]) -> Floats:
-        """A value with a law of its own, drawn by its quantiles; the same draws for the same label."""
+        """A value with a distribution of its own, drawn by its quantiles; the same draws for the same label."""
         if label not in self._noise:
-            told = repr(value.tolist())
-            generator = np.random.default_rng(_seed(f"{told}|{self._given.count(told)}"))
-            self._given.append(told)
+            text = repr(value.tolist())
+            generator = np.random.default_rng(_seed_number(f"{text}|{self._given.count(text)}"))
+            self._given.append(text)
             self._noise[label] = generator.random((self.draws, self._width))
         chances = self._noise[label]
         return quantiles(chances if self._width == 1 else chances[:, self.rows], self.rows)
 
 
-def _told(measure: NoisyColumn, origin: tuple[object, ...]) -> str:
+def _seed_text(measure: NoisyColumn, origin: tuple[object, ...]) -> str:
     """What seeds the draws. Intervals follow from it, and those of a stored release stay as they were shown: so this is
     spelled as it always was, whatever classes and fields are called."""
     place, noise = [part for part in origin if isinstance(part, str | int)], measure.noise
-    return f"{measure.name}|Noise(law={noise.law!r}, scale={noise.scale!r})|{measure.values}|{place}"
+    return f"{measure.name}|Noise(law={noise.distribution!r}, scale={noise.scale!r})|{measure.values}|{place}"
 
 
-def _seed(text: str) -> int:
+def _seed_number(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hubbub.releases.formulas.linear import LinearForm, quantile
+from hubbub.releases.formulas.linear import LinearForm, normal_quantile
 from hubbub.releases.noisy_columns import Floats, Noise, NoisyTable
 
 _WIDER = 1.005  # for mixtures that the grid of _laplace_factor does not hold
@@ -31,11 +31,11 @@ class Spread(NamedTuple):
     factor: float
 
 
-def spread(top: LinearForm, bottom: LinearForm, table: NoisyTable, confidence: float) -> Spread:
+def ratio_spread(top: LinearForm, bottom: LinearForm, table: NoisyTable, confidence: float) -> Spread:
     """What the noise of both does to the ratio."""
     weights = {i: (top.weights.get(i, 0), bottom.weights.get(i, 0)) for i in {*top.weights, *bottom.weights}}
     measures = {i: table.measures[i] for i in weights}
-    laws = {measure.noise.law for measure in measures.values()}
+    distributions = {measure.noise.distribution for measure in measures.values()}
     known = [
         (float(a), float(b), (float(measures[i].step) * _std_dev(measures[i].noise, confidence)) ** 2)
         for i, (a, b) in weights.items()
@@ -44,35 +44,37 @@ def spread(top: LinearForm, bottom: LinearForm, table: NoisyTable, confidence: f
         sum(a * a * v for a, _, v in known),
         sum(b * b * v for _, b, v in known),
         sum(a * b * v for a, b, v in known),
-        laplace_factor(confidence) if "laplace" in laws else quantile(confidence),
+        laplace_factor(confidence) if "laplace" in distributions else normal_quantile(confidence),
     )
 
 
 def _std_dev(noise: Noise, confidence: float) -> float:
     """A standard deviation large enough that the noise alone keeps its exact discrete quantile."""
-    if noise.law == "none":
+    if noise.distribution == "none":
         return 0.0
-    single = -math.log(1 - confidence) / math.sqrt(2) if noise.law == "laplace" else quantile(confidence)
+    single = (
+        -math.log(1 - confidence) / math.sqrt(2) if noise.distribution == "laplace" else normal_quantile(confidence)
+    )
     return max(noise.std_dev(), noise.error(confidence) / single)
 
 
 @lru_cache(maxsize=256)
 def laplace_factor(confidence: float) -> float:
     """How many standard deviations hold any sum of two Laplace noises, or a normal one, with that confidence."""
-    mixes = (_mixed(angle, 1 - confidence) for angle in np.linspace(0, math.pi / 4, 46))
-    return _WIDER * max(quantile(confidence), *mixes)
+    mixes = (_mixed_quantile(angle, 1 - confidence) for angle in np.linspace(0, math.pi / 4, 46))
+    return _WIDER * max(normal_quantile(confidence), *mixes)
 
 
-def _mixed(angle: float, miss: float) -> float:
-    """The two-sided quantile of a sum of two Laplace laws with variances cos^2 and sin^2."""
+def _mixed_quantile(angle: float, miss: float) -> float:
+    """The two-sided quantile of a sum of two Laplace distributions with variances cos^2 and sin^2."""
     low, high = 0.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _tail(middle, angle) > miss else (low, middle)
+        low, high = (middle, high) if _mixed_tail(middle, angle) > miss else (low, middle)
     return high
 
 
-def _tail(width: float, angle: float) -> float:
+def _mixed_tail(width: float, angle: float) -> float:
     a, b = math.cos(angle) / math.sqrt(2), math.sin(angle) / math.sqrt(2)
     if b < 1e-6:
         return math.exp(-width / a)
@@ -81,7 +83,7 @@ def _tail(width: float, angle: float) -> float:
     return (a * a * math.exp(-width / a) - b * b * math.exp(-width / b)) / (a * a - b * b)
 
 
-def fieller(top: Floats, bottom: Floats, known: Spread) -> tuple[Floats, Floats]:
+def fieller_interval(top: Floats, bottom: Floats, known: Spread) -> tuple[Floats, Floats]:
     """Ends of the set of ratios that the noise allows, row by row; infinite where it is unbounded."""
     square = known.factor**2
     a = bottom**2 - square * known.bottom

@@ -10,8 +10,8 @@ import numpy as np
 
 from hubbub.releases.formulas import ratios
 from hubbub.releases.formulas.arithmetic import Ref
-from hubbub.releases.formulas.base import Ends, Formula, Values, floats
-from hubbub.releases.formulas.linear import quantile
+from hubbub.releases.formulas.base import Ends, Formula, Values, as_floats
+from hubbub.releases.formulas.linear import normal_quantile
 from hubbub.releases.formulas.points import Released
 from hubbub.releases.noisy_columns import Floats, NoisyTable
 from hubbub.terms import WrongShape
@@ -54,8 +54,8 @@ class Mean(Formula):
 
     def ends(self, table: NoisyTable, confidence: float) -> tuple[Floats, Floats]:
         top, bottom = self.total.line(), self.count.line()
-        known = ratios.spread(top, bottom, table, confidence)
-        lows, highs = ratios.fieller(top.floats(table), bottom.floats(table), known)
+        known = ratios.ratio_spread(top, bottom, table, confidence)
+        lows, highs = ratios.fieller_interval(top.floats(table), bottom.floats(table), known)
         centre = float(self.centre)
         return self._within(centre + lows), self._within(centre + highs)
 
@@ -142,9 +142,9 @@ class GivenIntervals(Formula):
         return list(self.lows[place]), list(self.highs[place])
 
     def std_dev(self, table: NoisyTable) -> Values:
-        """From the narrowest stored interval, as if the law were normal."""
+        """From the narrowest stored interval, as if the distribution were normal."""
         del table
-        widths = quantile(self.levels[0]) * 2
+        widths = normal_quantile(self.levels[0]) * 2
         pairs = zip(self.lows[0], self.highs[0], strict=True)
         return [None if low is None or high is None else (high - low) / widths for low, high in pairs]
 
@@ -154,16 +154,16 @@ class GivenIntervals(Formula):
         return GivenIntervals(self.values[rows], self.levels, lows, highs)
 
     def compute(self, point: Released) -> Floats:
-        return point.choose(("given", id(self)), floats(self.values), self._quantiles)
+        return point.choose(("given", id(self)), as_floats(self.values), self._quantiles)
 
     def _quantiles(self, chances: Floats, rows: slice) -> Floats:
         """Values at those chances: through the value and both ends of each level, straight in normal scores."""
         from scipy.special import ndtri
 
         outward = range(len(self.levels))
-        lows, highs = ([floats(side[i])[rows] for i in outward] for side in (self.lows, self.highs))
-        heights = np.stack([*lows[::-1], floats(self.values)[rows], *highs])
-        ranks = [quantile(level) for level in self.levels]
+        lows, highs = ([as_floats(side[i])[rows] for i in outward] for side in (self.lows, self.highs))
+        heights = np.stack([*lows[::-1], as_floats(self.values)[rows], *highs])
+        ranks = [normal_quantile(level) for level in self.levels]
         scores = np.array([*(-r for r in ranks[::-1]), 0.0, *ranks])
         wanted = np.broadcast_to(ndtri(chances), (len(chances), heights.shape[1]))
         columns = [np.interp(wanted[:, i], scores, heights[:, i]) for i in range(heights.shape[1])]

@@ -208,7 +208,7 @@ class Suggestion(Document):
         return (
             Section(
                 "What to declare",
-                (f"{self.guarantee.holds.words()}{charged}{repeat}.",),
+                (f"{self.guarantee.holds.describe()}{charged}{repeat}.",),
                 TextTable(("what", "suggested", f"interval ({CONFIDENCE:.0%})"), rows),
             ),
             Section("Why", tuple(f"{name}: {found.reason}." for name, found in self.found())),
@@ -237,7 +237,7 @@ class Suggestion(Document):
             "max_rows_per_unit": self.max_rows_per_unit,
             "bounds": {name: list(ends) for name, ends in self.bounds.items()},
             "totals": dict(self.totals),
-            "guarantee": self.guarantee.holds.words(),
+            "guarantee": self.guarantee.holds.describe(),
             "found": [
                 {"what": name, "value": f.value, "low": f.low, "high": f.high, "reason": f.reason}
                 for name, f in self.found()

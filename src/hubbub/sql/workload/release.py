@@ -151,7 +151,7 @@ class WorkloadRelease(Document):
         return {
             "kind": "workload",
             "strategy": self.strategy,
-            "guarantee": self.guarantee.holds.words(),
+            "guarantee": self.guarantee.holds.describe(),
             "answers": {name: each.to_json() for name, each in zip(self.names, self, strict=True)},
         }
 

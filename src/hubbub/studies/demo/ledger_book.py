@@ -160,7 +160,7 @@ def _ask_again(desk: DemoDesk, ledger: Ledger) -> str:
     desk.note("Ana", "the same again", again.answer, _price(again))
     desk.note("Ben", "the same", other.answer, _price(other))
     return (
-        f"The budget of the last chapter lived in memory. This one, {BUDGET.measure().words()} for all patients, is "
+        f"The budget of the last chapter lived in memory. This one, {BUDGET.measure().describe()} for all patients, is "
         f"kept in a ledger on disk. Ana asks for {FLU} and gets {first.answer} ± {MECHANISM.error(0.95)} for "
         f"{_price(first)}. She asks again: {again.answer}, for rho = {repeat:g}. Ben asks the same in a project of his "
         f"own and gets {other.answer} for {_price(other)}: a free answer would tell him that somebody asked before."
@@ -238,4 +238,4 @@ def _loss(amount: Amount) -> float:
 
 
 def _price(charged: CountAnswer) -> str:
-    return "free" if charged.repeated else charged.receipt.charged.words()
+    return "free" if charged.repeated else charged.receipt.charged.describe()

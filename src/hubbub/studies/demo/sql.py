@@ -46,7 +46,7 @@ def chapter(hospital: Hospital) -> Section:
         (
             f"The patients' {len(visits):,} visits lie in a Parquet file. The owner declares who is protected (the "
             f"patient), that at most {MOST} visits of each count, the wards, and that a visit costs at most {DEAREST}; "
-            f"the budget is {BUDGET.measure().words()}. An analyst types: {QUESTION}",
+            f"the budget is {BUDGET.measure().describe()}. An analyst types: {QUESTION}",
             f"A preview is free: ±{before.errors['visits']:,.0f} visits a ward, 95 times out of 100, for epsilon = "
             f"{EPSILON:g}. The answer is below, beside the exact one, which nobody sees. Asked again it is "
             f"{_same(first, again)} and {'free' if again.repeated else 'charged'}. Left: {again.budget_left}.",
@@ -107,7 +107,7 @@ def _same(first: Release, again: Release) -> str:
 
 
 def _table(truth: dict[str, tuple[int, float]], release: Release) -> TextTable:
-    wards, visits, costs = (text.cells(*release.told(place)) for place in range(3))
+    wards, visits, costs = (text.format_cells(*release.told(place)) for place in range(3))
     rows = tuple(
         (ward, f"{truth[ward][0]:,}", visits[i], f"{truth[ward][1]:.0f}", costs[i]) for i, ward in enumerate(wards)
     )

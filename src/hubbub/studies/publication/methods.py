@@ -77,7 +77,7 @@ class PublicationTable:
         """What holds, in words."""
         if isinstance(self.result, Anonymised):
             return self.result.headline
-        return self.result.guarantee.words()
+        return self.result.guarantee.describe()
 
 
 def make(method: Method, table: Unread, order: PublicationRequest, account: AccountLike | None) -> PublicationTable:

@@ -51,7 +51,7 @@ class RedTeam(Document):
                 f"{len(target.ids):,} people of the table {target.table.name!r}. Outsiders may know of a person: "
                 f"{', '.join(target.known)}. The secret: whether {target.secret.column} is {target.secret.value}.",
                 f"The same table was handed out without names, {self.k}-anonymous, by exact answers, and by private "
-                f"answers ({self.budget.measure().words()} for each attack, on ledgers of their own: no budget was "
+                f"answers ({self.budget.measure().describe()} for each attack, on ledgers of their own: no budget was "
                 "spent). This page is for the owner of the data: it tells what attackers found.",
                 "Not tried, since nothing of the kind was handed out: ratings or places over time, social graphs, and "
                 "trained models. hubbub.attacks has those too.",
