@@ -281,7 +281,7 @@ PLANTED: dict[str, tuple[Fault, str, str]] = {
     "a clamp that is dropped": (lambda patch: faulty_plan(str, unclamped, patch), SUMS, ""),
     "ids that lose digits": (lambda patch: patch.setattr(identity, "id_from", rounded), BY_WARD, ""),
     "ranks of other people than the plan's": (
-        lambda patch: patch.setattr("hubbub.sql.prepare_copy.id_from", as_written),
+        lambda patch: patch.setattr("hubbub.relations.value_printer.id_from", as_written),
         NUMBERS,
         "prepared",
     ),

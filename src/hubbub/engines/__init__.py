@@ -2,11 +2,14 @@
 
 - ``DuckDB``  embedded, the default: Parquet, CSV, DuckDB files, and pandas, Polars or Arrow tables in memory
 
-An engine knows nothing of privacy: it is given text that was printed from a plan, and what it gives back goes to the
+``Engine`` (``protocol``) is what all of them can do, and ``open_engine`` opens one by its name: start there. An engine
+knows nothing of privacy: it is given text that was printed from a plan, and what it gives back goes to the
 mechanisms. Its error messages may quote rows, so they never leave this room.
 """
 
-from hubbub.engines.duckdb import DuckDB, EngineFailed, tables_in
+from hubbub.engines.duckdb import DuckDB, EngineFailed, open_engine, tables_in
+from hubbub.engines.parquet import notes_in_footer
+from hubbub.engines.protocol import Engine
 from hubbub.engines.records import UNREADABLE, Csv
 from hubbub.engines.source_headers import Schemas, schemas_of
 from hubbub.engines.sources import (
@@ -26,6 +29,7 @@ __all__ = [
     "UNREADABLE",
     "Csv",
     "DuckDB",
+    "Engine",
     "EngineFailed",
     "InDatabase",
     "Schemas",
@@ -37,6 +41,8 @@ __all__ = [
     "is_pandas",
     "named_sources",
     "no_header",
+    "notes_in_footer",
+    "open_engine",
     "schemas_of",
     "tables_in",
     "with_header",

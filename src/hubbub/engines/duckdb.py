@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from hubbub.engines import parquet
 from hubbub.engines.frames import readable_table
+from hubbub.engines.protocol import DEFAULT_SECONDS, Engine
 from hubbub.engines.records import Csv
 from hubbub.engines.sources import arrow_of, header_of, quoted_list
 from hubbub.engines.twin import open_twin
 from hubbub.relations import ReadForm, kind_of_type, parquet_form, readable_form
 from hubbub.schema import Headless, InDatabase, files_of, format_of, one_file, unavailable
 from hubbub.terms import RunFailed, SourceUnavailable
-
-DEFAULT_SECONDS = 300.0
-
 
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY 1"
 _ANY_VIEW = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1 LIMIT 1"
@@ -57,14 +55,21 @@ class _Watch:
 class DuckDB:
     """One locked DuckDB over the given sources.
 
-    After the sources are opened, no file outside them can be read, nothing can be written, no extension loaded and no
-    setting changed. Each run is one statement, in a cursor of its own, within a time and a memory limit.
+    After the sources are opened, no file outside them can be read, nothing but the ``target`` can be written, no
+    extension loaded and no setting changed. Each run is one statement, in a cursor of its own, within a time and a
+    memory limit.
     """
 
     dialect = "duckdb"
 
     def __init__(
-        self, sources: Mapping[str, object], *, memory: str = "", threads: int | None = None, spill: str | Path = ""
+        self,
+        sources: Mapping[str, object],
+        *,
+        memory: str = "",
+        threads: int | None = None,
+        spill: str | Path = "",
+        target: Path | None = None,
     ) -> None:
         import duckdb
         import pyarrow
@@ -76,7 +81,7 @@ class DuckDB:
         self._twin: Any = None
         self._turn = threading.Lock()
         self._frames: dict[str, Any] = {}
-        self._files: list[str] = []
+        self._files: list[str] = [] if target is None else [str(target)]
         self._databases: dict[str, str] = {}
         self._steps: list[str] = []  # statements that opened the sources, in order
         self._broken = False
@@ -97,8 +102,7 @@ class DuckDB:
 
     def spellings(self, table: str, name: str, texts: Sequence[str]) -> list[str]:
         """Texts as a column's collation has them: the one spelling that all equal texts share."""
-        escaped = ["'" + text.replace("'", "''") + "'" for text in texts]
-        forms = ", ".join(str(readable_form(text, self._natives[table][name])) for text in escaped)
+        forms = ", ".join(str(readable_form(_text(text), self._natives[table][name])) for text in texts)
         return [str(form) for [form] in self.rows(f"SELECT unnest([{forms}])")]
 
     def rows(self, sql: str, *, seconds: float = DEFAULT_SECONDS) -> list[tuple[Any, ...]]:
@@ -110,6 +114,12 @@ class DuckDB:
         """The result as one array per column; for integers of at most 64 bits."""
         with self._run(sql, seconds) as cursor:
             return list(cursor.fetchnumpy().values())
+
+    def write(self, sql: str, target: Path, *, notes: Mapping[str, str], seconds: float) -> None:
+        """The result as a Parquet file, with notes in its footer; ``target`` was named when the engine was opened."""
+        told = ", ".join(f"{_text(name)}: {_text(note)}" for name, note in notes.items())
+        options = f"FORMAT parquet, KV_METADATA {{{told}}}, USE_TMP_FILE false"
+        self.rows(f"COPY ({sql}) TO {_text(str(target))} ({options})", seconds=seconds)
 
     def bind(self, sql: str, *, seconds: float) -> None:
         """Try a statement on the twin of the sources; ``EngineFailed`` if it cannot run there."""
@@ -337,6 +347,15 @@ def is_view(name: str) -> SourceUnavailable:
     )
 
 
+def open_engine(name: str, sources: Mapping[str, object], **limits: Any) -> Engine:
+    """An engine over the given sources, by its name in a descriptor."""
+    return _ENGINES[name](sources, **limits)
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -354,3 +373,6 @@ def _is_broken(error: Exception) -> bool:
     import duckdb
 
     return isinstance(error, duckdb.InternalException | duckdb.FatalException)
+
+
+_ENGINES: dict[str, Callable[..., Engine]] = {"duckdb": DuckDB}

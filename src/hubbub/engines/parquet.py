@@ -37,6 +37,18 @@ def fields_of(connection: Any, files: Sequence[str], name: str) -> dict[str, Fie
     return first
 
 
+def notes_in_footer(file: str) -> dict[bytes, bytes] | None:
+    """What the footer of a Parquet file notes, by name; None if it is no such file."""
+    import duckdb
+
+    try:
+        with duckdb.connect() as connection:
+            pairs = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [file]).fetchall()
+    except duckdb.Error:
+        return None
+    return {bytes(key): bytes(value) for key, value in pairs}
+
+
 def _columns(fields: list[Field]) -> Iterator[tuple[str, Field]]:
     """Each column with all that is inside it, out of a list in which parents come before their children."""
     place = 0

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines import DuckDB, EngineFailed
+from hubbub.engines import Engine, EngineFailed
 from hubbub.publish.domains import ColumnDomain, Date
 from hubbub.publish.unread_table import Unread, rows_unreadable, typed_as_declared
-from hubbub.relations import DIALECTS, column_named, id_in, is_direct, person_form
+from hubbub.relations import DIALECTS, Expr, column_named, is_direct, person_form, print_relation
+from hubbub.relations.nodes import (
+    Alias,
+    Filter,
+    NamedValue,
+    PlainRows,
+    Relation,
+    SourceTable,
+    declared_id,
+    is_known,
+    read_as,
+)
 from hubbub.schema import Column, Dataset, Kind, Table
 from hubbub.terms import NotProved
 
@@ -22,7 +33,7 @@ _ANY_DAY = Date(lower="0001-01-01", upper="9999-12-31")
 _TEMPORAL = (Kind.DATE, Kind.TIMESTAMP)
 
 
-def described_table(engine: DuckDB, dataset: Dataset, table: Table, domain: Mapping[str, ColumnDomain]) -> Unread:
+def described_table(engine: Engine, dataset: Dataset, table: Table, domain: Mapping[str, ColumnDomain]) -> Unread:
     """The columns of a table, and how its rows are read: each value by itself, as it was declared.
 
     People are told apart as in every question about the dataset: two spellings of one id are one person, and a row
@@ -31,23 +42,24 @@ def described_table(engine: DuckDB, dataset: Dataset, table: Table, domain: Mapp
     kinds = {name: Kind(kind) for name, kind in engine.columns(table.name)}
     shown = [column for column in table.columns if kinds[column.name] is not Kind.OPAQUE]
     person = _person(dataset, table)
+    whose = {} if person is None else {person.name: dataset.unit}
     types = {
-        column.name: _arrow_type(kinds[column.name] if column.name not in person else Kind.TEXT) for column in shown
+        column.name: _arrow_type(kinds[column.name] if column.name not in whose else Kind.TEXT) for column in shown
     }
-    days = {column.name: _ANY_DAY for column in shown if column.kind in _TEMPORAL and column.name not in person}
-    text = _rows_text(table, shown, kinds, person)
+    days = {column.name: _ANY_DAY for column in shown if column.kind in _TEMPORAL and column.name not in whose}
+    text = print_relation(_rows(dataset, table, shown, kinds, person), DIALECTS[engine.dialect])
 
     def read() -> pyarrow.Table:
         return typed_as_declared(_read(engine, text, types), {**days, **domain})
 
     empty = typed_as_declared(_empty(types), {**days, **domain})
-    return Unread(empty.schema, cache(read), dict.fromkeys(person, dataset.unit))
+    return Unread(empty.schema, cache(read), whose)
 
 
-def _person(dataset: Dataset, table: Table) -> dict[str, str]:
-    """The column that tells people apart, with the expression that reads it; none if each row is protected."""
+def _person(dataset: Dataset, table: Table) -> Column | None:
+    """The column that tells people apart; None if each row is protected."""
     if not dataset.unit:
-        return {}
+        return None
     if not is_direct(table, dataset):
         raise NotProved(
             f"a row of {table.name!r} does not itself say whose it is.",
@@ -55,25 +67,26 @@ def _person(dataset: Dataset, table: Table) -> dict[str, str]:
             fix="Add the person's column to it, or publish a table that has it.",
         )
     assert table.link is not None
-    column = column_named(table, table.link.column)
-    return {column.name: id_in(_quoted(column.name), column, person_form(dataset), DIALECTS[dataset.engine])}
+    return column_named(table, table.link.column)
 
 
-def _rows_text(table: Table, columns: list[Column], kinds: Mapping[str, Kind], person: Mapping[str, str]) -> str:
-    parts = [
-        f"TRY_CAST({person[column.name]} AS VARCHAR)" if column.name in person else _cell(column, kinds[column.name])
-        for column in columns
-    ]
-    whose = "".join(f" WHERE {expression} IS NOT NULL" for expression in person.values())
-    return f"SELECT {', '.join(parts)} FROM {_quoted(table.name)}{whose}"  # noqa: S608  (declared names, quoted)
+def _rows(
+    dataset: Dataset, table: Table, columns: list[Column], kinds: Mapping[str, Kind], person: Column | None
+) -> Relation:
+    source = Alias(SourceTable(table.name, tuple((column.name, kinds[column.name]) for column in table.columns)), "s")
+    cells = {column.name: _cell(source.column(column.name), kinds[column.name]) for column in columns}
+    if person is None:
+        return PlainRows(source, tuple(NamedValue(name, cell) for name, cell in cells.items()))
+    whom = declared_id(source.column(person.name), person, person_form(dataset))
+    cells |= {person.name: read_as(whom, "", Kind.TEXT)} if person.name in cells else {}
+    return PlainRows(Filter(source, (is_known(whom),)), tuple(NamedValue(name, cell) for name, cell in cells.items()))
 
 
-def _cell(column: Column, stored: Kind) -> str:
+def _cell(column: Expr, stored: Kind) -> Expr:
     """A cell as no value can make it fail: numbers as doubles, truth values as they are, all else as text."""
-    quoted = _quoted(column.name)
     if stored is Kind.BOOLEAN:
-        return quoted
-    return f"TRY_CAST({quoted} AS {'DOUBLE' if stored.is_number else 'VARCHAR'})"
+        return column
+    return read_as(column, "", Kind.NUMBER if stored.is_number else Kind.TEXT)
 
 
 def _arrow_type(stored: Kind) -> Any:
@@ -90,7 +103,7 @@ def _empty(types: Mapping[str, Any]) -> pyarrow.Table:
     return pyarrow.schema(list(types.items())).empty_table()
 
 
-def _read(engine: DuckDB, text: str, types: Mapping[str, Any]) -> pyarrow.Table:
+def _read(engine: Engine, text: str, types: Mapping[str, Any]) -> pyarrow.Table:
     import pyarrow
 
     try:
@@ -102,7 +115,3 @@ def _read(engine: DuckDB, text: str, types: Mapping[str, Any]) -> pyarrow.Table:
         for (name, kind), array in zip(types.items(), arrays, strict=True)
     }
     return pyarrow.table(columns)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

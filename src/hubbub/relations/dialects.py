@@ -106,9 +106,9 @@ class Dialect:
         """Whether a double is no number."""
         return f"isnan({text})"
 
-    def keyed_hash(self, secret: str, texts: list[str]) -> str:
+    def keyed_hash(self, secret: str | None, texts: list[str]) -> str:
         """A number that only depends on a row's own content and on a secret."""
-        return f"hash({self.literal(secret)}, {', '.join(texts)})"
+        return f"hash({', '.join([*([] if secret is None else [self.literal(secret)]), *texts])})"
 
     def whole(self, text: str) -> str:
         """A bounded double as a 64-bit integer."""
@@ -342,8 +342,8 @@ class PostgresDialect(Dialect):
     def is_nan(self, text: str) -> str:
         return f"({text} = 'NaN'::double precision)"
 
-    def keyed_hash(self, secret: str, texts: list[str]) -> str:
-        return f"hashtextextended(ROW({', '.join(texts)})::text, {int(secret[:15] or '0', 16)})"
+    def keyed_hash(self, secret: str | None, texts: list[str]) -> str:
+        return f"hashtextextended(ROW({', '.join(texts)})::text, {int((secret or '0')[:15], 16)})"
 
     def toward_zero(self, top: str, bottom: str) -> str:
         return f"div({top}, {bottom})"

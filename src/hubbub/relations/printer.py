@@ -25,10 +25,12 @@ from hubbub.relations.nodes import (
     NamedValue,
     Partial,
     PersonAggregate,
+    PlainRows,
     Project,
     Rank,
     Relation,
     SharedRelation,
+    SourceTable,
     StoredCap,
     TableScan,
     UnionAll,
@@ -66,6 +68,7 @@ class RelationPrinter:
             Values: self._values,
             Project: self._project,
             Window: self._project,
+            PlainRows: self._project,
             PersonAggregate: self._person_aggregate,
             Rank: self._rank,
             UnionAll: lambda node: " UNION ALL ".join(map(self.query, node.inputs)),
@@ -83,7 +86,8 @@ class RelationPrinter:
     # ------------------------------------------------------------ SELECT
 
     def _project(self, node: Project) -> str:
-        columns = [*self._person_of(node.input), *self._named(node.outputs)]
+        whom = [] if isinstance(node, PlainRows) else self._person_of(node.input)
+        columns = [*whom, *self._named(node.outputs)]
         distinct = "DISTINCT " if node.distinct else ""
         return f"SELECT {distinct}{', '.join(columns) or '1 AS one'}{self._from_where(node.input)}"
 
@@ -152,11 +156,14 @@ class RelationPrinter:
         if isinstance(node, SharedRelation):
             return node.name
         if isinstance(node, Alias):
-            return f"({self.query(node.input)}) AS {node.name}"
+            return f"{self._source(node.input)} AS {node.name}"
         if isinstance(node, JoinRows):
             right = self._from(node.right)
             return f"{self._from(node.left)} {_WORDS[node.kind]} {right} ON ({self._meeting(node) or 'TRUE'})"
         return f"({self.query(node)}) AS inside"
+
+    def _source(self, node: Relation) -> str:
+        return self.dialect.quoted(node.name) if isinstance(node, SourceTable) else f"({self.query(node)})"
 
     def _meeting(self, node: JoinRows) -> str:
         """When rows meet: of two private relations, only those of the same person."""

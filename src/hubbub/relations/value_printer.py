@@ -10,6 +10,8 @@ from hubbub.relations import limits
 from hubbub.relations.dialects import Dialect
 from hubbub.relations.expressions import Expr
 from hubbub.relations.nodes.engine_values import BucketEdges, CellGrid, IntegerGrid, NormClip, WindowSpec
+from hubbub.relations.person import id_from, id_in
+from hubbub.relations.readable_columns import with_text
 from hubbub.relations.text_work import is_cut
 from hubbub.schema import Column, Kind, Value
 
@@ -52,6 +54,11 @@ class ValuePrinter:
             "whole": lambda _, parts: dialect.try_cast(parts[0], Kind.INTEGER),
             "clamped_total": lambda value, parts: self._clamped_total(parts[0], *value.param),
             "norm": lambda value, parts: f"sum({parts[0]} * {parts[0]})" if value.param.squared else _sizes(parts[0]),
+            "person_id": lambda value, parts: id_from(parts[0], *value.param),
+            "declared_id": lambda value, parts: id_in(parts[0], value.param[0], value.param[1], dialect),
+            "read_as": lambda value, parts: self._read_as(parts[0], *value.param),
+            "as_type": lambda value, parts: f"TRY_CAST({parts[0]} AS {value.param})",
+            "hashed": lambda value, parts: dialect.keyed_hash(value.param, parts),
             "clipped_total": lambda value, parts: self._clipped_total(parts[0], parts[1], value.param),
         }
 
@@ -95,6 +102,9 @@ class ValuePrinter:
             return self.dialect.short(self.dialect.try_cast(text, Kind.TEXT))
         stored = self.dialect.stored(self.dialect.readable(text, column), column.kind)
         return self.dialect.short(stored) if column.kind is Kind.TEXT else stored
+
+    def _read_as(self, text: str, native: str, kind: Kind) -> str:
+        return self.dialect.try_cast(with_text(text, native) if kind is Kind.TEXT else text, kind)
 
     def _typed(self, value: Expr, text: str) -> str:
         if value.kind is Kind.INTEGER and value.op not in ("column", "literal"):
@@ -260,6 +270,8 @@ _SIMPLE = {
     "sum_of": "sum({0})",
     "total": "coalesce(sum({0}), 0)",
     "negated": "-({0})",
+    "as_text": "CAST({0} AS VARCHAR)",
+    "sign_of": "signbit({0})",
 }
 
 

@@ -13,6 +13,8 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
+from hubbub.engines import notes_in_footer
+
 FORMAT = "2"
 _FORMAT, _UNIT, _PERSON, _SEAL = "hubbub.prepared", "hubbub.unit", "hubbub.person", "hubbub.seal"
 _END = b"PAR1"
@@ -49,16 +51,10 @@ def word_of(notes: dict[str, str]) -> str:
 
 def notes_in(file: str) -> Notes | None:
     """What a Parquet file says of itself; None if it never was a copy, or is no Parquet file."""
-    import duckdb
-
-    try:
-        with duckdb.connect() as connection:
-            pairs = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [file]).fetchall()
-    except duckdb.Error:
-        return None  # not a Parquet file: opening it will say so
-    notes = {bytes(key): bytes(value).decode("utf-8", "replace") for key, value in pairs}
-    if _FORMAT.encode() not in notes:
-        return None
+    footer = notes_in_footer(file)
+    if footer is None or _FORMAT.encode() not in footer:
+        return None  # opening what is no Parquet file will say so
+    notes = {name: note.decode("utf-8", "replace") for name, note in footer.items()}
     unit, form, word = (notes.get(name.encode(), "") for name in (_UNIT, _PERSON, _SEAL))
     return Notes(unit, form, notes[_FORMAT.encode()] == FORMAT and _is_sealed(Path(file), word))
 

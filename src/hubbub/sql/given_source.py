@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.engines import DuckDB, is_pandas
+from hubbub.engines import Engine, is_pandas
 from hubbub.relations import kind_of, place_of
 from hubbub.schema import Column, Dataset, Kind, PersonLink, Table, Value, kind_declared, kind_undeclared
 from hubbub.terms import (
@@ -51,7 +51,7 @@ class GivenFacts:
 
 def dataset_given(
     sources: Mapping[str, object],
-    engine: DuckDB,
+    engine: Engine,
     given: GivenFacts,
     budget: Budget | None,
     population: str | None,
@@ -85,7 +85,7 @@ def dataset_given(
     )
 
 
-def visible_in(engine: DuckDB, name: str) -> list[tuple[str, Kind]]:
+def visible_in(engine: Engine, name: str) -> list[tuple[str, Kind]]:
     """The columns of a table that questions may speak of."""
     return [(column, Kind(kind)) for column, kind in engine.columns(name) if not column.startswith("_hb_")]
 

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from hubbub.engines import Engine
 from hubbub.relations import Expr
 from hubbub.schema import Kind, Value
 from hubbub.sql.compiler.lower_plan import EngineStatement
@@ -25,21 +26,6 @@ LEVELS = (0.5, 0.68, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which intervals of quant
 CHOSEN_SIZE = 1 << 18  # bytes for an answer whose keys are chosen privately
 _NUMBER = 26  # bytes of one stored integer, roughly: enough for 2^80
 _FORMAT = 1
-
-
-class Engine(Protocol):
-    """What runs a statement."""
-
-    dialect: str
-
-    def bind(self, sql: str, *, seconds: float) -> None:
-        """Try a statement on a twin without data."""
-
-    def rows(self, sql: str, *, seconds: float = ...) -> list[tuple[Any, ...]]:
-        """Rows with integers of any size."""
-
-    def arrays(self, sql: str, *, seconds: float = ...) -> list[Any]:
-        """Columns as arrays."""
 
 
 @dataclass(frozen=True, slots=True)

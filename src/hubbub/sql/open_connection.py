@@ -8,7 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hubbub.engines import DuckDB, InDatabase, check_header, identity_of, is_database, named_sources, with_header
+from hubbub.engines import (
+    Engine,
+    InDatabase,
+    check_header,
+    identity_of,
+    is_database,
+    named_sources,
+    open_engine,
+    with_header,
+)
 from hubbub.ledger import Ledger
 from hubbub.relations import check_ids
 from hubbub.schema import Dataset, Kind, Table, descriptor, is_csv, stem_of
@@ -96,7 +105,7 @@ def declare(
     version: str | None = None,
     header: bool | Sequence[str] | None = None,
     memory: str = "",
-) -> tuple[Dataset, DuckDB]:
+) -> tuple[Dataset, Engine]:
     """What is public about a source, and the engine that reads it; no ledger is touched."""
     check_memory(memory)
     if isinstance(source, str | Path) and str(source).lower().endswith(".toml"):
@@ -117,7 +126,7 @@ def declare(
     facts = GivenFacts(unit, bounds or {}, keys or {}, max_rows_per_unit, rows, called, version)
     for each in sources.values():
         _check_first_line(each, facts.names(), said=header is True)
-    engine = DuckDB(sources, memory=memory)
+    engine = open_engine("duckdb", sources, memory=memory)
     relation = Neighbours.parse(neighbours or Neighbours.ADD_REMOVE)
     dataset = dataset_given(sources, engine, facts, budget, population, relation)
     return _marked(dataset, engine, sources, lasting=bool(name and version)), engine
@@ -132,7 +141,7 @@ def ledger_place(source: object, dataset: Dataset) -> str | Path:
 # ---------------------------------------------------------------- with a descriptor
 
 
-def _described(path: Path, memory: str) -> tuple[Dataset, DuckDB]:
+def _described(path: Path, memory: str) -> tuple[Dataset, Engine]:
     declared = descriptor.read(path)
     if declared.engine != "duckdb":
         raise SourceUnavailable(
@@ -144,11 +153,11 @@ def _described(path: Path, memory: str) -> tuple[Dataset, DuckDB]:
     for table in declared.tables:
         if not table.public:
             _check_first_line(sources[table.name], table.names(), said=table.header is True)
-    engine = DuckDB(sources, memory=memory)
+    engine = open_engine("duckdb", sources, memory=memory)
     return complete(declared, engine, sources), engine
 
 
-def complete(declared: descriptor.Declared, engine: DuckDB, sources: Mapping[str, object]) -> Dataset:
+def complete(declared: descriptor.Declared, engine: Engine, sources: Mapping[str, object]) -> Dataset:
     """What a descriptor declares, with the names and types that its sources have."""
     schemas = {name: visible_in(engine, name) for name in sources}
     return _marked(descriptor.complete(declared, schemas), engine, sources)
@@ -180,7 +189,7 @@ def _check_first_line(source: object, named: Sequence[str], *, said: bool) -> No
         check_header(source, named, said=said)
 
 
-def _marked(dataset: Dataset, engine: DuckDB, sources: Mapping[str, object], *, lasting: bool = True) -> Dataset:
+def _marked(dataset: Dataset, engine: Engine, sources: Mapping[str, object], *, lasting: bool = True) -> Dataset:
     """The dataset with what the sources themselves tell; ids that would never meet are refused.
 
     A table in memory is told from others by a name and version that its owner gives it; else it is never the same.
@@ -201,7 +210,7 @@ def _marked(dataset: Dataset, engine: DuckDB, sources: Mapping[str, object], *, 
     return replace(dataset, tables=tuple(tables))
 
 
-def _told_by_source(table: Table, engine: DuckDB) -> Table:
+def _told_by_source(table: Table, engine: Engine) -> Table:
     """The table with the types of its source, and which columns come as text."""
     kinds, natives = dict(engine.columns(table.name)), engine.natives(table.name)
     columns = tuple(
@@ -215,7 +224,7 @@ def _told_by_source(table: Table, engine: DuckDB) -> Table:
     return replace(table, columns=columns)
 
 
-def _check_spellings(table: Table, engine: DuckDB) -> None:
+def _check_spellings(table: Table, engine: Engine) -> None:
     """Public keys of a column with a collation are written as keys leave: in the spelling that equal texts share."""
     for column in table.columns:
         texts = [value for value in column.values or () if isinstance(value, str)]

@@ -16,29 +16,48 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hubbub.durable import put_in_place
-from hubbub.engines import DuckDB, EngineFailed, InDatabase, check_header, tables_in
-from hubbub.relations import DIALECTS, form_of, id_from, is_direct, is_kind, person_form, with_text
-from hubbub.relations.nodes import NUMBER, PERSON, RANK
+from hubbub.engines import EngineFailed, InDatabase, check_header, open_engine, tables_in
+from hubbub.relations import (
+    DIALECTS,
+    Expr,
+    ValueFacts,
+    form_of,
+    is_direct,
+    is_kind,
+    literal,
+    person_form,
+    print_relation,
+)
+from hubbub.relations.nodes import (
+    NUMBER,
+    PERSON,
+    RANK,
+    Alias,
+    Filter,
+    NamedValue,
+    PlainRows,
+    Project,
+    Relation,
+    SharedRelation,
+    SourceTable,
+    UnionAll,
+    With,
+    as_text,
+    as_type,
+    hashed,
+    is_known,
+    over_person,
+    person_id,
+    read_as,
+    sign_of,
+)
 from hubbub.schema import DATABASE, PARQUET, Dataset, Kind, Table, files_of, is_csv
 from hubbub.sql.copy_seal import Notes, notes_for, notes_in, seal, word_of
 from hubbub.terms import OutOfRange, SourceUnavailable, UnknownName
 
 SECONDS = 3600.0
 _TABLE = "source"
-_DUCKDB = DIALECTS["duckdb"]
 _LOST_IN_PARQUET = {"HUGEINT": "DECIMAL(38,0)", "UHUGEINT": "DECIMAL(38,0)"}  # it would keep doubles
-
-
-class _Writer(DuckDB):
-    """An engine that is locked to its sources, one folder to spill to, and one file that it may write."""
-
-    def __init__(self, source: object, file: Path, *, memory: str) -> None:
-        self._out = str(file)
-        super().__init__({_TABLE: source}, memory=memory, spill=file.parent)
-
-    def _lock(self, memory: str, threads: int | None, spill: str | Path) -> None:
-        self._files.append(self._out)
-        super()._lock(memory, threads, spill)
 
 
 def prepare(
@@ -68,14 +87,15 @@ def prepare(
     if isinstance(table, str | Path) and is_csv(table):
         check_header(table, [unit.rpartition(".")[2], *(types or {})])
     with _workplace(place) as file:
-        engine = _Writer(table, file, memory=memory)
+        engine = open_engine("duckdb", {_TABLE: table}, memory=memory, spill=file.parent, target=file)
         try:
             columns = _typed(engine.columns(_TABLE), engine.natives(_TABLE), types or {})
             whom = _unit(unit, columns)
             columns[whom] = _id_column(columns[whom], whom, engine.natives(_TABLE)[whom])
             form = _form(whom, columns[whom])
             notes = notes_for(whom, form)
-            engine.rows(_copy(columns, whom, form, file, _key or secrets.token_hex(16), notes), seconds=seconds)
+            copy = print_relation(_copy(columns, whom, form, _key or secrets.token_hex(16)), DIALECTS[engine.dialect])
+            engine.write(copy, file, notes=notes, seconds=seconds)
         except EngineFailed:
             raise SourceUnavailable(
                 "the copy could not be made in the time and memory allowed.",
@@ -149,30 +169,28 @@ def is_prepared(source: object, table: Table, dataset: Dataset, columns: Sequenc
     return check_prepared(source, link.column, person_form(dataset))
 
 
-# ---------------------------------------------------------------- the statement
+# ---------------------------------------------------------------- the copy
 
 
-def _copy(columns: Mapping[str, _Column], unit: str, form: str, file: Path, key: str, notes: Mapping[str, str]) -> str:
-    """The copy as one statement; rows of nobody are kept, without a rank."""
-    quoted, literal = _DUCKDB.quoted, _DUCKDB.literal
-    names = ", ".join(quoted(name) for name in columns)
-    person = id_from(quoted(unit), columns[unit].native, form)
-    typed = ", ".join(f"{column.text} AS {quoted(name)}" for name, column in columns.items())
-    content = [_content(quoted(name), column.kind) for name, column in columns.items()]
-    order = [_DUCKDB.keyed_hash(key, [parts[0] for parts in content]), *(part for parts in content for part in parts)]
-    ranked = (
-        f"SELECT {names}, row_number() OVER (PARTITION BY {PERSON} ORDER BY {', '.join(order)}) AS {RANK}, "
-        f"count(*) OVER (PARTITION BY {PERSON}) AS {NUMBER} FROM whose WHERE {PERSON} IS NOT NULL"
+def _copy(columns: Mapping[str, _Column], unit: str, form: str, key: str) -> Relation:
+    """Every row with its rank and its person's number of rows; rows of nobody are kept, without either."""
+    source = Alias(SourceTable(_TABLE, tuple((name, Kind(column.kind)) for name, column in columns.items())), "s")
+    typed = Alias(Project(source, tuple(NamedValue(name, each.value) for name, each in columns.items())), "typed")
+    named = tuple(NamedValue(name, typed.column(name)) for name in columns)
+    person = NamedValue(PERSON, person_id(typed.column(unit), columns[unit].native, form))
+    whose = SharedRelation("_hb_whose", Project(typed, (*named, person)))
+    own = tuple(NamedValue(name, whose.column(name)) for name in columns)
+    whom = whose.column(PERSON)
+    content = [_content(whose.column(name), column.kind) for name, column in columns.items()]
+    order = [hashed([parts[0] for parts in content], key), *(part for parts in content for part in parts)]
+    ranks = (
+        NamedValue(RANK, over_person("row_number", whom, order)),
+        NamedValue(NUMBER, over_person("count", whom)),
     )
-    nobody = f"SELECT {names}, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT) FROM whose WHERE {PERSON} IS NULL"
-    parts = (
-        f"typed AS (SELECT {typed} FROM {quoted(_TABLE)}), whose AS (SELECT {names}, {person} AS {PERSON} FROM typed)"
-    )
-    told = ", ".join(f"{literal(name)}: {literal(note)}" for name, note in notes.items())
-    return (
-        f"COPY (WITH {parts} {ranked} UNION ALL {nobody}) "
-        f"TO {literal(str(file))} (FORMAT parquet, KV_METADATA {{{told}}}, USE_TMP_FILE false)"
-    )
+    nothing = (NamedValue(RANK, literal(None)), NamedValue(NUMBER, literal(None)))
+    somebody = PlainRows(Filter(whose, (is_known(whom),)), (*own, *ranks))
+    nobody = PlainRows(Filter(whose, (Expr("isnull", (whom,)),)), (*own, *nothing))
+    return With((whose,), UnionAll((somebody, nobody)))
 
 
 def _form(name: str, column: _Column) -> str:
@@ -185,7 +203,7 @@ def _form(name: str, column: _Column) -> str:
 
 def _check_kept(file: Path, name: str, form: str) -> None:
     """Refuse ids that the file holds with fewer digits than they were ranked by."""
-    written = DuckDB({_TABLE: str(file)})
+    written = open_engine("duckdb", {_TABLE: str(file)})
     try:
         native = written.natives(_TABLE)[name]
     finally:
@@ -202,18 +220,18 @@ def _unkept(name: str, native: str) -> SourceUnavailable:
     )
 
 
-def _content(name: str, kind: str) -> list[str]:
+def _content(column: Expr, kind: str) -> list[Expr]:
     """What tells two values of a column apart, down to the sign of a zero: equal rows are then the same row."""
     if kind == "number":
-        return [name, f"signbit({name})"]
-    return [f"CAST({name} AS VARCHAR)"] if kind == "opaque" else [name]
+        return [column, sign_of(column)]
+    return [as_text(column)] if kind == "opaque" else [column]
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of the copy: its text, its kind, and the engine's type of it."""
+    """A column of the copy: its value, its kind, and the engine's type of it."""
 
-    text: str
+    value: Expr
     kind: str
     native: str
 
@@ -236,19 +254,22 @@ def _typed(columns: list[tuple[str, str]], natives: Mapping[str, str], types: Ma
 
 
 def _column(name: str, kind: str, native: str, wanted: Kind | None) -> _Column:
-    quoted = _DUCKDB.quoted(name)
+    source = _source_column(name, Kind(kind))
     if wanted is not None:
-        text = with_text(quoted, native) if wanted is Kind.TEXT else quoted
-        return _Column(_DUCKDB.try_cast(text, wanted), wanted.value, _DUCKDB.types[wanted])
+        return _Column(read_as(source, native, wanted), wanted.value, DIALECTS["duckdb"].types[wanted])
     kept = _LOST_IN_PARQUET.get(native)
-    return _Column(quoted, kind, native) if kept is None else _Column(f"TRY_CAST({quoted} AS {kept})", kind, kept)
+    return _Column(source, kind, native) if kept is None else _Column(as_type(source, kept), kind, kept)
+
+
+def _source_column(name: str, kind: Kind) -> Expr:
+    return Expr("column", param=("s", name), facts=ValueFacts(kind=kind))
 
 
 def _id_column(column: _Column, name: str, native: str) -> _Column:
     """The column that tells people apart: where it becomes whole numbers, 1.5 is nobody and not the person 2."""
     if column.native != "BIGINT" or native == "BIGINT":
         return column
-    return replace(column, text=id_from(_DUCKDB.quoted(name), native, "BIGINT"))
+    return replace(column, value=person_id(_source_column(name, Kind(column.kind)), native, "BIGINT"))
 
 
 def _kind(name: str, kind: str) -> Kind:

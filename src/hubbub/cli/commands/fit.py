@@ -19,7 +19,7 @@ from hubbub.cli.options.source_facts import Allowance, Bounds, Compared, Header,
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.engines import DuckDB
+    from hubbub.engines import Engine
     from hubbub.learn.tables import Cells, Chosen, TableModel
     from hubbub.ledger import AccountLike
     from hubbub.schema import Dataset
@@ -92,7 +92,7 @@ class FitSource:
     """Where the data are, what is public about them, and who pays."""
 
     dataset: Dataset
-    engine: DuckDB
+    engine: Engine
     account: AccountLike | None
     described: bool
 

@@ -8,8 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.engines import UNREADABLE, Csv, DuckDB, EngineFailed, header_of
-from hubbub.relations import DIALECTS, column_named, id_in, is_direct, person_form
+from hubbub.engines import UNREADABLE, Csv, Engine, EngineFailed, header_of
+from hubbub.relations import DIALECTS, Expr, column_named, is_direct, person_form, print_relation
+from hubbub.relations.nodes import (
+    PERSON,
+    Alias,
+    Filter,
+    NamedValue,
+    PlainRows,
+    Project,
+    Relation,
+    SourceTable,
+    Window,
+    compared,
+    declared_id,
+    hashed,
+    is_known,
+    over_person,
+)
 from hubbub.schema import Dataset, Table, files_of, format_of, unavailable
 from hubbub.terms import NotProved, SourceUnavailable, UnknownName
 
@@ -19,19 +35,33 @@ if TYPE_CHECKING:
 Cells = dict[str, Any]  # values by column
 
 
-def reader(engine: DuckDB, dataset: Dataset, table: Table, names: Sequence[str]) -> Callable[[], Cells]:
+def reader(engine: Engine, dataset: Dataset, table: Table, names: Sequence[str]) -> Callable[[], Cells]:
     """A function that reads these columns; of each person, if people are told apart by a column, one row.
 
     Which row it is depends on the rows of that person alone.
     """
-    columns = ", ".join(map(_quoted, names))
-    text = f"SELECT {columns} FROM {_quoted(table.name)}"  # noqa: S608  (declared names, quoted)
-    if dataset.unit:
-        person = _person(dataset, table)
-        place = f"row_number() OVER (PARTITION BY {person} ORDER BY hash({columns}))"
-        inner = f"SELECT {columns}, {place} AS _hb_place FROM {_quoted(table.name)} WHERE {person} IS NOT NULL"  # noqa: S608
-        text = f"SELECT {columns} FROM ({inner}) WHERE _hb_place = 1"  # noqa: S608
+    text = print_relation(_one_row_each(dataset, table, names), DIALECTS[engine.dialect])
     return lambda: _cells(engine, text, names)
+
+
+def _one_row_each(dataset: Dataset, table: Table, names: Sequence[str]) -> Relation:
+    source = Alias(SourceTable(table.name, tuple((column.name, column.kind) for column in table.columns)), "s")
+    if not dataset.unit:
+        return PlainRows(source, tuple(NamedValue(name, _column(source, name)) for name in names))
+    columns = tuple(NamedValue(f"c{i}", _column(source, name)) for i, name in enumerate(names))
+    whose = Alias(Project(source, (*columns, NamedValue(PERSON, _person(dataset, table, source)))), "whose")
+    whom, own = whose.column(PERSON), [whose.column(each.name) for each in columns]
+    first = NamedValue("place", over_person("row_number", whom, [hashed(own, None)]))
+    ranked = Alias(Window(Filter(whose, (is_known(whom),)), (*_again(whose, columns), first)), "ranked")
+    return PlainRows(Filter(ranked, (compared("eq", ranked.column("place"), 1),)), _again(ranked, columns))
+
+
+def _again(source: Relation, columns: Sequence[NamedValue]) -> tuple[NamedValue, ...]:
+    return tuple(NamedValue(each.name, source.column(each.name)) for each in columns)
+
+
+def _column(source: Relation, name: str) -> Expr:
+    return next(column.reference for column in source.columns if column.name.lower() == name.lower())
 
 
 def public_cells(file: Path, names: Sequence[str]) -> Cells:
@@ -61,12 +91,12 @@ def _public(file: str) -> pyarrow.Table:
         raise unavailable(file, "it is not what its name says") from None
 
 
-def _person(dataset: Dataset, table: Table) -> str:
+def _person(dataset: Dataset, table: Table, source: Relation) -> Expr:
     """What tells people apart in this table, as for a question: two spellings of one id are one person."""
     if is_direct(table, dataset):
         assert table.link is not None
         held = column_named(table, table.link.column)
-        return id_in(_quoted(held.name), held, person_form(dataset), DIALECTS[dataset.engine])
+        return declared_id(_column(source, held.name), held, person_form(dataset))
     raise NotProved(
         f"a row of {table.name!r} does not itself say whose it is.",
         why="One row of each person trains the model, so it must be known which rows are whose.",
@@ -74,7 +104,7 @@ def _person(dataset: Dataset, table: Table) -> str:
     )
 
 
-def _cells(engine: DuckDB, text: str, names: Sequence[str]) -> Cells:
+def _cells(engine: Engine, text: str, names: Sequence[str]) -> Cells:
     try:
         arrays = engine.arrays(text)
     except EngineFailed:
@@ -93,7 +123,3 @@ def _plain(values: Any) -> Any:
     if values.dtype.kind == "f":
         return values.filled(np.nan)
     return np.ma.MaskedArray(values, dtype=object).filled(None)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.relations.expressions import Expr, ValueFacts
-from hubbub.schema import Kind, Value
+from hubbub.schema import Column, Kind, Value
 
 _INTEGER = ValueFacts(kind=Kind.INTEGER)
 _BOOLEAN = ValueFacts(kind=Kind.BOOLEAN)
@@ -143,6 +143,49 @@ def number_of(value: Expr) -> Expr:
 def size_of(value: Expr, largest: float, parts: int) -> Expr:
     """A number's size, as an integer of so many parts, at most the largest."""
     return Expr("size", (value,), (largest, parts), _INTEGER)
+
+
+# ---------------------------------------------------------------- a source's own columns
+
+
+def person_id(value: Expr, native: str, form: str) -> Expr:
+    """The id that a column of one of the engine's types holds, in the form in which ids are compared."""
+    return Expr("person_id", (value,), (native, form), value.facts)
+
+
+def declared_id(value: Expr, column: Column, form: str) -> Expr:
+    """The same for a column of a declared table."""
+    return Expr("declared_id", (value,), (column, form), value.facts)
+
+
+def read_as(value: Expr, native: str, kind: Kind) -> Expr:
+    """A column of one of the engine's types as a kind; what is no such value is missing."""
+    return Expr("read_as", (value,), (native, kind), ValueFacts(kind=kind))
+
+
+def as_type(value: Expr, native: str) -> Expr:
+    """A column as another of the engine's types; what does not fit is missing."""
+    return Expr("as_type", (value,), native, value.facts)
+
+
+def as_text(value: Expr) -> Expr:
+    """A column of any type as text."""
+    return Expr("as_text", (value,), facts=ValueFacts(kind=Kind.TEXT))
+
+
+def sign_of(value: Expr) -> Expr:
+    """Whether a double is negative, which tells its two zeros apart."""
+    return Expr("sign_of", (value,), facts=_BOOLEAN)
+
+
+def hashed(values: Sequence[Expr], secret: str | None) -> Expr:
+    """A number that only depends on these values, and on a secret."""
+    return Expr("hashed", tuple(values), secret, _INTEGER)
+
+
+def over_person(function: str, person: Expr, order: Sequence[Expr] = ()) -> Expr:
+    """A function over the rows of one person, in an order."""
+    return Expr("over", (person, *order), WindowSpec(function, 0, 1, (), ()), _INTEGER)
 
 
 # ---------------------------------------------------------------- many rows

@@ -9,6 +9,7 @@ from hubbub.relations import limits
 from hubbub.relations.expressions import Expr, kind_of
 from hubbub.relations.nodes.relation import BYTES, PERSON, NamedValue, OutputColumn, Relation, person_and
 from hubbub.relations.person import TableOwner
+from hubbub.relations.text_work import largest_bytes
 from hubbub.schema import Column, Kind, Table, Value
 
 
@@ -59,6 +60,17 @@ class TableScan(Relation):
 
 
 @dataclass(frozen=True, slots=True)
+class SourceTable(Relation):
+    """A table as the engine sees it, for its owner: columns by the kind of their own types, and nobody's rows yet."""
+
+    name: str
+    kinds: tuple[tuple[str, Kind], ...]
+
+    def __post_init__(self) -> None:
+        self._set([OutputColumn(name, kind, BYTES[kind]) for name, kind in self.kinds], None)
+
+
+@dataclass(frozen=True, slots=True)
 class Values(Relation):
     """Public rows, written out."""
 
@@ -106,6 +118,15 @@ class Project(Relation):
 
     def __post_init__(self) -> None:
         self._set(person_and(self.input, self.outputs), self.input.rows_per_person)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainRows(Project):
+    """Rows that leave as rows, without the person: for the owner's own copies, and models that are fitted to them."""
+
+    def __post_init__(self) -> None:
+        columns = [OutputColumn(each.name, each.value.kind, largest_bytes(each.value)) for each in self.outputs]
+        self._set(columns, self.input.rows_per_person)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hubbub.engines import Engine
 from hubbub.mechanisms import Workload
 from hubbub.relations import DIALECTS, Expr
 from hubbub.releases import LONGEST, JobFacts, KeyColumn, Release, ReleasedColumn, formulas
@@ -20,7 +21,7 @@ from hubbub.sql.compiler.compile import PlanOptions, plan_one
 from hubbub.sql.compiler.lower_plan import EngineStatement, write_statements
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Aggregated, Field, Question
-from hubbub.sql.measurement import LEVELS, Engine
+from hubbub.sql.measurement import LEVELS
 from hubbub.sql.noise_allocation import Price, measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity, value_identity
 from hubbub.sql.workload.cells import CellColumn, attribute

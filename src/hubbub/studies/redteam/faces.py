@@ -13,7 +13,7 @@ from hubbub.sql import Connection
 from hubbub.terms import Budget
 
 if TYPE_CHECKING:
-    from hubbub.engines import DuckDB
+    from hubbub.engines import Engine
     from hubbub.releases import Release
     from hubbub.schema import Dataset
 
@@ -24,7 +24,7 @@ _ROOM = 0.98  # of the budget, so that the last question still fits
 class Exact:
     """Answers as they are."""
 
-    engine: DuckDB
+    engine: Engine
 
     def sql(self, text: str, **_: object) -> list[tuple[Any, ...]]:
         """The rows of one answer."""
@@ -60,7 +60,7 @@ class Private:
 
 
 @contextmanager
-def private(dataset: Dataset, engine: DuckDB, budget: Budget) -> Iterator[Private]:
+def private(dataset: Dataset, engine: Engine, budget: Budget) -> Iterator[Private]:
     """The private face with a whole budget: in a ledger that is gone afterwards, so that no real one is spent."""
     with temporary_ledger() as ledger:
         ledger.open_population(

@@ -14,7 +14,7 @@ from hubbub.terms import Unsuitable
 if TYPE_CHECKING:
     import pyarrow
 
-    from hubbub.engines import DuckDB
+    from hubbub.engines import Engine
 
 _KNOWABLE = (Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE)
 
@@ -73,7 +73,7 @@ class Target:
 
 
 def aim(
-    dataset: Dataset, engine: DuckDB, *, table: str | None, known: Sequence[str], secret: str | None, value: str | None
+    dataset: Dataset, engine: Engine, *, table: str | None, known: Sequence[str], secret: str | None, value: str | None
 ) -> Target:
     """The target in a dataset: what is not said is taken from the declared columns, and reported."""
     chosen = _table(dataset, table)
@@ -172,7 +172,7 @@ def _keyed(table: Table) -> list[str]:
     return [column.name for column in table.columns if column.values and 2 <= len(column.values) <= 64]
 
 
-def _people(engine: DuckDB, table: Table, person: str, columns: Sequence[str]) -> pyarrow.Table:
+def _people(engine: Engine, table: Table, person: str, columns: Sequence[str]) -> pyarrow.Table:
     """One row of each person, by the owner's right to look: the least in the order of its values."""
     import pyarrow as pa
 
