@@ -62,14 +62,14 @@ class Average(Document):
 
     def sections(self) -> tuple[Section, ...]:
         """The report, part by part."""
-        told = (
+        sentences = (
             f"{len(self.parties):,} of {self.plan.parties:,} parties are in it. Each showed one masked number for each "
             "coordinate; the masks cancel in the sum.",
             f"The noise of {self.achieved.honest:,} honest parties makes it epsilon = {short(self.achieved.epsilon)} "
             f"with delta = {self.achieved.delta:.1e}, for {self._unit}.",
             "All parties ran in this process, which saw all values: nobody was protected from it.",
         )
-        return (Section("The average", told, self._table()),)
+        return (Section("The average", sentences, self._table()),)
 
     @property
     def _unit(self) -> str:
@@ -132,8 +132,8 @@ def average(
         raise WrongShape("values are not a list.", why="Each party has one entry.", fix="Give a list or an array.")
     if len(values) < 2:
         raise EmptyInput("there are fewer than two parties.", why="One cannot hide alone.", fix="Pass more values.")
-    made = of.plan(len(values), epsilon=epsilon, delta=delta, honest=honest, dropouts=dropouts)
-    who = among(made, of, names=names, title=title)
+    run_plan = of.plan(len(values), epsilon=epsilon, delta=delta, honest=honest, dropouts=dropouts)
+    who = among(run_plan, of, names=names, title=title)
     steps = [of.encode(value, who.agreement, place=place) for place, value in enumerate(values)]
     return published(who, steps, of, proofs=proofs, drops=drops, cheats=cheats)
 
@@ -151,37 +151,37 @@ def published(
     if not proofs:
         return _summed(steps, of, who.agreement)
     ran = in_process.run(who, steps, drops=drops, cheats=cheats)
-    told = ran.certificate
-    if told.state.result is None:
+    certificate = ran.certificate
+    if certificate.state.result is None:
         raise Unreachable(
             "the run ended without a result.",
-            why=f"{told.abort.fault.value} in the phase {told.abort.phase}." if told.abort else "It was not finished.",
+            why=f"{certificate.abort.fault.value} in the phase {certificate.abort.phase}." if certificate.abort else "It was not finished.",
             fix="Let fewer parties drop out, or plan for more dropouts.",
         )
-    reading = of.read(told.means, variance=told.variance, places=told.state.result.parties)
-    return Average(reading, who.agreement.plan, told.achieved, told.parties, told, tuple(ran.log))
+    reading = of.read(certificate.means, variance=certificate.variance, places=certificate.state.result.parties)
+    return Average(reading, who.agreement.plan, certificate.achieved, certificate.parties, certificate, tuple(ran.log))
 
 
-def among(made: RunPlan, of: PartyInput, *, names: Sequence[str] | None = None, title: str = "") -> in_process.People:
+def among(run_plan: RunPlan, of: PartyInput, *, names: Sequence[str] | None = None, title: str = "") -> in_process.People:
     """Identities with fresh keys and an agreement between them, for a plan of this measure."""
-    told = tuple(names) if names is not None else tuple(f"p{place}" for place in range(made.parties))
-    if len(told) != made.parties:
+    labels = tuple(names) if names is not None else tuple(f"p{place}" for place in range(run_plan.parties))
+    if len(labels) != run_plan.parties:
         raise WrongShape("there are more or fewer names than values.", why="Each party has one.", fix="Name each.")
-    identities, board = tuple(Identity.new(name) for name in told), Identity.new("board")
-    agreed = Agreement(tuple(one.member for one in identities), board.member.key, made, of.quantity, title)
+    identities, board = tuple(Identity.new(name) for name in labels), Identity.new("board")
+    agreed = Agreement(tuple(one.member for one in identities), board.member.key, run_plan, of.quantity, title)
     return in_process.People(agreed, identities, board)
 
 
 def _summed(steps: Sequence[Sequence[int]], of: PartyInput, agreed: Agreement) -> Average:
     """What a run would publish: in the sum, masks are not there any more."""
-    made, quantity, count = agreed.plan, agreed.quantity, len(steps)
-    drawn = noise.binomial(made.noise_bits * count, Fraction(1, 2), quantity.coordinates)
+    run_plan, quantity, count = agreed.plan, agreed.quantity, len(steps)
+    drawn = noise.binomial(run_plan.noise_bits * count, Fraction(1, 2), quantity.coordinates)
     totals = [sum(column) + int(own) for column, own in zip(zip(*steps, strict=True), drawn, strict=True)]
-    means = [quantity.mean(total, parties=count, plan=made) for total in totals]
-    variance = made.variance_of(count) * float(quantity.upper - quantity.lower) ** 2
+    means = [quantity.mean(total, parties=count, plan=run_plan) for total in totals]
+    variance = run_plan.variance_of(count) * float(quantity.upper - quantity.lower) ** 2
     reading = of.read(means, variance=variance, places=range(count))
     names = tuple(member.name for member in agreed.roster)
-    return Average(reading, made, achieved(made, count, joined=count), names, None)
+    return Average(reading, run_plan, achieved(run_plan, count, joined=count), names, None)
 
 
 def _reach(confidence: Real) -> float:

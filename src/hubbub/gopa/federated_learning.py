@@ -93,21 +93,21 @@ def learn_together(
         )
     width, count = tables[0][0].shape[1], whole(steps, name="steps")
     of = _measure(unit, width, norm, [len(rows) for rows, _ in tables])
-    made = plan_over(of, len(tables), runs=count, epsilon=epsilon, delta=delta, honest=honest, dropouts=dropouts)
+    run_plan = plan_over(of, len(tables), runs=count, epsilon=epsilon, delta=delta, honest=honest, dropouts=dropouts)
     weights, history, certificates = np.zeros(width), [], []
     for _ in range(count):
-        gradient, told = _step(tables, weights, of, made, unit, proofs)
+        gradient, certificate = _step(tables, weights, of, run_plan, unit, proofs)
         weights = weights - rate * gradient
         history.append(weights)
-        certificates += [told] if told else []
+        certificates += [certificate] if certificate else []
     event = ApproximateStep(
-        mechanism=f"gopa ({made.parties - made.corrupted} of {made.parties} honest)",
+        mechanism=f"gopa ({run_plan.parties - run_plan.corrupted} of {run_plan.parties} honest)",
         neighbours=Neighbours.REPLACE,
         unit=Unit("party") if unit == "party" else Unit(),
         epsilon=positive(epsilon, name="epsilon"),
-        delta=Fraction(delta_over(made, count, epsilon)),
+        delta=Fraction(delta_over(run_plan, count, epsilon)),
     )
-    return Federated(weights, tuple(history), made, event, tuple(certificates))
+    return Federated(weights, tuple(history), run_plan, event, tuple(certificates))
 
 
 def _measure(unit: Protected, width: int, norm: Real, sizes: list[int]) -> PartyInput:
@@ -116,14 +116,14 @@ def _measure(unit: Protected, width: int, norm: Real, sizes: list[int]) -> Party
 
 
 def _step(
-    tables: list[tuple[Floats, Floats]], weights: Floats, of: PartyInput, made: RunPlan, unit: Protected, proofs: bool
+    tables: list[tuple[Floats, Floats]], weights: Floats, of: PartyInput, run_plan: RunPlan, unit: Protected, proofs: bool
 ) -> tuple[Floats, Certificate | None]:
-    who = among(made, of)
+    who = among(run_plan, of)
     values = [_gradients(rows, target, weights) for rows, target in tables]
     given: list[Any] = [one.mean(axis=0) for one in values] if unit == "party" else values
     steps = [of.encode(value, who.agreement, place=place) for place, value in enumerate(given)]
-    found = published(who, steps, of, proofs=proofs)
-    return np.array(found.reading.values), found.certificate
+    average = published(who, steps, of, proofs=proofs)
+    return np.array(average.reading.values), average.certificate
 
 
 def _gradients(rows: Floats, target: Floats, weights: Floats) -> Floats:
@@ -132,31 +132,31 @@ def _gradients(rows: Floats, target: Floats, weights: Floats) -> Floats:
 
 
 def _table(rows: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
-    features, told = _numbers(rows), _numbers(target)
-    if features.ndim != 2 or told.shape != (len(features),) or not len(features):
+    features, targets = _numbers(rows), _numbers(target)
+    if features.ndim != 2 or targets.shape != (len(features),) or not len(features):
         raise WrongShape(
             "a party's data are not rows of features with one target each.",
             why="Each row is one person.",
             fix="Give a table and a list of the same length.",
         )
-    return _with_constant(features), told
+    return _with_constant(features), targets
 
 
 def _numbers(given: ArrayLike) -> Floats:
     """An array of numbers; what a mask hides would be learned from all the same, so masks are refused."""
     try:
-        found = np.asarray(plain_array(given), dtype=np.float64)
+        array = np.asarray(plain_array(given), dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, HubbubError):
             raise
         raise NotANumber("features and targets are numbers.", why="They are added up.", fix="Encode them.") from None
-    if not np.isfinite(found).all():
+    if not np.isfinite(array).all():
         raise OutOfRange(
             "features and targets must be finite.",
             why="NaN and infinities have no gradient.",
             fix="Fill in what is missing, by a rule that looks at one row alone.",
         )
-    return found
+    return array
 
 
 def _with_constant(rows: Floats) -> Floats:

@@ -72,9 +72,9 @@ def people(
     """So many identities with fresh keys, and an agreement between them."""
     identities = tuple(Identity.new(f"p{place}") for place in range(count))
     board = Identity.new("board")
-    made = planned or plan(epsilon, delta, count, honest, dropouts)
+    run_plan = planned or plan(epsilon, delta, count, honest, dropouts)
     roster = tuple(one.member for one in identities)
-    agreed = Agreement(roster, board.member.key, made, quantity or Quantity(), previous=previous)
+    agreed = Agreement(roster, board.member.key, run_plan, quantity or Quantity(), previous=previous)
     return People(agreed, identities, board)
 
 

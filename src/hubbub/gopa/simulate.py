@@ -74,7 +74,7 @@ class Simulation(Document):
     def sections(self) -> tuple[Section, ...]:
         """The report, part by part."""
         low, high = self.interval()
-        told = (
+        sentences = (
             f"The mean of {len(self.included):,} values is {self.mean:.5g}, and 95 times out of 100 the exact one lies "
             f"between {low:.5g} and {high:.5g}. No value was shown to anybody: each party showed one number that looks "
             "random, and their masks cancel in the sum.",
@@ -83,7 +83,7 @@ class Simulation(Document):
             "This was a simulation on one machine, which saw all values: it protects nobody from that machine, and no "
             "ledger was charged.",
         )
-        return (Section("The mean", told, self._table()),)
+        return (Section("The mean", sentences, self._table()),)
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -150,15 +150,15 @@ def simulate(
         )
     shares = _shares(values, float(low), float(high))
     if profile == "classic":
-        found = _classic(shares, epsilon, delta, honest, dropouts, degree, repair)
+        result = _classic(shares, epsilon, delta, honest, dropouts, degree, repair)
     elif profile == "verifiable":
         agreed = plan(epsilon, delta, len(shares), honest, dropouts)
-        found = _verifiable(shares, replace(agreed, degree=degree or agreed.degree))
+        result = _verifiable(shares, replace(agreed, degree=degree or agreed.degree))
     else:
         raise OutOfRange(
             f"there is no profile {profile!r}.", why="A run is verifiable or classic.", fix='Give "verifiable".'
         )
-    return _scaled(found, float(low), float(high))
+    return _scaled(result, float(low), float(high))
 
 
 def _verifiable(shares: Floats, agreed: RunPlan) -> Simulation:
@@ -253,20 +253,20 @@ def _shares(values: ArrayLike, low: float, high: float) -> Floats:
     """The values as shares of the range, clamped."""
     given = plain_array(values)  # what a mask hides would be averaged all the same
     try:
-        told = np.asarray(given, dtype=np.float64)
+        array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise NotANumber(
             "values must be numbers.", why="They are averaged.", fix="Pass a list or an array of numbers."
         ) from None
-    if told.ndim != 1:
+    if array.ndim != 1:
         raise WrongShape(
             "values must be one number for each party.", why="Each party has one.", fix="Pass a flat list."
         )
-    if len(told) < 2:
+    if len(array) < 2:
         raise EmptyInput("there are fewer than two parties.", why="One cannot hide alone.", fix="Pass more values.")
-    return np.clip((np.nan_to_num(told, nan=low, posinf=high, neginf=low) - low) / (high - low), 0.0, 1.0)
+    return np.clip((np.nan_to_num(array, nan=low, posinf=high, neginf=low) - low) / (high - low), 0.0, 1.0)
 
 
-def _scaled(found: Simulation, low: float, high: float) -> Simulation:
+def _scaled(result: Simulation, low: float, high: float) -> Simulation:
     width = high - low
-    return replace(found, mean=low + width * found.mean, variance=width**2 * found.variance, bounds=(low, high))
+    return replace(result, mean=low + width * result.mean, variance=width**2 * result.variance, bounds=(low, high))

@@ -41,8 +41,8 @@ def _batches(claims: Sequence[Provable]) -> Iterator[list[Equation | None]]:
 
 
 def _verdicts(equations: list[Equation | None]) -> list[bool]:
-    found = [equation for equation in equations if equation is not None]
-    if not found or hold(found):
+    present = [equation for equation in equations if equation is not None]
+    if not present or hold(present):
         return [equation is not None for equation in equations]
     if len(equations) == 1:
         return [False]

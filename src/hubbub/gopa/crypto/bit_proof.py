@@ -99,11 +99,11 @@ def _drawn(shape: ProofShape, values: tuple[int, ...], seed: bytes) -> tuple[lis
     """
     stream = Stream(seed, "bind", shape.encoded(), *(value.to_bytes(16, "little") for value in values))
     blinder, noise = stream.scalar(), stream.bits(shape.coins)
-    found: list[int] = []
+    bits: list[int] = []
     for c, value in enumerate(values):
-        found += shape.digits(value)
-        found += noise[c * shape.noise_bits : (c + 1) * shape.noise_bits]
-    return found + [0] * (shape.size - shape.bits), blinder
+        bits += shape.digits(value)
+        bits += noise[c * shape.noise_bits : (c + 1) * shape.noise_bits]
+    return bits + [0] * (shape.size - shape.bits), blinder
 
 
 def _either(bit: int, zero: bytes, one: bytes) -> bytes:

@@ -22,20 +22,20 @@ def dot(left: Sequence[int], right: Sequence[int]) -> int:
 
 def powers(start: int, ratio: int, count: int) -> list[int]:
     """``start, start*ratio, start*ratio^2, ...``"""
-    found = [start]
-    while len(found) < count:
-        found += [value * ratio % ORDER for value in found]
+    sequence = [start]
+    while len(sequence) < count:
+        sequence += [value * ratio % ORDER for value in sequence]
         ratio = ratio * ratio % ORDER
-    return found[:count]
+    return sequence[:count]
 
 
 def geometric(ratio: int, size: int) -> int:
     """``1 + ratio + ratio^2 + ...``, ``size`` terms, a power of two: the product of ``1 + ratio^(2^k)``."""
-    found = 1
+    product = 1
     for _ in range(rounds(size)):
-        found = found * (1 + ratio) % ORDER
+        product = product * (1 + ratio) % ORDER
         ratio = ratio * ratio % ORDER
-    return found
+    return product
 
 
 def rounds(size: int) -> int:
@@ -55,39 +55,39 @@ def prove(transcript: Transcript, a: list[int], b: list[int], factor: int, gener
     """
     size, w = len(a), transcript.challenge("inner")
     on_left, on_right = [1] * size, powers(1, pow(factor, -1, ORDER), size)
-    said: list[bytes] = []
+    argument: list[bytes] = []
     while len(a) > 1:
         half = len(a) // 2
         low_a, high_a, low_b, high_b = a[:half], a[half:], b[:half], b[half:]
         first = [*_high(on_left, low_a), *_low(on_right, high_b), 0, 0, dot(low_a, high_b) * w]
         second = [*_low(on_left, high_a), *_high(on_right, low_b), 0, 0, dot(high_a, low_b) * w]
         pair = generators.combine(first), generators.combine(second)
-        said += pair
+        argument += pair
         u = transcript.append("halves", *pair).challenge("half")
         inverse = pow(u, -1, ORDER)
         a = [(u * low + inverse * high) % ORDER for low, high in zip(low_a, high_a, strict=True)]
         b = [(inverse * low + u * high) % ORDER for low, high in zip(low_b, high_b, strict=True)]
         on_left, on_right = _folded(on_left, half, inverse, u), _folded(on_right, half, u, inverse)
-    return b"".join([*said, encoded(a[0]), encoded(b[0])])
+    return b"".join([*argument, encoded(a[0]), encoded(b[0])])
 
 
 def _low(weights: Sequence[int], values: Sequence[int]) -> list[int]:
     """Scalars on the original generators for ``values`` on the low halves of the folded ones."""
     half, zeros = len(values), [0] * len(values)
-    found: list[int] = []
+    scalars: list[int] = []
     for start in range(0, len(weights), 2 * half):
-        found += [w * v % ORDER for w, v in zip(weights[start : start + half], values, strict=True)]
-        found += zeros
-    return found
+        scalars += [w * v % ORDER for w, v in zip(weights[start : start + half], values, strict=True)]
+        scalars += zeros
+    return scalars
 
 
 def _high(weights: Sequence[int], values: Sequence[int]) -> list[int]:
     half, zeros = len(values), [0] * len(values)
-    found: list[int] = []
+    scalars: list[int] = []
     for start in range(half, len(weights), 2 * half):
-        found += zeros
-        found += [w * v % ORDER for w, v in zip(weights[start : start + half], values, strict=True)]
-    return found
+        scalars += zeros
+        scalars += [w * v % ORDER for w, v in zip(weights[start : start + half], values, strict=True)]
+    return scalars
 
 
 def _folded(weights: Sequence[int], half: int, low: int, high: int) -> list[int]:
@@ -145,10 +145,10 @@ def _doubling(value: int) -> Iterator[int]:
 
 def _spread(start: int, steps: Sequence[int]) -> list[int]:
     """``start`` times the product of the steps at the set bits of i, for each i."""
-    found = [start % ORDER]
+    products = [start % ORDER]
     for step in steps:
-        found += [value * step % ORDER for value in found]
-    return found
+        products += [value * step % ORDER for value in products]
+    return products
 
 
 def inverted(values: Sequence[int]) -> list[int]:
@@ -157,8 +157,8 @@ def inverted(values: Sequence[int]) -> list[int]:
     for value in values:
         before.append(product)
         product = product * value % ORDER
-    inverse, found = pow(product, -1, ORDER), []
+    inverse, inverses = pow(product, -1, ORDER), []
     for value, earlier in zip(reversed(values), reversed(before), strict=True):
-        found.append(inverse * earlier % ORDER)
+        inverses.append(inverse * earlier % ORDER)
         inverse = inverse * value % ORDER
-    return found[::-1]
+    return inverses[::-1]

@@ -54,16 +54,16 @@ def basis(size: int, coordinates: int = 0) -> Basis:
 
 def added(equations: Iterable[Equation]) -> Equation:
     """Their sum."""
-    found = list(equations)
+    terms = list(equations)
     return Equation(
-        on_g=sum(e.on_g for e in found),
-        on_h=sum(e.on_h for e in found),
-        on_u=sum(e.on_u for e in found),
-        left=_columns([e.left for e in found]),
-        right=_columns([e.right for e in found]),
-        coordinates=_columns([e.coordinates for e in found]),
-        scalars=[s for e in found for s in e.scalars],
-        points=[p for e in found for p in e.points],
+        on_g=sum(e.on_g for e in terms),
+        on_h=sum(e.on_h for e in terms),
+        on_u=sum(e.on_u for e in terms),
+        left=_columns([e.left for e in terms]),
+        right=_columns([e.right for e in terms]),
+        coordinates=_columns([e.coordinates for e in terms]),
+        scalars=[s for e in terms for s in e.scalars],
+        points=[p for e in terms for p in e.points],
     )
 
 

@@ -51,12 +51,12 @@ def recover(shares: Mapping[int, int]) -> int:
 @lru_cache(maxsize=1024)
 def _at_zero(places: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Lagrange's factors for the value at zero."""
-    found = []
+    factors = []
     for place in places:
         others = [other for other in places if other != place]
         above, below = math.prod(others), math.prod(other - place for other in others)
-        found.append((place, above * pow(below, -1, ORDER) % ORDER))
-    return tuple(found)
+        factors.append((place, above * pow(below, -1, ORDER) % ORDER))
+    return tuple(factors)
 
 
 def dual_word(count: int, threshold: int) -> tuple[int, ...]:

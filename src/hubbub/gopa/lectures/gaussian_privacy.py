@@ -112,7 +112,7 @@ def theta_for(epsilon: Real, delta: Real) -> float:
 
 
 def _delta(delta: Real) -> float:
-    told = float(positive(delta, name="delta"))
-    if told >= 1:
-        raise OutOfRange(f"delta must be below 1 and is {told:g}.", why="It is a chance.", fix="Give a small delta.")
-    return told
+    value = float(positive(delta, name="delta"))
+    if value >= 1:
+        raise OutOfRange(f"delta must be below 1 and is {value:g}.", why="It is a chance.", fix="Give a small delta.")
+    return value

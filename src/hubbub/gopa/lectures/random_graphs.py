@@ -43,7 +43,7 @@ class Graph:
     def pieces(self, among: Iterable[int] | None = None) -> list[tuple[int, ...]]:
         """The connected pieces of these parties, by the edges between them alone."""
         left = set(self.parties if among is None else among)
-        found = []
+        components = []
         while left:
             piece, border = set[int](), [left.pop()]
             while border:
@@ -52,8 +52,8 @@ class Graph:
                 near = left.intersection(self._around[one])
                 left -= near
                 border += near
-            found.append(tuple(sorted(piece)))
-        return sorted(found)
+            components.append(tuple(sorted(piece)))
+        return sorted(components)
 
     @cached_property
     def _around(self) -> dict[int, tuple[int, ...]]:

@@ -62,9 +62,9 @@ class Attempts:
         """The other runs since the last reveal, with the chance that the graph of each failed."""
         last = max((place for place, line in enumerate(self.lines) if line.endswith(" reveal")), default=-1)
         drawn = (_LINE.fullmatch(line) for line in self.lines[last + 1 :])
-        found = {one[1]: Fraction(one[2]) for one in drawn if one is not None and one[2] is not None}
-        found.pop(agreement.run.hex(), None)
-        return found
+        chances = {one[1]: Fraction(one[2]) for one in drawn if one is not None and one[2] is not None}
+        chances.pop(agreement.run.hex(), None)
+        return chances
 
     def lost(self, agreement: Agreement) -> Fraction:
         """What the graphs of those runs add to the delta of this one."""

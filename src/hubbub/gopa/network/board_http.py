@@ -109,8 +109,8 @@ class _Desk:
         if len(lines) > MOST_LINES:
             return json_response({"error": Fault.OVERSIZED.value, "lines": MOST_LINES}, status=413)
         replies = await self.keeper.post(lines)
-        said = [{"taken": one.taken, "fault": one.fault and one.fault.value, "party": one.party} for one in replies]
-        return json_response({"replies": said}, status=200 if any(one.taken for one in replies) else 400)
+        outcomes = [{"taken": one.taken, "fault": one.fault and one.fault.value, "party": one.party} for one in replies]
+        return json_response({"replies": outcomes}, status=200 if any(one.taken for one in replies) else 400)
 
     async def log(self, request: Request) -> Response:
         height, wait = _number(request, "from", 1e12), _number(request, "wait", LONGEST)

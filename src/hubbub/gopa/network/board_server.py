@@ -202,9 +202,9 @@ class Keeper:
         if lines:
             await asyncio.to_thread(self._journal.append, lines)
         self._now(board)
-        for job, said in zip(jobs, replies, strict=True):
+        for job, answers in zip(jobs, replies, strict=True):
             if not job.answer.done():
-                job.answer.set_result(said)
+                job.answer.set_result(answers)
 
     def _now(self, board: Board) -> None:
         before, self._board = self._board, board

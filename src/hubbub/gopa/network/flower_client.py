@@ -126,8 +126,8 @@ class _Limits:
 
     def measure(self, agreed: Agreement, width: int) -> Gradient:
         """What is averaged, or a refusal."""
-        of, made = Gradient(width, self.norm), agreed.plan
-        if (agreed.quantity, made.sensitivity) != (of.quantity, of.sensitivity):
+        of, run_plan = Gradient(width, self.norm), agreed.plan
+        if (agreed.quantity, run_plan.sensitivity) != (of.quantity, of.sensitivity):
             raise BeyondConsent(
                 "this client takes no part in this run: it averages something else than updates of its norm.",
                 why="What is protected, and how far it moves, is for the client to say.",

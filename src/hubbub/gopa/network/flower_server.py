@@ -67,9 +67,9 @@ class Workflow:
         before = flwr.compat.arrayrecord_to_parameters(context.state.array_records["parameters"], keep_input=True)
         chosen = context.strategy.configure_fit(round_, before, context.client_manager)
         post = _Post(flwr.app, grid, str(round_), self.timeout)
-        told = post.ask({proxy.node_id: flwr.app.RecordDict() for proxy, _ in chosen}, {"stage": "member"})
-        there = [(proxy, ins) for proxy, ins in chosen if proxy.node_id in told]
-        members = [_member(told[proxy.node_id]) for proxy, _ in there]
+        answers = post.ask({proxy.node_id: flwr.app.RecordDict() for proxy, _ in chosen}, {"stage": "member"})
+        there = [(proxy, ins) for proxy, ins in chosen if proxy.node_id in answers]
+        members = [_member(answers[proxy.node_id]) for proxy, _ in there]
         arrays = flwr.common.parameters_to_ndarrays(before)
         agreed = self._agreement(members, sum(array.size for array in arrays), context.config.num_rounds, round_)
         fits = {proxy.node_id: flwr.compat.fitins_to_recorddict(ins, True) for proxy, ins in there}
@@ -81,7 +81,7 @@ class Workflow:
 
     def _agreement(self, members: list[Member], width: int, rounds: int, round_: int) -> Agreement:
         of = Gradient(width, self.norm)
-        made = plan_over(
+        run_plan = plan_over(
             of,
             len(members),
             runs=rounds,
@@ -90,7 +90,7 @@ class Workflow:
             honest=self._honest(len(members)),
             dropouts=self.dropouts,
         )
-        return Agreement(tuple(members), self.identity.member.key, made, of.quantity, f"round {round_}")
+        return Agreement(tuple(members), self.identity.member.key, run_plan, of.quantity, f"round {round_}")
 
     def _honest(self, there: int) -> Fraction:
         """The honest share of those who are there, if all are there who work against them."""
@@ -130,9 +130,9 @@ class Workflow:
             (proxies[place], common.FitRes(fine, moved, num_examples=1, metrics={}))
             for place in certificate.state.result.parties
         ]
-        found, metrics = context.strategy.aggregate_fit(round_, results, [])
-        if found:
-            context.state.array_records["parameters"] = compat.parameters_to_arrayrecord(found, True)
+        aggregate, metrics = context.strategy.aggregate_fit(round_, results, [])
+        if aggregate:
+            context.state.array_records["parameters"] = compat.parameters_to_arrayrecord(aggregate, True)
             context.history.add_metrics_distributed_fit(server_round=round_, metrics=metrics)
 
 
@@ -154,8 +154,8 @@ class _Post:
         return {r.metadata.src_node_id: r.content.config_records[RECORD] for r in replies if not r.has_error()}
 
 
-def _member(told: Any) -> Member:
-    return Member(str(told["name"]), bytes(told["key"]))
+def _member(record: Any) -> Member:
+    return Member(str(record["name"]), bytes(record["key"]))
 
 
 def _moved(arrays: Sequence[Any], update: Sequence[float]) -> list[Any]:

@@ -78,10 +78,10 @@ class Diary:
         """The parties of these identities, all new ones written at once."""
         consent.require(self.agreement)
         given = earlier or [None] * len(identities)
-        found = [self._seat(*one, consent) for one in zip(identities, values, given, strict=True)]
-        new = [one for one in found if one.identity.name.encode() not in self._records]
+        seats = [self._seat(*one, consent) for one in zip(identities, values, given, strict=True)]
+        new = [one for one in seats if one.identity.name.encode() not in self._records]
         self.write((one, one.records[0]) for one in new)
-        return found
+        return seats
 
     def _seat(
         self, identity: Identity, values: Sequence[object] | None, earlier: Before | None, consent: Consent

@@ -83,11 +83,11 @@ def delta_of_one(trials: int, shift: int, epsilon: float) -> float:
     True
     """
     known = masses(trials)
-    told, moved = known.values, math.exp(epsilon) * known.moved(shift)
+    values, moved = known.values, math.exp(epsilon) * known.moved(shift)
     slack = _slack(known, epsilon)
-    likelier = told - moved > -slack * told  # all that may be positive, and a little more
-    total = float(np.sum(np.maximum(0.0, told - moved)[likelier])) + slack * float(np.sum(told[likelier]))
-    return _rounded(total + known.beyond, len(told)) if shift else 0.0
+    likelier = values - moved > -slack * values  # all that may be positive, and a little more
+    total = float(np.sum(np.maximum(0.0, values - moved)[likelier])) + slack * float(np.sum(values[likelier]))
+    return _rounded(total + known.beyond, len(values)) if shift else 0.0
 
 
 @lru_cache(maxsize=1024)
@@ -104,10 +104,10 @@ def delta_of_two(trials: int, first: int, second: int, epsilon: float) -> float:
         here, there = np.log(p / q), np.log(p / r)  # both fall; infinite where nothing is known of q and r
     sums, moved = _sums(p), _sums(r)
     ends = np.searchsorted(-there, here - epsilon + slack, side="left")  # all with there > epsilon - here - slack
-    told = float(np.sum(p * sums[ends]))
+    total = float(np.sum(p * sums[ends]))
     other = math.exp(epsilon) * float(np.sum(q * moved[ends]))
     slack += 4 * len(p) * ULP  # of the running sums
-    return _rounded(max(0.0, told - other) + 2 * slack * told + 4 * known.beyond, 4 * len(p))
+    return _rounded(max(0.0, total - other) + 2 * slack * total + 4 * known.beyond, 4 * len(p))
 
 
 def _slack(known: Masses, epsilon: float) -> float:

@@ -234,9 +234,9 @@ def _net(parties: int, survivors: int, corrupted: int, budget: float) -> _Net:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) is None else (low, middle)
-    found = fits(high)
-    assert found is not None
-    return found
+    net = fits(high)
+    assert net is not None
+    return net
 
 
 def _complete(parties: int, survivors: int, corrupted: int) -> _Net:

@@ -76,8 +76,8 @@ def _at_least(others: int, marked: Floats, k: int, least: int) -> Floats:
     logs = _choose(marked, counts) + _choose(others - marked, k - counts) - _choose(others, k)
     largest = np.maximum(np.max(logs, axis=0, initial=-np.inf), -1e300)
     with np.errstate(divide="ignore"):
-        told = largest + np.log(np.sum(np.exp(logs - largest), axis=0) * _UP)
-    return np.asarray(np.minimum(0.0, told))
+        total = largest + np.log(np.sum(np.exp(logs - largest), axis=0) * _UP)
+    return np.asarray(np.minimum(0.0, total))
 
 
 def _blocks(most: int) -> tuple[Floats, Floats]:

@@ -60,7 +60,7 @@ class TrustComparison(Document):
     def sections(self) -> tuple[Section, ...]:
         """The comparison, part by part."""
         middle = self.points[min(1, len(self.points) - 1)]
-        told = (
+        sentences = (
             f"With {middle.parties:,} parties, of which {percent(float(self.honest), digits=0)} are honest and "
             f"{percent(float(self.dropouts), digits=0)} may drop out, the mean by GOPA is off by about "
             f"{math.sqrt(middle.gopa):.2g} of the range. A curator whom all trust would be off by "
@@ -70,7 +70,7 @@ class TrustComparison(Document):
             "every party: noise is added once to the sum and not once to each value.",
         )
         figure = Figure("gopa-error", self.svg(), "Both axes are logarithmic: the local line falls half as steeply.")
-        return (Section("How far the mean is off", told, self._table(), figure),)
+        return (Section("How far the mean is off", sentences, self._table(), figure),)
 
     def svg(self) -> str:
         """The standard deviation of the mean by the number of parties, on logarithmic axes."""

@@ -60,14 +60,14 @@ def steepest(curve: Callable[[int], float], largest: int) -> float:
     True
     """
     at, here = 1, curve(1)
-    found = here
+    largest_ratio = here
     while at < largest:
         further = min(largest, at + max(1, at // 8))
         there = curve(further)
         slope = (there - here) / (further - at)
-        found = max(found, there / further**2, _top(here - slope * at, slope, at, further))
+        largest_ratio = max(largest_ratio, there / further**2, _top(here - slope * at, slope, at, further))
         at, here = further, there
-    return found * (1 + 16 * ULP) if found > 0 else found
+    return largest_ratio * (1 + 16 * ULP) if largest_ratio > 0 else largest_ratio
 
 
 def _top(start: float, slope: float, first: int, last: int) -> float:
@@ -80,12 +80,12 @@ def _least(trials: int, squared: int, epsilon: float, revealed: float, total: _T
     """The least delta over a few orders: e^(total - (a - 1) epsilon) (1 - 1/a)^(a - 1) / a [CKS20, Prop. 12]."""
     rho = 2 * squared / trials  # of Gaussian noise with the same variance
     best = max(1e-3, (epsilon - rho) / (2 * rho)) if rho else 1.0
-    found = 1.0
+    least = 1.0
     for factor in _ORDERS:
         order = 1 + factor * best
         log = total(order) - (order - 1) * epsilon + (order - 1) * math.log1p(-1 / order) - math.log(order)
-        found = min(found, math.exp(min(0.0, log)) * (1 + 64 * ULP * (1 + order * (1 + epsilon))))
-    return min(1.0, found + revealed)
+        least = min(least, math.exp(min(0.0, log)) * (1 + 64 * ULP * (1 + order * (1 + epsilon))))
+    return min(1.0, least + revealed)
 
 
 def _revealed(trials: int, shift: int) -> float:

@@ -147,10 +147,10 @@ class Agreement:
 
     def step(self, epsilon: Fraction, delta: Fraction) -> ApproximateStep:
         """Something of this run that costs so much."""
-        made = self.plan
-        part = "" if self.whole else f", parts of {made.sensitivity.share}"
+        run_plan = self.plan
+        part = "" if self.whole else f", parts of {run_plan.sensitivity.share}"
         return ApproximateStep(
-            mechanism=f"gopa ({made.parties - made.corrupted} of {made.parties} honest{part})",
+            mechanism=f"gopa ({run_plan.parties - run_plan.corrupted} of {run_plan.parties} honest{part})",
             epsilon=epsilon,
             delta=delta,
             neighbours=Neighbours.REPLACE,
@@ -159,14 +159,14 @@ class Agreement:
 
     def place(self, member: Member) -> int:
         """Where somebody stands on the roster."""
-        found = self._places.get(member)
-        if found is None:
+        place = self._places.get(member)
+        if place is None:
             raise OutOfRange(
                 f"{member.name} with this key is not on the roster.",
                 why="Only those who were agreed on can take part.",
                 fix="Use the key that was registered, or make a new agreement.",
             )
-        return found
+        return place
 
     def text(self) -> str:
         """The one text of this agreement."""
@@ -198,9 +198,9 @@ class Agreement:
         try:
             document = json.loads(text) if isinstance(text, str) and len(text) <= _LONGEST else None
             _check_version(document)
-            found = cls._of(document)
-            if found.text() == text:
-                return found
+            agreement = cls._of(document)
+            if agreement.text() == text:
+                return agreement
         except NewerFormat:
             raise
         except (HubbubError, ValueError, TypeError, KeyError, AttributeError, RecursionError, ZeroDivisionError):

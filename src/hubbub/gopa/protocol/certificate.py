@@ -77,8 +77,8 @@ class Certificate:
     @property
     def parties(self) -> tuple[str, ...]:
         """The names of all who are in the result."""
-        found = self.state.result.parties if self.state.result else ()
-        return tuple(self.agreement.roster[place].name for place in found)
+        parties = self.state.result.parties if self.state.result else ()
+        return tuple(self.agreement.roster[place].name for place in parties)
 
     @property
     def achieved(self) -> Achieved:

@@ -32,12 +32,12 @@ def judge(state: PublicState, complainer: int, complaints: Sequence[Complaint]) 
     Guarantee: a party that followed the protocol is never found at fault, whoever complains.
     Because: [CP92]: the point is the one of the two keys, and what follows from it is what an honest party posted.
     """
-    found: dict[int, Fault] = {}
+    faults: dict[int, Fault] = {}
     for complaint in complaints:
         if not _holds(state, complainer, complaint):
-            return found | {complainer: Fault.FALSE_COMPLAINT}
-        found[complaint.accused] = Fault.MASK_MISMATCH if complaint.kind == "mask" else Fault.BAD_SEAL
-    return found
+            return faults | {complainer: Fault.FALSE_COMPLAINT}
+        faults[complaint.accused] = Fault.MASK_MISMATCH if complaint.kind == "mask" else Fault.BAD_SEAL
+    return faults
 
 
 def _holds(state: PublicState, me: int, complaint: Complaint) -> bool:
@@ -68,8 +68,8 @@ def opened(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share
     place = state.net.place(dealer, holder)
     if share is None or place is None:
         return None
-    said = state.shares[dealer]
-    right = base(share.seed) == said.selves[place - 1] and base(share.key) == said.keys[place - 1]
+    shared_body = state.shares[dealer]
+    right = base(share.seed) == shared_body.selves[place - 1] and base(share.key) == shared_body.keys[place - 1]
     return share if right else None
 
 

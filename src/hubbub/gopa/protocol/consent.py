@@ -71,10 +71,10 @@ class Consent:
 
     def require(self, agreement: Agreement, *, lost: Fraction = Fraction(0)) -> None:
         """Refuse an agreement beyond this; ``lost`` is the delta of graphs that came to nothing before."""
-        found = self.objections(agreement, lost=lost)
-        if found:
+        objections = self.objections(agreement, lost=lost)
+        if objections:
             raise BeyondConsent(
-                f"this party takes no part in the run: {'; '.join(found)}.",
+                f"this party takes no part in the run: {'; '.join(objections)}.",
                 why="What a party gives away and relies on is for it to say, whoever wrote the agreement.",
                 fix="Look at it (hubbub gopa show FILE), and agree on another one, or consent to more.",
             )
@@ -84,17 +84,17 @@ class Consent:
         return tuple(self._objections(agreement, lost))
 
     def _objections(self, agreed: Agreement, lost: Fraction) -> Iterator[str]:
-        made = agreed.plan
+        run_plan = agreed.plan
         if self.run is not None and self.run != agreed.run:
             yield f"it consented to run {self.run.hex()[:16]}"
-        if self.epsilon is not None and made.epsilon > self.epsilon:
-            yield f"its epsilon is {shown(made.epsilon)} and at most {shown(self.epsilon)} was consented to"
-        if self.delta is not None and made.delta + lost > self.delta:
+        if self.epsilon is not None and run_plan.epsilon > self.epsilon:
+            yield f"its epsilon is {shown(run_plan.epsilon)} and at most {shown(self.epsilon)} was consented to"
+        if self.delta is not None and run_plan.delta + lost > self.delta:
             before = f" with {shown(lost)} for graphs that came to nothing" if lost else ""
-            yield f"its delta is {shown(made.delta)}{before} and at most {shown(self.delta)} was consented to"
-        if made.sensitivity.share < self.share:
+            yield f"its delta is {shown(run_plan.delta)}{before} and at most {shown(self.delta)} was consented to"
+        if run_plan.sensitivity.share < self.share:
             yield (
-                f"it protects parts of {_fraction(made.sensitivity.share)} of what a party has, and nothing below "
+                f"it protects parts of {_fraction(run_plan.sensitivity.share)} of what a party has, and nothing below "
                 f"{_fraction(self.share)} was consented to"
             )
         yield from self._people(agreed)
@@ -119,10 +119,10 @@ def members(given: Roster) -> tuple[Member, ...]:
     """The members of a roster, as people give it."""
     if isinstance(given, Mapping):
         return tuple(Member(name, key) for name, key in given.items())
-    found = tuple(given)
-    if not all(isinstance(one, Member) for one in found):
+    roster = tuple(given)
+    if not all(isinstance(one, Member) for one in roster):
         raise OutOfRange("a roster has members.", why="Names go with keys.", fix="Give {name: key}, or Members.")
-    return found
+    return roster
 
 
 def _fraction(value: Fraction) -> str:

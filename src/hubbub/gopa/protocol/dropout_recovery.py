@@ -59,25 +59,25 @@ def _items(state: PublicState, messages: Mapping[int, Message]) -> tuple[list[_I
     may = state.releasable
     for party in sorted(state.members & messages.keys()):
         try:
-            said = Repair.parse(messages[party].body)
+            repair = Repair.parse(messages[party].body)
         except Refused as refused:
             faults.append((party, refused.fault))
             continue
-        found = _said(state, party, said, may)
-        items += [item for item in found if item is not None]
-        if None in found:
+        brought = _said(state, party, repair, may)
+        items += [item for item in brought if item is not None]
+        if None in brought:
             faults.append((party, Fault.BOTH_RELEASED))
     return items, faults
 
 
-def _said(state: PublicState, party: int, said: Repair, may: Wanted) -> list[_Item | None]:
+def _said(state: PublicState, party: int, repair: Repair, may: Wanted) -> list[_Item | None]:
     """What one message brings; None for what must not be given."""
-    found: list[_Item | None] = []
-    if said.own is not None:
-        own = _Item(party, party, "seed", 0, said.own, state.shares[party].seed)
-        found.append(own if party in state.counted else None)
-    found += [_share(state, party, dealer, "seed", n, may.seeds) for dealer, n in said.selves.items()]
-    return found + [_share(state, party, dealer, "key", n, may.keys) for dealer, n in said.keys.items()]
+    items: list[_Item | None] = []
+    if repair.own is not None:
+        own = _Item(party, party, "seed", 0, repair.own, state.shares[party].seed)
+        items.append(own if party in state.counted else None)
+    items += [_share(state, party, dealer, "seed", n, may.seeds) for dealer, n in repair.selves.items()]
+    return items + [_share(state, party, dealer, "key", n, may.keys) for dealer, n in repair.keys.items()]
 
 
 def _share(state: PublicState, party: int, dealer: int, kind: str, number: int, may: frozenset[int]) -> _Item | None:
@@ -106,10 +106,10 @@ Shares = Mapping[int, Mapping[int, int]]
 
 
 def _more(known: Shares, items: Iterable[_Item]) -> Shares:
-    found = {dealer: dict(held) for dealer, held in known.items()}
+    merged = {dealer: dict(held) for dealer, held in known.items()}
     for item in items:
-        found.setdefault(item.dealer, {})[item.place] = item.number
-    return found
+        merged.setdefault(item.dealer, {})[item.place] = item.number
+    return merged
 
 
 def _recovered(shares: Shares, threshold: int) -> dict[int, int]:

@@ -45,9 +45,9 @@ class Member:
                 fix="Take the 32 bytes that Identity.member shows.",
             )
 
-    def signed(self, said: bytes, signature: bytes) -> bool:
+    def signed(self, text: bytes, signature: bytes) -> bool:
         """Whether this member signed it."""
-        return signature_holds(verifying_key(self.key), _MARK + said, signature)
+        return signature_holds(verifying_key(self.key), _MARK + text, signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class Identity:
         """What others may know of it."""
         return Member(self.name, _private(self.secret).public_key().public_bytes_raw())
 
-    def sign(self, said: bytes) -> bytes:
+    def sign(self, text: bytes) -> bytes:
         """The one signature of this key over ``said``."""
-        return _private(self.secret).sign(_MARK + said)
+        return _private(self.secret).sign(_MARK + text)
 
 
 def fingerprint(*keys: bytes) -> str:

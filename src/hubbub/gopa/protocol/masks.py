@@ -54,16 +54,16 @@ class Opening:
     @classmethod
     def decoded(cls, data: bytes) -> Opening | None:
         """The opening, or None if a number is not in its one spelling."""
-        found = [decoded(data[start : start + 32]) for start in range(0, len(data), 32)]
-        numbers = [number for number in found if number is not None]
-        return cls(tuple(numbers[:-1]), numbers[-1]) if len(numbers) == len(found) > 1 else None
+        scalars = [decoded(data[start : start + 32]) for start in range(0, len(data), 32)]
+        numbers = [number for number in scalars if number is not None]
+        return cls(tuple(numbers[:-1]), numbers[-1]) if len(numbers) == len(scalars) > 1 else None
 
 
 def total(openings: Iterable[Opening], width: int) -> Opening:
     """The sum of openings."""
-    found = list(openings)
-    columns = [sum(one.values[c] for one in found) % ORDER for c in range(width)]
-    return Opening(tuple(columns), sum(one.blinder for one in found) % ORDER)
+    terms = list(openings)
+    columns = [sum(one.values[c] for one in terms) % ORDER for c in range(width)]
+    return Opening(tuple(columns), sum(one.blinder for one in terms) % ORDER)
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,10 @@ def _proof(text: object) -> bytes:
 
 
 def _opening(text: object, width: int) -> Opening:
-    found = Opening.decoded(unpack(text, 32 * (width + 1)))
-    if found is None:
+    opening = Opening.decoded(unpack(text, 32 * (width + 1)))
+    if opening is None:
         raise Refused(Fault.MALFORMED)
-    return found
+    return opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +134,24 @@ class Shared:
             "keys",
             "sealed",
         )
-        said = dict(zip(names, _fields(body, *names), strict=True))
+        texts = dict(zip(names, _fields(body, *names), strict=True))
         width = agreement.quantity.coordinates
-        points = _points(said["statement"], 2 * width)
-        sealed = unpack(said["sealed"], SEALED * holders)
-        if not isinstance(said["extra"], list) or len(said["extra"]) != extras(agreement):
+        points = _points(texts["statement"], 2 * width)
+        sealed = unpack(texts["sealed"], SEALED * holders)
+        if not isinstance(texts["extra"], list) or len(texts["extra"]) != extras(agreement):
             raise Refused(Fault.MALFORMED)
         return cls(
             statement=BitStatement(points[:width], points[width:]),
-            proof=_proof(said["proof"]),
-            vector=unpack(said["vector"], 32),
-            linked=_proof(said["linked"]),
-            ball=_proof(said["ball"]),
-            extra=tuple(unpack(proof, 64) for proof in said["extra"]),
-            own=unpack(said["own"], 32),
-            seed=unpack(said["seed"], 32),
-            edges=_points(said["edges"], edges),
-            selves=_points(said["selves"], holders),
-            keys=_points(said["keys"], holders),
+            proof=_proof(texts["proof"]),
+            vector=unpack(texts["vector"], 32),
+            linked=_proof(texts["linked"]),
+            ball=_proof(texts["ball"]),
+            extra=tuple(unpack(proof, 64) for proof in texts["extra"]),
+            own=unpack(texts["own"], 32),
+            seed=unpack(texts["seed"], 32),
+            edges=_points(texts["edges"], edges),
+            selves=_points(texts["selves"], holders),
+            keys=_points(texts["keys"], holders),
             sealed=tuple(sealed[start : start + SEALED] for start in range(0, len(sealed), SEALED)),
         )
 
@@ -191,10 +191,10 @@ def parse_complaints(body: Json) -> tuple[Complaint, ...]:
     (items,) = _fields(body, "complaints")
     if not isinstance(items, list):
         raise Refused(Fault.MALFORMED)
-    found = tuple(map(Complaint.parse, items))
-    if len({(one.accused, one.kind) for one in found}) < len(found):
+    complaints = tuple(map(Complaint.parse, items))
+    if len({(one.accused, one.kind) for one in complaints}) < len(complaints):
         raise Refused(Fault.MALFORMED)
-    return found
+    return complaints
 
 
 def packed_members(digest: bytes) -> Json:

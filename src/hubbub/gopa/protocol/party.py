@@ -95,13 +95,13 @@ def resume(
             why="A value is bound before the coins; a second one under the same masks would show the difference.",
             fix="Resume without a value, or take part in a new run.",
         )
-    said: dict[str, bytes] = {}
+    sent: dict[str, bytes] = {}
     for line in records[1:]:
         message = _own(agreement, kept.place, line)
-        if message.phase in said and said[message.phase] != line:
+        if message.phase in sent and sent[message.phase] != line:
             raise _damaged()
-        said[message.phase] = line
-    return Party(agreement, identity, kept, said)
+        sent[message.phase] = line
+    return Party(agreement, identity, kept, sent)
 
 
 def _started(agreement: Agreement, identity: Identity, records: Sequence[bytes]) -> Secrets:

@@ -22,13 +22,13 @@ from hubbub.terms import OutOfRange
 def complain(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """Everything that others posted for this party is checked; most often there is nothing to say, and that is said."""
     inside(mine, public)
-    found = again(mine, public, work)
+    current = again(mine, public, work)
     seal_key = mine.key(public.agreement.run, "seal")
     dealers = [dealer for dealer, _ in public.net.held[mine.place] if dealer in public.shares]
     points = {dealer: between(seal_key, public.joins[dealer].seal_key) for dealer in dealers}
     shares = {dealer: blame.unsealed(public, dealer, mine.place, point) for dealer, point in points.items()}
     opened = {dealer: one for dealer, one in shares.items() if one is not None}
-    known = replace(found, shares=opened)
+    known = replace(current, shares=opened)
     if len(opened) == len(dealers) and _all_right(mine, public, known):
         return packed_complaints(()), known
     complaints = _complaints(mine, public, known, points)
@@ -64,16 +64,16 @@ def _all_right(mine: Secrets, public: PublicState, work: Work) -> bool:
 def _complaints(mine: Secrets, public: PublicState, work: Work, points: Mapping[int, bytes]) -> list[Complaint]:
     """One complaint for each edge and each share that is not what it should be."""
     me, run = mine.place, public.agreement.run
-    found = []
+    complaints = []
     mask_key, seal_key = mine.key(run, "mask"), mine.key(run, "seal")
     for other in _posters(mine, public):
         if (-work.edges[other]).point() != public.edge(other, me)[0]:
             shared = between(mask_key, public.joins[other].mask_key)
-            found.append(blame.complain(public, me, other, "mask", mask_key, shared))
+            complaints.append(blame.complain(public, me, other, "mask", mask_key, shared))
     for dealer, shared in points.items():
         if blame.opened(public, dealer, me, shared) is None:
-            found.append(blame.complain(public, me, dealer, "seal", seal_key, shared))
-    return found
+            complaints.append(blame.complain(public, me, dealer, "seal", seal_key, shared))
+    return complaints
 
 
 # ---------------------------------------------------------------- cut, reveal, confirm
@@ -89,9 +89,9 @@ def reveal(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body 
     """The masked sum. After it there is no way back, so everything is checked again before it."""
     _crowded(mine, public, public.members)
     _signed(public)
-    found = again(mine, public, work)
-    edges = [mask for other, mask in found.edges.items() if other in public.members]
-    return packed_reveal(total([found.input, found.own, *edges], public.width)), found
+    current = again(mine, public, work)
+    edges = [mask for other, mask in current.edges.items() if other in public.members]
+    return packed_reveal(total([current.input, current.own, *edges], public.width)), current
 
 
 def confirm(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
@@ -131,26 +131,26 @@ def repair(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body 
     _crowded(mine, public, public.opened)
     if public.phase == FIRST:
         _signed(public)
-    found = again(mine, public, work)
+    current = again(mine, public, work)
     may = public.releasable
-    held = _held(mine, public, found, may.seeds | may.keys)
-    said = Repair(
+    held = _held(mine, public, current, may.seeds | may.keys)
+    body = Repair(
         own=seed(mine, public) if me in public.counted and me not in public.mended.seeds else None,
         selves={dealer: one.seed for dealer, one in held.items() if dealer in may.seeds},
         keys={dealer: one.key for dealer, one in held.items() if dealer in may.keys},
     )
-    nothing = said.own is None and not said.selves and not said.keys
-    return (None if nothing else said.packed()), found
+    nothing = body.own is None and not body.selves and not body.keys
+    return (None if nothing else body.packed()), current
 
 
 def _held(mine: Secrets, public: PublicState, work: Work, dealers: frozenset[int]) -> dict[int, Share]:
     """The shares that this party holds of these dealers."""
-    found: dict[int, Share] = {}
+    shares: dict[int, Share] = {}
     for dealer in sorted(dealers):
         if dealer in work.shares:
-            found[dealer] = work.shares[dealer]
+            shares[dealer] = work.shares[dealer]
         elif public.net.place(dealer, mine.place) is not None:
             shared = between(mine.key(public.agreement.run, "seal"), public.joins[dealer].seal_key)
             if (one := blame.opened(public, dealer, mine.place, shared)) is not None:
-                found[dealer] = one
-    return found
+                shares[dealer] = one
+    return shares

@@ -49,13 +49,13 @@ class Secrets:
 
     def record(self, agreement: Agreement) -> bytes:
         """The first line of a party's own record."""
-        said = {
+        fields = {
             "run": pack(agreement.run),
             "secret": pack(self.secret),
             "values": self.values,
             "earlier": self.earlier and [str(blinder) for blinder in self.earlier],
         }
-        return json.dumps(said, sort_keys=True).encode()  # not canonical_json: records on disk have these spaces
+        return json.dumps(fields, sort_keys=True).encode()  # not canonical_json: records on disk have these spaces
 
     def stream(self, label: str, *parts: bytes) -> Stream:
         """Secret numbers of this run, by name."""
@@ -93,14 +93,14 @@ def join(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | 
         times_known(key, H) + prove_same(key, H, context(public, mine.place, f"{kind} key"))
         for kind, key in keys.items()
     ]
-    said = Join(
+    body = Join(
         mask_key=base(keys["mask"]),
         seal_key=base(keys["seal"]),
         shown=(shown[0], shown[1]),
         nonce=nonce_mark(run, mine.place, _nonce(mine, run)),
         bits=bound.point,
     )
-    return said.packed(), Work(bound)
+    return body.packed(), Work(bound)
 
 
 def _nonce(mine: Secrets, run: bytes) -> bytes:
@@ -130,24 +130,24 @@ def share(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body |
     """Commitments, proofs, and a sealed share for each holder."""
     inside(mine, public)
     shown = proved(mine, public, work)
-    found = _worked(mine, public, shown, work)
+    current = _worked(mine, public, shown, work)
     dealt = _dealt(mine, public)
-    vector, proof = _vector(mine, public, shown, found.input)
-    said = Shared(
+    vector, proof = _vector(mine, public, shown, current.input)
+    body = Shared(
         statement=shown.statement,
         proof=shown.proof,
         vector=vector,
         linked=proof,
         ball=_ball(mine, public, shown),
         extra=_zeros(mine, public, shown),
-        own=found.own.point(),
+        own=current.own.point(),
         seed=base(seed(mine, public)),
-        edges=tuple(found.edges[other].point() for other in public.net.posts[mine.place]),
+        edges=tuple(current.edges[other].point() for other in public.net.posts[mine.place]),
         selves=tuple(base(one.seed) for one in dealt),
         keys=tuple(base(one.key) for one in dealt),
         sealed=_sealed(mine, public, dealt),
     )
-    return said.packed(), found
+    return body.packed(), current
 
 
 def proved(mine: Secrets, public: PublicState, work: Work | None) -> bits.Proved:
@@ -203,8 +203,8 @@ def _sealed(mine: Secrets, public: PublicState, dealt: Sequence[Share]) -> tuple
 
 def _vector(mine: Secrets, public: PublicState, shown: bits.Proved, opening: Opening) -> tuple[bytes, bytes]:
     """One commitment to all coordinates of value plus noise, and the proof that it is that."""
-    said, opened = shown.statement, shown.openings
-    sums = [plus(value, noise) for value, noise in zip(said.values, said.noises, strict=True)]
+    statement, opened = shown.statement, shown.openings
+    sums = [plus(value, noise) for value, noise in zip(statement.values, statement.noises, strict=True)]
     if public.width == 1:
         return sums[0], b""
     point = commit_vector(opening.values, opening.blinder)

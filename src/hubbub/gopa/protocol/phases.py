@@ -44,17 +44,17 @@ def context(state: PublicState, party: int, what: str) -> Context:
 
 def _read(messages: Messages, who: Iterable[int], parse: Callable[[Message], Said]) -> tuple[dict[int, Said], Faults]:
     """What these parties said, and who said nothing that can be read."""
-    said: dict[int, Said] = {}
+    parsed: dict[int, Said] = {}
     faults: Faults = {}
     for party in who:
         if party not in messages:
             faults[party] = Fault.SILENT
             continue
         try:
-            said[party] = parse(messages[party])
+            parsed[party] = parse(messages[party])
         except Refused as refused:
             faults[party] = refused.fault
-    return said, faults
+    return parsed, faults
 
 
 def _without(state: PublicState, messages: Messages, faults: Faults) -> PublicState:
@@ -85,11 +85,11 @@ def _enough(state: PublicState) -> PublicState:
 
 def fold_join(state: PublicState, messages: Messages) -> PublicState:
     """Keys, bound bits and commitments to nonces."""
-    said, faults = _read(messages, range(len(state.agreement.roster)), lambda message: Join.parse(message.body))
-    faults |= {party: Fault.BAD_POINT for party, join in said.items() if not _points_of(join)}
-    claims = {p: _possession(state, p, join) for p, join in said.items() if p not in faults}
+    bodies, faults = _read(messages, range(len(state.agreement.roster)), lambda message: Join.parse(message.body))
+    faults |= {party: Fault.BAD_POINT for party, join in bodies.items() if not _points_of(join)}
+    claims = {p: _possession(state, p, join) for p, join in bodies.items() if p not in faults}
     faults |= _holding(claims, Fault.BAD_KEY)
-    joins = {party: join for party, join in said.items() if party not in faults}
+    joins = {party: join for party, join in bodies.items() if party not in faults}
     return _enough(replace(_without(state, messages, faults), joins=joins, inside=tuple(joins)))
 
 
@@ -112,14 +112,14 @@ def nonce_mark(run: bytes, party: int, nonce: bytes) -> bytes:
 
 def fold_nonce(state: PublicState, messages: Messages) -> PublicState:
     """The nonces, and with them the graph and the coins."""
-    said, faults = _read(messages, state.inside, lambda message: parse_nonce(message.body))
+    bodies, faults = _read(messages, state.inside, lambda message: parse_nonce(message.body))
     run = state.agreement.run
     for party in state.inside:
         if faults.get(party) is Fault.SILENT:
             faults[party] = Fault.WITHHELD_NONCE
-        elif party in said and nonce_mark(run, party, said[party]) != state.joins[party].nonce:
+        elif party in bodies and nonce_mark(run, party, bodies[party]) != state.joins[party].nonce:
             faults[party] = Fault.BAD_NONCE
-    nonces = {party: nonce for party, nonce in said.items() if party not in faults}
+    nonces = {party: nonce for party, nonce in bodies.items() if party not in faults}
     k, hash_then = state.agreement.plan.degree, state.closes[0].hash
     chosen = {p: picks(framed(hash_then, nonce), p, state.inside, k) for p, nonce in nonces.items()}
     seed = hashlib.sha256(framed(run, hash_then, *(p.to_bytes(4, "little") + n for p, n in nonces.items()))).digest()
@@ -132,13 +132,13 @@ def fold_nonce(state: PublicState, messages: Messages) -> PublicState:
 
 def fold_share(state: PublicState, messages: Messages) -> PublicState:
     """Commitments, proofs and shares: all proofs of all parties in a few long sums."""
-    said, faults = _read(messages, state.inside, lambda message: _shared(state, message))
-    for party, shared in said.items():
+    bodies, faults = _read(messages, state.inside, lambda message: _shared(state, message))
+    for party, shared in bodies.items():
         if IDENTITY in (shared.own, shared.vector, *shared.edges, *shared.statement.points) or not valid(shared.own):
             faults[party] = Fault.BAD_POINT
         elif not _vector_fits(shared):
             faults[party] = Fault.BAD_PROOF
-    sound = {party: shared for party, shared in said.items() if party not in faults}
+    sound = {party: shared for party, shared in bodies.items() if party not in faults}
     faults |= _holding(_degrees(state, sound), Fault.BAD_SHARES)
     faults |= _holding({p: _proofs(state, p, shared) for p, shared in sound.items()}, Fault.BAD_PROOF)
     shares = {party: shared for party, shared in sound.items() if party not in faults}
@@ -156,7 +156,7 @@ def _vector_fits(shared: Shared) -> bool:
     return len(points) > 2 or (all(map(valid, points)) and shared.vector == plus(*points) and not shared.linked)
 
 
-def _degrees(state: PublicState, said: Mapping[int, Shared]) -> dict[int, list[Provable]]:
+def _degrees(state: PublicState, bodies: Mapping[int, Shared]) -> dict[int, list[Provable]]:
     """For each party that its seed and its key were dealt: one word for all, drawn now that all points are there."""
     word = dual_word(state.holders, state.threshold)
     return {
@@ -164,7 +164,7 @@ def _degrees(state: PublicState, said: Mapping[int, Shared]) -> dict[int, list[P
             DegreeClaim((shared.seed, *shared.selves), word),
             DegreeClaim((state.joins[party].mask_key, *shared.keys), word),
         ]
-        for party, shared in said.items()
+        for party, shared in bodies.items()
     }
 
 
@@ -197,17 +197,17 @@ def ball_claim(state: PublicState, party: int, values: Sequence[bytes], proof: b
 
 def zero_points(state: PublicState, party: int, values: tuple[bytes, ...]) -> list[tuple[str, bytes]]:
     """The points that the quantity asks a party to prove to hold zero, with their names."""
-    found: list[tuple[str, bytes]] = []
+    points: list[tuple[str, bytes]] = []
     if not all(map(valid, values)):
         return [("no point", IDENTITY)] * extras(state.agreement)
     if state.agreement.quantity.one_hot:
-        found.append(("one-hot", minus(total(values), G)))
+        points.append(("one-hot", minus(total(values), G)))
     if state.agreement.previous:
         olds = state.earlier.points.get(state.agreement.roster[party], ()) if state.earlier else ()
         if len(olds) != len(values):  # it had no input then, and so cannot have the same one now
             return [("no point", IDENTITY)] * extras(state.agreement)
-        found += [(f"same {c}", minus(new, old)) for c, (new, old) in enumerate(zip(values, olds, strict=True))]
-    return found
+        points += [(f"same {c}", minus(new, old)) for c, (new, old) in enumerate(zip(values, olds, strict=True))]
+    return points
 
 
 # ---------------------------------------------------------------- complain, cut, reveal, confirm
@@ -215,8 +215,8 @@ def zero_points(state: PublicState, party: int, values: tuple[bytes, ...]) -> li
 
 def fold_complain(state: PublicState, messages: Messages) -> PublicState:
     """Complaints are judged at once by anybody: each puts exactly one of two parties out. Who is left is the cut."""
-    said, faults = _read(messages, state.inside, lambda message: parse_complaints(message.body))
-    for party, complaints in said.items():
+    bodies, faults = _read(messages, state.inside, lambda message: parse_complaints(message.body))
+    for party, complaints in bodies.items():
         faults |= blame.judge(state, party, complaints)
     left = tuple(party for party in state.inside if party not in faults)
     crowd = state.net.core(left, state.threshold)  # nobody whose crowd is too thin to hide in
@@ -231,10 +231,10 @@ def fold_cut(state: PublicState, messages: Messages) -> PublicState:
 
 def fold_reveal(state: PublicState, messages: Messages) -> PublicState:
     """Masked sums that open what their authors committed to; of their authors, all whose crowd is still there."""
-    said, faults = _read(messages, state.inside, lambda message: parse_reveal(message.body, state.width))
-    wrong = revealed(state, said)
+    openings, faults = _read(messages, state.inside, lambda message: parse_reveal(message.body, state.width))
+    wrong = revealed(state, openings)
     faults |= dict.fromkeys(wrong, Fault.BAD_OPENING)
-    reveals: dict[int, Opening] = {party: opening for party, opening in said.items() if party not in wrong}
+    reveals: dict[int, Opening] = {party: opening for party, opening in openings.items() if party not in wrong}
     crowd = state.net.core(reveals, state.threshold)
     left = replace(_without(state, messages, faults), reveals=reveals, revealed=crowd)
     if len(crowd) < state.agreement.plan.survivors:
@@ -248,10 +248,10 @@ def fold_confirm(state: PublicState, messages: Messages) -> PublicState:
 
 
 def _quorum(state: PublicState, messages: Messages, members: tuple[int, ...]) -> PublicState:
-    said, faults = _read(messages, members, lambda message: parse_members(message.body))
+    signatures, faults = _read(messages, members, lambda message: parse_members(message.body))
     mark = digest(state.agreement, members)
-    faults |= {party: Fault.OTHER_MEMBERS for party, signed in said.items() if signed != mark}
-    signers = frozenset(said) - frozenset(faults)
+    faults |= {party: Fault.OTHER_MEMBERS for party, signed in signatures.items() if signed != mark}
+    signers = frozenset(signatures) - frozenset(faults)
     left = replace(_without(state, messages, faults), signers=signers)
     return left if len(signers) >= state.agreement.plan.quorum else ended(left, Fault.NO_QUORUM)
 

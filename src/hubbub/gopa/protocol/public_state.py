@@ -290,7 +290,7 @@ Admitted = tuple[Mapping[int, Message], list[Named], list[Fault]]
 
 def _admitted(state: PublicState, lines: Sequence[bytes]) -> Admitted:
     """The one message of each party, who sent two, and why other lines were passed over."""
-    found: dict[int, list[Message]] = {}
+    by_party: dict[int, list[Message]] = {}
     strays: list[Fault] = []
     for line in lines:
         try:
@@ -298,10 +298,10 @@ def _admitted(state: PublicState, lines: Sequence[bytes]) -> Admitted:
         except Refused as refused:
             strays.append(refused.fault)
             continue
-        found.setdefault(message.party, []).append(message)
-    twice = {party for party, messages in found.items() if len({one.line for one in messages}) > 1}
-    named = [Named(p, Fault.EQUIVOCATION, state.phase, tuple(m.line for m in found[p])) for p in sorted(twice)]
-    return {party: messages[0] for party, messages in found.items() if party not in twice}, named, strays
+        by_party.setdefault(message.party, []).append(message)
+    twice = {party for party, messages in by_party.items() if len({one.line for one in messages}) > 1}
+    named = [Named(p, Fault.EQUIVOCATION, state.phase, tuple(m.line for m in by_party[p])) for p in sorted(twice)]
+    return {party: messages[0] for party, messages in by_party.items() if party not in twice}, named, strays
 
 
 def _message(state: PublicState, line: bytes) -> Message:

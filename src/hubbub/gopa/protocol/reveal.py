@@ -11,16 +11,16 @@ from hubbub.gopa.protocol.masks import Opening, OpeningClaim
 from hubbub.gopa.protocol.public_state import PublicState
 
 
-def revealed(state: PublicState, said: Mapping[int, Opening]) -> set[int]:
+def revealed(state: PublicState, openings: Mapping[int, Opening]) -> set[int]:
     """The parties whose reveal does not open: vector + self mask + the edges within the cut.
 
     Each edge is in two reveals, with two signs. One sum has it once; only if that is not the identity are the reveals
     looked at one by one.
     """
-    if hold([_all(state, said)]):
+    if hold([_all(state, openings)]):
         return set()
-    verdicts = verify_many([claim(state, party, opening) for party, opening in said.items()])
-    return {party for party, holds in zip(said, verdicts, strict=True) if not holds}
+    verdicts = verify_many([claim(state, party, opening) for party, opening in openings.items()])
+    return {party for party, holds in zip(openings, verdicts, strict=True) if not holds}
 
 
 def claim(state: PublicState, party: int, opening: Opening) -> OpeningClaim:
@@ -31,8 +31,8 @@ def claim(state: PublicState, party: int, opening: Opening) -> OpeningClaim:
     return OpeningClaim(opening, [shared.vector, shared.own, *points], [1, 1, *signs])
 
 
-def _all(state: PublicState, said: Mapping[int, Opening]) -> Equation:
-    by = {party: weight() for party in said}
+def _all(state: PublicState, openings: Mapping[int, Opening]) -> Equation:
+    by = {party: weight() for party in openings}
     scalars, points = [], []
     for party in state.inside:
         shared = state.shares[party]
@@ -43,10 +43,10 @@ def _all(state: PublicState, said: Mapping[int, Opening]) -> Equation:
             if other in state.members:
                 scalars.append(by.get(party, 0) - by.get(other, 0))
                 points.append(point)
-    sums = [-sum(by[p] * opening.values[c] for p, opening in said.items()) % ORDER for c in range(state.width)]
+    sums = [-sum(by[p] * opening.values[c] for p, opening in openings.items()) % ORDER for c in range(state.width)]
     return Equation(
         on_g=sums[0],
-        on_h=-sum(by[party] * opening.blinder for party, opening in said.items()) % ORDER,
+        on_h=-sum(by[party] * opening.blinder for party, opening in openings.items()) % ORDER,
         coordinates=[0, *sums[1:]] if state.width > 1 else (),
         scalars=scalars,
         points=points,

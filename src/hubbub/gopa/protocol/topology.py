@@ -24,13 +24,13 @@ class Net:
     @cached_property
     def around(self) -> Mapping[int, tuple[int, ...]]:
         """For each party, everybody it shares an edge with, in rising order."""
-        found: dict[int, set[int]] = {one: set() for one in self.picks}
+        neighbours: dict[int, set[int]] = {one: set() for one in self.picks}
         for one, chosen in self.picks.items():
             for other in chosen:
-                if other in found:
-                    found[one].add(other)
-                    found[other].add(one)
-        return {one: tuple(sorted(near)) for one, near in found.items()}
+                if other in neighbours:
+                    neighbours[one].add(other)
+                    neighbours[other].add(one)
+        return {one: tuple(sorted(near)) for one, near in neighbours.items()}
 
     @cached_property
     def posts(self) -> Mapping[int, tuple[int, ...]]:
@@ -44,12 +44,12 @@ class Net:
     @cached_property
     def held(self) -> Mapping[int, tuple[tuple[int, int], ...]]:
         """For each party, whose shares it holds: (dealer, place of the share)."""
-        found: dict[int, list[tuple[int, int]]] = {one: [] for one in self.picks}
+        held_by: dict[int, list[tuple[int, int]]] = {one: [] for one in self.picks}
         for dealer, chosen in self.picks.items():
             for place, holder in enumerate(chosen, start=1):
-                if holder in found:
-                    found[holder].append((dealer, place))
-        return {one: tuple(dealers) for one, dealers in found.items()}
+                if holder in held_by:
+                    held_by[holder].append((dealer, place))
+        return {one: tuple(dealers) for one, dealers in held_by.items()}
 
     def place(self, dealer: int, holder: int) -> int | None:
         """Which of a dealer's shares somebody holds."""

@@ -127,8 +127,8 @@ def signed(agreement: Agreement, identity: Identity, phase: str, head: bytes, bo
     """The line that says ``body`` in a phase, under a party's name."""
     party = agreement.place(identity.member)
     document = {"body": body, "head": pack(head), "party": party, "phase": phase, "run": pack(agreement.run)}
-    said = canonical_json(document)
-    return said[:-1].encode() + b',"sig":"' + pack(identity.sign(said.encode())).encode() + b'"}'
+    statement = canonical_json(document)
+    return statement[:-1].encode() + b',"sig":"' + pack(identity.sign(statement.encode())).encode() + b'"}'
 
 
 def parse(agreement: Agreement, line: object) -> Message:
@@ -151,8 +151,8 @@ def parse(agreement: Agreement, line: object) -> Message:
 
 def authentic(agreement: Agreement, message: Message) -> bool:
     """Whether the party that a message names has signed it."""
-    said, tail = message.line[:-_TAIL] + b"}", message.line[-_TAIL:]
-    return agreement.roster[message.party].signed(said, unpack(tail[8:-2].decode(), SIGNATURE))
+    statement, tail = message.line[:-_TAIL] + b"}", message.line[-_TAIL:]
+    return agreement.roster[message.party].signed(statement, unpack(tail[8:-2].decode(), SIGNATURE))
 
 
 def _document(line: object, most: int, fields: set[str]) -> dict[str, Any]:

@@ -51,14 +51,14 @@ class Vector(PartyInput):
     def shares(self, value: Any) -> list[Fraction]:
         """The same as shares of the range, from 0 to 1."""
         width = self.upper - self.lower
-        found = [(one - self.lower) / width for one in self.numbers(value)]
-        if not all(0 <= one <= 1 for one in found):
+        shares = [(one - self.lower) / width for one in self.numbers(value)]
+        if not all(0 <= one <= 1 for one in shares):
             raise OutOfRange(
                 f"a value is not between {shown(self.lower)} and {shown(self.upper)}.",
                 why="All parties agreed on this range.",
                 fix="Clamp the value to the range, if that is what you mean.",
             )
-        return found
+        return shares
 
 
 @dataclass(frozen=True)

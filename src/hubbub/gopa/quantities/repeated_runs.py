@@ -60,19 +60,19 @@ def plan_over(
     def tried(each: Fraction) -> RunPlan:
         return of.plan(parties, epsilon=each, delta=slack / (2 * runs), honest=honest, dropouts=dropouts)
 
-    def fits(made: RunPlan) -> bool:
-        return Fraction(delta_over(made, runs, total)) <= slack
+    def fits(candidate: RunPlan) -> bool:
+        return Fraction(delta_over(candidate, runs, total)) <= slack
 
     low, high = total / runs, total
-    found = tried(low)
-    while not fits(found):  # the bound from moments asks for more than an exact sum
+    best = tried(low)
+    while not fits(best):  # the bound from moments asks for more than an exact sum
         high, low = low, low * Fraction(7, 8)
-        found = tried(low)
+        best = tried(low)
     for _ in range(_ROUNDS):
         middle = _rounded((low + high) / 2)
-        made = tried(middle)
-        low, high, found = (middle, high, made) if fits(made) else (low, middle, found)
-    return found
+        candidate = tried(middle)
+        low, high, best = (middle, high, candidate) if fits(candidate) else (low, middle, best)
+    return best
 
 
 def _rounded(epsilon: Fraction) -> Fraction:

@@ -56,15 +56,15 @@ class Notice(Document):
     # ------------------------------------------------ sentences
 
     def _delta(self) -> str:
-        made = self.agreement.plan
+        run_plan = self.agreement.plan
         if not self.sound:
             return (
-                f"This plan does not keep its word: it says epsilon = {short(made.epsilon)} and delta = "
-                f"{short(made.delta)}, and its noise gives delta = {self.reached.delta:.1e}. Take no part in it."
+                f"This plan does not keep its word: it says epsilon = {short(run_plan.epsilon)} and delta = "
+                f"{short(run_plan.delta)}, and its noise gives delta = {self.reached.delta:.1e}. Take no part in it."
             )
         return (
             f"Worked out anew from the plan's noise: delta = {self.reached.delta:.1e} or less, and agreed was "
-            f"{short(made.delta)}."
+            f"{short(run_plan.delta)}."
         )
 
     def _drawing(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class Notice(Document):
         return drawn(self.agreement, self.agreement.plan.parties)
 
     def _leaves(self) -> tuple[str, ...]:
-        agreed, made = self.agreement, self.agreement.plan
+        agreed, run_plan = self.agreement, self.agreement.plan
         many = "one number" if agreed.quantity.coordinates == 1 else f"{agreed.quantity.coordinates} numbers"
         again = (
             f" The same numbers as in run {agreed.previous.hex()} are used again, with new noise: it costs again."
@@ -90,8 +90,8 @@ class Notice(Document):
         return (
             f"Of {many} between {short(agreed.quantity.lower)} and {short(agreed.quantity.upper)}"
             f"{_form(agreed)}: commitments, proofs that they are in range, sealed shares of masks, and at the end each "
-            f"with {made.noise_bits:,} coins of noise and masks added, which look random. The sum over at least "
-            f"{made.survivors:,} parties becomes public.{again}",
+            f"with {run_plan.noise_bits:,} coins of noise and masks added, which look random. The sum over at least "
+            f"{run_plan.survivors:,} parties becomes public.{again}",
             "Who takes part, when, and who falls silent is public.",
         )
 
@@ -112,14 +112,14 @@ class Notice(Document):
 
     def to_json(self) -> dict[str, Json]:
         """The agreement as one JSON document."""
-        agreed, made = self.agreement, self.agreement.plan
+        agreed, run_plan = self.agreement, self.agreement.plan
         return {
             "kind": "gopa-notice",
             "run": agreed.run.hex(),
             "title": agreed.title,
             "sound": self.sound,
-            "epsilon": float(made.epsilon),
-            "delta": float(made.delta),
+            "epsilon": float(run_plan.epsilon),
+            "delta": float(run_plan.delta),
             "delta_reckoned": self.reached.delta,
             "delta_of_each_drawing": float(self._chance()),
             "previous": agreed.previous.hex() if agreed.previous else None,
@@ -154,22 +154,22 @@ def protected(agreed: Agreement, epsilon: Fraction | None = None) -> str:
 
 def relied_on(agreed: Agreement) -> str:
     """Who must be honest for it."""
-    made = agreed.plan
+    run_plan = agreed.plan
     return (
-        f"That holds while at most {made.corrupted:,} of the {made.parties:,} work together against the others, with "
-        f"the board or without: {made.parties - made.corrupted:,} must keep their secrets."
+        f"That holds while at most {run_plan.corrupted:,} of the {run_plan.parties:,} work together against the others, with "
+        f"the board or without: {run_plan.parties - run_plan.corrupted:,} must keep their secrets."
     )
 
 
 def terms_of(agreed: Agreement) -> dict[str, Json]:
     """Unit, honest share and keys, as data."""
-    made = agreed.plan
+    run_plan = agreed.plan
     return {
-        "unit": {"protects": "party" if agreed.whole else "part", "share": str(made.sensitivity.share)},
+        "unit": {"protects": "party" if agreed.whole else "part", "share": str(run_plan.sensitivity.share)},
         "honest": {
-            "at_least": made.parties - made.corrupted,
-            "of": made.parties,
-            "share": (made.parties - made.corrupted) / made.parties,
+            "at_least": run_plan.parties - run_plan.corrupted,
+            "of": run_plan.parties,
+            "share": (run_plan.parties - run_plan.corrupted) / run_plan.parties,
         },
         "keys": [
             {"name": one.name, "key": one.key.hex(), "fingerprint": fingerprint(one.key)} for one in agreed.roster

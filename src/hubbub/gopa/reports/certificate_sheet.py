@@ -39,10 +39,10 @@ class CertificateSheet(Document):
 
     def sections(self) -> tuple[Section, ...]:
         """The certificate, part by part."""
-        found = self.certificate
-        protects = (Section("What it protects", self._privacy()),) if found.complete else ()
-        named = self._named() if found.named else None
-        figure = Picture(found).figure() if found.state.closes else None
+        certificate = self.certificate
+        protects = (Section("What it protects", self._privacy()),) if certificate.complete else ()
+        named = self._named() if certificate.named else None
+        figure = Picture(certificate).figure() if certificate.state.closes else None
         return (
             Section("The result", self._result(), self._means()),
             *protects,
@@ -54,21 +54,21 @@ class CertificateSheet(Document):
     # ------------------------------------------------ sentences
 
     def _result(self) -> tuple[str, ...]:
-        found = self.certificate
-        if found.complete and len(found.means) == 1:
-            mean = float(found.means[0])
+        certificate = self.certificate
+        if certificate.complete and len(certificate.means) == 1:
+            mean = float(certificate.means[0])
             return (
-                f"The mean over {len(found.parties):,} parties is {mean:.5g}; 95 times out of 100 the exact one lies "
+                f"The mean over {len(certificate.parties):,} parties is {mean:.5g}; 95 times out of 100 the exact one lies "
                 f"between {mean - self.reach:.5g} and {mean + self.reach:.5g}.",
             )
-        if found.complete:
+        if certificate.complete:
             return (
-                f"The means over {len(found.parties):,} parties; 95 times out of 100 each exact one lies within "
+                f"The means over {len(certificate.parties):,} parties; 95 times out of 100 each exact one lies within "
                 f"{self.reach:.2g}.",
             )
-        if found.abort is not None:
-            return (f"There is no result. The run ended in the phase {found.abort.phase}: {words(found.abort.fault)}.",)
-        return (f"There is no result: the log ends before the phase {found.state.phase} was closed.",)
+        if certificate.abort is not None:
+            return (f"There is no result. The run ended in the phase {certificate.abort.phase}: {words(certificate.abort.fault)}.",)
+        return (f"There is no result: the log ends before the phase {certificate.state.phase} was closed.",)
 
     def _means(self) -> TextTable | None:
         means = self.certificate.means
@@ -90,22 +90,22 @@ class CertificateSheet(Document):
         """What a log says by itself, if nobody said which run is meant."""
         if self.certificate.pinned:
             return ()
-        told = (
+        sentences = (
             "This log is self-consistent only. Anybody can make up keys, names and values and hold a run with himself. "
             "Compare the fingerprints with those of the parties that you mean, or say which run it should be: "
             "--agreement FILE, --run HASH or --roster FILE.",
         )
-        return (Section("Whose run it is, is not checked", told, fingerprints(self.certificate.agreement)),)
+        return (Section("Whose run it is, is not checked", sentences, fingerprints(self.certificate.agreement)),)
 
     def _people(self) -> tuple[str, ...]:
         named = self.certificate.named
         silent = {name for name, one in named if one.fault in {Fault.SILENT, Fault.WITHHELD_NONCE}}
         faulty = {name for name, one in named} - silent
         agreed = len(self.certificate.agreement.roster)
-        told = (
+        sentence = (
             f"{agreed:,} parties had agreed. {len(silent):,} fell silent on the way, {len(faulty):,} broke the rules."
         )
-        return (told if named else f"{agreed:,} parties had agreed, and all stayed to the end.",)
+        return (sentence if named else f"{agreed:,} parties had agreed, and all stayed to the end.",)
 
     def _named(self) -> TextTable:
         named = self.certificate.named
@@ -115,11 +115,11 @@ class CertificateSheet(Document):
         return TextTable(("party", "phase", "what"), tuple(rows))
 
     def _marks(self) -> str:
-        found = self.certificate
-        pinned = f" Compared with the {' and the '.join(found.pins)} that was meant." if found.pinned else ""
+        certificate = self.certificate
+        pinned = f" Compared with the {' and the '.join(certificate.pins)} that was meant." if certificate.pinned else ""
         return (
-            f"Run {found.agreement.run.hex()}. Last close of the board: {found.head[:32].hex() or 'none'}. All keys "
-            f"together: {found.agreement.fingerprint}.{pinned} Two people who compare these have seen the same run. "
+            f"Run {certificate.agreement.run.hex()}. Last close of the board: {certificate.head[:32].hex() or 'none'}. All keys "
+            f"together: {certificate.agreement.fingerprint}.{pinned} Two people who compare these have seen the same run. "
             "The board needs no trust: it could only have left people out."
         )
 
@@ -127,35 +127,35 @@ class CertificateSheet(Document):
 
     def to_json(self) -> dict[str, Json]:
         """The certificate as one JSON document."""
-        found, agreed = self.certificate, self.certificate.agreement
-        complete = found.complete
+        certificate, agreed = self.certificate, self.certificate.agreement
+        complete = certificate.complete
         return {
             "kind": "gopa-certificate",
             "complete": complete,
-            "pinned": list(found.pins),
-            "self_consistent_only": not found.pinned,
+            "pinned": list(certificate.pins),
+            "self_consistent_only": not certificate.pinned,
             "title": agreed.title,
             "run": agreed.run.hex(),
-            "head": found.head.hex(),
-            "phases": list(ORDER)[: len(found.state.closes)],
-            "means": [float(mean) for mean in found.means],
-            "exact_means": [str(mean) for mean in found.means],
-            "std_dev": math.sqrt(found.variance) if complete else None,
+            "head": certificate.head.hex(),
+            "phases": list(ORDER)[: len(certificate.state.closes)],
+            "means": [float(mean) for mean in certificate.means],
+            "exact_means": [str(mean) for mean in certificate.means],
+            "std_dev": math.sqrt(certificate.variance) if complete else None,
             "reach_95": self.reach if complete else None,
-            "parties": list(found.parties),
+            "parties": list(certificate.parties),
             "roster": [member.name for member in agreed.roster],
             "agreed": {"epsilon": float(agreed.plan.epsilon), "delta": float(agreed.plan.delta)},
-            "achieved": _achieved(found),
-            "named": [_named(name, one) for name, one in found.named],
-            "ended": None if found.abort is None else {"fault": found.abort.fault.value, "phase": found.abort.phase},
+            "achieved": _achieved(certificate),
+            "named": [_named(name, one) for name, one in certificate.named],
+            "ended": None if certificate.abort is None else {"fault": certificate.abort.fault.value, "phase": certificate.abort.phase},
             **terms_of(agreed),
         }
 
 
-def _achieved(found: Certificate) -> dict[str, Json] | None:
-    if ORDER[found.state.phase] < ORDER[FIRST] or not found.state.revealed:
+def _achieved(certificate: Certificate) -> dict[str, Json] | None:
+    if ORDER[certificate.state.phase] < ORDER[FIRST] or not certificate.state.revealed:
         return None
-    reached = found.achieved
+    reached = certificate.achieved
     return {
         "epsilon": float(reached.epsilon),
         "delta": reached.delta,

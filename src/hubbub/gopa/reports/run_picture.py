@@ -84,11 +84,11 @@ class Picture(Document):
     def fate(self, place: int, *, phase: str | None = None) -> str:
         """``in``, ``lost`` or ``cheat``: up to the end of a phase, or of the run."""
         until = len(ORDER) if phase is None else ORDER[phase]
-        found = self._named().get(place, ())
-        told = [one for one in found if ORDER[one.phase] <= until]
-        if not told:
+        entries = self._named().get(place, ())
+        reached = [one for one in entries if ORDER[one.phase] <= until]
+        if not reached:
             return "in"
-        return "lost" if all(one.fault in _SILENT for one in told) else "cheat"
+        return "lost" if all(one.fault in _SILENT for one in reached) else "cheat"
 
     def strip(self) -> str:
         """A line for each phase, a letter for each party: o is there, . fell silent, x broke the rules."""
@@ -104,19 +104,19 @@ class Picture(Document):
         return sum(self.fate(place, phase=phase) == "in" for place in range(count))
 
     def _named(self) -> dict[int, list[Named]]:
-        found: dict[int, list[Named]] = {}
+        entries: dict[int, list[Named]] = {}
         for one in self.certificate.state.named:
-            found.setdefault(one.party, []).append(one)
-        return found
+            entries.setdefault(one.party, []).append(one)
+        return entries
 
     def _words(self) -> tuple[str, ...]:
         fates = Counter(self.fate(place) for place in range(len(self.certificate.agreement.roster)))
-        told = (
+        sentence = (
             f"{len(self.edges()):,} pairs shared a mask. {fates['in']:,} parties stayed, {fates['lost']:,} fell "
             f"silent, {fates['cheat']:,} broke the rules."
         )
         end = "There is a result." if self.certificate.complete else "There is no result."
-        return (f"{told} {end}",)
+        return (f"{sentence} {end}",)
 
     def _table(self) -> TextTable | None:
         rows = tuple((name, one.phase, words(one.fault)) for name, one in self.certificate.named[:_MOST_NAMED])
@@ -143,28 +143,28 @@ class Picture(Document):
 
     def _names(self) -> list[str]:
         roster = self.certificate.agreement.roster
-        found = []
+        labels = []
         for place, member in enumerate(roster):
             x, y = _spot(place, len(roster), _RADIUS - 8)
             side = "start" if x > _CENTRE[0] + 4 else "end" if x < _CENTRE[0] - 4 else "middle"
             drop = 12 if y > _CENTRE[1] + _RADIUS - 12 else -4 if y < _CENTRE[1] - _RADIUS + 12 else 4
-            found.append(svg.text(svg.shorten(member.name, width=52), x=x, y=y + drop, anchor=side, kind="muted"))
-        return found
+            labels.append(svg.text(svg.shorten(member.name, width=52), x=x, y=y + drop, anchor=side, kind="muted"))
+        return labels
 
     def _bars(self) -> list[str]:
         """How many were left after each phase."""
         count, left, full = len(self.certificate.agreement.roster), 470, 110
-        found = []
+        bars = []
         for row, phase in enumerate(self.phases()):
             y = _TOP + 20 + row * _ROW
             there = self._left(phase)
-            found += [
+            bars += [
                 svg.text(phase, x=left - 8, y=y + 11, anchor="end"),
                 svg.tag("rect", x=left, y=y, width=full, height=14, class_="hb-no"),
                 svg.tag("rect", x=left, y=y, width=full * there / count, height=14, class_="hb-yes"),
                 svg.text(f"{there:,}", x=left + full + 8, y=y + 11),
             ]
-        return found
+        return bars
 
 
 _CENTRE = (190, _TOP + _RADIUS + 24)
