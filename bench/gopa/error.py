@@ -10,7 +10,7 @@ import numpy as np
 from bench.rows import Row, cpu_seconds
 from hubbub.gopa import plan, simulate
 from hubbub.gopa.privacy.trust_comparison import compare
-from hubbub.gopa.simulate import _verifiable
+from hubbub.gopa.simulate import _run_verifiable
 
 EPSILON, DELTA = 1, 1e-6
 
@@ -26,7 +26,7 @@ def _measured(runs: int) -> list[Row]:
     for honest in (0.5, 0.8):
         values = np.random.default_rng(1).random(1_000)
         agreed = replace(plan(EPSILON, DELTA, 1_000, honest), degree=2)  # masks cancel: two do not change the sum
-        shown = [_verifiable(values, agreed) for _ in range(runs)]
+        shown = [_run_verifiable(values, agreed) for _ in range(runs)]
         errors = np.array([one.mean - values[one.included].mean() for one in shown])
         off = abs(float(np.mean(errors**2)) / shown[0].variance - 1)
         note = f"{runs:,} runs of 1,000 parties, standard error {100 * (2 / runs) ** 0.5:.1f}%"

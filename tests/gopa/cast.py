@@ -14,7 +14,7 @@ from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import PublicState
-from hubbub.gopa.protocol.wire import pack, signed, unpack
+from hubbub.gopa.protocol.wire import pack, sign_message, unpack
 
 Change = Callable[[dict[str, Any]], Mapping[str, Any] | None]
 
@@ -48,7 +48,7 @@ def instead(phase: str, change: Change) -> Cheat:
 
 
 def resigned(party: Party, public: PublicState, body: Mapping[str, Any]) -> bytes:
-    return signed(party.agreement, party.identity, public.phase, public.head, body)
+    return sign_message(party.agreement, party.identity, public.phase, public.head, body)
 
 
 def flipped(text: str, place: int = 0, bit: int = 1) -> str:

@@ -12,7 +12,7 @@ from hubbub.gopa.in_process import People
 from hubbub.gopa.network.board_link import BoardLink
 from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Diary
-from hubbub.gopa.network.party_runner import Charge, Host, RunOutcome, nothing
+from hubbub.gopa.network.party_runner import Charge, Host, RunOutcome, no_charge
 from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.phase_clock import Clock
 
@@ -59,7 +59,7 @@ class Mortal(Recorder):
 
 
 async def hosted(
-    who: People, folder: Path, places: Sequence[int], link: BoardLink, *, charge: Charge = nothing
+    who: People, folder: Path, places: Sequence[int], link: BoardLink, *, charge: Charge = no_charge
 ) -> RunOutcome:
     """These parties with their diary in a folder, begun or gone on with."""
     with Diary(folder / f"{places[0]}.diary", who.agreement) as diary:

@@ -40,9 +40,9 @@ def told() -> RunResult:
 def vectors(request: pytest.FixtureRequest) -> Iterator[RunResult]:
     """Runs whose messages have more parts; that their crowd is private enough is not asked here."""
     kind, one_hot = request.param, request.param == "one-hot"
-    enough = public_state._achieved(small(), 7, 7)
+    enough = public_state._achieved_privacy(small(), 7, 7)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(public_state, "_achieved", lambda *_: enough)
+        patched.setattr(public_state, "_achieved_privacy", lambda *_: enough)
         plan = small(steps=1 if one_hot else 6, sensitivity=Sensitivity(kind, 2))
         who = cast(planned=plan, quantity=Quantity(coordinates=2, one_hot=one_hot, ball=not one_hot))
         yield run(who, [[0, 1] if one_hot else [3, 2]] * 7, drops=DROPS)
@@ -70,7 +70,7 @@ def damaged(draw: st.DrawFn, lines: list[bytes]) -> bytes:
 
 def board_at(told: RunResult, chapter: int) -> board.Board:
     log = [line for part in told.board.chapters[:chapter] for line in part]
-    return board.restored(told.board.agreement, told.board.identity, log)
+    return board.restore_board(told.board.agreement, told.board.identity, log)
 
 
 @QUICK
@@ -101,8 +101,8 @@ def test_the_verifier_folds_any_lines(told: RunResult, data: st.DataObject, chap
 def refolded(told: RunResult, state: PublicState, lines: list[bytes]) -> PublicState:
     chain = state.chain
     for line in lines:
-        chain = wire.chained(chain, line)
-    mark = wire.closed(told.board.agreement, told.board.identity, state.phase, chain)
+        chain = wire.chain_hash(chain, line)
+    mark = wire.close_line(told.board.agreement, told.board.identity, state.phase, chain)
     return public_state.step(state, [*lines, mark])
 
 
@@ -126,7 +126,7 @@ def anything_is_said(told: RunResult, data: st.DataObject, chapter: int, place: 
         return
     body = strange(data, json.loads(one.sent[state.phase])["body"])
     try:
-        line = wire.signed(one.agreement, one.identity, state.phase, state.head, body)
+        line = wire.sign_message(one.agreement, one.identity, state.phase, state.head, body)
     except ValueError:  # no JSON at all: infinities
         return
     lines = [line if entry == one.sent[state.phase] else entry for entry in told.board.chapters[chapter][:-1]]
@@ -159,7 +159,7 @@ def strange(data: st.DataObject, body: dict[str, Any]) -> dict[str, Any]:
 @QUICK
 @given(line=st.binary(max_size=400) | st.text(max_size=200).map(str.encode))
 def test_parsing_gives_a_message_or_a_code(told: RunResult, line: bytes) -> None:
-    for parse in (wire.parse, wire.parse_close):
+    for parse in (wire.parse_message, wire.parse_close):
         with pytest.raises(Refused):
             parse(told.board.agreement, line)
 
@@ -167,7 +167,7 @@ def test_parsing_gives_a_message_or_a_code(told: RunResult, line: bytes) -> None
 @pytest.mark.parametrize("line", [None, 7, "text", [], b"[" * 100_000, b'{"a":' * 50_000, b"9" * 10_000, b"NaN"])
 def test_what_is_not_even_a_line_is_refused(told: RunResult, line: object) -> None:
     with pytest.raises(Refused):
-        wire.parse(told.board.agreement, line)
+        wire.parse_message(told.board.agreement, line)
     state, reply = board.step(board_at(told, 0), Post(line))  # type: ignore[arg-type]
     assert not reply.taken and len(state.posted) == 0
     assert public_state.step(told.states[0], [line]).abort is not None  # type: ignore[list-item]
@@ -176,10 +176,10 @@ def test_what_is_not_even_a_line_is_refused(told: RunResult, line: object) -> No
 @pytest.mark.parametrize("phase", wire.PHASES)
 def test_a_message_above_its_phases_limit_is_refused(told: RunResult, phase: str) -> None:
     agreed, one = told.board.agreement, told.parties[0].identity
-    for length, fault in ((wire.limit(agreed, phase), Fault.OVERSIZED), (1 << 24, Fault.OVERSIZED)):
-        line = wire.signed(agreed, one, phase, b"" if phase == "join" else bytes(96), {"x": "A" * length})
+    for length, fault in ((wire.message_limit(agreed, phase), Fault.OVERSIZED), (1 << 24, Fault.OVERSIZED)):
+        line = wire.sign_message(agreed, one, phase, b"" if phase == "join" else bytes(96), {"x": "A" * length})
         with pytest.raises(Refused) as refused:
-            wire.parse(agreed, line)
+            wire.parse_message(agreed, line)
         assert refused.value.fault is fault
 
 
@@ -197,8 +197,8 @@ def test_there_is_one_spelling_of_a_message(told: RunResult) -> None:
     ]
     for other in others:
         with pytest.raises(Refused):
-            wire.parse(told.board.agreement, other)
-    assert wire.parse(told.board.agreement, line).party == 0
+            wire.parse_message(told.board.agreement, other)
+    assert wire.parse_message(told.board.agreement, line).party == 0
 
 
 @QUICK
@@ -214,7 +214,7 @@ def test_a_log_of_any_lines_is_read_or_refused(told: RunResult, data: st.DataObj
 
 
 def test_a_board_that_is_shut_for_ever_refuses_and_does_not_raise(told: RunResult) -> None:
-    state = board.opened(told.board.agreement, told.board.identity)
+    state = board.open_board(told.board.agreement, told.board.identity)
     for _ in range(200):
         state, reply = board.step(state, Shut())
     assert not reply.taken and reply.fault is Fault.WRONG_PHASE

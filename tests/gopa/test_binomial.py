@@ -159,7 +159,7 @@ def test_what_lies_between_shifts_that_are_looked_at_is_covered(bends: list[tupl
         return s**2 / 100 + sum(slope * max(0, s - place) for place, slope in bends)
 
     true = max(curve(s) / s**2 for s in range(1, largest + 1))
-    assert true <= vector_moments.steepest(curve, largest) <= true * 1.125 * TIGHT
+    assert true <= vector_moments.steepest_ratio(curve, largest) <= true * 1.125 * TIGHT
 
 
 def test_the_top_between_two_shifts_would_be_missed_without_the_chord() -> None:
@@ -170,7 +170,7 @@ def test_the_top_between_two_shifts_would_be_missed_without_the_chord() -> None:
         looked[s] = max(0.0, s - 28.0)
         return looked[s]
 
-    found, top = vector_moments.steepest(curve, 4096), 28 / 56**2
+    found, top = vector_moments.steepest_ratio(curve, 4096), 28 / 56**2
     assert 56 not in looked and len(looked) < 80
     assert max(height / s**2 for s, height in looked.items()) < top <= found < 1.04 * top
 
@@ -178,9 +178,9 @@ def test_the_top_between_two_shifts_would_be_missed_without_the_chord() -> None:
 @pytest.mark.parametrize(("trials", "largest", "order"), [(40_000, 100, 4.0), (2_000, 40, 1.5), (400, 100, 20.0)])
 def test_the_shifts_that_are_looked_at_cost_less_than_half_a_percent(trials: int, largest: int, order: float) -> None:
     """Of the moments, and so about as much of the variance. The curve is convex, as the chords need it."""
-    curve = [vector_moments._moment(trials, shift, order, largest) for shift in range(largest + 1)]
+    curve = [vector_moments._log_moment(trials, shift, order, largest) for shift in range(largest + 1)]
     true = max(curve[s] / s**2 for s in range(1, largest + 1))
-    assert true <= vector_moments.steepest(curve.__getitem__, largest) <= 1.005 * true
+    assert true <= vector_moments.steepest_ratio(curve.__getitem__, largest) <= 1.005 * true
     assert all(a + c >= 2 * b - 1e-9 for a, b, c in zip(curve, curve[1:], curve[2:], strict=False))
 
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from hubbub.gopa.crypto import bit_proof
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, base, encoded, minus, plus, times
+from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, base, encode_scalar, minus, plus, times
 from hubbub.gopa.in_process import Cheat, RunResult
 from hubbub.gopa.protocol import board, party
 from hubbub.gopa.protocol import complaints as blame
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.protocol.masks import between
+from hubbub.gopa.protocol.masks import shared_point
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.phases import context
+from hubbub.gopa.protocol.phases import proof_context
 from hubbub.gopa.protocol.public_state import PublicState
-from hubbub.gopa.protocol.wire import pack, signed, unpack
+from hubbub.gopa.protocol.wire import pack, sign_message, unpack
 from tests.gopa.cast import Change, cast, faults, flipped, honest_finish, instead, resigned, run, values
 
 CHEAT = 3
@@ -96,7 +96,7 @@ def test_withholding_a_nonce_moves_no_pick_of_anybody_else() -> None:
         from hubbub.gopa.protocol import public_state
         from hubbub.gopa.protocol.board import Post, Shut
 
-        log, state, crowd = board.opened(who.agreement, who.board), public_state.start(who.agreement), list(secrets)
+        log, state, crowd = board.open_board(who.agreement, who.board), public_state.start(who.agreement), list(secrets)
         for phase in ("join", "nonce"):
             for place, one in enumerate(crowd):
                 if phase == "join" or place not in drops:
@@ -147,7 +147,7 @@ def test_noise_changed_after_the_coins(by: int) -> None:
 def test_bits_bound_anew_after_the_coins() -> None:
     def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
         again = bit_proof.bind(public.agreement.shape, party.secrets.values, bytes(32))
-        shown = bit_proof.prove(again, public.coins(party.place), context(public, party.place, "share"))
+        shown = bit_proof.prove(again, public.coins(party.place), proof_context(public, party.place, "share"))
         return {
             **body,
             "statement": pack(b"".join(shown.statement.points)),
@@ -164,9 +164,9 @@ def test_something_else_than_a_bit() -> None:
     def bound(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         body = json.loads(lines[0])["body"] if lines else {}
         if public.phase == "join":
-            from hubbub.gopa.crypto.ristretto import gv, hv
+            from hubbub.gopa.crypto.ristretto import bit_generator, complement_generator
 
-            point = plus(unpack(body["bits"]), plus(gv(0), hv(0)))
+            point = plus(unpack(body["bits"]), plus(bit_generator(0), complement_generator(0)))
             return [resigned(party, public, {**body, "bits": pack(point)})]
         return lines
 
@@ -198,7 +198,7 @@ def test_a_proof_of_another_party() -> None:
 @pytest.mark.parametrize("where", ["run", "phase"])
 def test_a_proof_of_another_run_or_phase(where: str) -> None:
     def change(party: Party, public: PublicState, body: dict[str, Any]) -> dict[str, Any]:
-        mine = context(public, party.place, "share")
+        mine = proof_context(public, party.place, "share")
         other = replace(mine, run=bytes(32)) if where == "run" else replace(mine, phase="linked")
         bound = party.work.bound if party.work else None
         assert bound is not None
@@ -277,7 +277,7 @@ def test_a_sealed_share_of_another_value_than_committed_to() -> None:
             public.view,
             party.place,
             victim,
-            between(key, public.joins[victim].seal_key),
+            shared_point(key, public.joins[victim].seal_key),
             Share(5, 7).encoded(),
         )
         return {**body, "sealed": pack(wrong + unpack(body["sealed"])[SEALED:])}
@@ -309,7 +309,7 @@ def test_a_self_mask_that_its_seed_does_not_give() -> None:
             return [resigned(party, public, {**body, "own": pack(plus(unpack(body["own"]), G))})]
         if public.phase == "reveal":
             number = int.from_bytes(unpack(body["masked"])[:32], "little") + 1
-            masked = encoded(number) + unpack(body["masked"])[32:]
+            masked = encode_scalar(number) + unpack(body["masked"])[32:]
             return [resigned(party, public, {"masked": pack(masked)})]
         return lines
 
@@ -330,7 +330,7 @@ def test_two_cheats_with_an_edge_of_their_own_making() -> None:
             return [resigned(party, public, {**body, "edges": pack(data[: 32 * at] + wrong + data[32 * at + 32 :])})]
         if public.phase == "reveal":
             number = int.from_bytes(unpack(body["masked"])[:32], "little") + 1
-            return [resigned(party, public, {"masked": pack(encoded(number) + unpack(body["masked"])[32:])})]
+            return [resigned(party, public, {"masked": pack(encode_scalar(number) + unpack(body["masked"])[32:])})]
         return lines
 
     def second(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
@@ -352,8 +352,8 @@ def complaining(about: int, kind: str, *, proof: Callable[[bytes], bytes] = lamb
             return lines
         secret = party.secrets.key(public.agreement.run, kind)
         join = public.joins[about]
-        shared = between(secret, join.mask_key if kind == "mask" else join.seal_key)
-        made = blame.complain(public, party.place, about, kind, secret, shared)
+        shared = shared_point(secret, join.mask_key if kind == "mask" else join.seal_key)
+        made = blame.make_complaint(public, party.place, about, kind, secret, shared)
         item = [about, kind, pack(made.shared), pack(proof(made.proof))]
         return [resigned(party, public, {"complaints": [item]})]
 
@@ -461,8 +461,8 @@ def test_what_must_not_be_given_in_a_repair_is_named_and_not_used(name: str) -> 
         share = party.work.shares if party.work else {}
         both = {
             "own": body,
-            "selves": {**body, "selves": [[0, pack(encoded(share[0].seed))]]},
-            "keys": {**body, "keys": [*body["keys"], [1, pack(encoded(share[1].key))]]},
+            "selves": {**body, "selves": [[0, pack(encode_scalar(share[0].seed))]]},
+            "keys": {**body, "keys": [*body["keys"], [1, pack(encode_scalar(share[1].key))]]},
         }[name]
         return [resigned(party, public, both)]
 
@@ -475,7 +475,7 @@ def test_what_must_not_be_given_in_a_repair_is_named_and_not_used(name: str) -> 
 @pytest.mark.parametrize("name", ["own", "keys"])
 def test_a_wrong_seed_or_share_in_a_repair_is_named_and_not_used(name: str) -> None:
     def change(body: dict[str, Any]) -> dict[str, Any]:
-        wrong = pack(encoded(5))
+        wrong = pack(encode_scalar(5))
         return {**body, name: wrong if name == "own" else [[0, wrong]]}
 
     told = run(cast(), values(), drops={0: "reveal"}, cheats={CHEAT: instead("repair-1", change)})
@@ -533,7 +533,7 @@ def test_a_stranger_and_a_party_on_the_roster_twice() -> None:
 
     who = cast()
     with pytest.raises(OutOfRange):
-        signed(who.agreement, Identity.new("p0"), "join", b"", {})  # the name is on the roster, the key is not
+        sign_message(who.agreement, Identity.new("p0"), "join", b"", {})  # the name is on the roster, the key is not
     with pytest.raises(OutOfRange):
         replace(who.agreement, roster=(*who.agreement.roster[:-1], who.agreement.roster[0]))
 
@@ -545,7 +545,7 @@ def test_parameters_changed_in_the_middle_of_a_run() -> None:
     def elsewhere(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
         if public.phase != "share" or not lines:
             return lines
-        return [signed(other, party.identity, "share", public.head, json.loads(lines[0])["body"])]
+        return [sign_message(other, party.identity, "share", public.head, json.loads(lines[0])["body"])]
 
     told = run(who, values(), cheats={CHEAT: elsewhere})
     honest_finish(told, {CHEAT})

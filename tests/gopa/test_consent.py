@@ -24,10 +24,10 @@ from hubbub.gopa import (
     verify,
 )
 from hubbub.gopa.in_process import People, RunResult, people, run
-from hubbub.gopa.network.attempts import drawn
+from hubbub.gopa.network.attempts import graph_failure_chance
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Host
-from hubbub.gopa.network.reveal_charge import affordable, charging, paying, price
+from hubbub.gopa.network.reveal_charge import charge_from, charge_with_consent, line_price, require_affordable
 from hubbub.gopa.privacy.calibration import plan
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
@@ -193,7 +193,7 @@ def test_a_run_that_ends_after_its_graph_counts_until_the_next_reveal() -> None:
     attempts, first, second = Attempts(), sparse(), sparse()
     told = shown(first)
     one = told.parties[0]
-    chance = drawn(first.agreement, 9)
+    chance = graph_failure_chance(first.agreement, 9)
     assert 0 < chance < first.agreement.plan.delta and "reveal" not in one.sent
     attempts = attempts.after(one, told.states[1], one.sent["nonce"])
     assert attempts.lost(first.agreement) == 0  # it is a part of its own delta
@@ -211,9 +211,9 @@ def test_a_run_that_ends_after_its_graph_counts_until_the_next_reveal() -> None:
 
 def test_a_board_that_draws_again_and_again_is_stopped_by_the_consent(tmp_path: Path) -> None:
     register, agreed = Register(tmp_path / "me.attempts"), sparse().agreement
-    chance = drawn(agreed, 9)
+    chance = graph_failure_chance(agreed, 9)
     consent = Consent(delta=agreed.plan.delta + 2 * chance)
-    pay = paying(consent, register)
+    pay = charge_with_consent(consent, register)
     for _ in range(3):
         told = shown(sparse())
         party = told.parties[0]
@@ -233,11 +233,11 @@ def test_the_ledger_pays_for_each_graph_before_its_nonce_leaves(tmp_path: Path) 
     with Ledger(tmp_path / "book.db", state=tmp_path / "state") as ledger:
         ledger.open_population("me", Budget(500, 0.9), neighbours="replace", by="me", why="taking part")
         account = Account(ledger=ledger, population="me")
-        charge = charging(account, who.agreement, who.identities[0].member)
+        charge = charge_from(account, who.agreement, who.identities[0].member)
         assert charge(party, at, party.sent["join"]) is None
         assert charge(party, at, party.sent["nonce"]) is not None
-        due = price(party, at, party.sent["nonce"])
-        assert due is not None and due[1].delta == drawn(who.agreement, 9)
+        due = line_price(party, at, party.sent["nonce"])
+        assert due is not None and due[1].delta == graph_failure_chance(who.agreement, 9)
         spent = ledger.budget("me").accounts[0].spent
         charge(party, at, party.sent["nonce"])
         assert ledger.budget("me").accounts[0].spent == spent  # the same line again is free
@@ -245,7 +245,7 @@ def test_the_ledger_pays_for_each_graph_before_its_nonce_leaves(tmp_path: Path) 
         with pytest.raises(RequestChanged):  # another nonce for the same run: its record was lost
             charge(again.parties[0], again.states[1], again.parties[0].sent["nonce"])
         next_one = shown(sparse())
-        charging(account, next_one.board.agreement, next_one.parties[0].identity.member)(
+        charge_from(account, next_one.board.agreement, next_one.parties[0].identity.member)(
             next_one.parties[0], next_one.states[1], next_one.parties[0].sent["nonce"]
         )
         assert ledger.budget("me").accounts[0].spent.delta >= 2 * spent.delta
@@ -258,8 +258,8 @@ def test_a_run_whose_graph_cannot_be_paid_for_is_not_joined(tmp_path: Path) -> N
         ledger.open_population("you", Budget(500, 0.9), neighbours="replace", by="you", why="enough")
         ledger.declare_disjoint("me", "you", by="us", why="two people")
         with pytest.raises(BudgetExceeded):  # the reveal alone would fit: a quarter of 0.82 is above its delta of 0.2
-            affordable(Account(ledger=ledger, population="me"), agreed, member)
-        affordable(Account(ledger=ledger, population="you"), agreed, member)
+            require_affordable(Account(ledger=ledger, population="me"), agreed, member)
+        require_affordable(Account(ledger=ledger, population="you"), agreed, member)
 
 
 def test_a_host_lets_nothing_leave_that_its_consent_does_not_cover(tmp_path: Path) -> None:
@@ -273,7 +273,9 @@ def test_a_host_lets_nothing_leave_that_its_consent_does_not_cover(tmp_path: Pat
     async def scenario() -> object:
         async with kept(who, tmp_path, Clock(joining=120, deadline=120, patience=5)) as keeper:
             with Diary(tmp_path / "zero", who.agreement) as mine, Diary(tmp_path / "rest", who.agreement) as theirs:
-                poor = Host(mine, [mine.seat(who.identities[0], [0])], keeper, charge=paying(consent, register))
+                poor = Host(
+                    mine, [mine.seat(who.identities[0], [0])], keeper, charge=charge_with_consent(consent, register)
+                )
                 rest = Host(theirs, theirs.seats(who.identities[1:], [[1]] * 8), keeper)
                 return (await asyncio.gather(poor.run(), rest.run()))[0]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from hubbub.gopa.average import among
+from hubbub.gopa.average import people_for_plan
 from hubbub.gopa.network.attempts import Attempts
 from hubbub.gopa.network.flower_client import _Limits
 from hubbub.gopa.network.flower_server import Workflow
@@ -31,7 +31,7 @@ PLACE = Path(tempfile.gettempdir(), "hubbub-bench", "environments", "flwr")
 def agreement(of: Gradient | Vector | None = None, **more: float) -> Agreement:
     asked = {"epsilon": 20, "delta": 1e-2, "honest": 0.8, "dropouts": 0} | more
     measure = of or Gradient(2, norm=1)
-    return among(measure.plan(5, **asked), measure).agreement
+    return people_for_plan(measure.plan(5, **asked), measure).agreement
 
 
 def limits(agreed: Agreement) -> _Limits:

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from hubbub import Budget
-from hubbub.gopa.average import among
+from hubbub.gopa.average import people_for_plan
 from hubbub.gopa.in_process import People
 from hubbub.gopa.network import flower_client
-from hubbub.gopa.network.flower_client import _Client, _Limits, _update
+from hubbub.gopa.network.flower_client import _Client, _Limits, _train_update
 from hubbub.gopa.network.flower_server import Workflow
 from hubbub.gopa.protocol import board, public_state
 from hubbub.gopa.protocol.board import Post, Shut
@@ -33,7 +33,7 @@ Name = Callable[[str], str]
 def played(monkeypatch: pytest.MonkeyPatch) -> None:
     """As much of Flower as a client needs."""
     pieces = flower_client.Flower(SimpleNamespace(ConfigRecord=dict), None, None)
-    monkeypatch.setattr(flower_client, "installed", lambda: pieces)
+    monkeypatch.setattr(flower_client, "require_flower", lambda: pieces)
 
 
 def context() -> Any:
@@ -41,7 +41,7 @@ def context() -> Any:
 
 
 def invited(count: int = 5) -> People:
-    return among(OF.plan(count, epsilon=20, delta=1e-2, honest=0.8, dropouts=0), OF)
+    return people_for_plan(OF.plan(count, epsilon=20, delta=1e-2, honest=0.8, dropouts=0), OF)
 
 
 def clients(who: People, **more: Any) -> list[_Client]:
@@ -58,7 +58,7 @@ def served(
     who: People, crowd: Sequence[_Client], named: Name = lambda phase: phase, until: str = ""
 ) -> tuple[PublicState, dict[str, bytes]]:
     """A round as the server would run it, under the names that it gives to stages; and what the first client said."""
-    log, state = board.opened(who.agreement, who.board), public_state.start(who.agreement)
+    log, state = board.open_board(who.agreement, who.board), public_state.start(who.agreement)
     fresh: Sequence[bytes] = ()
     said: dict[str, bytes] = {}
     while not state.over and state.phase != until:
@@ -158,6 +158,6 @@ def test_training_that_diverged_moves_nothing_and_fails_like_no_other(bad: float
         recorddict_to_fitres=lambda content, _: SimpleNamespace(parameters="after"),
     )
     common = SimpleNamespace(parameters_to_ndarrays=models.__getitem__)
-    monkeypatch.setattr(flower_client, "installed", lambda: flower_client.Flower(None, common, compat))
+    monkeypatch.setattr(flower_client, "require_flower", lambda: flower_client.Flower(None, common, compat))
     message = SimpleNamespace(content=SimpleNamespace(config_records={flower_client.RECORD: {}}))
-    assert _update(lambda *_: message, message, None) == [0.0, 0.0]
+    assert _train_update(lambda *_: message, message, None) == [0.0, 0.0]

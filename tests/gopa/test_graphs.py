@@ -97,7 +97,7 @@ def test_the_bound_on_pieces_holds_against_all_graphs(parties: int, k: int, hone
     for way in ways:
         edges = [sorted((i, j)) for i, chosen in enumerate(way) for j in chosen if j < honest]
         apart += not Graph(tuple(range(honest)), np.array(sorted(edges)).reshape(-1, 2)).connected()
-    assert apart / len(ways) <= connectivity.disconnected(parties, k, honest)
+    assert apart / len(ways) <= connectivity.disconnection_chance(parties, k, honest)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_sampled_graphs_fall_apart_no_more_often_than_the_bound(k: int, known: f
         drawn = pairs(picks(seed(1000 * k + number), 1000, k))
         inside = drawn[(drawn < 500).all(axis=1)]
         apart += not Graph(tuple(honest), inside).connected()
-    bound = connectivity.disconnected(1000, k, 500)
+    bound = connectivity.disconnection_chance(1000, k, 500)
     for count, of in ((apart, draws), (300 * known, 300)):  # 300 others were drawn once, elsewhere
         assert count <= of * bound + 4 * math.sqrt(of * bound * (1 - bound)) + 1
 
@@ -156,7 +156,7 @@ def test_isolated_parties_are_only_the_first_term() -> None:
     for k in (8, 12, 20):
         chance = math.comb(999 - 499, k) / math.comb(999, k)
         alone = 500 * chance * (1 - k / 999) ** 499
-        assert alone <= connectivity.disconnected(1000, k, 500) < 1.2 * alone + 0.05
+        assert alone <= connectivity.disconnection_chance(1000, k, 500) < 1.2 * alone + 0.05
 
 
 def test_parties_are_surrounded_as_often_as_sampled() -> None:
@@ -177,13 +177,13 @@ def test_a_threshold_below_half_of_the_rest_lets_an_adversary_split_the_honest()
 
 
 def test_blocks_of_sizes_bound_the_single_sizes() -> None:
-    first, last = connectivity._blocks(5_000)
+    first, last = connectivity._size_blocks(5_000)
     assert first[0] == 1
     assert last[-1] == 5_000
     assert np.array_equal(first[1:], last[:-1] + 1)
     sizes = np.arange(1.0, 201.0)
     inside = connectivity._at_least(799, 399 + sizes, 60, 54)
-    singly = connectivity._total(connectivity._choose(400, sizes) + sizes * inside)
+    singly = connectivity._sum_chances(connectivity._log_choose(400, sizes) + sizes * inside)
     assert singly <= connectivity.cut_off(800, 60, 400, 54) <= 1.01 * singly
 
 
@@ -191,4 +191,4 @@ def test_accidents_block_a_run_as_rarely_as_said() -> None:
     generator = np.random.default_rng(8)
     left = 33 - generator.hypergeometric(50, 949, 33, size=(2_000, 1_000))
     frequency = float(np.mean((left < 27).any(axis=1)))
-    assert frequency <= connectivity.stuck(1000, 33, 50, 27) < 4 * frequency + 0.02
+    assert frequency <= connectivity.stuck_chance(1000, 33, 50, 27) < 4 * frequency + 0.02

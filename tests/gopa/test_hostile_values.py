@@ -24,7 +24,7 @@ from hubbub.gopa import (
     learn_together,
     simulate,
 )
-from hubbub.gopa.average import among
+from hubbub.gopa.average import people_for_plan
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.party import start
@@ -128,7 +128,7 @@ def test_a_mapped_file_is_read_as_the_array_that_it_is(tmp_path: Path) -> None:
 
 
 def test_a_diary_takes_no_masks(tmp_path: Path) -> None:
-    who = among(Vector(2).plan(5, epsilon=20, delta=1e-2, honest=0.8, dropouts=0), Vector(2))
+    who = people_for_plan(Vector(2).plan(5, epsilon=20, delta=1e-2, honest=0.8, dropouts=0), Vector(2))
     with Diary(tmp_path / "diary", who.agreement) as diary, pytest.raises(WrongShape, match="mask"):
         diary.seat(who.identities[0], MASKED["masked"])  # type: ignore[arg-type]
 

@@ -21,15 +21,15 @@ from hubbub.gopa.in_process import People
 from hubbub.gopa.network.board_server import Keeper
 from hubbub.gopa.network.party_log import Before, Diary, earlier_input
 from hubbub.gopa.network.party_runner import RunOutcome
-from hubbub.gopa.network.reveal_charge import charging
+from hubbub.gopa.network.reveal_charge import charge_from
 from hubbub.gopa.protocol import board, certificate, public_state
 from hubbub.gopa.protocol.agreement import Quantity
 from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import input_blinders
-from hubbub.gopa.protocol.phase_clock import Clock, speakers
-from hubbub.gopa.protocol.wire import PHASES, parse
-from hubbub.gopa.quantities.grid import fits, rounded
+from hubbub.gopa.protocol.phase_clock import Clock, expected_speakers
+from hubbub.gopa.protocol.wire import PHASES, parse_message
+from hubbub.gopa.quantities.grid import are_rounded_from, round_to_steps
 from hubbub.ledger import Account, Ledger
 from hubbub.terms import (
     BudgetExceeded,
@@ -103,8 +103,8 @@ def test_a_party_that_dies_in_any_phase_goes_on_with_the_very_same_bytes(
     assert found.complete and len(found.parties) == 7
     assert found.named == ()  # nobody signed two different messages for one phase
     for place, (first, second) in links.items():
-        said = {parse(who.agreement, line).phase: line for line in first.posted}
-        again = {parse(who.agreement, line).phase: line for line in second.posted}
+        said = {parse_message(who.agreement, line).phase: line for line in first.posted}
+        again = {parse_message(who.agreement, line).phase: line for line in second.posted}
         assert all(again[phase] == said[phase] for phase in again.keys() & said.keys())
         assert after or again.keys() & said.keys() == {PHASES[place]}
         assert {reply.fault for reply in outcomes[place].refusals} <= {Fault.WRONG_PHASE}  # it was closed meanwhile
@@ -369,7 +369,7 @@ def test_the_input_of_an_earlier_run_is_found_again_in_diary_and_log(who: People
 
 def _after_nonces(who: People, log: bytes) -> public_state.PublicState:
     state = public_state.start(who.agreement)
-    for chapter in list(certificate.chapters(log.split(b"\n")[1:]))[:2]:
+    for chapter in list(certificate.split_phases(log.split(b"\n")[1:]))[:2]:
         state = public_state.step(state, chapter)
     return state
 
@@ -379,19 +379,19 @@ def _after_nonces(who: People, log: bytes) -> public_state.PublicState:
 
 def test_values_are_rounded_without_bias_and_to_a_neighbouring_step(who: People) -> None:
     agreed = who.agreement
-    drawn = [rounded(agreed, [Fraction(1, 4)])[0] for _ in range(4000)]  # 3 steps: 0.75 of one
+    drawn = [round_to_steps(agreed, [Fraction(1, 4)])[0] for _ in range(4000)]  # 3 steps: 0.75 of one
     assert set(drawn) == {0, 1}
     assert abs(sum(drawn) / 4000 - 0.75) < 0.035  # five standard deviations
-    assert rounded(agreed, [1]) == (3,) and rounded(agreed, [0]) == (0,)
-    assert fits(agreed, [Fraction(1, 4)], [1]) and not fits(agreed, [Fraction(1, 4)], [2])
+    assert round_to_steps(agreed, [1]) == (3,) and round_to_steps(agreed, [0]) == (0,)
+    assert are_rounded_from(agreed, [Fraction(1, 4)], [1]) and not are_rounded_from(agreed, [Fraction(1, 4)], [2])
 
 
 def test_values_outside_of_the_range_or_too_many_are_refused_without_showing_them(who: People) -> None:
     with pytest.raises(OutOfRange) as told:
-        rounded(who.agreement, [1.2345])
+        round_to_steps(who.agreement, [1.2345])
     assert "1.23" not in str(told.value)
     with pytest.raises(WrongShape):
-        rounded(who.agreement, [0, 1])
+        round_to_steps(who.agreement, [0, 1])
 
 
 def test_the_clock_waits_for_those_who_can_be_expected() -> None:
@@ -409,15 +409,15 @@ def test_the_clock_waits_for_those_who_can_be_expected() -> None:
 def test_whoever_speaks_in_a_run_was_expected_to_and_nobody_else_was(drops: dict[int, str]) -> None:
     told = run(cast(), values(), drops=drops)
     for state, chapter in zip(told.states, told.board.chapters, strict=True):
-        spoke = {parse(state.agreement, line).party for line in chapter[:-1]}
-        assert spoke <= speakers(state)
-        assert speakers(state) - spoke <= drops.keys()
+        spoke = {parse_message(state.agreement, line).party for line in chapter[:-1]}
+        assert spoke <= expected_speakers(state)
+        assert expected_speakers(state) - spoke <= drops.keys()
 
 
 def test_a_reveal_is_charged_before_it_leaves_and_once(who: People, tmp_path: Path) -> None:
     with Ledger(tmp_path / "book.db", state=tmp_path / "state") as ledger:
         ledger.open_population("me", Budget(500, 0.9), neighbours="replace", by="me", why="taking part")
-        charge = charging(Account(ledger=ledger, population="me"), who.agreement, who.identities[0].member)
+        charge = charge_from(Account(ledger=ledger, population="me"), who.agreement, who.identities[0].member)
 
         class Watched(Mortal):
             async def post(self, lines: Sequence[bytes]) -> list[board.Reply]:
@@ -443,7 +443,7 @@ def test_a_reveal_is_charged_before_it_leaves_and_once(who: People, tmp_path: Pa
 def test_a_party_whose_budget_says_no_does_not_reveal_and_the_others_finish(who: People, tmp_path: Path) -> None:
     with Ledger(tmp_path / "book.db", state=tmp_path / "state") as ledger:
         ledger.open_population("me", Budget(1, 1e-6), neighbours="replace", by="me", why="a small budget")
-        charge = charging(Account(ledger=ledger, population="me"), who.agreement, who.identities[0].member)
+        charge = charge_from(Account(ledger=ledger, population="me"), who.agreement, who.identities[0].member)
 
         async def scenario() -> list[RunOutcome]:
             async with kept(who, tmp_path, Clock(patience=0.5)) as keeper:

@@ -23,7 +23,7 @@ from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import Host
 from hubbub.gopa.protocol.board import Reply
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.protocol.wire import PHASES, parse
+from hubbub.gopa.protocol.wire import PHASES, parse_message
 from hubbub.ledger import Ledger
 from hubbub.terms import Budget
 
@@ -184,7 +184,7 @@ def test_ten_processes_of_which_some_are_killed_and_some_come_back_give_the_sum_
 def _one_message_each(stage: Stage) -> None:
     """Nobody has two messages in a phase, and what came back said what it had written down."""
     lines = (stage.folder / "run.log").read_bytes().split(b"\n")[1:]
-    messages = [parse(stage.who.agreement, line) for line in lines if line and not line.startswith(b'{"close"')]
+    messages = [parse_message(stage.who.agreement, line) for line in lines if line and not line.startswith(b'{"close"')]
     assert len({(one.party, one.phase) for one in messages}) == len(messages)
     for place in BACK:
         (diary,) = stage.folder.glob(f"p{place}-*.diary")

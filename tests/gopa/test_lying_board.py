@@ -19,7 +19,7 @@ from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.topology import Net
-from hubbub.gopa.protocol.wire import chained, closed, pack, signed
+from hubbub.gopa.protocol.wire import chain_hash, close_line, pack, sign_message
 from tests.gopa.cast import cast, run, small, values
 
 
@@ -42,8 +42,8 @@ class Liar:
         state = self.states[audience]
         chain = state.chain
         for line in lines:
-            chain = chained(chain, line)
-        mark = closed(self.who.agreement, self.who.board, state.phase, chain)
+            chain = chain_hash(chain, line)
+        mark = close_line(self.who.agreement, self.who.board, state.phase, chain)
         self.states[audience] = public.step(state, [*lines, mark])
 
     def said(self, places: Sequence[int]) -> list[bytes]:
@@ -222,8 +222,8 @@ def test_a_close_that_does_not_fit_the_log_ends_it(told: RunResult) -> None:
         chapter[1:],
         (chapter[1], chapter[0], *chapter[2:]),
         (*chapter[:-1], told.board.chapters[1][-1]),
-        (*chapter[:-1], closed(agreed, told.parties[0].identity, "join", start.chain)),
-        (*chapter[:-1], closed(agreed, key, "nonce", told.states[1].chain)),
+        (*chapter[:-1], close_line(agreed, told.parties[0].identity, "join", start.chain)),
+        (*chapter[:-1], close_line(agreed, key, "nonce", told.states[1].chain)),
         (),
         (b"",),
     ]
@@ -237,7 +237,7 @@ def test_a_message_with_an_invented_head_is_no_fork(told: RunResult) -> None:
     """Else any party could end a run. Only a head that the board signed proves that the board lied."""
     one, state = told.parties[0], told.states[1]
     body = json.loads(one.sent["nonce"])["body"]
-    forged = signed(one.agreement, one.identity, "nonce", bytes(96), body)
+    forged = sign_message(one.agreement, one.identity, "nonce", bytes(96), body)
     after = lied(told, 1, 0, forged)
     assert after.abort is None and after.strays == (Fault.WRONG_HEAD,)
     assert [(n.party, n.fault) for n in after.named] == [(0, Fault.WITHHELD_NONCE)]
@@ -250,9 +250,11 @@ def lied(told: RunResult, chapter: int, place: int, line: bytes) -> PublicState:
     lines[place] = line
     chain = told.states[chapter].chain
     for entry in lines:
-        chain = chained(chain, entry)
+        chain = chain_hash(chain, entry)
     phase = told.states[chapter].phase
-    return public.step(told.states[chapter], [*lines, closed(told.board.agreement, told.board.identity, phase, chain)])
+    return public.step(
+        told.states[chapter], [*lines, close_line(told.board.agreement, told.board.identity, phase, chain)]
+    )
 
 
 def test_old_messages_in_a_new_phase_are_passed_over_and_blame_nobody(told: RunResult) -> None:
@@ -264,8 +266,8 @@ def test_old_messages_in_a_new_phase_are_passed_over_and_blame_nobody(told: RunR
 def test_a_party_whose_picks_were_dropped_on_purpose_is_not_in_the_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """A board that saw the graph leaves out just the picks of its victim. If it were in, it would refuse by itself."""
     sparse = replace(small(picks=3), share_threshold=Fraction(1, 2), survivors=4, quorum=4, corrupted=0)
-    enough = public._achieved(small(), 7, 7)
-    monkeypatch.setattr(public, "_achieved", lambda *_: enough)
+    enough = public._achieved_privacy(small(), 7, 7)
+    monkeypatch.setattr(public, "_achieved_privacy", lambda *_: enough)
     monkeypatch.setattr(Net, "core", lambda self, members, least: tuple(members))
     liar = Liar(cast(planned=sparse))
     liar.together("complain")
@@ -277,7 +279,7 @@ def test_a_party_whose_picks_were_dropped_on_purpose_is_not_in_the_cut(monkeypat
     victim, lines = party.step(liar.crowd[VICTIM], liar.states["all"])
     assert lines == () and victim.stopped is not None and victim.stopped.fault is Fault.CROWD_TOO_THIN
     monkeypatch.undo()
-    monkeypatch.setattr(public, "_achieved", lambda *_: enough)
+    monkeypatch.setattr(public, "_achieved_privacy", lambda *_: enough)
     liar.states["all"] = before
     liar.close("all", said)
     assert VICTIM not in liar.states["all"].inside
@@ -313,8 +315,10 @@ def test_every_order_of_posts_gives_the_same_members(told: RunResult) -> None:
     for order in itertools.islice(itertools.permutations(lines), 0, 5040, 1260):
         chain = told.states[0].chain
         for entry in order:
-            chain = chained(chain, entry)
-        state = public.step(told.states[0], [*order, closed(told.board.agreement, told.board.identity, "join", chain)])
+            chain = chain_hash(chain, entry)
+        state = public.step(
+            told.states[0], [*order, close_line(told.board.agreement, told.board.identity, "join", chain)]
+        )
         assert state.inside == told.states[1].inside
 
 
@@ -330,8 +334,8 @@ def test_whoever_is_hidden_nobody_is_counted_without_a_crowd(monkeypatch: pytest
     If it were counted, its noise would be counted for a sum that it is not part of.
     """
     planned = plan(1, Fraction(1, 2), 40, 1, 0.4)
-    enough = public._achieved(planned, 40, 40)  # so small and sparse a graph would be refused
-    monkeypatch.setattr(public, "_achieved", lambda *_: enough)
+    enough = public._achieved_privacy(planned, 40, 40)  # so small and sparse a graph would be refused
+    monkeypatch.setattr(public, "_achieved_privacy", lambda *_: enough)
     sparse = replace(planned, degree=6, share_threshold=Fraction(1, 6))
     who = people(40, planned=sparse)
     hidden: set[int] = set()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hubbub.gopa import Context, ProofShape, verify_many
 from hubbub.gopa.crypto import batch_verification, bit_proof, multi_scalar, pedersen, quadratic, ristretto
 from hubbub.gopa.crypto.bit_proof import BitClaim, BitInputs, BitStatement, Proved
-from hubbub.gopa.crypto.point_equations import Equation, hold
+from hubbub.gopa.crypto.point_equations import Equation, all_hold
 from hubbub.gopa.crypto.quadratic import Proof, Vectors
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.terms import OutOfRange, WrongShape
@@ -67,8 +67,8 @@ def test_an_honest_proof_is_accepted_and_its_openings_open(run: tuple[ProofShape
     opened = proved.openings
     assert list(opened.values) == values
     assert all(0 <= noise <= shape.noise_bits for noise in opened.noises)
-    assert all(map(pedersen.opens, proved.statement.values, opened.values, opened.value_blinders))
-    assert all(map(pedersen.opens, proved.statement.noises, opened.noises, opened.noise_blinders))
+    assert all(map(pedersen.is_opening, proved.statement.values, opened.values, opened.value_blinders))
+    assert all(map(pedersen.is_opening, proved.statement.noises, opened.noises, opened.noise_blinders))
     assert len(proved.statement.noises) == (shape.coordinates if shape.noise_bits else 0)
 
 
@@ -119,7 +119,7 @@ def test_no_nonce_serves_two_challenges() -> None:
 
 def test_one_seed_bound_to_two_values_shares_no_blinder() -> None:
     zero, one = (bit_proof.bind(ProofShape(1, 1, 0), [value], SEED) for value in (0, 1))
-    generators = ristretto.plus(ristretto.gv(0), ristretto.hv(0))
+    generators = ristretto.plus(ristretto.bit_generator(0), ristretto.complement_generator(0))
     assert ristretto.minus(one.point, zero.point) != generators  # it would be, under one blinder: the value would show
 
 
@@ -168,8 +168,8 @@ def cheat(
     blinders = stream.scalars(len(values) + len(noises))
     points = tuple(map(pedersen.commit, [*values, *noises], blinders))
     statement = BitStatement(points[: len(values)], points[len(values) :])
-    transcript = bit_proof._begun(SHAPE, point, COINS, HERE).append("statement", *points)
-    forms = functools.partial(bit_proof._form, SHAPE, COINS)
+    transcript = bit_proof._begin_transcript(SHAPE, point, COINS, HERE).append("statement", *points)
+    forms = functools.partial(bit_proof._bit_form, SHAPE, COINS)
     proof = quadratic.prove(transcript, Vectors(left, right, blinder), blinders, forms, stream)
     return BitClaim(SHAPE, point, COINS, statement, proof, HERE)
 
@@ -284,8 +284,8 @@ def test_every_part_of_a_proof_counts(place: int) -> None:
     part = PROOF[place : place + 32]
     number = int.from_bytes(part, "little")
     others = [
-        ristretto.encoded(number + 1),
-        moved(part) if ristretto.valid(part) else ristretto.G,
+        ristretto.encode_scalar(number + 1),
+        moved(part) if ristretto.is_point(part) else ristretto.G,
         ristretto.IDENTITY,
         REFUSED[0],
         REFUSED[12],
@@ -355,12 +355,12 @@ def test_without_the_accelerator_the_verdicts_are_the_same(monkeypatch: pytest.M
 
     false = CHEATS["negative value"]()
     monkeypatch.setattr(multi_scalar, "native", lambda: None)
-    equations.basis.cache_clear()
+    equations.generator_basis.cache_clear()
     try:
         assert verify_many([claim(), false]) == [True, False]
         assert bit_proof.prove(honest()[0], COINS, HERE) == honest()[1]
     finally:
-        equations.basis.cache_clear()
+        equations.generator_basis.cache_clear()
 
 
 def test_however_large_claims_are_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,10 +378,10 @@ def test_however_large_claims_are_few_numbers_are_held_at_once(monkeypatch: pyte
 
     def counted(equations: Sequence[Equation]) -> bool:
         sums.append((len(made), sum(one.places for one in equations)))
-        return hold(equations)
+        return all_hold(equations)
 
     monkeypatch.setattr(batch_verification, "PLACES", 450)
-    monkeypatch.setattr(batch_verification, "hold", counted)
+    monkeypatch.setattr(batch_verification, "all_hold", counted)
     assert verify_many([Wide(place) for place in range(20)]) == [place != 13 for place in range(20)]
     assert made == list(range(20))
     assert sums[:2] == [(5, 500), (10, 500)] and max(places for _, places in sums) == 500

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hubbub.gopa.crypto import pedersen, ristretto
 from hubbub.gopa.crypto.secret_streams import Stream
-from hubbub.gopa.crypto.sodium import room, sodium
+from hubbub.gopa.crypto.sodium import load_sodium, point_buffer
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange, WrongShape
 
@@ -26,14 +26,14 @@ SCALARS = st.integers(0, ristretto.ORDER - 1)
 def test_multiples_of_the_generator_are_those_of_the_standard() -> None:
     assert [ristretto.base(k) for k in range(16)] == MULTIPLES
     assert [ristretto.times(k, ristretto.G) for k in range(16)] == MULTIPLES
-    assert [ristretto.total([ristretto.G] * k) for k in range(16)] == MULTIPLES
+    assert [ristretto.sum_points([ristretto.G] * k) for k in range(16)] == MULTIPLES
     assert ristretto.base(ristretto.ORDER) == ristretto.IDENTITY == ristretto.plus(ristretto.base(-1), ristretto.G)
 
 
 @pytest.mark.parametrize("data", [*REFUSED, b"", bytes(31), bytes(33), b"\xff" * 32, "x" * 32, None])
 def test_bytes_that_are_no_point_are_refused(data: object) -> None:
-    assert not ristretto.valid(data)
-    for check in (ristretto.checked, ristretto.usable):
+    assert not ristretto.is_point(data)
+    for check in (ristretto.require_point, ristretto.require_nonzero_point):
         with pytest.raises(OutOfRange):
             check(data)
 
@@ -51,17 +51,17 @@ def test_sums_and_multiples_of_no_point_are_refused(data: bytes) -> None:
 
 def test_libsodium_alone_would_have_let_points_have_two_encodings() -> None:
     """Version 1.0.18 ignores the top bit; newer ones do not, and then this says nothing."""
-    sodium_version = sodium().sodium_version_string  # type: ignore[attr-defined]
+    sodium_version = load_sodium().sodium_version_string  # type: ignore[attr-defined]
     sodium_version.restype = ctypes.c_char_p
     second = ristretto.IDENTITY[:31] + b"\x80"
-    assert not ristretto.valid(second)
+    assert not ristretto.is_point(second)
     if sodium_version() == b"1.0.18":
-        assert sodium().crypto_core_ristretto255_is_valid_point(second) == 1
+        assert load_sodium().crypto_core_ristretto255_is_valid_point(second) == 1
 
 
 def test_libsodium_alone_would_have_given_the_identity_for_such_a_sum() -> None:
-    out = room()
-    assert sodium().crypto_core_ristretto255_add(out, REFUSED[0], ristretto.G) == -1
+    out = point_buffer()
+    assert load_sodium().crypto_core_ristretto255_add(out, REFUSED[0], ristretto.G) == -1
     assert out.raw == ristretto.IDENTITY
 
 
@@ -71,35 +71,35 @@ def test_a_point_has_no_second_encoding_and_none_has_small_order() -> None:
     for point in MULTIPLES:
         s = int.from_bytes(point, "little")
         seconds = {(p - s) % 2**256, 2 * p - s, s + p, s + 2**255}
-        assert not any(ristretto.valid(second.to_bytes(32, "little")) for second in seconds if second < 2**256)
+        assert not any(ristretto.is_point(second.to_bytes(32, "little")) for second in seconds if second < 2**256)
     small = [1, p - 1, p, p + 1, 1 + 2**255, p - 1 + 2**255, 2**255]
-    assert not any(ristretto.valid(y.to_bytes(32, "little")) for y in small)
-    assert ristretto.valid(ristretto.IDENTITY)
+    assert not any(ristretto.is_point(y.to_bytes(32, "little")) for y in small)
+    assert ristretto.is_point(ristretto.IDENTITY)
     with pytest.raises(OutOfRange):
-        ristretto.usable(ristretto.IDENTITY)
+        ristretto.require_nonzero_point(ristretto.IDENTITY)
 
 
 @pytest.mark.parametrize("text", VECTORS["hashed"])
 def test_hashing_to_the_group_is_that_of_the_standard(text: str) -> None:
-    out = room()
-    sodium().crypto_core_ristretto255_from_hash(out, hashlib.sha512(text.encode()).digest())
+    out = point_buffer()
+    load_sodium().crypto_core_ristretto255_from_hash(out, hashlib.sha512(text.encode()).digest())
     assert out.raw.hex() == VECTORS["hashed"][text]
 
 
 def test_generators_are_hashes_of_their_names_and_all_different() -> None:
     assert ristretto.hash_to_group("blinder") == ristretto.H
     assert ristretto.hash_to_group("inner product") == ristretto.U
-    assert ristretto.coordinate(0) == ristretto.G
-    vectors = [name(i) for name in (ristretto.gv, ristretto.hv) for i in range(50)]
-    found = [ristretto.H, ristretto.U, *map(ristretto.coordinate, range(50)), *vectors]
+    assert ristretto.coordinate_generator(0) == ristretto.G
+    vectors = [name(i) for name in (ristretto.bit_generator, ristretto.complement_generator) for i in range(50)]
+    found = [ristretto.H, ristretto.U, *map(ristretto.coordinate_generator, range(50)), *vectors]
     assert len(set(found)) == len(found)
     assert ristretto.IDENTITY not in found
 
 
 def test_a_scalar_has_one_encoding() -> None:
-    assert ristretto.decoded(ristretto.encoded(-1)) == ristretto.ORDER - 1
+    assert ristretto.decode_scalar(ristretto.encode_scalar(-1)) == ristretto.ORDER - 1
     for data in (ristretto.ORDER.to_bytes(32, "little"), b"\xff" * 32, bytes(31), bytes(33)):
-        assert ristretto.decoded(data) is None
+        assert ristretto.decode_scalar(data) is None
 
 
 @given(SCALARS, SCALARS, SCALARS, SCALARS)
@@ -109,7 +109,7 @@ def test_commitments_add_up(a: int, r: int, b: int, s: int) -> None:
     assert pedersen.opens_vector(whole, [a, b, 0], r)
     assert not pedersen.opens_vector(whole, [a, b + 1, 0], r)
     assert pedersen.commit_vector([a], r) == pedersen.commit(a, r)
-    assert not pedersen.opens(pedersen.commit(a, r), a, r + 1)
+    assert not pedersen.is_opening(pedersen.commit(a, r), a, r + 1)
 
 
 # ---------------------------------------------------------------- challenges

@@ -39,13 +39,19 @@ EDGES = [
 ]
 SCALARS = st.one_of(st.sampled_from(EDGES), st.integers(0, ristretto.ORDER - 1))
 POINTS = st.sampled_from(
-    [*MULTIPLES, ristretto.H, ristretto.U, *map(ristretto.gv, range(20)), ristretto.minus(MULTIPLES[0], ristretto.H)]
+    [
+        *MULTIPLES,
+        ristretto.H,
+        ristretto.U,
+        *map(ristretto.bit_generator, range(20)),
+        ristretto.minus(MULTIPLES[0], ristretto.H),
+    ]
 )
 TERMS = st.lists(st.tuples(SCALARS, POINTS), max_size=12)
 
 
 def plainly(terms: list[tuple[int, bytes]]) -> bytes:
-    return ristretto.total(ristretto.times(scalar, point) for scalar, point in terms)
+    return ristretto.sum_points(ristretto.times(scalar, point) for scalar, point in terms)
 
 
 @pytest.fixture
@@ -99,7 +105,7 @@ def test_sums_with_bytes_that_are_no_point_are_refused(speed: str, monkeypatch: 
 
 @needs_compiler
 def test_every_encoding_comes_out_as_it_went_in(accelerated: Native) -> None:
-    points = [*MULTIPLES, *map(ristretto.gv, range(40)), *map(ristretto.hv, range(40))]
+    points = [*MULTIPLES, *map(ristretto.bit_generator, range(40)), *map(ristretto.complement_generator, range(40))]
     assert [accelerated.combine(None, (), [1], [point]) for point in points] == points
     assert [accelerated.combine(None, (), [-1], [point]) for point in points] == [
         ristretto.minus(ristretto.IDENTITY, point) for point in points
@@ -107,7 +113,7 @@ def test_every_encoding_comes_out_as_it_went_in(accelerated: Native) -> None:
 
 
 def test_without_the_accelerator_the_sums_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    terms = [(scalar, ristretto.gv(i)) for i, scalar in enumerate(EDGES)]
+    terms = [(scalar, ristretto.bit_generator(i)) for i, scalar in enumerate(EDGES)]
     fast = multi_scalar.combine([s for s, _ in terms], [p for _, p in terms])
     monkeypatch.setattr(multi_scalar, "native", lambda: None)
     assert multi_scalar.combine([s for s, _ in terms], [p for _, p in terms]) == fast == plainly(terms)
@@ -192,7 +198,7 @@ def test_a_fault_in_the_tables_alone_is_noticed_and_libsodium_does_the_work(
     fresh.write_text(source.replace("abs(d) / 2], d < 0)", "abs(d) / 2], 0)"), encoding="utf-8")
     build_from(fresh)
     with monkeypatch.context() as planted:
-        planted.setattr(accelerator, "_agrees", lambda _: True)
+        planted.setattr(accelerator, "_agrees_with_libsodium", lambda _: True)
         wrong = multi_scalar.Basis([ristretto.G]).combine([ristretto.ORDER - 1])
     native.cache_clear()
     assert native() is None

@@ -40,7 +40,7 @@ def flipped(proof: bytes) -> list[bytes]:
         part = proof[i : i + 32]
         number = int.from_bytes(part, "little")
         others = [
-            ristretto.encoded(number + 1),
+            ristretto.encode_scalar(number + 1),
             ristretto.G,
             ristretto.IDENTITY,
             REFUSED[0],
@@ -74,7 +74,7 @@ def test_a_vector_of_bits_with_one_one_can_be_shown() -> None:
     blinders = [11, 22, 33]
     for values, fine in (([0, 1, 0], True), ([0, 1, 1], False), ([0, 0, 0], False)):
         points = list(map(pedersen.commit, values, blinders))
-        rest = ristretto.minus(ristretto.total(points), ristretto.G)
+        rest = ristretto.minus(ristretto.sum_points(points), ristretto.G)
         assert schnorr.verify_zero(rest, schnorr.prove_zero(rest, 66, HERE), HERE) is fine
 
 
@@ -123,9 +123,9 @@ def test_faults_that_cancel_are_found_because_the_verifier_draws_weights(monkeyp
     zero = pedersen.commit(0, 5)
     proof = schnorr.prove_zero(zero, 5, HERE)
     answer = int.from_bytes(proof[32:], "little")
-    claims = [ZeroClaim(zero, proof[:32] + ristretto.encoded(answer + off), HERE) for off in (1, -1)]
+    claims = [ZeroClaim(zero, proof[:32] + ristretto.encode_scalar(answer + off), HERE) for off in (1, -1)]
     assert verify_many(claims) == [False, False]
-    monkeypatch.setattr(schnorr, "weight", lambda: 1)
+    monkeypatch.setattr(schnorr, "random_weight", lambda: 1)
     assert verify_many(claims) == [True, True]  # without weights two wrong answers make a right sum
 
 
@@ -151,7 +151,9 @@ def test_the_coordinates_of_a_vector_are_the_committed_numbers(count: int) -> No
     proof = linking(count)
     assert linked_commitments.verify(points, vector, proof, HERE)
     assert not any(linked_commitments.verify(points, vector, proof, context) for context in ELSEWHERE)
-    assert not linked_commitments.verify(points, ristretto.plus(vector, ristretto.coordinate(count - 1)), proof, HERE)
+    assert not linked_commitments.verify(
+        points, ristretto.plus(vector, ristretto.coordinate_generator(count - 1)), proof, HERE
+    )
     assert not linked_commitments.verify([*points[:-1], ristretto.plus(points[-1], ristretto.G)], vector, proof, HERE)
     assert not linked_commitments.verify(points[:-1], vector, proof, HERE)
     assert not linked_commitments.verify([], vector, proof, HERE)
@@ -209,8 +211,8 @@ def test_no_nonce_serves_two_bounds_or_two_contexts() -> None:
 
 def test_the_range_proof_within_is_no_proof_of_its_own() -> None:
     points, proof = squaring([3, -4], 40)
-    square, bound_point, shape = proof[:32], proof[32:64], sum_of_squares._shape(40)
-    inner_proof = proof[64 : 64 + quadratic.length(shape.size)]
+    square, bound_point, shape = proof[:32], proof[32:64], sum_of_squares._range_shape(40)
+    inner_proof = proof[64 : 64 + quadratic.proof_length(shape.size)]
     assert not bit_proof.verify(shape, bound_point, (), bit_proof.BitStatement((square,), ()), inner_proof, HERE)
     assert sum_of_squares.verify(points, 40, proof, HERE)
 
@@ -225,12 +227,12 @@ def ball_cheat(left: Sequence[int], right: Sequence[int], square: int, values: S
     stream, count, size = Stream(SEED, "cheat"), len(values), len(left)
     blinders = stream.scalars(count)
     points = list(map(pedersen.commit, values, blinders))
-    ranged = bit_proof.bind(sum_of_squares._shape(bound), [square], SEED)
-    proved = bit_proof.prove(ranged, (), sum_of_squares._inside(HERE))
+    ranged = bit_proof.bind(sum_of_squares._range_shape(bound), [square], SEED)
+    proved = bit_proof.prove(ranged, (), sum_of_squares._inner_context(HERE))
     (committed,), (blinder,) = proved.statement.values, proved.openings.value_blinders
     vectors = Vectors(left, right, stream.scalar())
-    transcript = sum_of_squares._begun(points, bound, committed, vectors.committed(), HERE)
-    forms = functools.partial(sum_of_squares._form, count, size)
+    transcript = sum_of_squares._begin_transcript(points, bound, committed, vectors.committed(), HERE)
+    forms = functools.partial(sum_of_squares._ball_form, count, size)
     argument = quadratic.prove(transcript, vectors, (blinder, *blinders), forms, stream)
     proof = b"".join([committed, ranged.point, proved.proof, vectors.committed(), argument])
     return sum_of_squares.verify(points, bound, proof, HERE)
@@ -265,7 +267,7 @@ def test_verifying_never_raises(data: st.DataObject) -> None:
         st.one_of(
             JUNK,
             st.binary(max_size=1000),
-            *(st.binary(min_size=size, max_size=size) for size in (64, 96, 160 + inner_product.length(2))),
+            *(st.binary(min_size=size, max_size=size) for size in (64, 96, 160 + inner_product.argument_length(2))),
             st.just(linking(2)),
         )
     )

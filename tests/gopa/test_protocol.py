@@ -19,7 +19,7 @@ from hubbub.gopa.protocol import board, certificate, party, public_state
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.party_messages import proved
+from hubbub.gopa.protocol.party_messages import prove_inputs
 from hubbub.gopa.protocol.public_state import Inputs
 from hubbub.gopa.protocol.wire import PHASES
 from hubbub.terms import LedgerDamaged, MissingParameter, Neighbours, OutOfRange, RequestChanged, Unreadable
@@ -31,9 +31,9 @@ PHASES_TO_DROP = [*PHASES, "repair-1"]
 @pytest.fixture
 def lenient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any crowd is private enough: for graphs that are sparse for so few people, and for vectors."""
-    enough = public_state._achieved(small(), 7, 7)
+    enough = public_state._achieved_privacy(small(), 7, 7)
     assert enough.enough
-    monkeypatch.setattr(public_state, "_achieved", lambda *_: enough)
+    monkeypatch.setattr(public_state, "_achieved_privacy", lambda *_: enough)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def lossy() -> RunResult:
 def noises(told: RunResult, place: int) -> tuple[int, ...]:
     """What a party added as noise, from its own secrets."""
     after_nonces = next(state for state in told.states if state.phase == "share")
-    return proved(told.parties[place].secrets, after_nonces, None).openings.noises
+    return prove_inputs(told.parties[place].secrets, after_nonces, None).openings.noises
 
 
 def truth(told: RunResult, given: list[list[int]]) -> tuple[int, ...]:
@@ -272,7 +272,7 @@ def test_a_foreign_or_damaged_record_is_refused(plain: RunResult) -> None:
 def test_a_board_that_crashes_goes_on_from_its_lines(plain: RunResult) -> None:
     lines = plain.log[1:]
     for length in range(0, len(lines), 5):
-        woken = board.restored(plain.board.agreement, plain.board.identity, lines[:length])
+        woken = board.restore_board(plain.board.agreement, plain.board.identity, lines[:length])
         assert [line for chapter in woken.chapters for line in chapter] + list(woken.posted.all()) == lines[:length]
 
 

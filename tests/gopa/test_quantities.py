@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from hubbub.gopa.average import Average, among, average, published
+from hubbub.gopa.average import Average, average, people_for_plan, publish_run
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
 from hubbub.gopa.protocol.certificate import verify
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.quantities import bounded_vectors
 from hubbub.gopa.quantities.base import PartyInput, RunEstimate
-from hubbub.gopa.quantities.bounded_vectors import Gradient, clip
-from hubbub.gopa.quantities.grid import rounded
+from hubbub.gopa.quantities.bounded_vectors import Gradient, clip_vector
+from hubbub.gopa.quantities.grid import round_to_steps
 from hubbub.gopa.quantities.many_people import Subjects
 from hubbub.gopa.quantities.numbers import BoundedNumber, CategoryShares, Vector
 from hubbub.gopa.quantities.repeated_runs import delta_over, plan_over
@@ -30,7 +30,7 @@ AGES = BoundedNumber(18, 100)
 
 
 def agreement(of: PartyInput, parties: int = 12, epsilon: float = 2) -> Agreement:
-    return among(of.plan(parties, epsilon=epsilon, delta=1e-6, honest=0.8), of).agreement
+    return people_for_plan(of.plan(parties, epsilon=epsilon, delta=1e-6, honest=0.8), of).agreement
 
 
 def tried(values: list[Any], of: PartyInput, epsilon: float = 4) -> Average:
@@ -78,11 +78,11 @@ def test_the_deviation_that_is_told_is_the_one_of_many_runs(case: str, soak: int
     of, values, truth = CASES[case]
     runs = 60 * soak
     made = of.plan(len(values), epsilon=4, delta=1e-6, honest=0.8)
-    who = among(made, of)
+    who = people_for_plan(made, of)
 
     def once() -> RunEstimate:
         steps = [of.encode(value, who.agreement, place=place) for place, value in enumerate(values)]
-        return published(who, steps, of, proofs=False).reading
+        return publish_run(who, steps, of, proofs=False).reading
 
     found = [once() for _ in range(runs)]
     least = 0.6 / math.sqrt(1 + made.loss)  # what is told has room for rounding, which counts do not need
@@ -189,7 +189,7 @@ def test_a_vector_is_shortened_and_never_leaves_the_ball() -> None:
 @pytest.mark.parametrize("vector", [[3, 4], [1e9, 1], [Fraction(1, 3)] * 4])
 def test_clipping_is_exact(vector: list[Any]) -> None:
     norm = Fraction(1, 2)
-    short = clip([Fraction(x) for x in vector], norm)
+    short = clip_vector([Fraction(x) for x in vector], norm)
     squared = sum(x * x for x in short)
     assert squared <= 1 and abs(float(squared) - 1) < 1e-9
     assert all(abs(float(a * vector[0] - short[0] * b)) < 1e-9 * vector[0] for a, b in zip(short, vector, strict=True))
@@ -198,13 +198,13 @@ def test_clipping_is_exact(vector: list[Any]) -> None:
 @pytest.mark.parametrize("coordinates", [1, 3, 30])
 def test_rounding_into_the_ball_seldom_needs_many_tries(coordinates: int, monkeypatch: pytest.MonkeyPatch) -> None:
     of, tries = Gradient(coordinates), itertools.count()
-    known = bounded_vectors.flipped
+    known = bounded_vectors.round_by_coin
 
     def counted(place: Fraction) -> int:
         next(tries)
         return known(place)
 
-    monkeypatch.setattr(bounded_vectors, "flipped", counted)
+    monkeypatch.setattr(bounded_vectors, "round_by_coin", counted)
     rim = [1 / math.sqrt(coordinates)] * coordinates
     for _ in range(100):
         of.numbers(rim)
@@ -292,7 +292,7 @@ def test_the_log_of_an_average_says_the_same() -> None:
     from hubbub.gopa import in_process
 
     of = BoundedNumber(0, 10)
-    who = among(of.plan(5, epsilon=9, delta=1e-2, honest=0.8, dropouts=0), of)
+    who = people_for_plan(of.plan(5, epsilon=9, delta=1e-2, honest=0.8, dropouts=0), of)
     ran = in_process.run(who, [of.encode(v, who.agreement) for v in (1, 2, 3, 4, 5)])
     checked = verify(ran.log)
     assert checked.means == ran.certificate.means and checked.agreement.quantity == of.quantity
@@ -311,6 +311,6 @@ def test_a_small_share_of_a_ball_is_refused_since_rounding_moves_more() -> None:
     agreed = Agreement(roster, board, replace(made, sensitivity=Sensitivity("norm", width)), ball)
     step = Fraction(2, steps)
     here, there = ([one * step] * width for one in (Fraction(-1), Fraction(-19, 20)))
-    moved = [b - a for a, b in zip(rounded(agreed, here), rounded(agreed, there), strict=True)]
+    moved = [b - a for a, b in zip(round_to_steps(agreed, here), round_to_steps(agreed, there), strict=True)]
     assert math.dist(map(float, here), map(float, there)) / step == pytest.approx(0.5)  # steps: 1/80 of the diameter
     assert moved == [1] * width  # an L2 distance of 10 steps

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hubbub.gopa import Clock, Keeper, plan, verify
-from hubbub.gopa.crypto.ristretto import ORDER, G, encoded, plus
+from hubbub.gopa.crypto.ristretto import ORDER, G, encode_scalar, plus
 from hubbub.gopa.in_process import RunResult, people
 from hubbub.gopa.protocol import board, wire
 from hubbub.gopa.protocol.board import Shut
@@ -27,7 +27,7 @@ def more(party: Party, public: PublicState, body: dict[str, Any], by: int) -> by
     """A reveal with a number that is larger by this."""
     data = unpack(body["masked"])
     number = (int.from_bytes(data[:32], "little") + by) % ORDER
-    return resigned(party, public, {"masked": pack(encoded(number) + data[32:])})
+    return resigned(party, public, {"masked": pack(encode_scalar(number) + data[32:])})
 
 
 def start_of_a_path(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> Sequence[bytes]:
@@ -59,14 +59,14 @@ def test_liars_on_a_path_cost_a_round_each_and_are_named_once(monkeypatch: pytes
     monkeypatch.setattr(wire, "SPARE", 2)
     told = path_of_liars()
     honest_finish(told, {0, 1})
-    assert told.public.phase == "repair-4" == wire.last(told.public.agreement)
+    assert told.public.phase == "repair-4" == wire.last_phase(told.public.agreement)
     assert [one.party for one in told.public.named if one.fault is Fault.MASK_MISMATCH] == [0, 1]
 
 
 def test_a_run_has_more_rounds_of_repair_than_corrupted_parties() -> None:
     made = plan(20, 0.2, 500, honest=Fraction(3, 5), dropouts=0, steps=3)
     assert made.corrupted == 200
-    assert wire.ORDER[wire.last(people(500, planned=made).agreement)] >= wire.ORDER["repair-1"] + 201
+    assert wire.ORDER[wire.last_phase(people(500, planned=made).agreement)] >= wire.ORDER["repair-1"] + 201
 
 
 def test_the_last_phase_can_be_shut_and_the_run_is_stuck_for_all(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hubbub.gopa import verify_many
 from hubbub.gopa.crypto import shamir
-from hubbub.gopa.crypto.point_equations import Equation, hold
+from hubbub.gopa.crypto.point_equations import Equation, all_hold
 from hubbub.gopa.crypto.ristretto import ORDER, G, base, minus, plus, random_scalar
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.protocol import masks, phases, topology
@@ -30,16 +30,16 @@ def stream() -> Stream:
 @given(secret=st.integers(0, ORDER - 1), count=st.integers(1, 9), data=st.data())
 def test_any_threshold_of_shares_gives_the_secret_back(secret: int, count: int, data: st.DataObject) -> None:
     threshold = data.draw(st.integers(1, count))
-    dealt = dict(enumerate(shamir.deal(secret, count, threshold, stream()), start=1))
+    dealt = dict(enumerate(shamir.deal_shares(secret, count, threshold, stream()), start=1))
     some = data.draw(st.permutations(sorted(dealt)))[: data.draw(st.integers(threshold, count))]
-    assert shamir.recover({place: dealt[place] for place in some}) == secret
+    assert shamir.recover_secret({place: dealt[place] for place in some}) == secret
 
 
 def test_one_share_less_fits_every_secret() -> None:
     """Through t - 1 shares and any secret there is a polynomial: the same shares could come from another secret."""
-    dealt = shamir.deal(7, 5, 3, stream())
+    dealt = shamir.deal_shares(7, 5, 3, stream())
     few = {1: dealt[0], 2: dealt[1]}
-    guesses = {shamir.recover({**few, 3: third}) for third in range(50)}
+    guesses = {shamir.recover_secret({**few, 3: third}) for third in range(50)}
     assert len(guesses) == 50
 
 
@@ -55,7 +55,7 @@ class Place(int):
 
 def test_numbers_stay_below_the_order_while_a_polynomial_is_evaluated() -> None:
     Place.seen.clear()
-    shamir._at([ORDER - 1] * 40, Place(999))
+    shamir._evaluate_at([ORDER - 1] * 40, Place(999))
     assert len(Place.seen) == 40 and max(Place.seen) < ORDER
 
 
@@ -71,7 +71,7 @@ def claims(threshold: int, *words: tuple[bytes, ...]) -> list[shamir.DegreeClaim
 @pytest.mark.parametrize("threshold", [1, 3, 6])
 def test_points_of_shares_pass_and_any_other_word_fails(threshold: int) -> None:
     secret = random_scalar()
-    points = (base(secret), *map(base, shamir.deal(secret, 6, threshold, stream())))
+    points = (base(secret), *map(base, shamir.deal_shares(secret, 6, threshold, stream())))
     wrong = [(*points[:place], plus(points[place], G), *points[place + 1 :]) for place in range(7)]
     assert verify_many(claims(threshold, points, *wrong)) == [True] + [False] * 7
     if threshold > 1:
@@ -92,7 +92,7 @@ def test_two_dealers_whose_errors_make_up_for_each_other_are_both_found() -> Non
     found = claims(1, more, less)
     assert verify_many(found) == [False, False]
     bare = [Equation(scalars=one.word, points=one.points) for one in found]
-    assert hold(bare)
+    assert all_hold(bare)
 
 
 def test_all_dealers_of_a_phase_are_tested_by_one_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_every_subset_is_picked_equally_often() -> None:
     """20 subsets of three out of six: chi-squared is below its 1 - 1e-6 quantile, with 19 degrees of freedom."""
     draws = 4000
     seen = Counter(
-        frozenset(topology.picks(draw.to_bytes(4, "big"), 2, (0, 1, 2, 5, 6, 7, 9), 3)) for draw in range(draws)
+        frozenset(topology.pick_parties(draw.to_bytes(4, "big"), 2, (0, 1, 2, 5, 6, 7, 9), 3)) for draw in range(draws)
     )
     expected = draws / 20
     assert len(seen) == 20 and not any(2 in chosen for chosen in seen)
@@ -129,12 +129,14 @@ def test_every_subset_is_picked_equally_often() -> None:
 
 
 def test_who_picks_as_many_as_there_are_gets_everybody() -> None:
-    assert topology.picks(b"seed", 4, (1, 4, 6), 2) == topology.picks(b"other", 4, (1, 4, 6), 9) == (1, 6)
+    assert topology.pick_parties(b"seed", 4, (1, 4, 6), 2) == topology.pick_parties(b"other", 4, (1, 4, 6), 9) == (1, 6)
 
 
 def test_every_edge_is_posted_by_exactly_one_of_its_ends() -> None:
     joined = tuple(range(20))
-    made = topology.Net(joined, {one: topology.picks(bytes([one]), one, joined, 5) for one in joined if one != 7})
+    made = topology.Net(
+        joined, {one: topology.pick_parties(bytes([one]), one, joined, 5) for one in joined if one != 7}
+    )
     edges = {(one, other) for one, near in made.around.items() for other in near}
     assert edges == {(other, one) for one, other in edges} and not any(7 in edge for edge in edges)
     for one, other in edges:
@@ -149,7 +151,7 @@ def test_every_edge_is_posted_by_exactly_one_of_its_ends() -> None:
 
 def test_the_two_ends_of_an_edge_cancel() -> None:
     one, other = random_scalar(), random_scalar()
-    there, back = masks.between(one, base(other)), masks.between(other, base(one))
+    there, back = masks.shared_point(one, base(other)), masks.shared_point(other, base(one))
     assert there == back
     left, right = masks.edge_mask(VIEW, 3, 8, there, 2), masks.edge_mask(VIEW, 8, 3, back, 2)
     assert left + right == Opening((0, 0), 0)

@@ -18,7 +18,7 @@ from hubbub import noise
 from hubbub.audit import examine
 from hubbub.gopa import RunPlan, Simulation, plan, simulate
 from hubbub.gopa.privacy.trust_comparison import compare
-from hubbub.gopa.simulate import Profile, _verifiable
+from hubbub.gopa.simulate import Profile, _run_verifiable
 from hubbub.noise.testing import seeded
 from hubbub.terms import EmptyInput, NotANumber, OutOfRange, ReversedBounds, Unreachable, WrongShape
 
@@ -64,7 +64,7 @@ def test_the_mean_is_unbiased_and_as_accurate_as_told(profile: Profile, soak: in
 @pytest.mark.usefixtures("same_noise")
 def test_half_the_noise_would_be_noticed() -> None:
     made = plan(1, 1e-3, 200, 0.8, 0.1)
-    found = [_verifiable(VALUES, replace(made, noise_bits=made.noise_bits // 2)) for _ in range(400)]
+    found = [_run_verifiable(VALUES, replace(made, noise_bits=made.noise_bits // 2)) for _ in range(400)]
     _, ratio = spread([replace(one, variance=made.variance_of(made.survivors)) for one in found], VALUES)
     assert abs(ratio - 1) > 4 * math.sqrt(2 / len(found))
 
@@ -73,7 +73,7 @@ def test_masks_cancel_exactly_and_all_noise_is_drawn_in_one_place(monkeypatch: p
     """Values on the grid and coins that are held still: the sum is right to the last digit, 20 parties having gone."""
     monkeypatch.setattr(noise, "binomial", lambda trials, _, size: np.full(size, trials // 2))
     values = np.repeat([0.25, 0.5, 0.75, 1.0], 25)
-    found = _verifiable(values, replace(plan(1, 1e-3, 100, 0.8, 0.2, steps=4), noise_bits=20))
+    found = _run_verifiable(values, replace(plan(1, 1e-3, 100, 0.8, 0.2, steps=4), noise_bits=20))
     assert len(found.included) == 80
     assert found.repaired > 0
     assert found.mean == pytest.approx(values[found.included].mean(), abs=1e-15)
@@ -81,7 +81,7 @@ def test_masks_cancel_exactly_and_all_noise_is_drawn_in_one_place(monkeypatch: p
 
 def test_reveals_look_like_random_words() -> None:
     made = plan(1, 1e-6, 5_000, 0.8)
-    shown = _verifiable(np.zeros(5_000), made).reveals
+    shown = _run_verifiable(np.zeros(5_000), made).reveals
     bits = np.unpackbits(shown.view(np.uint8)).mean()
     assert abs(bits - 0.5) < 5 * 0.5 / math.sqrt(64 * len(shown))
     assert len(np.unique(shown)) == len(shown)
@@ -151,7 +151,7 @@ def test_the_report_says_whom_a_simulation_does_not_protect() -> None:
 
 def published(agreed: RunPlan) -> Callable[[float, int], np.ndarray]:
     def draw(value: float, size: int) -> np.ndarray:
-        return np.array([_verifiable(np.array([value, 0.5, 0.5]), agreed).mean for _ in range(size)])
+        return np.array([_run_verifiable(np.array([value, 0.5, 0.5]), agreed).mean for _ in range(size)])
 
     return draw
 

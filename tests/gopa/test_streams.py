@@ -7,12 +7,12 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.gopa.crypto.secret_streams import Stream, derived
+from hubbub.gopa.crypto.secret_streams import Stream, derive_key
 
 
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=200))
 def test_keys_are_those_of_hkdf(secret: bytes, info: bytes) -> None:
-    assert derived(secret, info) == HKDF(hashes.SHA512(), 32, None, info).derive(secret)
+    assert derive_key(secret, info) == HKDF(hashes.SHA512(), 32, None, info).derive(secret)
 
 
 def test_another_secret_label_or_part_gives_another_stream() -> None:

@@ -30,21 +30,21 @@ The protocol (state machines without input and output: one code for simulator, t
 - ``Agreement``, ``Quantity``, ``Identity``, ``Member``: what all sign before a run, and who they are
 - ``Notice``: an agreement in plain words; ``Consent``: what a party takes part in
 - ``Attempts``, ``Register``: what runs that came to nothing cost a party
-- ``board.step``, ``public.step``, ``party.step``: the log, what anybody can work out from it, and one party
+- ``board.step``, ``public_state.step``, ``party.step``: the log, what anybody can work out from it, and one party
 - ``verify(log, agreement=...)``: the ``Certificate`` of a run, checked offline; ``Fault``: every reason for a refusal
-- ``together.run``: a whole run in one process, with dropouts and cheats
+- ``in_process.run``: a whole run in one process, with dropouts and cheats
 
 The network around it (``hubbub gopa board | party`` on the command line):
 
 - ``Keeper``: a board with its log on disk and a ``Clock``; ``serve`` puts HTTP around it
 - ``Host``: one or many parties against a board, in the same process or over an ``HttpLink``; ``Diary``: what they wrote
-- ``charges.charging``: what a party pays before a line leaves; ``CertificateSheet``: a certificate for people
+- ``network.charge_from``: what a party pays before a line leaves; ``CertificateSheet``: a certificate for people
 
-Inside the protocol: ``wire`` and ``bodies`` (messages), ``net`` (picks), ``masks``, ``shares``, ``blame`` (complaints),
-``chapters``, ``openings`` and ``mending`` (what each phase changes), ``saying`` and ``checking`` (what a party says).
+Inside the protocol: ``wire`` and ``message_bodies``, ``topology`` (picks), ``masks``, ``complaints``, ``phases``,
+``reveal``, ``dropout_recovery`` (what each phase changes), ``party_messages``, ``party_checks`` (what a party says).
 
-Inside the proofs: ``shapes``, ``streams`` (secret numbers from a seed), ``quadratic`` and ``inner`` (Bulletproofs),
-``equations`` (what a verifier adds up), ``multi_scalar`` (sums of public points, by C code if it was built).
+Inside the proofs: ``proof_shape``, ``secret_streams`` (from a seed), ``quadratic``, ``inner_product`` (Bulletproofs),
+``point_equations`` (what a verifier adds up), ``multi_scalar`` (sums of public points, by C code if it was built).
 """
 
 from hubbub.gopa import in_process

@@ -11,7 +11,7 @@ from typing import Any
 from hubbub import noise
 from hubbub.explain import Document, Section, TextTable
 from hubbub.gopa import in_process
-from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.gopa.crypto.proof_shape import is_list_like
 from hubbub.gopa.privacy.calibration import Achieved, RunPlan, achieved
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.certificate import Certificate
@@ -57,7 +57,7 @@ class Average(Document):
 
     def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the exact ``value`` lies, at that confidence, as far as noise and rounding go."""
-        reach = _reach(confidence) * self.std_dev
+        reach = _normal_quantile(confidence) * self.std_dev
         return self.value - reach, self.value + reach
 
     def sections(self) -> tuple[Section, ...]:
@@ -92,7 +92,7 @@ class Average(Document):
         }
 
     def _table(self) -> TextTable:
-        reach = _reach(0.95)
+        reach = _normal_quantile(0.95)
         rows = zip(self.reading.labels, self.reading.values, self.reading.std_devs, strict=True)
         return TextTable(("", "value", "95%"), tuple((name, f"{v:.5g}", f"±{reach * s:.2g}") for name, v, s in rows))
 
@@ -128,17 +128,17 @@ def average(
     (6, True, True)
     """
     refuse_masked(values)
-    if not listlike(values):
+    if not is_list_like(values):
         raise WrongShape("values are not a list.", why="Each party has one entry.", fix="Give a list or an array.")
     if len(values) < 2:
         raise EmptyInput("there are fewer than two parties.", why="One cannot hide alone.", fix="Pass more values.")
     run_plan = of.plan(len(values), epsilon=epsilon, delta=delta, honest=honest, dropouts=dropouts)
-    who = among(run_plan, of, names=names, title=title)
+    who = people_for_plan(run_plan, of, names=names, title=title)
     steps = [of.encode(value, who.agreement, place=place) for place, value in enumerate(values)]
-    return published(who, steps, of, proofs=proofs, drops=drops, cheats=cheats)
+    return publish_run(who, steps, of, proofs=proofs, drops=drops, cheats=cheats)
 
 
-def published(
+def publish_run(
     who: in_process.People,
     steps: Sequence[Sequence[int]],
     of: PartyInput,
@@ -149,20 +149,24 @@ def published(
 ) -> Average:
     """What a run among these people publishes of their steps."""
     if not proofs:
-        return _summed(steps, of, who.agreement)
+        return _sum_without_masks(steps, of, who.agreement)
     ran = in_process.run(who, steps, drops=drops, cheats=cheats)
     certificate = ran.certificate
     if certificate.state.result is None:
         raise Unreachable(
             "the run ended without a result.",
-            why=f"{certificate.abort.fault.value} in the phase {certificate.abort.phase}." if certificate.abort else "It was not finished.",
+            why=f"{certificate.abort.fault.value} in the phase {certificate.abort.phase}."
+            if certificate.abort
+            else "It was not finished.",
             fix="Let fewer parties drop out, or plan for more dropouts.",
         )
     reading = of.read(certificate.means, variance=certificate.variance, places=certificate.state.result.parties)
     return Average(reading, who.agreement.plan, certificate.achieved, certificate.parties, certificate, tuple(ran.log))
 
 
-def among(run_plan: RunPlan, of: PartyInput, *, names: Sequence[str] | None = None, title: str = "") -> in_process.People:
+def people_for_plan(
+    run_plan: RunPlan, of: PartyInput, *, names: Sequence[str] | None = None, title: str = ""
+) -> in_process.People:
     """Identities with fresh keys and an agreement between them, for a plan of this measure."""
     labels = tuple(names) if names is not None else tuple(f"p{place}" for place in range(run_plan.parties))
     if len(labels) != run_plan.parties:
@@ -172,7 +176,7 @@ def among(run_plan: RunPlan, of: PartyInput, *, names: Sequence[str] | None = No
     return in_process.People(agreed, identities, board)
 
 
-def _summed(steps: Sequence[Sequence[int]], of: PartyInput, agreed: Agreement) -> Average:
+def _sum_without_masks(steps: Sequence[Sequence[int]], of: PartyInput, agreed: Agreement) -> Average:
     """What a run would publish: in the sum, masks are not there any more."""
     run_plan, quantity, count = agreed.plan, agreed.quantity, len(steps)
     drawn = noise.binomial(run_plan.noise_bits * count, Fraction(1, 2), quantity.coordinates)
@@ -184,6 +188,6 @@ def _summed(steps: Sequence[Sequence[int]], of: PartyInput, agreed: Agreement) -
     return Average(reading, run_plan, achieved(run_plan, count, joined=count), names, None)
 
 
-def _reach(confidence: Real) -> float:
+def _normal_quantile(confidence: Real) -> float:
     level = float(fraction_of(confidence, name="confidence"))
     return -NormalDist().inv_cdf((1 - level) / 2)

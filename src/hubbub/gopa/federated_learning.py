@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.gopa.average import among, published
+from hubbub.gopa.average import people_for_plan, publish_run
 from hubbub.gopa.privacy.calibration import RunPlan
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.quantities.base import PartyInput
@@ -57,7 +57,7 @@ class Federated:
 
     def predict(self, rows: ArrayLike) -> Floats:
         """What the model says of rows of features."""
-        return np.asarray(_with_constant(_numbers(rows)) @ self.weights)
+        return np.asarray(_with_constant(_numeric_array(rows)) @ self.weights)
 
 
 def learn_together(
@@ -84,7 +84,7 @@ def learn_together(
     Error: gradients longer than ``norm`` are shortened, which moves what the descent ends at.
     Not covered: this process, which sees all data; a ledger: charge ``event`` to the account of each party.
     """
-    tables = [_table(rows, target) for rows, target in data]
+    tables = [_numeric_table(rows, target) for rows, target in data]
     if len(tables) < 2 or len({table[0].shape[1] for table in tables}) != 1:
         raise EmptyInput(
             "there are fewer than two parties, or their features differ.",
@@ -92,11 +92,11 @@ def learn_together(
             fix="Give (features, target) for each party, with the same columns.",
         )
     width, count = tables[0][0].shape[1], whole(steps, name="steps")
-    of = _measure(unit, width, norm, [len(rows) for rows, _ in tables])
+    of = _gradient_input(unit, width, norm, [len(rows) for rows, _ in tables])
     run_plan = plan_over(of, len(tables), runs=count, epsilon=epsilon, delta=delta, honest=honest, dropouts=dropouts)
     weights, history, certificates = np.zeros(width), [], []
     for _ in range(count):
-        gradient, certificate = _step(tables, weights, of, run_plan, unit, proofs)
+        gradient, certificate = _run_step(tables, weights, of, run_plan, unit, proofs)
         weights = weights - rate * gradient
         history.append(weights)
         certificates += [certificate] if certificate else []
@@ -110,29 +110,34 @@ def learn_together(
     return Federated(weights, tuple(history), run_plan, event, tuple(certificates))
 
 
-def _measure(unit: Protected, width: int, norm: Real, sizes: list[int]) -> PartyInput:
+def _gradient_input(unit: Protected, width: int, norm: Real, sizes: list[int]) -> PartyInput:
     of = Gradient(width, norm)
     return of if unit == "party" else Subjects(of, most=max(sizes), sizes=tuple(sizes))
 
 
-def _step(
-    tables: list[tuple[Floats, Floats]], weights: Floats, of: PartyInput, run_plan: RunPlan, unit: Protected, proofs: bool
+def _run_step(
+    tables: list[tuple[Floats, Floats]],
+    weights: Floats,
+    of: PartyInput,
+    run_plan: RunPlan,
+    unit: Protected,
+    proofs: bool,
 ) -> tuple[Floats, Certificate | None]:
-    who = among(run_plan, of)
-    values = [_gradients(rows, target, weights) for rows, target in tables]
+    who = people_for_plan(run_plan, of)
+    values = [_row_gradients(rows, target, weights) for rows, target in tables]
     given: list[Any] = [one.mean(axis=0) for one in values] if unit == "party" else values
     steps = [of.encode(value, who.agreement, place=place) for place, value in enumerate(given)]
-    average = published(who, steps, of, proofs=proofs)
+    average = publish_run(who, steps, of, proofs=proofs)
     return np.array(average.reading.values), average.certificate
 
 
-def _gradients(rows: Floats, target: Floats, weights: Floats) -> Floats:
+def _row_gradients(rows: Floats, target: Floats, weights: Floats) -> Floats:
     """The gradient of half the squared error, for each row."""
     return np.asarray((rows @ weights - target)[:, None] * rows)
 
 
-def _table(rows: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
-    features, targets = _numbers(rows), _numbers(target)
+def _numeric_table(rows: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
+    features, targets = _numeric_array(rows), _numeric_array(target)
     if features.ndim != 2 or targets.shape != (len(features),) or not len(features):
         raise WrongShape(
             "a party's data are not rows of features with one target each.",
@@ -142,7 +147,7 @@ def _table(rows: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
     return _with_constant(features), targets
 
 
-def _numbers(given: ArrayLike) -> Floats:
+def _numeric_array(given: ArrayLike) -> Floats:
     """An array of numbers; what a mask hides would be learned from all the same, so masks are refused."""
     try:
         array = np.asarray(plain_array(given), dtype=np.float64)

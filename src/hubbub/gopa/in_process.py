@@ -89,7 +89,7 @@ def run(
 ) -> RunResult:
     """The run: ``drops`` says from which phase on a party is silent, ``cheats`` what it posts instead of its lines."""
     agreed = who.agreement
-    board, public = boards.opened(agreed, who.board), public_state.start(agreed, earlier=earlier)
+    board, public = boards.open_board(agreed, who.board), public_state.start(agreed, earlier=earlier)
     given: Sequence[Sequence[int] | None] = blinders or [None] * len(values)
     crowd = [
         parties.start(agreed, identity, value, earlier=old, consent=Consent.to(agreed))

@@ -148,34 +148,34 @@ def simulate(
             why="Values lie between the two.",
             fix="Give a lower bound below the upper one.",
         )
-    shares = _shares(values, float(low), float(high))
+    shares = _range_shares(values, float(low), float(high))
     if profile == "classic":
-        result = _classic(shares, epsilon, delta, honest, dropouts, degree, repair)
+        result = _run_classic(shares, epsilon, delta, honest, dropouts, degree, repair)
     elif profile == "verifiable":
         agreed = plan(epsilon, delta, len(shares), honest, dropouts)
-        result = _verifiable(shares, replace(agreed, degree=degree or agreed.degree))
+        result = _run_verifiable(shares, replace(agreed, degree=degree or agreed.degree))
     else:
         raise OutOfRange(
             f"there is no profile {profile!r}.", why="A run is verifiable or classic.", fix='Give "verifiable".'
         )
-    return _scaled(result, float(low), float(high))
+    return _scale_result(result, float(low), float(high))
 
 
-def _verifiable(shares: Floats, agreed: RunPlan) -> Simulation:
+def _run_verifiable(shares: Floats, agreed: RunPlan) -> Simulation:
     """The run of a plan on values in [0, 1]; dropouts happen after the masks are shared, and are repaired."""
     count, lost = agreed.parties, agreed.parties - agreed.survivors
     stays = np.ones(count, dtype=bool)
     if lost:
         stays[np.random.default_rng().permutation(count)[:lost]] = False
     edges = pairs(picks(secrets.token_bytes(32), count, agreed.degree))
-    shown = (_rounded(shares, agreed.steps) + noise.binomial(agreed.noise_bits, Fraction(1, 2), count)).astype(
+    shown = (_round_shares(shares, agreed.steps) + noise.binomial(agreed.noise_bits, Fraction(1, 2), count)).astype(
         np.uint64
     )
-    masks = _words(len(edges))
+    masks = _random_words(len(edges))
     np.add.at(shown, edges[:, 0], masks)
     np.subtract.at(shown, edges[:, 1], masks)
     kept, cut = np.flatnonzero(stays), stays[edges[:, 0]] != stays[edges[:, 1]]
-    total = (_total(shown[kept]) - _left_behind(edges[cut], masks[cut], stays)) % _MODULUS
+    total = (_sum_words(shown[kept]) - _left_behind(edges[cut], masks[cut], stays)) % _MODULUS
     centred = total - len(kept) * agreed.noise_bits / 2
     return Simulation(
         mean=centred / (len(kept) * agreed.steps),
@@ -194,14 +194,14 @@ def _verifiable(shares: Floats, agreed: RunPlan) -> Simulation:
 def _left_behind(edges: Integers, masks: Words, stays: NDArray[np.bool_]) -> int:
     """What masks between those who stay and those who left add to the sum: their seeds are shown to repair it."""
     first = stays[edges[:, 0]]
-    return _total(masks[first]) - _total(masks[~first])
+    return _sum_words(masks[first]) - _sum_words(masks[~first])
 
 
-def _total(words: Words) -> int:
+def _sum_words(words: Words) -> int:
     return int(np.sum(words, dtype=np.uint64))  # modulo 2^64
 
 
-def _rounded(shares: Floats, steps: int) -> Integers:
+def _round_shares(shares: Floats, steps: int) -> Integers:
     """Values in [0, 1] as whole steps, up or down by a coin, so that the mean stays what it was."""
     exactly = shares * steps
     whole = np.floor(exactly)
@@ -209,13 +209,13 @@ def _rounded(shares: Floats, steps: int) -> Integers:
     return np.minimum(steps, whole.astype(np.int64) + coin)
 
 
-def _words(count: int) -> Words:
+def _random_words(count: int) -> Words:
     """Uniform words of 64 bits: the masks."""
     halves = noise.uniform(1 << 32, size=(2, count)).astype(np.uint64)
     return np.asarray((halves[0] << np.uint64(32)) | halves[1])
 
 
-def _classic(
+def _run_classic(
     shares: Floats, epsilon: Real, delta: Real, honest: Real, dropouts: object, k: int | None, repair: bool
 ) -> Simulation:
     cost, slack = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
@@ -249,7 +249,7 @@ def _classic(
     )
 
 
-def _shares(values: ArrayLike, low: float, high: float) -> Floats:
+def _range_shares(values: ArrayLike, low: float, high: float) -> Floats:
     """The values as shares of the range, clamped."""
     given = plain_array(values)  # what a mask hides would be averaged all the same
     try:
@@ -267,6 +267,6 @@ def _shares(values: ArrayLike, low: float, high: float) -> Floats:
     return np.clip((np.nan_to_num(array, nan=low, posinf=high, neginf=low) - low) / (high - low), 0.0, 1.0)
 
 
-def _scaled(result: Simulation, low: float, high: float) -> Simulation:
+def _scale_result(result: Simulation, low: float, high: float) -> Simulation:
     width = high - low
     return replace(result, mean=low + width * result.mean, variance=width**2 * result.variance, bounds=(low, high))

@@ -71,7 +71,7 @@ class TakesPart:
     def run(self) -> RunOutcome:
         """Take part to the end."""
         from hubbub.gopa import Register
-        from hubbub.gopa.network import Diary, affordable, charging, nothing, paying
+        from hubbub.gopa.network import Diary, charge_from, charge_with_consent, no_charge, require_affordable
 
         agreed, identity = read_agreement(self.agreement), read_identity(self.key)
         agreed.place(identity.member)
@@ -83,12 +83,12 @@ class TakesPart:
             account = self._account(stack)
             diary = stack.enter_context(Diary(path, agreed))
             if account is not None and not diary.records(identity.name):
-                affordable(account, agreed, identity.member)
+                require_affordable(account, agreed, identity.member)
             crowd = [diary.seat(identity, self._values(), earlier=self._before(identity), consent=consent)]
             if crowd[0].sent:
                 output.talk(f"goes on with a run in which it has spoken {len(crowd[0].sent)} times")
-            charge = nothing if account is None else charging(account, agreed, identity.member)
-            return asyncio.run(self._hosted(diary, crowd, paying(consent, register, charge), earlier))
+            charge = no_charge if account is None else charge_from(account, agreed, identity.member)
+            return asyncio.run(self._hosted(diary, crowd, charge_with_consent(consent, register, charge), earlier))
 
     def _values(self) -> list[object] | None:
         """The party's numbers: from a file, from stdin, or as they were typed."""

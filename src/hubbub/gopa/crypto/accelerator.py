@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, U, base, packed, plus, random_scalar, times_known
+from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, G, H, U, base, pack_scalars, plus, random_scalar, times_known
 
 SWITCH = "HUBBUB_GOPA_ACCELERATOR"
 SOURCE = Path(__file__).parent / "native" / "ristretto255.c"
@@ -60,7 +60,9 @@ class Native:
         if len(scalars) != len(points) or any(len(point) != 32 for point in points):
             return None
         out = ctypes.create_string_buffer(32)
-        code = self._combine(out, loaded, packed(weights), len(weights), b"".join(points), packed(scalars), len(points))
+        code = self._combine(
+            out, loaded, pack_scalars(weights), len(weights), b"".join(points), pack_scalars(scalars), len(points)
+        )
         if code == 2:
             raise MemoryError
         return None if code else out.raw
@@ -75,7 +77,7 @@ def native() -> Native | None:
         library = Native(library_path())
     except (OSError, AttributeError):  # there is none, it is another machine's, or it is no such library
         return None
-    return library if _agrees(library) else None
+    return library if _agrees_with_libsodium(library) else None
 
 
 def library_path() -> Path:
@@ -84,9 +86,9 @@ def library_path() -> Path:
     return SOURCE.with_name(f"{SOURCE.stem}-{digest}.so")
 
 
-def _agrees(library: Native) -> bool:
+def _agrees_with_libsodium(library: Native) -> bool:
     """Whether it gives what libsodium gives: at the edges and at random, on every path that a sum can take."""
-    return _short_sums(library) and _long_sums(library) and _refuses(library)
+    return _short_sums(library) and _long_sums(library) and _refuses_bad_points(library)
 
 
 def _short_sums(library: Native) -> bool:
@@ -100,7 +102,10 @@ def _short_sums(library: Native) -> bool:
         [(1 << 252) - 1, 63, 32, 31, 33, (1 << 128) - 1, 64, 1 << 251, 0x55],
         *([random_scalar() for _ in points] for _ in range(4)),
     )
-    return all(_everywhere(library, row, points, functools.reduce(plus, map(times_known, row, points))) for row in rows)
+    return all(
+        _agrees_on_all_paths(library, row, points, functools.reduce(plus, map(times_known, row, points)))
+        for row in rows
+    )
 
 
 def _long_sums(library: Native) -> bool:
@@ -110,22 +115,22 @@ def _long_sums(library: Native) -> bool:
     for count in _LENGTHS:
         row = [random_scalar() for _ in range(count)]
         expected = base(sum(scalar * logs[place % _DISTINCT] for place, scalar in enumerate(row)) % ORDER)
-        if not _everywhere(library, row, [points[place % _DISTINCT] for place in range(count)], expected):
+        if not _agrees_on_all_paths(library, row, [points[place % _DISTINCT] for place in range(count)], expected):
             return False
     return True
 
 
-def _everywhere(library: Native, row: Sequence[int], points: Sequence[bytes], expected: bytes) -> bool:
+def _agrees_on_all_paths(library: Native, row: Sequence[int], points: Sequence[bytes], expected: bytes) -> bool:
     """One sum as the three paths give it: free points, loaded ones (tables), and some of each (buckets)."""
     half = len(row) // 2
     return (
         library.combine(None, (), row, points) == expected
-        and _loaded(library, points, row) == expected
-        and _loaded(library, points[:half], row[:half], row[half:], points[half:]) == expected
+        and _sum_of_loaded(library, points, row) == expected
+        and _sum_of_loaded(library, points[:half], row[:half], row[half:], points[half:]) == expected
     )
 
 
-def _loaded(
+def _sum_of_loaded(
     library: Native,
     fixed: Sequence[bytes],
     weights: Sequence[int],
@@ -141,6 +146,6 @@ def _loaded(
         library.free(loaded)
 
 
-def _refuses(library: Native) -> bool:
+def _refuses_bad_points(library: Native) -> bool:
     """Whether bytes that are no point are refused, free or loaded."""
     return all(library.combine(None, (), [1], [data]) is None and library.load([G, data]) is None for data in REFUSED)

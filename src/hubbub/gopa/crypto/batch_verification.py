@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from hubbub.gopa.crypto.point_equations import Equation, hold
+from hubbub.gopa.crypto.point_equations import Equation, all_hold
 
 AT_ONCE = 256  # claims
 PLACES = 1 << 18  # numbers that the equations of claims have together before they are added up: some 20 MB
@@ -23,10 +23,10 @@ def verify_many(claims: Sequence[Provable]) -> list[bool]:
     Guarantee: as if each were verified alone, but for a chance of about 2^-128 per sum.
     Because: [BGR98]: each equation has a multiplier of 128 random bits that its prover did not know.
     """
-    return [verdict for some in _batches(claims) for verdict in _verdicts(some)]
+    return [verdict for some in _equation_batches(claims) for verdict in _check_batch(some)]
 
 
-def _batches(claims: Sequence[Provable]) -> Iterator[list[Equation | None]]:
+def _equation_batches(claims: Sequence[Provable]) -> Iterator[list[Equation | None]]:
     """Their equations, as many at once as memory is meant for: however large the claims, and however many."""
     some: list[Equation | None] = []
     places = 0
@@ -40,11 +40,11 @@ def _batches(claims: Sequence[Provable]) -> Iterator[list[Equation | None]]:
         yield some
 
 
-def _verdicts(equations: list[Equation | None]) -> list[bool]:
+def _check_batch(equations: list[Equation | None]) -> list[bool]:
     present = [equation for equation in equations if equation is not None]
-    if not present or hold(present):
+    if not present or all_hold(present):
         return [equation is not None for equation in equations]
     if len(equations) == 1:
         return [False]
     half = len(equations) // 2
-    return _verdicts(equations[:half]) + _verdicts(equations[half:])
+    return _check_batch(equations[:half]) + _check_batch(equations[half:])

@@ -24,12 +24,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hubbub.gopa.crypto import quadratic
-from hubbub.gopa.crypto.inner_product import geometric, powers
+from hubbub.gopa.crypto.inner_product import geometric_sum, powers
 from hubbub.gopa.crypto.pedersen import commit
-from hubbub.gopa.crypto.point_equations import Equation, hold
+from hubbub.gopa.crypto.point_equations import Equation, all_hold
 from hubbub.gopa.crypto.proof_shape import ProofShape
 from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, H, gv, hv, minus, plausible, times_known, total
+from hubbub.gopa.crypto.ristretto import (
+    IDENTITY,
+    ORDER,
+    H,
+    bit_generator,
+    complement_generator,
+    look_like_points,
+    minus,
+    sum_points,
+    times_known,
+)
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange
@@ -87,12 +97,14 @@ def bind(shape: ProofShape, values: Sequence[int], seed: bytes) -> BitInputs:
     Not covered: the time that Python's own integers take; a seed that is used for two parties.
     """
     shape.require_values(values)
-    secret, blinder = _drawn(shape, tuple(values), seed)
-    chosen = [_either(bit, minus(IDENTITY, hv(i)), gv(i)) for i, bit in enumerate(secret)]
-    return BitInputs(shape, total([times_known(blinder, H), *chosen]), tuple(values), seed)
+    secret, blinder = _draw_bits(shape, tuple(values), seed)
+    chosen = [
+        _select_point(bit, minus(IDENTITY, complement_generator(i)), bit_generator(i)) for i, bit in enumerate(secret)
+    ]
+    return BitInputs(shape, sum_points([times_known(blinder, H), *chosen]), tuple(values), seed)
 
 
-def _drawn(shape: ProofShape, values: tuple[int, ...], seed: bytes) -> tuple[list[int], int]:
+def _draw_bits(shape: ProofShape, values: tuple[int, ...], seed: bytes) -> tuple[list[int], int]:
     """All bits in their places, padding included, and the blinder of A.
 
     The values are part of the stream's name: one seed bound to two values gives unrelated bits and blinders.
@@ -106,7 +118,7 @@ def _drawn(shape: ProofShape, values: tuple[int, ...], seed: bytes) -> tuple[lis
     return bits + [0] * (shape.size - shape.bits), blinder
 
 
-def _either(bit: int, zero: bytes, one: bytes) -> bytes:
+def _select_point(bit: int, zero: bytes, one: bytes) -> bytes:
     """One of two points, without a branch or an address that depends on the secret bit."""
     low, high = int.from_bytes(zero, "little"), int.from_bytes(one, "little")
     return (low * (1 - bit) + high * bit).to_bytes(32, "little")
@@ -130,24 +142,24 @@ def prove(bound: BitInputs, coins: Sequence[int], context: Context) -> Proved:
             why="There is one public coin for each noise bit.",
             fix="Take the coins from the run's public randomness.",
         )
-    secret, blinder = _drawn(shape, bound.values, bound.seed)
-    transcript = _begun(shape, bound.point, coins, context)
+    secret, blinder = _draw_bits(shape, bound.values, bound.seed)
+    transcript = _begin_transcript(shape, bound.point, coins, context)
     # Other coins, another context or another A give other nonces: no nonce serves two challenges.
     stream = Stream(bound.seed, "prove", transcript.digest())
-    openings = _opened(shape, bound.values, secret, coins, stream)
-    statement = _stated(openings)
+    openings = _derive_openings(shape, bound.values, secret, coins, stream)
+    statement = _commit_openings(openings)
     transcript.append("statement", *statement.points)
     vectors = Vectors(secret, [bit - 1 for bit in secret], blinder)
     blinders = (*openings.value_blinders, *openings.noise_blinders)
-    forms = functools.partial(_form, shape, tuple(coins))
+    forms = functools.partial(_bit_form, shape, tuple(coins))
     return Proved(statement, quadratic.prove(transcript, vectors, blinders, forms, stream), openings)
 
 
-def _begun(shape: ProofShape, point: bytes, coins: Sequence[int], context: Context) -> Transcript:
+def _begin_transcript(shape: ProofShape, point: bytes, coins: Sequence[int], context: Context) -> Transcript:
     return Transcript(context).append("bits", shape.encoded(), point, bytes(coins))
 
 
-def _opened(
+def _derive_openings(
     shape: ProofShape, values: tuple[int, ...], secret: Sequence[int], coins: Sequence[int], stream: Stream
 ) -> Openings:
     count, n = len(shape.weights), shape.noise_bits
@@ -159,14 +171,14 @@ def _opened(
     return Openings(values, tuple(stream.scalars(len(values))), noises, tuple(stream.scalars(len(noises))))
 
 
-def _stated(openings: Openings) -> BitStatement:
+def _commit_openings(openings: Openings) -> BitStatement:
     return BitStatement(
         values=tuple(map(commit, openings.values, openings.value_blinders)),
         noises=tuple(map(commit, openings.noises, openings.noise_blinders)),
     )
 
 
-def _form(shape: ProofShape, coins: tuple[int, ...], y: int, z: int) -> Form:
+def _bit_form(shape: ProofShape, coins: tuple[int, ...], y: int, z: int) -> Form:
     """The equation for challenges y, z: every place holds a bit, and bits times weights give the commitments.
 
     Value c has the factor z^(2+c) and noise c the factor z^(2+coordinates+c); padding has weight zero, and is bits too.
@@ -188,7 +200,7 @@ def _form(shape: ProofShape, coins: tuple[int, ...], y: int, z: int) -> Form:
         inside=[z] * shape.size,
         outside=outside,
         factors=factors,
-        constant=((z - z * z) * geometric(y, shape.size) - z * sum(outside) - shifts) % ORDER,
+        constant=((z - z * z) * geometric_sum(y, shape.size) - z * sum(outside) - shifts) % ORDER,
     )
 
 
@@ -210,12 +222,12 @@ class BitClaim:
         """What must be the identity, or None for what is no claim at all."""
         points = self.statement.points
         proof = Proof.parsed(self.proof, self.shape.size)
-        if proof is None or not self.shape.fits(self.coins) or not plausible((self.point, *points)):
+        if proof is None or not self.shape.fits(self.coins) or not look_like_points((self.point, *points)):
             return None
         if (len(self.statement.values), len(points)) != (self.shape.coordinates, self.shape.commitments):
             return None
-        transcript = _begun(self.shape, self.point, self.coins, self.context).append("statement", *points)
-        forms = functools.partial(_form, self.shape, tuple(self.coins))
+        transcript = _begin_transcript(self.shape, self.point, self.coins, self.context).append("statement", *points)
+        forms = functools.partial(_bit_form, self.shape, tuple(self.coins))
         return proof.equation(transcript, self.shape.size, self.point, points, forms)
 
 
@@ -231,4 +243,4 @@ def verify(
     Not covered: that the coins came after the point, which the caller sees to.
     """
     equation = BitClaim(shape, point, coins, statement, proof, context).equation()
-    return equation is not None and hold([equation])
+    return equation is not None and all_hold([equation])

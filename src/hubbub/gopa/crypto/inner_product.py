@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.gopa.crypto.point_equations import Equation
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, decoded, encoded
+from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, decode_scalar, encode_scalar
 from hubbub.gopa.crypto.transcript import Transcript
 
 
@@ -29,23 +29,23 @@ def powers(start: int, ratio: int, count: int) -> list[int]:
     return sequence[:count]
 
 
-def geometric(ratio: int, size: int) -> int:
+def geometric_sum(ratio: int, size: int) -> int:
     """``1 + ratio + ratio^2 + ...``, ``size`` terms, a power of two: the product of ``1 + ratio^(2^k)``."""
     product = 1
-    for _ in range(rounds(size)):
+    for _ in range(halving_rounds(size)):
         product = product * (1 + ratio) % ORDER
         ratio = ratio * ratio % ORDER
     return product
 
 
-def rounds(size: int) -> int:
+def halving_rounds(size: int) -> int:
     """How often a vector of this length (a power of two) is halved."""
     return size.bit_length() - 1
 
 
-def length(size: int) -> int:
+def argument_length(size: int) -> int:
     """Bytes of the argument."""
-    return 64 * rounds(size) + 64
+    return 64 * halving_rounds(size) + 64
 
 
 def prove(transcript: Transcript, a: list[int], b: list[int], factor: int, generators: Basis) -> bytes:
@@ -59,19 +59,19 @@ def prove(transcript: Transcript, a: list[int], b: list[int], factor: int, gener
     while len(a) > 1:
         half = len(a) // 2
         low_a, high_a, low_b, high_b = a[:half], a[half:], b[:half], b[half:]
-        first = [*_high(on_left, low_a), *_low(on_right, high_b), 0, 0, dot(low_a, high_b) * w]
-        second = [*_low(on_left, high_a), *_high(on_right, low_b), 0, 0, dot(high_a, low_b) * w]
+        first = [*_on_high_half(on_left, low_a), *_on_low_half(on_right, high_b), 0, 0, dot(low_a, high_b) * w]
+        second = [*_on_low_half(on_left, high_a), *_on_high_half(on_right, low_b), 0, 0, dot(high_a, low_b) * w]
         pair = generators.combine(first), generators.combine(second)
         argument += pair
         u = transcript.append("halves", *pair).challenge("half")
         inverse = pow(u, -1, ORDER)
         a = [(u * low + inverse * high) % ORDER for low, high in zip(low_a, high_a, strict=True)]
         b = [(inverse * low + u * high) % ORDER for low, high in zip(low_b, high_b, strict=True)]
-        on_left, on_right = _folded(on_left, half, inverse, u), _folded(on_right, half, u, inverse)
-    return b"".join([*argument, encoded(a[0]), encoded(b[0])])
+        on_left, on_right = _fold_weights(on_left, half, inverse, u), _fold_weights(on_right, half, u, inverse)
+    return b"".join([*argument, encode_scalar(a[0]), encode_scalar(b[0])])
 
 
-def _low(weights: Sequence[int], values: Sequence[int]) -> list[int]:
+def _on_low_half(weights: Sequence[int], values: Sequence[int]) -> list[int]:
     """Scalars on the original generators for ``values`` on the low halves of the folded ones."""
     half, zeros = len(values), [0] * len(values)
     scalars: list[int] = []
@@ -81,7 +81,7 @@ def _low(weights: Sequence[int], values: Sequence[int]) -> list[int]:
     return scalars
 
 
-def _high(weights: Sequence[int], values: Sequence[int]) -> list[int]:
+def _on_high_half(weights: Sequence[int], values: Sequence[int]) -> list[int]:
     half, zeros = len(values), [0] * len(values)
     scalars: list[int] = []
     for start in range(half, len(weights), 2 * half):
@@ -90,7 +90,7 @@ def _high(weights: Sequence[int], values: Sequence[int]) -> list[int]:
     return scalars
 
 
-def _folded(weights: Sequence[int], half: int, low: int, high: int) -> list[int]:
+def _fold_weights(weights: Sequence[int], half: int, low: int, high: int) -> list[int]:
     """The original generators' share in the folded ones after a round."""
     factors = ([low] * half + [high] * half) * (len(weights) // (2 * half))
     return [w * factor % ORDER for w, factor in zip(weights, factors, strict=True)]
@@ -108,25 +108,25 @@ class Argument:
     def parsed(cls, data: bytes) -> Argument | None:
         """The argument, or None if the bytes are none; whether the points are points is seen later."""
         points = tuple(data[i : i + 32] for i in range(0, len(data) - 64, 32))
-        a, b = decoded(data[-64:-32]), decoded(data[-32:])
+        a, b = decode_scalar(data[-64:-32]), decode_scalar(data[-32:])
         return None if a is None or b is None or IDENTITY in points else cls(points, a, b)
 
     def equation(self, transcript: Transcript, size: int, factor: int, weight: int) -> tuple[Equation, int, int]:
         """``weight * (sum of halves - what a and b give)``, w and 1/factor; the caller adds ``weight * P``."""
         w = transcript.challenge("inner")
-        challenges = [self._challenge(transcript, k) for k in range(rounds(size))]
-        inverses = inverted([*challenges, factor])
+        challenges = [self._challenge(transcript, k) for k in range(halving_rounds(size))]
+        inverses = invert_all([*challenges, factor])
         per_place = inverses.pop()
         left, right = weight * self.a, weight * self.b
         for u, inverse in zip(challenges, inverses, strict=True):
             left, right = left * inverse % ORDER, right * u % ORDER
         squares = [u * u % ORDER for u in challenges]
         unsquares = [v * v % ORDER for v in inverses]
-        steps = [v * power % ORDER for v, power in zip(reversed(unsquares), _doubling(per_place), strict=False)]
+        steps = [v * power % ORDER for v, power in zip(reversed(unsquares), _repeated_squares(per_place), strict=False)]
         equation = Equation(
             on_u=-weight * self.a % ORDER * self.b % ORDER * w,
-            left=_spread(-left, squares[::-1]),
-            right=_spread(-right, steps),
+            left=_subset_products(-left, squares[::-1]),
+            right=_subset_products(-right, steps),
             scalars=[weight * s for pair in zip(squares, unsquares, strict=True) for s in pair],
             points=self.points,
         )
@@ -136,14 +136,14 @@ class Argument:
         return transcript.append("halves", *self.points[2 * k : 2 * k + 2]).challenge("half")
 
 
-def _doubling(value: int) -> Iterator[int]:
+def _repeated_squares(value: int) -> Iterator[int]:
     """value, value^2, value^4, ..."""
     while True:
         yield value
         value = value * value % ORDER
 
 
-def _spread(start: int, steps: Sequence[int]) -> list[int]:
+def _subset_products(start: int, steps: Sequence[int]) -> list[int]:
     """``start`` times the product of the steps at the set bits of i, for each i."""
     products = [start % ORDER]
     for step in steps:
@@ -151,7 +151,7 @@ def _spread(start: int, steps: Sequence[int]) -> list[int]:
     return products
 
 
-def inverted(values: Sequence[int]) -> list[int]:
+def invert_all(values: Sequence[int]) -> list[int]:
     """All inverses at the price of one."""
     before, product = [], 1
     for value in values:

@@ -17,23 +17,33 @@ from hubbub.gopa.crypto import inner_product
 from hubbub.gopa.crypto.inner_product import Argument, dot, powers
 from hubbub.gopa.crypto.multi_scalar import Basis
 from hubbub.gopa.crypto.pedersen import commit, commit_vector
-from hubbub.gopa.crypto.point_equations import Equation, added, hold, weight
-from hubbub.gopa.crypto.ristretto import ORDER, G, H, U, coordinate, decoded, encoded, hv, plausible
+from hubbub.gopa.crypto.point_equations import Equation, add_equations, all_hold, random_weight
+from hubbub.gopa.crypto.ristretto import (
+    ORDER,
+    G,
+    H,
+    U,
+    complement_generator,
+    coordinate_generator,
+    decode_scalar,
+    encode_scalar,
+    look_like_points,
+)
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 
 
 @lru_cache(maxsize=8)
-def _generators(size: int) -> Basis:
+def _padded_generators(size: int) -> Basis:
     places = range(size)
-    return Basis([*map(coordinate, places), *map(hv, places), G, H, U])
+    return Basis([*map(coordinate_generator, places), *map(complement_generator, places), G, H, U])
 
 
-def _size(count: int) -> int:
+def _padded_size(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def _begun(commitments: Sequence[bytes], point: bytes, context: Context) -> tuple[Transcript, int]:
+def _begin_transcript(commitments: Sequence[bytes], point: bytes, context: Context) -> tuple[Transcript, int]:
     transcript = Transcript(context).append("linked", point, *commitments)
     return transcript, transcript.challenge("z")
 
@@ -54,8 +64,8 @@ def prove(
     Because: [BBB18, Sec. 3] after a mask [Sch91]; docs/proofs/gopa.md, "The proofs".
     Not covered: the time that Python's own integers take.
     """
-    count, size = len(values), _size(len(values))
-    transcript, z = _begun(commitments, point, context)
+    count, size = len(values), _padded_size(len(values))
+    transcript, z = _begin_transcript(commitments, point, context)
     stream, ladder = Stream(seed, "linked", transcript.digest()), powers(1, z, size)
     masks, mask_blinder, sum_blinder = stream.scalars(count), stream.scalar(), stream.scalar()
     firsts = commit_vector(masks, mask_blinder), commit(dot(ladder, masks), sum_blinder)
@@ -67,8 +77,8 @@ def prove(
         dot(ladder, shown),
     )
     transcript.scalars("numbers", *numbers)
-    argument = inner_product.prove(transcript, shown + [0] * (size - count), ladder, 1, _generators(size))
-    return b"".join([*firsts, *map(encoded, numbers), argument])
+    argument = inner_product.prove(transcript, shown + [0] * (size - count), ladder, 1, _padded_generators(size))
+    return b"".join([*firsts, *map(encode_scalar, numbers), argument])
 
 
 @dataclass(frozen=True)
@@ -82,35 +92,35 @@ class LinkClaim:
 
     def equation(self) -> Equation | None:
         """What must be the identity, or None for what is no claim at all."""
-        size = _size(len(self.commitments))
+        size = _padded_size(len(self.commitments))
         if (
             not isinstance(self.proof, bytes)
-            or len(self.proof) != 160 + inner_product.length(size)
+            or len(self.proof) != 160 + inner_product.argument_length(size)
             or not self.commitments
         ):
             return None
         firsts, argument = (self.proof[:32], self.proof[32:64]), Argument.parsed(self.proof[160:])
-        vector_blinder, sum_blinder, product = (decoded(self.proof[i : i + 32]) for i in (64, 96, 128))
+        vector_blinder, sum_blinder, product = (decode_scalar(self.proof[i : i + 32]) for i in (64, 96, 128))
         if argument is None or vector_blinder is None or sum_blinder is None or product is None:
             return None
-        if not plausible((self.point, *self.commitments, *firsts)):
+        if not look_like_points((self.point, *self.commitments, *firsts)):
             return None
-        transcript, z = _begun(self.commitments, self.point, self.context)
+        transcript, z = _begin_transcript(self.commitments, self.point, self.context)
         e = transcript.append("firsts", *firsts).challenge("e")
         transcript.scalars("numbers", vector_blinder, sum_blinder, product)
-        one, ladder = weight(), powers(1, z, size)
+        one, ladder = random_weight(), powers(1, z, size)
         sums = Equation(
             on_g=one * product,
             on_h=one * sum_blinder,
             scalars=[-one, *(-one * e * step % ORDER for step in ladder[: len(self.commitments)])],
             points=[firsts[1], *self.commitments],
         )
-        return added([sums, *self._vector(transcript, argument, ladder, (e, vector_blinder, product))])
+        return add_equations([sums, *self._vector(transcript, argument, ladder, (e, vector_blinder, product))])
 
     def _vector(
         self, transcript: Transcript, argument: Argument, ladder: Sequence[int], numbers: tuple[int, int, int]
     ) -> list[Equation]:
-        by, (e, blinder, product) = weight(), numbers
+        by, (e, blinder, product) = random_weight(), numbers
         argued, w, _ = argument.equation(transcript, len(ladder), 1, by)
         shown = Equation(
             on_h=-by * blinder,
@@ -129,4 +139,4 @@ def verify(commitments: Sequence[bytes], point: bytes, proof: bytes, context: Co
     Because: [BBB18, Sec. 3] and [Sch91], with challenges from a random oracle; docs/proofs/gopa.md, "The proofs".
     """
     equation = LinkClaim(commitments, point, proof, context).equation()
-    return equation is not None and hold([equation])
+    return equation is not None and all_hold([equation])

@@ -10,14 +10,14 @@ import weakref
 from collections.abc import Sequence
 
 from hubbub.gopa.crypto.accelerator import native
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, checked, no_point, plus, times_known
+from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, no_point, plus, require_point, times_known
 
 
 class Basis:
     """Points that are used again and again, such as generators: decoded once."""
 
     def __init__(self, points: Sequence[bytes]) -> None:
-        self.points = [checked(point) for point in points]
+        self.points = [require_point(point) for point in points]
         self._loaded: int | None = None
         if library := native():
             self._loaded = library.load(self.points)
@@ -30,7 +30,7 @@ class Basis:
         if len(weights) != len(self.points) or len(scalars) != len(points):
             raise ValueError("a scalar for each point")
         if self._loaded is None or (library := native()) is None:
-            return _slowly([*weights, *scalars], [*self.points, *map(checked, points)])
+            return _combine_by_sodium([*weights, *scalars], [*self.points, *map(require_point, points)])
         result = library.combine(self._loaded, weights, scalars, points)
         if result is None:
             raise no_point()
@@ -42,7 +42,7 @@ def combine(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
     return Basis(()).combine((), scalars, points)
 
 
-def _slowly(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
+def _combine_by_sodium(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
     """The same sum by libsodium, for points that were checked."""
     result = IDENTITY
     for scalar, point in zip(scalars, points, strict=True):

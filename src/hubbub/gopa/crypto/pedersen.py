@@ -13,7 +13,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Sequence
 
-from hubbub.gopa.crypto.ristretto import H, base, coordinate, plus, times_known, weighted
+from hubbub.gopa.crypto.ristretto import H, base, coordinate_generator, plus, times_known, weighted_sum
 
 
 def commit(value: int, blinder: int) -> bytes:
@@ -33,10 +33,10 @@ def commit_vector(values: Sequence[int], blinder: int) -> bytes:
     Because: [Ped91], with a generator for each coordinate.
     Not covered: the time that Python's own integers take; how many values there are is public.
     """
-    return weighted([blinder, *values], [H, *map(coordinate, range(len(values)))])
+    return weighted_sum([blinder, *values], [H, *map(coordinate_generator, range(len(values)))])
 
 
-def opens(point: bytes, value: int, blinder: int) -> bool:
+def is_opening(point: bytes, value: int, blinder: int) -> bool:
     """Whether this is the opening of a commitment."""
     return hmac.compare_digest(point, commit(value, blinder))
 

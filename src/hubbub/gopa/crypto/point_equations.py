@@ -39,35 +39,35 @@ class Equation:
         return 3 + len(self.left) + len(self.right) + len(self.coordinates) + len(self.scalars)
 
 
-def weight() -> int:
+def random_weight() -> int:
     """A verifier's multiplier: 128 random bits, never zero."""
     return secrets.randbits(128) | 1 << 128
 
 
 @functools.lru_cache(maxsize=32)
-def basis(size: int, coordinates: int = 0) -> Basis:
+def generator_basis(size: int, coordinates: int = 0) -> Basis:
     """The generators of vectors of a length: ``gv(0..), hv(0..), G, H, U, coordinate(0..)``."""
     places, extra = range(size), range(coordinates)
-    vectors = [*map(ristretto.gv, places), *map(ristretto.hv, places)]
-    return Basis([*vectors, ristretto.G, ristretto.H, ristretto.U, *map(ristretto.coordinate, extra)])
+    vectors = [*map(ristretto.bit_generator, places), *map(ristretto.complement_generator, places)]
+    return Basis([*vectors, ristretto.G, ristretto.H, ristretto.U, *map(ristretto.coordinate_generator, extra)])
 
 
-def added(equations: Iterable[Equation]) -> Equation:
+def add_equations(equations: Iterable[Equation]) -> Equation:
     """Their sum."""
     terms = list(equations)
     return Equation(
         on_g=sum(e.on_g for e in terms),
         on_h=sum(e.on_h for e in terms),
         on_u=sum(e.on_u for e in terms),
-        left=_columns([e.left for e in terms]),
-        right=_columns([e.right for e in terms]),
-        coordinates=_columns([e.coordinates for e in terms]),
+        left=_column_sums([e.left for e in terms]),
+        right=_column_sums([e.right for e in terms]),
+        coordinates=_column_sums([e.coordinates for e in terms]),
         scalars=[s for e in terms for s in e.scalars],
         points=[p for e in terms for p in e.points],
     )
 
 
-def _columns(rows: Iterable[Sequence[int]]) -> Sequence[int]:
+def _column_sums(rows: Iterable[Sequence[int]]) -> Sequence[int]:
     """The sums at each place of rows of any lengths."""
     longest_first = sorted(filter(None, rows), key=len, reverse=True)
     total = list(longest_first[0]) if longest_first else []
@@ -76,15 +76,15 @@ def _columns(rows: Iterable[Sequence[int]]) -> Sequence[int]:
     return total
 
 
-def hold(equations: Iterable[Equation]) -> bool:
+def all_hold(equations: Iterable[Equation]) -> bool:
     """Whether all of them hold; False too if one has bytes that are no point."""
-    one = added(equations)
+    one = add_equations(equations)
     size = max(len(one.left), len(one.right))
     room = [0] * size
     left, right = [*one.left, *room][:size], [*one.right, *room][:size]
     weights = [*left, *right, one.on_g, one.on_h, one.on_u, *one.coordinates]
     try:
-        result = basis(size, len(one.coordinates)).combine(weights, one.scalars, one.points)
+        result = generator_basis(size, len(one.coordinates)).combine(weights, one.scalars, one.points)
     except OutOfRange:
         return False
     return result == ristretto.IDENTITY

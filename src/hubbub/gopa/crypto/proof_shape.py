@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hubbub.gopa.crypto.ristretto import framed
+from hubbub.gopa.crypto.ristretto import frame_parts
 from hubbub.terms import OutOfRange, WrongShape
 
 MOST = 1 << 16
@@ -75,7 +75,7 @@ class ProofShape:
         return self.coordinates * (2 if self.noise_bits else 1)
 
     def encoded(self) -> bytes:
-        return framed(*(n.to_bytes(16, "little") for n in (self.coordinates, self.steps, self.noise_bits)))
+        return frame_parts(*(n.to_bytes(16, "little") for n in (self.coordinates, self.steps, self.noise_bits)))
 
     def digits(self, value: int) -> list[int]:
         """The bits whose weights sum to ``value``; one way for each value."""
@@ -89,7 +89,7 @@ class ProofShape:
 
     def require_values(self, values: Sequence[int]) -> None:
         """Raise unless there is a value in range for each coordinate; the message does not say which is not."""
-        if not listlike(values) or len(values) != self.coordinates:
+        if not is_list_like(values) or len(values) != self.coordinates:
             raise WrongShape(
                 f"{self.coordinates} coordinates were agreed on, and another number of values came.",
                 why="Every party gives a value for each coordinate.",
@@ -103,6 +103,6 @@ class ProofShape:
             )
 
 
-def listlike(value: object) -> bool:
+def is_list_like(value: object) -> bool:
     """Whether something can be gone through entry by entry: no number, no text, no table of keys."""
     return hasattr(value, "__len__") and not isinstance(value, str | bytes | Mapping) and getattr(value, "ndim", 1) > 0

@@ -19,8 +19,17 @@ from typing import Self
 from hubbub.gopa.crypto import inner_product
 from hubbub.gopa.crypto.inner_product import Argument, dot, powers
 from hubbub.gopa.crypto.pedersen import commit
-from hubbub.gopa.crypto.point_equations import Equation, added, basis, weight
-from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER, H, decoded, encoded, gv, hv, weighted
+from hubbub.gopa.crypto.point_equations import Equation, add_equations, generator_basis, random_weight
+from hubbub.gopa.crypto.ristretto import (
+    IDENTITY,
+    ORDER,
+    H,
+    bit_generator,
+    complement_generator,
+    decode_scalar,
+    encode_scalar,
+    weighted_sum,
+)
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Transcript
 
@@ -51,12 +60,15 @@ class Vectors:
     def committed(self) -> bytes:
         """``blinder*H + <left, gv> + <right, hv>`` for vectors of any scalars, in constant time."""
         places = range(len(self.left))
-        return weighted([self.blinder, *self.left, *self.right], [H, *map(gv, places), *map(hv, places)])
+        return weighted_sum(
+            [self.blinder, *self.left, *self.right],
+            [H, *map(bit_generator, places), *map(complement_generator, places)],
+        )
 
 
-def length(size: int) -> int:
+def proof_length(size: int) -> int:
     """Bytes of a proof for vectors of this length (a power of two)."""
-    return 6 * 32 + inner_product.length(size)
+    return 6 * 32 + inner_product.argument_length(size)
 
 
 def prove(transcript: Transcript, vectors: Vectors, blinders: Sequence[int], forms: Forms, stream: Stream) -> bytes:
@@ -66,7 +78,7 @@ def prove(transcript: Transcript, vectors: Vectors, blinders: Sequence[int], for
     mask_point = masks.committed()
     transcript.append("masks", mask_point)
     form = forms(transcript.challenge("y"), transcript.challenge("z"))
-    left, right = _lines(vectors, masks, form)
+    left, right = _linear_coefficients(vectors, masks, form)
     first, second = dot(left[0], right[1]) + dot(left[1], right[0]), dot(left[1], right[1])
     first_blinder, second_blinder = stream.scalar(), stream.scalar()
     tops = commit(first, first_blinder), commit(second, second_blinder)
@@ -80,14 +92,19 @@ def prove(transcript: Transcript, vectors: Vectors, blinders: Sequence[int], for
     )
     transcript.scalars("numbers", *numbers)
     return b"".join(
-        [mask_point, *tops, *map(encoded, numbers), inner_product.prove(transcript, a, b, form.y, basis(size))]
+        [
+            mask_point,
+            *tops,
+            *map(encode_scalar, numbers),
+            inner_product.prove(transcript, a, b, form.y, generator_basis(size)),
+        ]
     )
 
 
 Line = tuple[list[int], list[int]]
 
 
-def _lines(vectors: Vectors, masks: Vectors, form: Form) -> tuple[Line, Line]:
+def _linear_coefficients(vectors: Vectors, masks: Vectors, form: Form) -> tuple[Line, Line]:
     """l(X) and r(X) as their two coefficients."""
     ys = powers(1, form.y, len(vectors.left))
     left = [(v + s) % ORDER for v, s in zip(vectors.left, form.left, strict=True)]
@@ -112,10 +129,10 @@ class Proof:
     @classmethod
     def parsed(cls, data: bytes, size: int) -> Self | None:
         """The proof, or None if these bytes cannot be one; whether its points are points is seen later."""
-        if not isinstance(data, bytes) or len(data) != length(size):
+        if not isinstance(data, bytes) or len(data) != proof_length(size):
             return None
         points = [data[i : i + 32] for i in (0, 32, 64)]
-        numbers = [decoded(data[i : i + 32]) for i in (96, 128, 160)]
+        numbers = [decode_scalar(data[i : i + 32]) for i in (96, 128, 160)]
         argument = Argument.parsed(data[192:])
         blinder, mask_blinder, product = numbers
         if IDENTITY in points or blinder is None or mask_blinder is None or product is None or argument is None:
@@ -130,11 +147,11 @@ class Proof:
         form = forms(transcript.challenge("y"), transcript.challenge("z"))
         x = transcript.append("coefficients", *self.tops).challenge("x")
         transcript.scalars("numbers", self.blinder, self.mask_blinder, self.product)
-        return added([self._products(form, x, values), self._vectors(transcript, form, x, size, point)])
+        return add_equations([self._products(form, x, values), self._vectors(transcript, form, x, size, point)])
 
     def _products(self, form: Form, x: int, values: Sequence[bytes]) -> Equation:
         """The constant term: ``product`` is the polynomial's value at x, and begins with what the form says."""
-        by = weight()
+        by = random_weight()
         return Equation(
             on_g=by * (self.product - form.constant),
             on_h=by * self.blinder,
@@ -144,7 +161,7 @@ class Proof:
 
     def _vectors(self, transcript: Transcript, form: Form, x: int, size: int, point: bytes) -> Equation:
         """The two vectors are those in A, and ``product`` is their inner product."""
-        by = weight()
+        by = random_weight()
         argued, w, per_place = self.argument.equation(transcript, size, form.y, by)
         scaled = powers(by, per_place, size)
         shifts = Equation(
@@ -155,4 +172,4 @@ class Proof:
             scalars=[by, by * x],
             points=[point, self.masks],
         )
-        return added([argued, shifts])
+        return add_equations([argued, shifts])

@@ -1,10 +1,11 @@
 """The group ristretto255: points as canonical 32 bytes, scalars as integers modulo ORDER.
 
 The group has prime order, so there are no points of small order, and each point has exactly one encoding [VGT23].
-Whatever comes from outside passes ``checked`` or ``usable``; inside the room a point is just ``bytes``.
+Whatever comes from outside passes ``require_point`` or ``require_nonzero_point``; inside the room a point is ``bytes``.
 
 Generators are hashes of their names, so nobody knows a relation between them: ``G`` and ``H`` for commitments to one
-number, ``coordinate(c)`` for vectors (``coordinate(0)`` is ``G``), ``gv(i)``, ``hv(i)`` and ``U`` for vectors of bits.
+number, ``coordinate_generator(c)`` for vectors (``coordinate_generator(0)`` is ``G``), ``bit_generator(i)``,
+``complement_generator(i)`` and ``U`` for vectors of bits.
 
     >>> from hubbub.gopa import ristretto
     >>> ristretto.plus(ristretto.base(2), ristretto.base(3)) == ristretto.base(5)
@@ -19,7 +20,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
-from hubbub.gopa.crypto.sodium import room, sodium
+from hubbub.gopa.crypto.sodium import load_sodium, point_buffer
 from hubbub.terms import OutOfRange
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
@@ -31,21 +32,23 @@ H = bytes.fromhex("8234d7b52e99e5e10b862f8d9103a324e359bfcc98ffba2753e4fd11e0db0
 U = bytes.fromhex("5051689fcdb8a8fa5d27ad6b8ffef88d4e7f17dbcb22b66dec297ff0f750cf68")
 
 
-def framed(*parts: bytes) -> bytes:
+def frame_parts(*parts: bytes) -> bytes:
     """The parts with their lengths, so that no two lists of parts give the same bytes."""
     return b"".join([piece for part in parts for piece in (len(part).to_bytes(8, "little"), part)])
 
 
 def hash_to_group(label: str, *parts: bytes) -> bytes:
     """A point of which nobody knows a logarithm, from a name."""
-    out = room()
-    sodium().crypto_core_ristretto255_from_hash(out, hashlib.sha512(framed(NAME, label.encode(), *parts)).digest())
+    out = point_buffer()
+    load_sodium().crypto_core_ristretto255_from_hash(
+        out, hashlib.sha512(frame_parts(NAME, label.encode(), *parts)).digest()
+    )
     return out.raw
 
 
 def hash_to_scalar(label: str, *parts: bytes) -> int:
     """A scalar within 2^-259 of uniform, if the hash is a random oracle."""
-    digest = hashlib.sha512(framed(NAME, b"scalar", label.encode(), *parts)).digest()
+    digest = hashlib.sha512(frame_parts(NAME, b"scalar", label.encode(), *parts)).digest()
     return int.from_bytes(digest, "little") % ORDER
 
 
@@ -58,19 +61,19 @@ def random_scalar() -> int:
 
 
 @functools.cache
-def coordinate(index: int) -> bytes:
+def coordinate_generator(index: int) -> bytes:
     """The generator of a vector commitment's coordinate."""
     return G if index == 0 else hash_to_group("coordinate", index.to_bytes(4, "little"))
 
 
 @functools.cache
-def gv(index: int) -> bytes:
+def bit_generator(index: int) -> bytes:
     """The generator of bit ``index``."""
     return hash_to_group("bit", index.to_bytes(4, "little"))
 
 
 @functools.cache
-def hv(index: int) -> bytes:
+def complement_generator(index: int) -> bytes:
     """The generator of bit ``index`` less one."""
     return hash_to_group("bit less one", index.to_bytes(4, "little"))
 
@@ -78,12 +81,12 @@ def hv(index: int) -> bytes:
 # ---------------------------------------------------------------- points
 
 
-def valid(data: object) -> bool:
+def is_point(data: object) -> bool:
     """Whether these are the canonical 32 bytes of a point."""
-    return _short(data) and sodium().crypto_core_ristretto255_is_valid_point(data) == 1
+    return _has_point_form(data) and load_sodium().crypto_core_ristretto255_is_valid_point(data) == 1
 
 
-def _short(data: object) -> TypeGuard[bytes]:
+def _has_point_form(data: object) -> TypeGuard[bytes]:
     """32 bytes without the top bit: libsodium 1.0.18 ignores that bit, and would let a point have two encodings."""
     return isinstance(data, bytes) and len(data) == 32 and data[31] < 128
 
@@ -97,17 +100,17 @@ def no_point() -> OutOfRange:
     )
 
 
-def checked(data: object) -> bytes:
+def require_point(data: object) -> bytes:
     """The same bytes, if they are a point in its one encoding."""
-    if not valid(data):
+    if not is_point(data):
         raise no_point()
     assert isinstance(data, bytes)
     return data
 
 
-def usable(data: object) -> bytes:
+def require_nonzero_point(data: object) -> bytes:
     """A point other than the identity: an honest commitment or key is never that."""
-    point = checked(data)
+    point = require_point(data)
     if point == IDENTITY:
         raise OutOfRange(
             "the identity is no commitment and no key.",
@@ -117,21 +120,23 @@ def usable(data: object) -> bytes:
     return point
 
 
-def plausible(points: Iterable[object]) -> bool:
+def look_like_points(points: Iterable[object]) -> bool:
     """Whether each has a point's length and is not the identity; whether it is a point is seen when it is used."""
     return all(isinstance(point, bytes) and len(point) == 32 and point != IDENTITY for point in points)
 
 
 def base(scalar: int) -> bytes:
     """``scalar * G``, in constant time."""
-    out = room()
-    sodium().crypto_scalarmult_ristretto255_base(out, encoded(scalar))  # -1 means the identity, which is all right
+    out = point_buffer()
+    load_sodium().crypto_scalarmult_ristretto255_base(
+        out, encode_scalar(scalar)
+    )  # -1 means the identity, which is all right
     return out.raw
 
 
 def times(scalar: int, point: bytes) -> bytes:
     """``scalar * point`` for any point, in constant time."""
-    return times_known(scalar, checked(point))
+    return times_known(scalar, require_point(point))
 
 
 def times_known(scalar: int, point: bytes) -> bytes:
@@ -139,37 +144,41 @@ def times_known(scalar: int, point: bytes) -> bytes:
 
     A zero scalar takes the same path as any other: the code that reports the identity is not looked at.
     """
-    out = room()
-    sodium().crypto_scalarmult_ristretto255(out, encoded(scalar), point)
+    out = point_buffer()
+    load_sodium().crypto_scalarmult_ristretto255(out, encode_scalar(scalar), point)
     return out.raw
 
 
-def weighted(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
+def weighted_sum(scalars: Sequence[int], points: Sequence[bytes]) -> bytes:
     """``sum scalars[i] * points[i]`` for points that were checked before, in constant time: for secrets."""
-    library, one, sum_ = sodium(), room(), room()
+    library, one, sum_ = load_sodium(), point_buffer(), point_buffer()
     for scalar, point in zip(scalars, points, strict=True):
-        library.crypto_scalarmult_ristretto255(one, encoded(scalar), point)
+        library.crypto_scalarmult_ristretto255(one, encode_scalar(scalar), point)
         library.crypto_core_ristretto255_add(sum_, sum_, one)
     return sum_.raw
 
 
 def plus(left: bytes, right: bytes) -> bytes:
     """The sum of two points."""
-    out = room()
-    if not (_short(left) and _short(right)) or sodium().crypto_core_ristretto255_add(out, left, right):
+    out = point_buffer()
+    if not (_has_point_form(left) and _has_point_form(right)) or load_sodium().crypto_core_ristretto255_add(
+        out, left, right
+    ):
         raise no_point()
     return out.raw
 
 
 def minus(left: bytes, right: bytes) -> bytes:
     """The difference of two points."""
-    out = room()
-    if not (_short(left) and _short(right)) or sodium().crypto_core_ristretto255_sub(out, left, right):
+    out = point_buffer()
+    if not (_has_point_form(left) and _has_point_form(right)) or load_sodium().crypto_core_ristretto255_sub(
+        out, left, right
+    ):
         raise no_point()
     return out.raw
 
 
-def total(points: Iterable[bytes]) -> bytes:
+def sum_points(points: Iterable[bytes]) -> bytes:
     """The sum of any number of points."""
     return functools.reduce(plus, points, IDENTITY)
 
@@ -177,17 +186,17 @@ def total(points: Iterable[bytes]) -> bytes:
 # ---------------------------------------------------------------- scalars
 
 
-def encoded(scalar: int) -> bytes:
+def encode_scalar(scalar: int) -> bytes:
     """32 bytes, least significant first."""
     return (scalar % ORDER).to_bytes(32, "little")
 
 
-def packed(scalars: Iterable[int]) -> bytes:
+def pack_scalars(scalars: Iterable[int]) -> bytes:
     """Many scalars, one after the other."""
     return b"".join([(scalar % ORDER).to_bytes(32, "little") for scalar in scalars])
 
 
-def decoded(data: bytes) -> int | None:
+def decode_scalar(data: bytes) -> int | None:
     """The scalar, or None if the bytes are not its one encoding."""
     value = int.from_bytes(data, "little")
     return value if len(data) == 32 and value < ORDER else None

@@ -15,15 +15,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hubbub.gopa.crypto.point_equations import Equation, hold, weight
-from hubbub.gopa.crypto.ristretto import ORDER, H, base, decoded, encoded, plausible, times, times_known
+from hubbub.gopa.crypto.point_equations import Equation, all_hold, random_weight
+from hubbub.gopa.crypto.ristretto import (
+    ORDER,
+    H,
+    base,
+    decode_scalar,
+    encode_scalar,
+    look_like_points,
+    times,
+    times_known,
+)
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 
 
-def _nonce(secret: int, transcript: Transcript) -> int:
+def _derive_nonce(secret: int, transcript: Transcript) -> int:
     """A nonce that is fixed by secret and statement, so that no nonce serves two challenges."""
-    return Stream(encoded(secret), "nonce", transcript.digest()).scalar()
+    return Stream(encode_scalar(secret), "nonce", transcript.digest()).scalar()
 
 
 # ---------------------------------------------------------------- a commitment to zero
@@ -31,14 +40,14 @@ def _nonce(secret: int, transcript: Transcript) -> int:
 
 def prove_zero(point: bytes, blinder: int, context: Context) -> bytes:
     """A proof, 64 bytes, that ``point = blinder * H``: a commitment to zero whose blinder the prover knows."""
-    transcript = _zero(point, context)
-    nonce = _nonce(blinder, transcript)
+    transcript = _zero_transcript(point, context)
+    nonce = _derive_nonce(blinder, transcript)
     first = times_known(nonce, H)
     answer = nonce + transcript.append("first", first).challenge("e") * blinder
-    return first + encoded(answer)
+    return first + encode_scalar(answer)
 
 
-def _zero(point: bytes, context: Context) -> Transcript:
+def _zero_transcript(point: bytes, context: Context) -> Transcript:
     return Transcript(context).append("zero", point)
 
 
@@ -53,10 +62,10 @@ class ZeroClaim:
     def equation(self) -> Equation | None:
         if not isinstance(self.proof, bytes) or len(self.proof) != 64:
             return None
-        first, answer = self.proof[:32], decoded(self.proof[32:])
-        if answer is None or not plausible((first, self.point)):
+        first, answer = self.proof[:32], decode_scalar(self.proof[32:])
+        if answer is None or not look_like_points((first, self.point)):
             return None
-        e, by = _zero(self.point, self.context).append("first", first).challenge("e"), weight()
+        e, by = _zero_transcript(self.point, self.context).append("first", first).challenge("e"), random_weight()
         return Equation(on_h=by * answer, scalars=[-by % ORDER, -by * e % ORDER], points=[first, self.point])
 
 
@@ -67,7 +76,7 @@ def verify_zero(point: bytes, proof: bytes, context: Context) -> bool:
     Because: [Sch91], with challenges from a random oracle; docs/proofs/gopa.md, "The proofs".
     """
     equation = ZeroClaim(point, proof, context).equation()
-    return equation is not None and hold([equation])
+    return equation is not None and all_hold([equation])
 
 
 # ---------------------------------------------------------------- one scalar under two points
@@ -75,14 +84,14 @@ def verify_zero(point: bytes, proof: bytes, context: Context) -> bool:
 
 def prove_same(secret: int, other: bytes, context: Context) -> bytes:
     """A proof, 96 bytes, that ``secret * G`` and ``secret * other`` have the same scalar."""
-    transcript = _same(base(secret), other, times(secret, other), context)
-    nonce = _nonce(secret, transcript)
+    transcript = _same_transcript(base(secret), other, times(secret, other), context)
+    nonce = _derive_nonce(secret, transcript)
     firsts = base(nonce), times(nonce, other)
     answer = nonce + transcript.append("firsts", *firsts).challenge("e") * secret
-    return b"".join([*firsts, encoded(answer)])
+    return b"".join([*firsts, encode_scalar(answer)])
 
 
-def _same(key: bytes, other: bytes, shared: bytes, context: Context) -> Transcript:
+def _same_transcript(key: bytes, other: bytes, shared: bytes, context: Context) -> Transcript:
     return Transcript(context).append("same", key, other, shared)
 
 
@@ -99,11 +108,11 @@ class SameClaim:
     def equation(self) -> Equation | None:
         if not isinstance(self.proof, bytes) or len(self.proof) != 96:
             return None
-        firsts, answer = (self.proof[:32], self.proof[32:64]), decoded(self.proof[64:])
-        if answer is None or not plausible((self.key, self.other, self.shared, *firsts)):
+        firsts, answer = (self.proof[:32], self.proof[32:64]), decode_scalar(self.proof[64:])
+        if answer is None or not look_like_points((self.key, self.other, self.shared, *firsts)):
             return None
-        transcript = _same(self.key, self.other, self.shared, self.context)
-        e, one, two = transcript.append("firsts", *firsts).challenge("e"), weight(), weight()
+        transcript = _same_transcript(self.key, self.other, self.shared, self.context)
+        e, one, two = transcript.append("firsts", *firsts).challenge("e"), random_weight(), random_weight()
         return Equation(
             on_g=one * answer,
             scalars=[-one, -one * e % ORDER, two * answer % ORDER, -two, -two * e % ORDER],
@@ -118,4 +127,4 @@ def verify_same(key: bytes, other: bytes, shared: bytes, proof: bytes, context: 
     Because: [CP92], with challenges from a random oracle; docs/proofs/gopa.md, "The proofs".
     """
     equation = SameClaim(key, other, shared, proof, context).equation()
-    return equation is not None and hold([equation])
+    return equation is not None and all_hold([equation])

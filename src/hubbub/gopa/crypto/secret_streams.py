@@ -10,7 +10,7 @@ import hmac
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
-from hubbub.gopa.crypto.ristretto import NAME, ORDER, framed
+from hubbub.gopa.crypto.ristretto import NAME, ORDER, frame_parts
 from hubbub.terms import WrongShape
 
 
@@ -24,8 +24,8 @@ class Stream:
                 why="Masks and noise are as secret as what they are drawn from.",
                 fix="Draw it with secrets.token_bytes(32).",
             )
-        info = framed(NAME, label.encode(), *parts)
-        key = derived(secret, info)
+        info = frame_parts(NAME, label.encode(), *parts)
+        key = derive_key(secret, info)
         self._keystream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
 
     def take(self, count: int) -> bytes:
@@ -44,7 +44,7 @@ class Stream:
         return [byte >> place & 1 for byte in self.take(-(-count // 8)) for place in range(8)][:count]
 
 
-def derived(secret: bytes, info: bytes) -> bytes:
+def derive_key(secret: bytes, info: bytes) -> bytes:
     """HKDF with SHA-512, no salt and one block: a key of 32 bytes. A party derives hundreds, so it is written out."""
     extracted = hmac.digest(bytes(64), secret, "sha512")
     return hmac.digest(extracted, info + b"\x01", "sha512")[:32]

@@ -7,7 +7,7 @@ secret back, fewer say nothing. It posts the point of every share (times G) [Fel
 that verifies the other proofs too. So a dealer that would leave a hole in a later repair is found before anything is
 revealed.
 
-    >>> recover({1: 5, 3: 9})
+    >>> recover_secret({1: 5, 3: 9})
     3
 """
 
@@ -19,22 +19,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from hubbub.gopa.crypto.point_equations import Equation, weight
+from hubbub.gopa.crypto.point_equations import Equation, random_weight
 from hubbub.gopa.crypto.ristretto import IDENTITY, ORDER
 from hubbub.gopa.crypto.secret_streams import Stream
 
 
-def deal(secret: int, count: int, threshold: int, stream: Stream) -> list[int]:
+def deal_shares(secret: int, count: int, threshold: int, stream: Stream) -> list[int]:
     """Shares 1..count of a secret; ``threshold`` of them give it back.
 
     Guarantee: fewer than ``threshold`` shares are independent of the secret.
     Because: [Sha79]: through them and any secret goes exactly one polynomial.
     """
     coefficients = [*stream.scalars(threshold - 1)[::-1], secret]
-    return [_at(coefficients, place) for place in range(1, count + 1)]
+    return [_evaluate_at(coefficients, place) for place in range(1, count + 1)]
 
 
-def _at(coefficients: Sequence[int], place: int) -> int:
+def _evaluate_at(coefficients: Sequence[int], place: int) -> int:
     """Horner's rule; the highest coefficient comes first. Reduced at each step: else numbers grow with the degree."""
     value = 0
     for coefficient in coefficients:
@@ -42,7 +42,7 @@ def _at(coefficients: Sequence[int], place: int) -> int:
     return value
 
 
-def recover(shares: Mapping[int, int]) -> int:
+def recover_secret(shares: Mapping[int, int]) -> int:
     """The secret, from as many shares (place -> value) as its threshold, or more."""
     factors = _at_zero(tuple(sorted(shares)))
     return sum(factor * shares[place] for place, factor in factors) % ORDER
@@ -68,7 +68,7 @@ def dual_word(count: int, threshold: int) -> tuple[int, ...]:
     if not 1 <= threshold <= count:
         return ()
     random = [secrets.randbelow(ORDER) for _ in range(count - threshold + 1)]
-    return tuple(sign * _at(random, place) % ORDER for place, sign in enumerate(_signs(count)))
+    return tuple(sign * _evaluate_at(random, place) % ORDER for place, sign in enumerate(_alternating_binomials(count)))
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ class DegreeClaim:
     def equation(self) -> Equation | None:
         if self.points[0] == IDENTITY or len(self.points) != len(self.word):
             return None
-        mine = weight()
+        mine = random_weight()
         return Equation(scalars=[mine * one % ORDER for one in self.word], points=self.points)
 
 
 @lru_cache(maxsize=64)
-def _signs(last: int) -> tuple[int, ...]:
+def _alternating_binomials(last: int) -> tuple[int, ...]:
     """(-1)^l binomial(last, l): orthogonal to every polynomial of degree below ``last``."""
     return tuple((-1) ** place * math.comb(last, place) for place in range(last + 1))

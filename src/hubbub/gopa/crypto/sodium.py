@@ -27,7 +27,7 @@ class Sodium(Protocol):
 
 
 @functools.cache
-def sodium() -> Sodium:
+def load_sodium() -> Sodium:
     """The library, loaded once."""
     try:
         return cast(Sodium, importlib.import_module("rbcl")._sodium)
@@ -39,6 +39,6 @@ def sodium() -> Sodium:
         ) from None
 
 
-def room() -> ctypes.Array[ctypes.c_char]:
+def point_buffer() -> ctypes.Array[ctypes.c_char]:
     """Space for one point."""
     return ctypes.create_string_buffer(32)

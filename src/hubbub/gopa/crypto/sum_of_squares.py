@@ -14,33 +14,35 @@ from functools import partial
 from hubbub.gopa.crypto import bit_proof, quadratic
 from hubbub.gopa.crypto.bit_proof import BitStatement
 from hubbub.gopa.crypto.inner_product import dot, powers
-from hubbub.gopa.crypto.point_equations import Equation, added, hold
+from hubbub.gopa.crypto.point_equations import Equation, add_equations, all_hold
 from hubbub.gopa.crypto.proof_shape import ProofShape
 from hubbub.gopa.crypto.quadratic import Form, Proof, Vectors
-from hubbub.gopa.crypto.ristretto import plausible
+from hubbub.gopa.crypto.ristretto import look_like_points
 from hubbub.gopa.crypto.secret_streams import Stream
 from hubbub.gopa.crypto.transcript import Context, Transcript
 from hubbub.terms import OutOfRange
 
 
-def _size(count: int) -> int:
+def _padded_size(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def _shape(bound: int) -> ProofShape:
+def _range_shape(bound: int) -> ProofShape:
     return ProofShape(coordinates=1, steps=bound, noise_bits=0)
 
 
-def _inside(context: Context) -> Context:
+def _inner_context(context: Context) -> Context:
     """The range proof within: it cannot be taken out and used for a value of its own."""
     return replace(context, phase=f"{context.phase}/squares")
 
 
-def _begun(commitments: Sequence[bytes], bound: int, square: bytes, point: bytes, context: Context) -> Transcript:
+def _begin_transcript(
+    commitments: Sequence[bytes], bound: int, square: bytes, point: bytes, context: Context
+) -> Transcript:
     return Transcript(context).append("squares", bound.to_bytes(16, "little"), square, point, *commitments)
 
 
-def _form(count: int, size: int, y: int, z: int) -> Form:
+def _ball_form(count: int, size: int, y: int, z: int) -> Form:
     """``<v, w> = q``, ``v_c`` is what commitment c holds (zero in the padding), ``v = w``; one power of z for each."""
     ladder = powers(z, z, 2 * size)
     values, equal = ladder[:size], ladder[size:]
@@ -73,14 +75,14 @@ def prove(
             fix="Clip the vector before it is committed to.",
         )
     named = Transcript(context).append("squares", bound.to_bytes(16, "little"), *commitments).digest()
-    ranged = bit_proof.bind(_shape(bound), [square], Stream(seed, "square", named).take(32))
-    range_proof = bit_proof.prove(ranged, (), _inside(context))
-    size, stream = _size(len(values)), Stream(seed, "squares", named)
+    ranged = bit_proof.bind(_range_shape(bound), [square], Stream(seed, "square", named).take(32))
+    range_proof = bit_proof.prove(ranged, (), _inner_context(context))
+    size, stream = _padded_size(len(values)), Stream(seed, "squares", named)
     padded = [*values, *[0] * (size - len(values))]
     vectors = Vectors(padded, padded, stream.scalar())
     point, (committed,) = vectors.committed(), range_proof.statement.values
-    transcript = _begun(commitments, bound, committed, point, context)
-    forms = partial(_form, len(values), size)
+    transcript = _begin_transcript(commitments, bound, committed, point, context)
+    forms = partial(_ball_form, len(values), size)
     all_blinders = (*range_proof.openings.value_blinders, *blinders)
     argument = quadratic.prove(transcript, vectors, all_blinders, forms, stream)
     return b"".join([committed, ranged.point, range_proof.proof, point, argument])
@@ -97,19 +99,21 @@ class BallClaim:
 
     def equation(self) -> Equation | None:
         """What must be the identity, or None for what is no claim at all."""
-        count, shape, size = len(self.commitments), _shape(self.bound), _size(len(self.commitments))
-        middle = 64 + quadratic.length(shape.size)
-        if not count or not isinstance(self.proof, bytes) or not plausible(self.commitments):
+        count, shape, size = len(self.commitments), _range_shape(self.bound), _padded_size(len(self.commitments))
+        middle = 64 + quadratic.proof_length(shape.size)
+        if not count or not isinstance(self.proof, bytes) or not look_like_points(self.commitments):
             return None
         square, bound_point, range_proof = self.proof[:32], self.proof[32:64], self.proof[64:middle]
         point, proof = self.proof[middle : middle + 32], Proof.parsed(self.proof[middle + 32 :], size)
-        inside = _inside(self.context)
+        inside = _inner_context(self.context)
         ranged = bit_proof.BitClaim(shape, bound_point, (), BitStatement((square,), ()), range_proof, inside).equation()
-        if ranged is None or proof is None or not plausible((square, point)):
+        if ranged is None or proof is None or not look_like_points((square, point)):
             return None
-        transcript = _begun(self.commitments, self.bound, square, point, self.context)
+        transcript = _begin_transcript(self.commitments, self.bound, square, point, self.context)
         points = (square, *self.commitments)
-        return added([ranged, proof.equation(transcript, size, point, points, partial(_form, count, size))])
+        return add_equations(
+            [ranged, proof.equation(transcript, size, point, points, partial(_ball_form, count, size))]
+        )
 
 
 def verify(commitments: Sequence[bytes], bound: int, proof: bytes, context: Context) -> bool:
@@ -121,4 +125,4 @@ def verify(commitments: Sequence[bytes], bound: int, proof: bytes, context: Cont
     Not covered: numbers so large that squares wrap around; show first that each is small.
     """
     equation = BallClaim(commitments, bound, proof, context).equation()
-    return equation is not None and hold([equation])
+    return equation is not None and all_hold([equation])

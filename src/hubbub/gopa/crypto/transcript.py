@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Self
 
-from hubbub.gopa.crypto.ristretto import NAME, ORDER, encoded, framed
+from hubbub.gopa.crypto.ristretto import NAME, ORDER, encode_scalar, frame_parts
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class Transcript:
     """A growing hash; ``challenge`` depends on all that was appended, and later challenges on it."""
 
     def __init__(self, context: Context) -> None:
-        self._hash = hashlib.sha512(framed(NAME, b"transcript"))
-        self.append("context", framed(context.run, context.party, context.phase.encode()))
+        self._hash = hashlib.sha512(frame_parts(NAME, b"transcript"))
+        self.append("context", frame_parts(context.run, context.party, context.phase.encode()))
 
     def append(self, label: str, *parts: bytes) -> Self:
-        self._hash.update(framed(label.encode(), framed(*parts)))
+        self._hash.update(frame_parts(label.encode(), frame_parts(*parts)))
         return self
 
     def scalars(self, label: str, *values: int) -> Self:
         """Append scalars."""
-        return self.append(label, *map(encoded, values))
+        return self.append(label, *map(encode_scalar, values))
 
     def challenge(self, label: str) -> int:
         """A scalar other than zero: where the hash gives zero, the next one is taken."""

@@ -70,11 +70,11 @@ def run(
     """
     count, order = len(values), np.random.default_rng().permutation(len(values))
     inside, gone = np.sort(order[: honest - lost]), order[honest - lost : honest]
-    drawn = _graph(count, honest - lost, k)
-    sizes = _setting(drawn, inside, epsilon, delta)
+    drawn = _connected_graph(count, honest - lost, k)
+    sizes = _calibrate_setting(drawn, inside, epsilon, delta)
     stays = np.ones(count, dtype=bool)
     stays[gone] = False
-    shown, cut = _reveals(values, drawn.edges, stays, sizes, repair=repair)
+    shown, cut = _masked_values(values, drawn.edges, stays, sizes, repair=repair)
     kept = np.flatnonzero(stays)
     variance = sizes.noise**2 / len(kept) + (0 if repair else cut) * (sizes.mask / len(kept)) ** 2
     return Run(
@@ -88,30 +88,32 @@ def run(
     )
 
 
-def _reveals(values: Floats, edges: Integers, stays: NDArray[np.bool_], sizes: Setting, *, repair: bool) -> _Shown:
+def _masked_values(
+    values: Floats, edges: Integers, stays: NDArray[np.bool_], sizes: Setting, *, repair: bool
+) -> _Shown:
     """What each party shows, in steps of the grid, and how many masks lead to a party that was lost."""
     shown = np.rint(values * GRID).astype(np.int64)
-    shown += noise.discrete_gaussian(_steps(sizes.noise), size=len(values))
+    shown += noise.discrete_gaussian(_grid_std_dev(sizes.noise), size=len(values))
     cut = stays[edges[:, 0]] != stays[edges[:, 1]]
     used = edges[~cut] if repair else edges
-    masks = noise.discrete_gaussian(_steps(sizes.mask), size=len(used))
+    masks = noise.discrete_gaussian(_grid_std_dev(sizes.mask), size=len(used))
     np.add.at(shown, used[:, 0], masks)
     np.subtract.at(shown, used[:, 1], masks)
     return shown, int(cut.sum())
 
 
-def _steps(deviation: float) -> Fraction:
+def _grid_std_dev(deviation: float) -> Fraction:
     return Fraction(math.ceil(deviation * GRID))
 
 
-def _graph(parties: int, honest: int, k: int | None) -> Graph:
+def _connected_graph(parties: int, honest: int, k: int | None) -> Graph:
     picked = 1
-    while k is None and connectivity.disconnected(parties, picked, honest) > _APART:
+    while k is None and connectivity.disconnection_chance(parties, picked, honest) > _APART:
         picked += 1
     return graph(secrets.token_bytes(32), range(parties), k or picked)
 
 
-def _setting(drawn: Graph, inside: Integers, epsilon: Fraction, delta: Fraction) -> Setting:
+def _calibrate_setting(drawn: Graph, inside: Integers, epsilon: Fraction, delta: Fraction) -> Setting:
     net = HonestGraph.of(drawn, inside.tolist())
     if not net.connected:
         raise Unreachable(

@@ -108,10 +108,10 @@ def theta_complete(honest: Real, *, noise_variance: object, mask_variance: objec
 
 def theta_for(epsilon: Real, delta: Real) -> float:
     """The largest theta that is (epsilon, delta)-DP: the analytic calibration, with no loss."""
-    return mu_for(float(positive(epsilon, name="epsilon")), _delta(delta)) ** 2
+    return mu_for(float(positive(epsilon, name="epsilon")), _parse_delta(delta)) ** 2
 
 
-def _delta(delta: Real) -> float:
+def _parse_delta(delta: Real) -> float:
     value = float(positive(delta, name="delta"))
     if value >= 1:
         raise OutOfRange(f"delta must be below 1 and is {value:g}.", why="It is a chance.", fix="Give a small delta.")

@@ -78,7 +78,7 @@ def graph(seed: bytes, parties: Sequence[int], k: int) -> Graph:
     >>> drawn.neighbours(0), len(drawn.edges), drawn.connected()
     ((2, 3, 4, 5), 11, True)
     """
-    members = _members(parties)
+    members = _require_members(parties)
     if len(seed) != SEED_BYTES:
         raise WrongShape(
             f"the seed of a graph has {SEED_BYTES} bytes and this one has {len(seed)}.",
@@ -112,29 +112,29 @@ def picks(seed: bytes, count: int, k: int) -> Integers:
         chosen = np.empty((k, count), dtype=np.int64)
         for i in range(k):
             last = others - k + i
-            drawn = _uniform(seed, i, last + 1, count)
+            drawn = _uniform_integers(seed, i, last + 1, count)
             taken = (chosen[:i] == drawn).any(axis=0)
             chosen[i] = np.where(taken, last, drawn)
     return chosen + (chosen >= np.arange(count))  # position i is not among its own others
 
 
-def _uniform(seed: bytes, column: int, below: int, count: int) -> Integers:
+def _uniform_integers(seed: bytes, column: int, below: int, count: int) -> Integers:
     """One whole number below ``below`` for each position, each as likely as the others."""
     limit = np.uint64((1 << 64) // below * below - 1)
-    words = _words(seed, column, 0, count)
+    words = _seeded_words(seed, column, 0, count)
     again = 1
     while (bad := words > limit).any():
-        words = np.where(bad, _words(seed, column, again, count), words)
+        words = np.where(bad, _seeded_words(seed, column, again, count), words)
         again += 1
     return np.asarray(words % np.uint64(below), dtype=np.int64)
 
 
-def _words(seed: bytes, column: int, again: int, count: int) -> NDArray[np.uint64]:
+def _seeded_words(seed: bytes, column: int, again: int, count: int) -> NDArray[np.uint64]:
     stream = hashlib.shake_256(_LABEL + seed + column.to_bytes(4, "big") + again.to_bytes(4, "big"))
     return np.frombuffer(stream.digest(8 * count), dtype="<u8").astype(np.uint64)
 
 
-def _members(parties: Sequence[int]) -> list[int]:
+def _require_members(parties: Sequence[int]) -> list[int]:
     members = sorted(parties)
     if not members:
         raise EmptyInput("a graph needs parties.", why="Nobody was named.", fix="Pass at least two parties.")

@@ -34,7 +34,7 @@ def theta_max(epsilon: Real, delta: Real) -> float:
     >>> round(theta_max(1, 1e-6), 4)
     0.0355
     """
-    eps, log = float(positive(epsilon, name="epsilon")), math.log(2 / (_delta(delta) * math.sqrt(2 * math.pi)))
+    eps, log = float(positive(epsilon, name="epsilon")), math.log(2 / (_parse_delta(delta) * math.sqrt(2 * math.pi)))
     if log <= 0:
         raise _not_proved("delta must be below 0.79")
     half = eps + 2 * log  # theta^2/4 - half theta + epsilon^2 >= 0 holds up to the smaller root
@@ -47,7 +47,7 @@ def least_neighbours(parties: object, honest: Real, delta: Real | None) -> int:
     >>> least_neighbours(1_000, 0.5, 1e-6)
     157
     """
-    share, slack, count = _shares(parties, honest, delta)
+    share, slack, count = _honest_shares(parties, honest, delta)
     need = max(
         4 * math.log(2 * share * count / (3 * slack)),
         6 * math.log(share * count / 3),
@@ -87,7 +87,7 @@ def corollary(
     eps = float(positive(epsilon, name="epsilon"))
     if eps >= 1:
         raise _not_proved(f"epsilon must be below 1 and is {eps:g}")
-    share, slack, count = _shares(parties, honest, delta)
+    share, slack, count = _honest_shares(parties, honest, delta)
     power = math.log(slack / _COST[kind]) / math.log(float(positive(inner, name="inner")) / 1.25)
     if not 0 < power < 1:
         raise Unreachable(
@@ -101,14 +101,14 @@ def corollary(
     return Masked(math.sqrt(noise), math.sqrt(kappa * noise * inside * part), kappa)
 
 
-def _shares(parties: object, honest: Real, delta: Real | None) -> tuple[float, float, int]:
+def _honest_shares(parties: object, honest: Real, delta: Real | None) -> tuple[float, float, int]:
     count, share = whole(parties, name="parties", least=2), float(fraction_of(honest, name="honest", one=True))
     if share * count < _LEAST_HONEST:
         raise _not_proved(f"at least {_LEAST_HONEST} parties must be honest and {share * count:g} are")
-    return share, _delta(delta), count
+    return share, _parse_delta(delta), count
 
 
-def _delta(delta: Real | None) -> float:
+def _parse_delta(delta: Real | None) -> float:
     return float(fraction_of(delta, name="delta"))
 
 

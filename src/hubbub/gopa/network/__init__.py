@@ -8,8 +8,8 @@ from hubbub.gopa.network.board_http import serve
 from hubbub.gopa.network.board_link import HttpLink
 from hubbub.gopa.network.board_server import Keeper, Standing
 from hubbub.gopa.network.party_log import Before, Diary, earlier_input
-from hubbub.gopa.network.party_runner import Charge, Host, RunOutcome, nothing
-from hubbub.gopa.network.reveal_charge import affordable, charging, paying
+from hubbub.gopa.network.party_runner import Charge, Host, RunOutcome, no_charge
+from hubbub.gopa.network.reveal_charge import charge_from, charge_with_consent, require_affordable
 
 __all__ = [
     "Before",
@@ -20,10 +20,10 @@ __all__ = [
     "Keeper",
     "RunOutcome",
     "Standing",
-    "affordable",
-    "charging",
+    "charge_from",
+    "charge_with_consent",
     "earlier_input",
-    "nothing",
-    "paying",
+    "no_charge",
+    "require_affordable",
     "serve",
 ]

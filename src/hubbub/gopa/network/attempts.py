@@ -90,14 +90,14 @@ class Attempts:
         if line == party.sent.get("reveal"):
             return self._with(f"{run} reveal")
         if line == party.sent.get("nonce") and not self.has(party.agreement):
-            return self._with(f"{run} graph {drawn(party.agreement, joined(public))}")
+            return self._with(f"{run} graph {graph_failure_chance(party.agreement, joined_count(public))}")
         return self
 
     def _with(self, line: str) -> Self:
         return self if line in self.lines else type(self)((*self.lines, line))
 
 
-def drawn(agreement: Agreement, count: int) -> Fraction:
+def graph_failure_chance(agreement: Agreement, count: int) -> Fraction:
     """The chance that a graph among so many fails the honest, as far as it can matter.
 
     One that fails more often than the agreed delta is never revealed into: each party works that out before.
@@ -105,7 +105,7 @@ def drawn(agreement: Agreement, count: int) -> Fraction:
     return min(Fraction(graph_failure(agreement.plan, count)), agreement.plan.delta)
 
 
-def joined(public: PublicState) -> int:
+def joined_count(public: PublicState) -> int:
     """Among how many the graph of a run is drawn."""
     return len(public.net.joined) or len(public.inside)
 
@@ -124,7 +124,7 @@ class Register:
         if not self.path.exists():
             return Attempts()
         with self._opened() as journal:
-            return Attempts(tuple(_texts(journal.lines)))
+            return Attempts(tuple(_decode_lines(journal.lines)))
 
     def require(self, consent: Consent, agreement: Agreement) -> None:
         """Refuse as ``Attempts`` does."""
@@ -133,7 +133,7 @@ class Register:
     def note(self, party: Party, public: PublicState, line: bytes) -> None:
         """Write down that a line leaves, before it does."""
         with self._opened() as journal:
-            before = tuple(_texts(journal.lines))
+            before = tuple(_decode_lines(journal.lines))
             after = Attempts(before).after(party, public, line).lines
             journal.append([text.encode() for text in after[len(before) :]])
 
@@ -149,5 +149,5 @@ class Register:
                 time.sleep(0.05)
 
 
-def _texts(lines: Iterable[bytes]) -> list[str]:
+def _decode_lines(lines: Iterable[bytes]) -> list[str]:
     return [line.decode("ascii", "replace") for line in lines]

@@ -70,10 +70,12 @@ def serve(
     server = create_server(app(keeper), grace=2, on_exit=keeper.stop)  # who waits for the next close is let go
     with listening_socket(host, port) as (listening, address):
         ready(address)
-        return asyncio.run(_served(keeper, server, listening, linger))
+        return asyncio.run(_serve_until_over(keeper, server, listening, linger))
 
 
-async def _served(keeper: Keeper, server: uvicorn.Server, listening: socket.socket, linger: float) -> PublicState:
+async def _serve_until_over(
+    keeper: Keeper, server: uvicorn.Server, listening: socket.socket, linger: float
+) -> PublicState:
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     running = asyncio.create_task(keeper.run())
     await asyncio.wait({serving, running}, return_when=asyncio.FIRST_COMPLETED)
@@ -113,7 +115,7 @@ class _Desk:
         return json_response({"replies": outcomes}, status=200 if any(one.taken for one in replies) else 400)
 
     async def log(self, request: Request) -> Response:
-        height, wait = _number(request, "from", 1e12), _number(request, "wait", LONGEST)
+        height, wait = _query_number(request, "from", 1e12), _query_number(request, "wait", LONGEST)
         lines = await self.keeper.read(int(height), wait=wait)
         return bytes_response(b"".join(line + b"\n" for line in lines), media_type="application/x-ndjson")
 
@@ -131,7 +133,7 @@ class _Desk:
         )
 
 
-def _number(request: Request, name: str, most: float) -> float:
+def _query_number(request: Request, name: str, most: float) -> float:
     asked = request.query_params.get(name, "0")
     if not (len(asked) < 16 and asked.replace(".", "", 1).isdecimal() and asked.isascii() and float(asked) <= most):
         raise OutOfRange(

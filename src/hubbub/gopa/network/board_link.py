@@ -46,7 +46,7 @@ class HttpLink:
         """What became of each line."""
         answer = await self._answer("POST", "/v1/messages", b"\n".join(lines))
         try:
-            replies = _replies(answer.json())
+            replies = _parse_replies(answer.json())
         except (ValueError, LookupError, TypeError):
             raise self._strange() from None
         if len(replies) != len(lines):
@@ -100,14 +100,14 @@ class HttpLink:
         )
 
 
-def _replies(content: Json) -> list[Reply]:
+def _parse_replies(content: Json) -> list[Reply]:
     """What a board answered to lines; raises where it is nothing of the kind."""
     if not isinstance(content, dict) or not isinstance(content["replies"], list):
         raise TypeError
-    return [_reply(reply) for reply in content["replies"]]
+    return [_parse_reply(reply) for reply in content["replies"]]
 
 
-def _reply(content: Json) -> Reply:
+def _parse_reply(content: Json) -> Reply:
     if not isinstance(content, dict):
         raise TypeError
     fault, party = content["fault"], content["party"]

@@ -24,7 +24,7 @@ from hubbub.gopa.protocol import public_state
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.board import Board, Post, Reply, Shut
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.phase_clock import Clock, speakers
+from hubbub.gopa.protocol.phase_clock import Clock, expected_speakers
 from hubbub.gopa.protocol.public_state import FIRST, Inputs, PublicState
 from hubbub.gopa.protocol.wire import ORDER
 from hubbub.terms import LedgerDamaged, OutOfRange
@@ -70,10 +70,10 @@ class Keeper:
     ) -> None:
         self.agreement, self.clock = agreement, clock or Clock()
         self.public = public_state.start(agreement, earlier=earlier)
-        boards.opened(agreement, identity)  # both refuse before the file is touched
+        boards.open_board(agreement, identity)  # both refuse before the file is touched
         self._journal = Journal(path, mode=0o644)
         try:
-            self._board = _restored(agreement, identity, self._journal)
+            self._board = _restore_board(agreement, identity, self._journal)
         except BaseException:
             self._journal.close()
             raise
@@ -167,7 +167,7 @@ class Keeper:
     def _awaited(self) -> frozenset[int]:
         """Who was there in the last phase, has something to say in this one, and has not said it."""
         waiting = self._board.waiting
-        return waiting & speakers(self.public) if self.public.phase == self._board.phase else waiting
+        return waiting & expected_speakers(self.public) if self.public.phase == self._board.phase else waiting
 
     # ------------------------------------------------ the one writer
 
@@ -234,12 +234,12 @@ async def _set_within(event: asyncio.Event, seconds: float) -> None:
         await asyncio.wait_for(event.wait(), seconds)
 
 
-def _restored(agreement: Agreement, identity: Identity, journal: Journal) -> Board:
+def _restore_board(agreement: Agreement, identity: Identity, journal: Journal) -> Board:
     text = agreement.text().encode()
     if not journal.lines:
         journal.append([text])
     lines = journal.lines[1:]
-    board = boards.restored(agreement, identity, lines)
+    board = boards.restore_board(agreement, identity, lines)
     if journal.lines[0] != text or len(board.log) - 1 + len(board.posted) != len(lines):
         raise LedgerDamaged(
             f"{journal.path} is not the log of this run as the board wrote it.",

@@ -11,11 +11,11 @@ from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 from hubbub.gopa.network.attempts import Attempts
-from hubbub.gopa.network.reveal_charge import charging
+from hubbub.gopa.network.reveal_charge import charge_from
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state
 from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.protocol.certificate import chapters
+from hubbub.gopa.protocol.certificate import split_phases
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.party import Party
@@ -39,7 +39,7 @@ class Flower:
     compat: Any
 
 
-def installed() -> Flower:
+def require_flower() -> Flower:
     """Flower, or what is missing."""
     try:
         return Flower(
@@ -91,7 +91,7 @@ def mod(
         asked = message.content.config_records.get(RECORD)
         if message.metadata.message_type != "train":
             return call_next(message, context)
-        app = installed().app
+        app = require_flower().app
         who = identity if isinstance(identity, Identity) else identity(context)
         if asked is None:
             raise OutOfRange(
@@ -100,7 +100,7 @@ def mod(
                 fix="Use hubbub.gopa.network.flower_server.Workflow on the server.",
             )
         client = _Client(who, limits, context, account)
-        answer = client.answer(asked, lambda: _update(call_next, message, context))
+        answer = client.answer(asked, lambda: _train_update(call_next, message, context))
         return app.Message(app.RecordDict({RECORD: app.ConfigRecord(answer)}), reply_to=message)
 
     return handle
@@ -153,7 +153,7 @@ class _Client:
         if "agreement" not in asked and "lines" not in asked:
             return {"name": self.identity.name, "key": self.identity.member.key}
         party, log = self._seat(asked, train)
-        seen = _folded(party.agreement, log)
+        seen = _fold_log(party.agreement, log)
         party, lines = parties.step(party, seen)
         attempts = self._paid(party, seen, lines)
         self._keep(party, log, attempts)
@@ -170,7 +170,7 @@ class _Client:
                 "this client has agreed to no run.", why="It joins before it says anything.", fix="Propose one."
             )
         agreed = Agreement.read(str(kept["agreement"]))
-        return _resumed(agreed, self.identity, kept["records"]), [*kept["log"], *fresh]
+        return _resume_party(agreed, self.identity, kept["records"]), [*kept["log"], *fresh]
 
     def _begun(self, agreed: Agreement, train: Callable[[], list[float]]) -> Party:
         attempts = self._attempts()
@@ -193,7 +193,7 @@ class _Client:
             if after is not attempts:
                 self.limits.open(party.agreement, attempts)
             if self.account is not None:
-                charging(self.account(self.context), party.agreement, self.identity.member)(party, seen, line)
+                charge_from(self.account(self.context), party.agreement, self.identity.member)(party, seen, line)
             attempts = after
         return attempts
 
@@ -205,17 +205,17 @@ class _Client:
         return Attempts(() if kept is None else tuple(map(str, kept["lines"])))
 
     def _keep(self, party: Party, log: list[bytes], attempts: Attempts) -> None:
-        record, state = installed().app.ConfigRecord, self.context.state.config_records
+        record, state = require_flower().app.ConfigRecord, self.context.state.config_records
         state[RECORD] = record({"agreement": party.agreement.text(), "log": log, "records": list(party.records)})
         state[RUNS] = record({"lines": list(attempts.lines)})
-        _PARTIES.put(_digest(party.records), party)
+        _PARTIES.put(_log_digest(party.records), party)
 
 
-def _update(call_next: Callable[[Any, Any], Any], message: Any, context: Any) -> list[float]:
+def _train_update(call_next: Callable[[Any, Any], Any], message: Any, context: Any) -> list[float]:
     """How training moves the model: all its numbers, in their order. One that diverged moves it by nothing."""
     import numpy as np
 
-    common, compat = installed().common, installed().compat
+    common, compat = require_flower().common, require_flower().compat
     del message.content.config_records[RECORD]
     start = common.parameters_to_ndarrays(compat.recorddict_to_fitins(message.content, True).parameters)
     reply = call_next(message, context)
@@ -251,20 +251,20 @@ _PARTIES: _Cache[Party] = _Cache()
 _STATES: _Cache[PublicState] = _Cache()
 
 
-def _digest(lines: Sequence[bytes]) -> bytes:
+def _log_digest(lines: Sequence[bytes]) -> bytes:
     return hashlib.sha256(b"".join(hashlib.sha256(line).digest() for line in lines)).digest()
 
 
-def _resumed(agreed: Agreement, identity: Identity, records: Sequence[bytes]) -> Party:
-    kept = _PARTIES.get(_digest(records))
+def _resume_party(agreed: Agreement, identity: Identity, records: Sequence[bytes]) -> Party:
+    kept = _PARTIES.get(_log_digest(records))
     return kept if kept is not None else parties.resume(agreed, identity, records)
 
 
-def _folded(agreed: Agreement, log: Sequence[bytes]) -> PublicState:
+def _fold_log(agreed: Agreement, log: Sequence[bytes]) -> PublicState:
     """The public state after these lines; clients of one process fold a log once."""
     state, seen = public_state.start(agreed), [agreed.run]
-    for chapter in chapters(log):
+    for chapter in split_phases(log):
         seen += chapter
-        key = _digest(seen)
+        key = _log_digest(seen)
         state = _STATES.get(key) or _STATES.put(key, public_state.step(state, chapter))
     return state

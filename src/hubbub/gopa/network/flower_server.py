@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hubbub.gopa.network.flower_client import RECORD, installed, mod
+from hubbub.gopa.network.flower_client import RECORD, mod, require_flower
 from hubbub.gopa.protocol import board, public_state
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.board import Post, Shut
@@ -62,21 +62,21 @@ class Workflow:
 
     def __call__(self, grid: Any, context: Any) -> None:
         """One round."""
-        flwr = installed()
+        flwr = require_flower()
         round_ = int(context.state.config_records["config"]["current_round"])
         before = flwr.compat.arrayrecord_to_parameters(context.state.array_records["parameters"], keep_input=True)
         chosen = context.strategy.configure_fit(round_, before, context.client_manager)
         post = _Post(flwr.app, grid, str(round_), self.timeout)
         answers = post.ask({proxy.node_id: flwr.app.RecordDict() for proxy, _ in chosen}, {"stage": "member"})
         there = [(proxy, ins) for proxy, ins in chosen if proxy.node_id in answers]
-        members = [_member(answers[proxy.node_id]) for proxy, _ in there]
+        members = [_parse_member(answers[proxy.node_id]) for proxy, _ in there]
         arrays = flwr.common.parameters_to_ndarrays(before)
         agreed = self._agreement(members, sum(array.size for array in arrays), context.config.num_rounds, round_)
         fits = {proxy.node_id: flwr.compat.fitins_to_recorddict(ins, True) for proxy, ins in there}
         certificate = self._run(post, agreed, fits)
         self.certificates.append(certificate)
         if certificate.complete:
-            moved = flwr.common.ndarrays_to_parameters(_moved(arrays, [float(one) for one in certificate.means]))
+            moved = flwr.common.ndarrays_to_parameters(_apply_update(arrays, [float(one) for one in certificate.means]))
             self._tell(context, round_, moved, [proxy for proxy, _ in there], certificate)
 
     def _agreement(self, members: list[Member], width: int, rounds: int, round_: int) -> Agreement:
@@ -106,7 +106,7 @@ class Workflow:
 
     def _run(self, post: _Post, agreed: Agreement, fits: Mapping[int, Any]) -> Certificate:
         """The phases of a run, with the clients behind the grid."""
-        log, state = board.opened(agreed, self.identity), public_state.start(agreed)
+        log, state = board.open_board(agreed, self.identity), public_state.start(agreed)
         fresh: Sequence[bytes] = ()
         records: Mapping[int, Any] = fits
         while not state.over:
@@ -123,7 +123,7 @@ class Workflow:
 
     def _tell(self, context: Any, round_: int, moved: Any, proxies: list[Any], certificate: Certificate) -> None:
         """Flower's strategy is told the mean, as what each client of the result has."""
-        common, compat = installed().common, installed().compat
+        common, compat = require_flower().common, require_flower().compat
         assert certificate.state.result is not None
         fine = common.Status(common.Code.OK, "")
         results = [
@@ -154,11 +154,11 @@ class _Post:
         return {r.metadata.src_node_id: r.content.config_records[RECORD] for r in replies if not r.has_error()}
 
 
-def _member(record: Any) -> Member:
+def _parse_member(record: Any) -> Member:
     return Member(str(record["name"]), bytes(record["key"]))
 
 
-def _moved(arrays: Sequence[Any], update: Sequence[float]) -> list[Any]:
+def _apply_update(arrays: Sequence[Any], update: Sequence[float]) -> list[Any]:
     """The model after the mean update."""
     import numpy as np
 

@@ -16,12 +16,12 @@ from hubbub.durable import Journal
 from hubbub.gopa.protocol import party as parties
 from hubbub.gopa.protocol import public_state
 from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.protocol.certificate import chapters
+from hubbub.gopa.protocol.certificate import split_phases
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.party import Party
-from hubbub.gopa.protocol.wire import origin
-from hubbub.gopa.quantities.grid import fits, rounded
+from hubbub.gopa.protocol.wire import first_hash
+from hubbub.gopa.quantities.grid import are_rounded_from, round_to_steps
 from hubbub.terms import EmptyInput, MissingParameter, RequestChanged
 
 _WHOLE = Consent()
@@ -92,7 +92,7 @@ class Diary:
             blinders = None if earlier is None else earlier.blinders
             return parties.start(self.agreement, identity, steps, earlier=blinders, consent=consent)
         party = parties.resume(self.agreement, identity, known)
-        if values is not None and not fits(self.agreement, values, party.secrets.values):
+        if values is not None and not are_rounded_from(self.agreement, values, party.secrets.values):
             raise RequestChanged(
                 f"{identity.name} has begun this run with another value.",
                 why="A value is bound before the coins; a second one under the same masks would show the difference.",
@@ -103,7 +103,7 @@ class Diary:
     def _steps(self, identity: Identity, values: Sequence[object] | None, earlier: Before | None) -> tuple[int, ...]:
         """What a new party begins with: its steps of the earlier run, or its values rounded now."""
         if earlier is not None:
-            if values is not None and not fits(self.agreement, values, earlier.steps):
+            if values is not None and not are_rounded_from(self.agreement, values, earlier.steps):
                 raise RequestChanged(
                     f"{identity.name} had another value in the previous run.",
                     why="All have agreed to use the inputs of that run again, and prove it.",
@@ -116,7 +116,7 @@ class Diary:
                 why="Only a party that has begun has its value written down.",
                 fix="Give the value.",
             )
-        return rounded(self.agreement, values)
+        return round_to_steps(self.agreement, values)
 
     def write(self, records: Iterable[tuple[Party, bytes]]) -> None:
         """Put records on disk, for each party in its order."""
@@ -145,9 +145,9 @@ def earlier_input(path: Path | str, log: bytes, identity: Identity) -> Before:
     lines = log.split(b"\n")
     agreement = Agreement.read(lines[0].decode("utf-8", "replace"))
     state = public_state.PublicState(
-        agreement, None, origin(agreement)
+        agreement, None, first_hash(agreement)
     )  # what it rests on itself is not looked at before `share`
-    for chapter in chapters(lines[1:]):
+    for chapter in split_phases(lines[1:]):
         if state.phase == "share":
             break
         state = public_state.step(state, chapter)

@@ -20,7 +20,7 @@ from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import Inputs, PublicState
-from hubbub.gopa.protocol.wire import limit
+from hubbub.gopa.protocol.wire import message_limit
 from hubbub.terms import HubbubError, OutOfRange, SourceUnavailable
 
 Charge = Callable[[Party, PublicState, bytes], object]
@@ -30,7 +30,7 @@ WAIT = 20.0  # seconds that one question for news may take
 _CLOSE = b'{"close":'
 
 
-def nothing(party: Party, public: PublicState, line: bytes) -> None:
+def no_charge(party: Party, public: PublicState, line: bytes) -> None:
     """No charge: the party keeps no ledger."""
 
 
@@ -66,7 +66,7 @@ class Host:
         crowd: Sequence[Party],
         link: BoardLink,
         *,
-        charge: Charge = nothing,
+        charge: Charge = no_charge,
         earlier: Inputs | None = None,
         watch: Watch = lambda public: None,
     ) -> None:
@@ -119,7 +119,7 @@ class Host:
         """Whether the open phase has more lines or bytes than a board takes: two messages of each party."""
         agreed = self._diary.agreement
         most = 2 * len(agreed.roster)
-        return len(self._chapter) > most or self._size > most * limit(agreed, self._public.phase)
+        return len(self._chapter) > most or self._size > most * message_limit(agreed, self._public.phase)
 
     # ------------------------------------------------ speaking
 

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.gopa.network.attempts import Register, drawn, joined
-from hubbub.gopa.network.party_runner import Charge, nothing
+from hubbub.gopa.network.attempts import Register, graph_failure_chance, joined_count
+from hubbub.gopa.network.party_runner import Charge, no_charge
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.consent import Consent
 from hubbub.gopa.protocol.identities import Member
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.public_state import PublicState
-from hubbub.gopa.protocol.wire import limit
+from hubbub.gopa.protocol.wire import message_limit
 from hubbub.ledger import Account, AccountLike
 from hubbub.releases import JobFacts, Progress, plan_pool, release_job, request_for
 from hubbub.terms import ApproximateStep, BudgetExceeded, Receipt, RequestChanged, shown
@@ -25,10 +25,10 @@ from hubbub.terms import ApproximateStep, BudgetExceeded, Receipt, RequestChange
 _NOTHING = Fraction(1, 10**9)  # epsilon of a graph: it tells nothing, and events have a positive one
 
 
-def affordable(account: AccountLike, agreement: Agreement, member: Member) -> None:
+def require_affordable(account: AccountLike, agreement: Agreement, member: Member) -> None:
     """Refuse a run that the account could not pay for as it is now: before joining, nobody else is held up by that."""
     payer = Account.of(account)
-    graph = drawing(agreement, agreement.plan.parties)
+    graph = graph_event(agreement, agreement.plan.parties)
     due = [("reveal", agreement.event), *([("nonce", graph)] if graph is not None else [])]
     costs = [
         payer.ledger.preview(request_for(line_facts(agreement, member, phase, event), payer))[payer.population]
@@ -47,7 +47,7 @@ def affordable(account: AccountLike, agreement: Agreement, member: Member) -> No
         )
 
 
-def charging(
+def charge_from(
     account: AccountLike, agreement: Agreement, member: Member
 ) -> Callable[[Party, PublicState, bytes], Receipt | None]:
     """What pays for a member's lines from an account.
@@ -60,7 +60,7 @@ def charging(
     payer = Account.of(account)
 
     def charge(party: Party, public: PublicState, line: bytes) -> Receipt | None:
-        due = price(party, public, line)
+        due = line_price(party, public, line)
         if due is None:
             return None
         phase, event = due
@@ -102,7 +102,7 @@ def line_facts(agreement: Agreement, member: Member, phase: str, event: Approxim
     return JobFacts(
         event=event,
         identity={"kind": kind, "run": agreement.run.hex(), "party": member.key.hex()},
-        size=limit(agreement, phase),
+        size=message_limit(agreement, phase),
         title=f"GOPA run {agreement.run.hex()[:12]}, {phase}",
         fixed_in_advance=True,
         delta=event.delta,
@@ -111,17 +111,17 @@ def line_facts(agreement: Agreement, member: Member, phase: str, event: Approxim
     )
 
 
-def price(party: Party, public: PublicState, line: bytes) -> tuple[str, ApproximateStep] | None:
+def line_price(party: Party, public: PublicState, line: bytes) -> tuple[str, ApproximateStep] | None:
     """What a line of a party costs, if anything, and in which phase it is said."""
     if line == party.sent.get("reveal"):
         return "reveal", party.agreement.event
     if line != party.sent.get("nonce"):
         return None
-    event = drawing(party.agreement, joined(public))
+    event = graph_event(party.agreement, joined_count(public))
     return None if event is None else ("nonce", event)
 
 
-def paying(consent: Consent, register: Register, charge: Charge = nothing) -> Charge:
+def charge_with_consent(consent: Consent, register: Register, charge: Charge = no_charge) -> Charge:
     """A charge with a party's consent and its record of attempts around it: refused, paid, and noted, in this order."""
 
     def pay(party: Party, public: PublicState, line: bytes) -> None:
@@ -134,7 +134,7 @@ def paying(consent: Consent, register: Register, charge: Charge = nothing) -> Ch
     return pay
 
 
-def drawing(agreement: Agreement, count: int) -> ApproximateStep | None:
+def graph_event(agreement: Agreement, count: int) -> ApproximateStep | None:
     """The event of a graph that is drawn among so many, if it can fail at all."""
-    chance = drawn(agreement, count)
+    chance = graph_failure_chance(agreement, count)
     return agreement.step(_NOTHING, chance) if chance else None

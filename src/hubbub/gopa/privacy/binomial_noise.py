@@ -44,7 +44,7 @@ class Masses:
 
 
 @lru_cache(maxsize=64)
-def masses(trials: int, reach: float = _REACH) -> Masses:
+def binomial_masses(trials: int, reach: float = _REACH) -> Masses:
     """The masses around the middle, up to so many standard deviations away."""
     middle = trials // 2
     steps = min(middle, math.ceil(reach * math.sqrt(trials) / 2) + 8)
@@ -52,7 +52,7 @@ def masses(trials: int, reach: float = _REACH) -> Masses:
     falling = np.cumprod(places / (trials - places + 1))  # P[k - 1] / P[k] = k / (trials - k + 1)
     left = np.concatenate([falling[::-1], [1.0]]) * middle_mass(trials)
     right = left[::-1] if trials % 2 else left[-2::-1]
-    beyond = 0.0 if steps == middle else float(left[0]) * _geometric(trials, middle - steps)
+    beyond = 0.0 if steps == middle else float(left[0]) * _tail_ratio(trials, middle - steps)
     error = (4 * steps + 16) * ULP
     return Masses(trials, middle - steps, np.concatenate([left, right]), error, beyond * (1 + 2 * error))
 
@@ -69,7 +69,7 @@ def middle_mass(trials: int) -> float:
     return math.exp(-math.log(math.pi * half) / 2 - 1 / (8 * half) + 1 / (180 * half**3)) * (1 + 64 * ULP)
 
 
-def _geometric(trials: int, place: int) -> float:
+def _tail_ratio(trials: int, place: int) -> float:
     """All masses below ``place`` over the mass there: the quotients fall, so a geometric series bounds it."""
     quotient = place / (trials - place + 1)
     return quotient / (1 - quotient)
@@ -82,12 +82,12 @@ def delta_of_one(trials: int, shift: int, epsilon: float) -> float:
     >>> 9e-7 < delta_of_one(80, 1, 1.0) < 1e-6 < delta_of_one(79, 1, 1.0)
     True
     """
-    known = masses(trials)
+    known = binomial_masses(trials)
     values, moved = known.values, math.exp(epsilon) * known.moved(shift)
-    slack = _slack(known, epsilon)
+    slack = _rounding_slack(known, epsilon)
     likelier = values - moved > -slack * values  # all that may be positive, and a little more
     total = float(np.sum(np.maximum(0.0, values - moved)[likelier])) + slack * float(np.sum(values[likelier]))
-    return _rounded(total + known.beyond, len(values)) if shift else 0.0
+    return _round_up(total + known.beyond, len(values)) if shift else 0.0
 
 
 @lru_cache(maxsize=1024)
@@ -97,29 +97,29 @@ def delta_of_two(trials: int, first: int, second: int, epsilon: float) -> float:
     Given the first coordinate, with the loss L = ln(P[j] / P[j - first]), the second has to make up for epsilon - L,
     and the worst events for it are half lines again. So the sum goes over j, with distribution functions inside.
     """
-    known = masses(trials)
+    known = binomial_masses(trials)
     p, q, r = known.values, known.moved(first), known.moved(second)
-    slack = _slack(known, epsilon)
+    slack = _rounding_slack(known, epsilon)
     with np.errstate(divide="ignore"):
         here, there = np.log(p / q), np.log(p / r)  # both fall; infinite where nothing is known of q and r
-    sums, moved = _sums(p), _sums(r)
+    sums, moved = _prefix_sums(p), _prefix_sums(r)
     ends = np.searchsorted(-there, here - epsilon + slack, side="left")  # all with there > epsilon - here - slack
     total = float(np.sum(p * sums[ends]))
     other = math.exp(epsilon) * float(np.sum(q * moved[ends]))
     slack += 4 * len(p) * ULP  # of the running sums
-    return _rounded(max(0.0, total - other) + 2 * slack * total + 4 * known.beyond, 4 * len(p))
+    return _round_up(max(0.0, total - other) + 2 * slack * total + 4 * known.beyond, 4 * len(p))
 
 
-def _slack(known: Masses, epsilon: float) -> float:
+def _rounding_slack(known: Masses, epsilon: float) -> float:
     """How far a quotient of two masses times e^epsilon may be off, as a factor."""
     return 4 * (known.error + ULP * (epsilon + 4))
 
 
-def _sums(values: Floats) -> Floats:
+def _prefix_sums(values: Floats) -> Floats:
     """The sum of the first 0, 1, 2, ... values."""
     return np.concatenate([[0.0], np.cumsum(values)])
 
 
-def _rounded(total: float, terms: int) -> float:
+def _round_up(total: float, terms: int) -> float:
     """A sum of so many terms that are not negative, rounded up, and never above 1."""
     return min(1.0, total * (1 + (terms + 8) * ULP))

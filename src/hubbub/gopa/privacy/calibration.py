@@ -115,11 +115,11 @@ def plan(
     corrupted = count - math.ceil(fraction_of(honest, name="honest", one=True) * count)
     survivors = count - math.floor(fraction_of(dropouts, name="dropouts", zero=True) * count)
     quorum = (count + corrupted) // 2 + 1
-    _possible(count, corrupted, survivors, quorum)
+    _require_possible(count, corrupted, survivors, quorum)
     moved = sensitivity or Sensitivity()
-    net = _net(count, survivors, corrupted, float(slack * _GRAPH_SHARE))
+    net = _plan_graph(count, survivors, corrupted, float(slack * _GRAPH_SHARE))
     left = float(slack) - net.failure
-    grid, bits = _noise(
+    grid, bits = _plan_noise(
         moved, survivors - corrupted, float(cost), left, fraction_of(loss, name="loss", one=True), steps
     )
     return RunPlan(
@@ -146,11 +146,11 @@ def achieved(agreed: RunPlan, survivors: int, *, joined: int | None = None) -> A
     ``joined`` defaults to the worst that is possible. All corrupted parties are taken to be among the survivors: that
     is the worst case, and nobody can know better.
     """
-    return _achieved(agreed, survivors, joined)
+    return _achieved_privacy(agreed, survivors, joined)
 
 
 @lru_cache(maxsize=1024)
-def _achieved(agreed: RunPlan, survivors: int, joined: int | None) -> Achieved:
+def _achieved_privacy(agreed: RunPlan, survivors: int, joined: int | None) -> Achieved:
     honest = survivors - agreed.corrupted
     if honest < 1 or survivors < agreed.quorum:
         return Achieved(agreed.epsilon, 1.0, max(0, honest), enough=False, least=partial(float, "inf"))
@@ -186,7 +186,7 @@ def _least_epsilon(agreed: RunPlan, honest: int, target: float) -> float:
     return high
 
 
-def _possible(parties: int, corrupted: int, survivors: int, quorum: int) -> None:
+def _require_possible(parties: int, corrupted: int, survivors: int, quorum: int) -> None:
     if survivors - corrupted < 2:
         raise Unreachable(
             f"of {parties} parties, {corrupted} may be corrupted and {parties - survivors} lost: fewer than two honest "
@@ -211,7 +211,7 @@ class _Net:
 
 
 @lru_cache(maxsize=256)
-def _net(parties: int, survivors: int, corrupted: int, budget: float) -> _Net:
+def _plan_graph(parties: int, survivors: int, corrupted: int, budget: float) -> _Net:
     """The fewest picks for which the graph fails within the budget and accidents rarely block a run."""
 
     def failure(k: int, threshold: int) -> float:
@@ -222,7 +222,7 @@ def _net(parties: int, survivors: int, corrupted: int, budget: float) -> _Net:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if failure(k, middle) <= budget else (middle, high)
-        if high > k or (blocked := connectivity.stuck(parties, k, parties - survivors, high)) > _STUCK:
+        if high > k or (blocked := connectivity.stuck_chance(parties, k, parties - survivors, high)) > _STUCK:
             return None
         return _Net(k, Fraction(high - 1, k), failure(k, high), blocked)
 
@@ -230,7 +230,7 @@ def _net(parties: int, survivors: int, corrupted: int, budget: float) -> _Net:
     while high < survivors - 1 and fits(high) is None:
         low, high = high, 2 * high
     if high >= survivors - 1:
-        return _complete(parties, survivors, corrupted)
+        return _complete_graph(parties, survivors, corrupted)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) is None else (low, middle)
@@ -239,14 +239,16 @@ def _net(parties: int, survivors: int, corrupted: int, budget: float) -> _Net:
     return net
 
 
-def _complete(parties: int, survivors: int, corrupted: int) -> _Net:
+def _complete_graph(parties: int, survivors: int, corrupted: int) -> _Net:
     """Everybody picks everybody: nobody can be cut off, and a threshold above the number of the corrupted holds."""
     threshold = Fraction(corrupted, survivors - 1)
     needed = math.floor(threshold * (parties - 1)) + 1
-    return _Net(parties - 1, threshold, 0.0, connectivity.stuck(parties, parties - 1, parties - survivors, needed))
+    return _Net(
+        parties - 1, threshold, 0.0, connectivity.stuck_chance(parties, parties - 1, parties - survivors, needed)
+    )
 
 
-def _noise(
+def _plan_noise(
     moved: Sensitivity, honest: int, epsilon: float, delta: float, loss: Fraction, steps: object
 ) -> tuple[int, int]:
     """The number of steps, and each party's bits of noise: the coarsest grid on which rounding costs at most that."""

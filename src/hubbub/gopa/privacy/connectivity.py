@@ -37,18 +37,18 @@ def cut_off(joined: int, k: int, corrupted: int, threshold: int) -> float:
     others, honest = joined - 1, joined - corrupted
     if k >= others:
         return float(corrupted >= threshold)
-    first, last = _blocks(honest // 2)
+    first, last = _size_blocks(honest // 2)
     inside = _at_least(others, corrupted + last - 1, k, threshold)
     with np.errstate(invalid="ignore"):  # in a block, the chance of the last size and the power of the first
-        logs = _choose(honest, last) + np.where(inside > -np.inf, first * inside, -np.inf)
-    return _total(logs + np.log(last - first + 1))
+        logs = _log_choose(honest, last) + np.where(inside > -np.inf, first * inside, -np.inf)
+    return _sum_chances(logs + np.log(last - first + 1))
 
 
 @lru_cache(maxsize=4096)
-def disconnected(parties: int, k: int, honest: int) -> float:
+def disconnection_chance(parties: int, k: int, honest: int) -> float:
     """At least the chance that ``honest`` parties, fixed beforehand, fall into pieces by the edges between them.
 
-    >>> disconnected(1000, 30, 450) < 1e-9 < disconnected(1000, 12, 450)
+    >>> disconnection_chance(1000, 30, 450) < 1e-9 < disconnection_chance(1000, 12, 450)
     True
     """
     others = parties - 1
@@ -56,31 +56,33 @@ def disconnected(parties: int, k: int, honest: int) -> float:
         return 0.0
     sizes = np.arange(1, honest // 2 + 1, dtype=np.float64)  # of the smaller side
     rest = honest - sizes
-    apart = sizes * _misses(others, k, rest) + rest * _misses(others, k, sizes)
-    return _total(_choose(honest, sizes) + apart)
+    apart = sizes * _log_miss_chance(others, k, rest) + rest * _log_miss_chance(others, k, sizes)
+    return _sum_chances(_log_choose(honest, sizes) + apart)
 
 
 @lru_cache(maxsize=4096)
-def stuck(joined: int, k: int, dropped: int, threshold: int) -> float:
+def stuck_chance(joined: int, k: int, dropped: int, threshold: int) -> float:
     """At least the chance that so many accidental dropouts leave some party fewer than ``threshold`` of its picks.
 
     This is about finishing, not about privacy: such a party refuses, and its secrets cannot be brought back.
     """
     picked = min(k, joined - 1)
-    return min(1.0, joined * _total(_at_least(joined - 1, np.array([float(dropped)]), picked, picked - threshold + 1)))
+    return min(
+        1.0, joined * _sum_chances(_at_least(joined - 1, np.array([float(dropped)]), picked, picked - threshold + 1))
+    )
 
 
 def _at_least(others: int, marked: Floats, k: int, least: int) -> Floats:
     """ln of at least the chance that ``least`` or more of k picks out of ``others`` are among ``marked`` ones."""
     counts = np.arange(max(0, least), k + 1, dtype=np.float64)[:, None]
-    logs = _choose(marked, counts) + _choose(others - marked, k - counts) - _choose(others, k)
+    logs = _log_choose(marked, counts) + _log_choose(others - marked, k - counts) - _log_choose(others, k)
     largest = np.maximum(np.max(logs, axis=0, initial=-np.inf), -1e300)
     with np.errstate(divide="ignore"):
         total = largest + np.log(np.sum(np.exp(logs - largest), axis=0) * _UP)
     return np.asarray(np.minimum(0.0, total))
 
 
-def _blocks(most: int) -> tuple[Floats, Floats]:
+def _size_blocks(most: int) -> tuple[Floats, Floats]:
     """The sizes 1, ..., most in blocks: the first and the last size of each."""
     ends = [*range(1, min(most, _SINGLE) + 1)]
     while ends and ends[-1] < most:
@@ -89,7 +91,7 @@ def _blocks(most: int) -> tuple[Floats, Floats]:
     return np.concatenate([[1.0], last[:-1] + 1])[: len(last)], last
 
 
-def _choose(n: float | Floats, k: float | Floats) -> Floats:
+def _log_choose(n: float | Floats, k: float | Floats) -> Floats:
     """ln C(n, k), minus infinity where there is no way."""
     from scipy.special import gammaln
 
@@ -99,12 +101,12 @@ def _choose(n: float | Floats, k: float | Floats) -> Floats:
     return np.where(inside, gammaln(top + 1) - gammaln(part + 1) - gammaln(top - part + 1), -np.inf)
 
 
-def _misses(others: int, k: int, avoided: Floats) -> Floats:
+def _log_miss_chance(others: int, k: int, avoided: Floats) -> Floats:
     """ln of the chance that k picks out of ``others`` all avoid a set of that size."""
-    return np.asarray(_choose(others - avoided, k) - _choose(others, k))
+    return np.asarray(_log_choose(others - avoided, k) - _log_choose(others, k))
 
 
-def _total(logs: Floats) -> float:
+def _sum_chances(logs: Floats) -> float:
     """The sum of chances whose logarithms are given, rounded up, and never above 1."""
     largest = float(np.max(logs, initial=-math.inf))
     if largest == -math.inf:

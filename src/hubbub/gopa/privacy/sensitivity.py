@@ -86,11 +86,11 @@ class Sensitivity:
 
     def trials(self, steps: int, epsilon: float, delta: float, *, each: int = 1) -> int:
         """The least number of honest coins per coordinate, a multiple of ``each``, that is (epsilon, delta)-DP."""
-        return _trials(self, steps, epsilon, delta, each)
+        return _least_trials(self, steps, epsilon, delta, each)
 
 
 @lru_cache(maxsize=4096)
-def _trials(moved: Sensitivity, steps: int, epsilon: float, delta: float, each: int) -> int:
+def _least_trials(moved: Sensitivity, steps: int, epsilon: float, delta: float, each: int) -> int:
     """The least: one more coin never hurts (it is post-processing), so bisection finds it."""
     low, high = 0, math.ceil(4 * moved.squared(steps) / mu_for(epsilon, delta) ** 2 / each)
     while moved.delta(high * each, steps, epsilon) > delta:

@@ -87,7 +87,7 @@ class TrustComparison(Document):
         low, high = math.log10(self.points[0].parties), math.log10(last.parties)
         ticks = tuple(Tick(float(i), f"{10**i:,}") for i in range(math.ceil(low), math.floor(high) + 1))
         return line_chart(
-            Panel("standard deviation of the mean", series, marks=(mark,), show=_power, height=340),
+            Panel("standard deviation of the mean", series, marks=(mark,), show=_tick_label, height=340),
             title=self.title,
             description=f"Error against number of parties, from {self.points[0].parties:,} to {last.parties:,}.",
             x=Axis("parties", low, high, ticks),
@@ -160,6 +160,6 @@ def compare(
     )
 
 
-def _power(value: float, digits: int) -> str:
+def _tick_label(value: float, digits: int) -> str:
     """A tick of a logarithmic axis."""
     return f"{10**value:.2g}"

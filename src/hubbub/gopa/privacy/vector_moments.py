@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hubbub.gopa.privacy.binomial_noise import ULP, Floats, masses
+from hubbub.gopa.privacy.binomial_noise import ULP, Floats, binomial_masses
 
 _Total = Callable[[float], float]
 _REACH = 9.5  # standard deviations: beyond it lies less than 3e-21 of the noise
@@ -27,9 +27,9 @@ def delta_of_many(trials: int, moves: Mapping[int, int], epsilon: float) -> floa
     """At least the delta if for each shift so many coordinates move by it."""
     moves = {shift: count for shift, count in moves.items() if shift and count}
     squared = sum(count * shift * shift for shift, count in moves.items())
-    revealed = sum(count * _revealed(trials, shift) for shift, count in moves.items())
-    return _least(
-        trials, squared, epsilon, revealed, lambda a: sum(c * _moment(trials, s, a, s) for s, c in moves.items())
+    revealed = sum(count * _left_out_mass(trials, shift) for shift, count in moves.items())
+    return _least_delta(
+        trials, squared, epsilon, revealed, lambda a: sum(c * _log_moment(trials, s, a, s) for s, c in moves.items())
     )
 
 
@@ -40,15 +40,15 @@ def delta_of_norm(trials: int, squared: int, coordinates: int, epsilon: float) -
     places are left out for all of them.
     """
     largest = math.isqrt(squared)
-    revealed = min(coordinates, squared) * _revealed(trials, largest)
+    revealed = min(coordinates, squared) * _left_out_mass(trials, largest)
 
     def total(order: float) -> float:
-        return squared * steepest(lambda shift: _moment(trials, shift, order, largest), largest)
+        return squared * steepest_ratio(lambda shift: _log_moment(trials, shift, order, largest), largest)
 
-    return _least(trials, squared, epsilon, revealed, total)
+    return _least_delta(trials, squared, epsilon, revealed, total)
 
 
-def steepest(curve: Callable[[int], float], largest: int) -> float:
+def steepest_ratio(curve: Callable[[int], float], largest: int) -> float:
     """At least the largest curve(s) / s^2 over 1 <= s <= largest, for a curve that is convex on these s.
 
     Looks at all s up to 16, and beyond at some that are an eighth apart; between two of them the curve lies below its
@@ -56,7 +56,7 @@ def steepest(curve: Callable[[int], float], largest: int) -> float:
 
     Error: above the largest by less than 0.4 % for curves like s^2, and by an eighth at most for any that begins at 0.
 
-    >>> 1 < steepest(lambda s: s**2, 4096) < 1.004
+    >>> 1 < steepest_ratio(lambda s: s**2, 4096) < 1.004
     True
     """
     at, here = 1, curve(1)
@@ -65,18 +65,18 @@ def steepest(curve: Callable[[int], float], largest: int) -> float:
         further = min(largest, at + max(1, at // 8))
         there = curve(further)
         slope = (there - here) / (further - at)
-        largest_ratio = max(largest_ratio, there / further**2, _top(here - slope * at, slope, at, further))
+        largest_ratio = max(largest_ratio, there / further**2, _interior_maximum(here - slope * at, slope, at, further))
         at, here = further, there
     return largest_ratio * (1 + 16 * ULP) if largest_ratio > 0 else largest_ratio
 
 
-def _top(start: float, slope: float, first: int, last: int) -> float:
+def _interior_maximum(start: float, slope: float, first: int, last: int) -> float:
     """The largest (start + slope s) / s^2 strictly between two places, or nothing if it is at one of them."""
     inner = start < 0 < slope and first < -2 * start / slope < last
     return slope**2 / (-4 * start) if inner and last > first + 1 else -math.inf
 
 
-def _least(trials: int, squared: int, epsilon: float, revealed: float, total: _Total) -> float:
+def _least_delta(trials: int, squared: int, epsilon: float, revealed: float, total: _Total) -> float:
     """The least delta over a few orders: e^(total - (a - 1) epsilon) (1 - 1/a)^(a - 1) / a [CKS20, Prop. 12]."""
     rho = 2 * squared / trials  # of Gaussian noise with the same variance
     best = max(1e-3, (epsilon - rho) / (2 * rho)) if rho else 1.0
@@ -88,19 +88,19 @@ def _least(trials: int, squared: int, epsilon: float, revealed: float, total: _T
     return min(1.0, least + revealed)
 
 
-def _revealed(trials: int, shift: int) -> float:
+def _left_out_mass(trials: int, shift: int) -> float:
     """At least the mass of the places left out: beyond the reach, or where the moved noise may have no mass."""
-    known = masses(trials, _REACH)
+    known = binomial_masses(trials, _REACH)
     return (float(np.sum(known.values[:shift])) + 2 * known.beyond) * (1 + 2 * known.error)
 
 
 @lru_cache(maxsize=65536)
-def _moment(trials: int, shift: int, order: float, left_out: int) -> float:
+def _log_moment(trials: int, shift: int, order: float, left_out: int) -> float:
     """At least Lambda(shift) over the places that are kept: all but the first ``left_out``, of which shift is no more.
 
     Over the same places it is convex in the shift, since each logarithm of a mass is concave.
     """
-    known, logs = masses(trials, _REACH), _logs(trials)
+    known, logs = binomial_masses(trials, _REACH), _log_masses(trials)
     if left_out >= len(logs):
         return math.inf
     terms = order * logs[left_out:] - (order - 1) * logs[left_out - shift : len(logs) - shift]
@@ -110,5 +110,5 @@ def _moment(trials: int, shift: int, order: float, left_out: int) -> float:
 
 
 @lru_cache(maxsize=16)
-def _logs(trials: int) -> Floats:
-    return np.log(masses(trials, _REACH).values)
+def _log_masses(trials: int) -> Floats:
+    return np.log(binomial_masses(trials, _REACH).values)

@@ -7,6 +7,6 @@ order, ``party`` and ``board`` the machines. Start with ``party``.
 from hubbub.gopa.protocol.party import Party
 from hubbub.gopa.protocol.phase_clock import Clock
 from hubbub.gopa.protocol.public_state import Inputs, PublicState
-from hubbub.gopa.protocol.wire import signed
+from hubbub.gopa.protocol.wire import sign_message
 
-__all__ = ["Clock", "Inputs", "Party", "PublicState", "signed"]
+__all__ = ["Clock", "Inputs", "Party", "PublicState", "sign_message"]

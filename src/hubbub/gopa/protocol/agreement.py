@@ -174,9 +174,9 @@ class Agreement:
             {
                 "board": self.board.hex(),
                 "hubbub": f"gopa-agreement/{VERSION}",
-                "plan": _written(self.plan),
+                "plan": _write_value(self.plan),
                 "previous": self.previous.hex() if self.previous else None,
-                "quantity": _written(self.quantity),
+                "quantity": _write_value(self.quantity),
                 "roster": [[member.name, member.key.hex()] for member in self.roster],
                 "salt": self.salt.hex(),
                 "title": self.title,
@@ -216,8 +216,8 @@ class Agreement:
         return cls(
             roster=tuple(Member(name, bytes.fromhex(key)) for name, key in document["roster"]),
             board=bytes.fromhex(document["board"]),
-            plan=_read(RunPlan, document["plan"]),
-            quantity=_read(Quantity, document["quantity"]),
+            plan=_read_value(RunPlan, document["plan"]),
+            quantity=_read_value(Quantity, document["quantity"]),
             title=document["title"],
             previous=None if document["previous"] is None else bytes.fromhex(document["previous"]),
             salt=bytes.fromhex(document["salt"]),
@@ -315,24 +315,24 @@ def _check_version(document: Any) -> None:
 # ---------------------------------------------------------------- numbers as text
 
 
-def _written(value: Any) -> Any:
+def _write_value(value: Any) -> Any:
     """JSON without fractions: whole numbers as they are, all others as texts."""
     if type(value) in _KEYS:
         keys = _KEYS[type(value)]
-        return {key: _written(getattr(value, attribute)) for key, attribute in keys.items()}
+        return {key: _write_value(getattr(value, attribute)) for key, attribute in keys.items()}
     if value is None or isinstance(value, bool | int | str):
         return value
     return str(value) if isinstance(value, Fraction) else float.__repr__(value)
 
 
-def _read(kind: type[Any], document: Mapping[str, Any]) -> Any:
+def _read_value(kind: type[Any], document: Mapping[str, Any]) -> Any:
     keys, readers = _KEYS[kind], _READERS[kind]
     if document.keys() != keys.keys():
         raise ValueError
     return kind(**{keys[key]: readers[key](given) for key, given in document.items()})
 
 
-def _plain(wanted: type[Any]) -> Callable[[Any], Any]:
+def _plain_reader(wanted: type[Any]) -> Callable[[Any], Any]:
     def read(given: Any) -> Any:
         if type(given) is not wanted:
             raise TypeError
@@ -341,7 +341,7 @@ def _plain(wanted: type[Any]) -> Callable[[Any], Any]:
     return read
 
 
-def _spelled(spelling: re.Pattern[str], number: Callable[[str], Any]) -> Callable[[Any], Any]:
+def _text_reader(spelling: re.Pattern[str], number: Callable[[str], Any]) -> Callable[[Any], Any]:
     def read(given: Any) -> Any:
         if not isinstance(given, str) or not spelling.fullmatch(given):
             raise TypeError
@@ -350,8 +350,8 @@ def _spelled(spelling: re.Pattern[str], number: Callable[[str], Any]) -> Callabl
     return read
 
 
-_fraction, _float = _spelled(_FRACTION, Fraction), _spelled(_FLOAT, float)
-_whole, _truth, _word = _plain(int), _plain(bool), _plain(str)
+_fraction, _float = _text_reader(_FRACTION, Fraction), _text_reader(_FLOAT, float)
+_whole, _truth, _word = _plain_reader(int), _plain_reader(bool), _plain_reader(str)
 
 # The hash of an agreement is its run's name, so these keys never change; fields and classes may. ``neighbours`` is what
 # is written for the degree of the graph.
@@ -378,7 +378,7 @@ _READERS: dict[type[Any], dict[str, Callable[[Any], Any]]] = {
         "delta": _fraction,
         "delta_noise": _float,
         "delta_graph": _float,
-        "sensitivity": lambda given: _read(Sensitivity, given),
+        "sensitivity": lambda given: _read_value(Sensitivity, given),
         "stuck": _float,
     },
 }

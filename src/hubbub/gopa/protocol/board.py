@@ -16,7 +16,18 @@ from typing import Self
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.identities import Identity
-from hubbub.gopa.protocol.wire import ORDER, Close, after, authentic, chained, closed, last, origin, parse, parse_close
+from hubbub.gopa.protocol.wire import (
+    ORDER,
+    Close,
+    chain_hash,
+    close_line,
+    first_hash,
+    is_authentic,
+    last_phase,
+    next_phase,
+    parse_close,
+    parse_message,
+)
 from hubbub.terms import OutOfRange
 
 
@@ -105,7 +116,7 @@ class Board:
         return [self.agreement.text().encode(), *(line for chapter in self.chapters for line in chapter)]
 
 
-def opened(agreement: Agreement, identity: Identity) -> Board:
+def open_board(agreement: Agreement, identity: Identity) -> Board:
     """A board for one run; its key must be the one that was agreed on."""
     if identity.member.key != agreement.board:
         raise OutOfRange(
@@ -114,12 +125,14 @@ def opened(agreement: Agreement, identity: Identity) -> Board:
             fix="Use the key that the agreement names.",
         )
     everybody = frozenset(range(len(agreement.roster)))
-    return Board(agreement, identity, origin(agreement), expected=everybody)
+    return Board(agreement, identity, first_hash(agreement), expected=everybody)
 
 
-def restored(agreement: Agreement, identity: Identity, log: Sequence[bytes], posted: Sequence[bytes] = ()) -> Board:
+def restore_board(
+    agreement: Agreement, identity: Identity, log: Sequence[bytes], posted: Sequence[bytes] = ()
+) -> Board:
     """A board after a crash: from the lines of its closed chapters, and those that it had taken since."""
-    board = opened(agreement, identity)
+    board = open_board(agreement, identity)
     for line in [*log, *posted]:
         try:
             close = parse_close(agreement, line)
@@ -127,27 +140,27 @@ def restored(agreement: Agreement, identity: Identity, log: Sequence[bytes], pos
             board, _ = step(board, Post(line))
             continue
         if close.phase == board.phase and close.hash == board.chain:
-            board = _shut(board, line)
+            board = _close_phase(board, line)
     return board
 
 
 def step(state: Board, event: Post | Shut) -> tuple[Board, Reply]:
     """The board after an event, and the answer to whoever caused it."""
     if isinstance(event, Shut):
-        if ORDER[state.phase] > ORDER[last(state.agreement)]:
+        if ORDER[state.phase] > ORDER[last_phase(state.agreement)]:
             return state, Reply(fault=Fault.WRONG_PHASE)
-        line = closed(state.agreement, state.identity, state.phase, state.chain)
-        return _shut(state, line), Reply(line)
+        line = close_line(state.agreement, state.identity, state.phase, state.chain)
+        return _close_phase(state, line), Reply(line)
     try:
-        return _take(state, event.line)
+        return _take_line(state, event.line)
     except Refused as refused:
         return state, Reply(fault=refused.fault, party=refused.party)
 
 
-def _shut(state: Board, line: bytes) -> Board:
+def _close_phase(state: Board, line: bytes) -> Board:
     return replace(
         state,
-        phase=after(state.phase),
+        phase=next_phase(state.phase),
         chapters=(*state.chapters, (*state.posted.all(), line)),
         last=parse_close(state.agreement, line),
         posted=Lines(),
@@ -155,8 +168,8 @@ def _shut(state: Board, line: bytes) -> Board:
     )
 
 
-def _take(state: Board, line: bytes) -> tuple[Board, Reply]:
-    message = parse(state.agreement, line)
+def _take_line(state: Board, line: bytes) -> tuple[Board, Reply]:
+    message = parse_message(state.agreement, line)
     party, earlier = message.party, state.posted.of(message.party)
     if line in earlier:
         return state, Reply(line, party=party)
@@ -164,9 +177,9 @@ def _take(state: Board, line: bytes) -> tuple[Board, Reply]:
         raise Refused(Fault.WRONG_PHASE, party)
     if message.head != (state.last.head if state.last else b""):
         raise Refused(Fault.WRONG_HEAD, party)
-    if not authentic(state.agreement, message):
+    if not is_authentic(state.agreement, message):
         raise Refused(Fault.BAD_SIGNATURE)
     if len(earlier) > 1:
         raise Refused(Fault.EQUIVOCATION, party)
-    grown = replace(state, posted=state.posted.plus(party, line), chain=chained(state.chain, line))
+    grown = replace(state, posted=state.posted.plus(party, line), chain=chain_hash(state.chain, line))
     return grown, Reply(line, fault=Fault.EQUIVOCATION if earlier else None, party=party)

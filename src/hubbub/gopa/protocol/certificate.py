@@ -18,7 +18,7 @@ from fractions import Fraction
 from hubbub.gopa.privacy.calibration import Achieved
 from hubbub.gopa.protocol import public_state
 from hubbub.gopa.protocol.agreement import Agreement
-from hubbub.gopa.protocol.consent import Roster, members
+from hubbub.gopa.protocol.consent import Roster, roster_members
 from hubbub.gopa.protocol.faults import Abort, Named
 from hubbub.gopa.protocol.public_state import Inputs, PublicState
 from hubbub.terms import EmptyInput, OtherRun
@@ -121,14 +121,14 @@ def verify(
     if not any(lines):
         raise EmptyInput("the log is empty.", why="Its first line is the agreement.", fix="Give the whole file.")
     agreed = Agreement.read(lines[0].decode("utf-8", "replace"))
-    pins = _pins(agreed, agreement, run, roster)
+    pins = _check_pins(agreed, agreement, run, roster)
     state = public_state.start(agreed, earlier=earlier)
-    for chapter in chapters(lines[1:]):
+    for chapter in split_phases(lines[1:]):
         state = public_state.step(state, chapter)
     return Certificate(state, pins)
 
 
-def _pins(
+def _check_pins(
     agreed: Agreement, agreement: Agreement | None, run: bytes | str | None, roster: Roster | None
 ) -> tuple[str, ...]:
     """What of the reader's knowledge the log fits, or a refusal."""
@@ -137,7 +137,7 @@ def _pins(
         "run": None
         if run is None
         else (run.hex() if isinstance(run, bytes) else run.strip().lower()) == agreed.run.hex(),
-        "roster": None if roster is None else set(members(roster)) == set(agreed.roster),
+        "roster": None if roster is None else set(roster_members(roster)) == set(agreed.roster),
     }
     if False in met.values():
         wrong = [name for name, fits in met.items() if fits is False]
@@ -151,7 +151,7 @@ def _pins(
     return tuple(name for name, fits in met.items() if fits)
 
 
-def chapters(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
+def split_phases(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
     """The lines up to each close; lines after the last close belong to a phase that is still open."""
     chapter: list[bytes] = []
     for line in lines:

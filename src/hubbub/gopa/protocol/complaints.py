@@ -21,12 +21,14 @@ from hubbub.gopa.protocol.message_bodies import Complaint
 from hubbub.gopa.protocol.public_state import PublicState
 
 
-def complain(state: PublicState, me: int, accused: int, kind: str, secret: int, shared: bytes) -> Complaint:
+def make_complaint(state: PublicState, me: int, accused: int, kind: str, secret: int, shared: bytes) -> Complaint:
     """A complaint of ``me``, whose key of this kind has this secret."""
-    return Complaint(accused, kind, shared, prove_same(secret, _key(state, accused, kind), _where(state, me, kind)))
+    return Complaint(
+        accused, kind, shared, prove_same(secret, _public_key(state, accused, kind), _key_context(state, me, kind))
+    )
 
 
-def judge(state: PublicState, complainer: int, complaints: Sequence[Complaint]) -> dict[int, Fault]:
+def judge_complaints(state: PublicState, complainer: int, complaints: Sequence[Complaint]) -> dict[int, Fault]:
     """Who is out after one party's complaints, and why; a false one ends the reading.
 
     Guarantee: a party that followed the protocol is never found at fault, whoever complains.
@@ -34,25 +36,25 @@ def judge(state: PublicState, complainer: int, complaints: Sequence[Complaint]) 
     """
     faults: dict[int, Fault] = {}
     for complaint in complaints:
-        if not _holds(state, complainer, complaint):
+        if not _is_justified(state, complainer, complaint):
             return faults | {complainer: Fault.FALSE_COMPLAINT}
         faults[complaint.accused] = Fault.MASK_MISMATCH if complaint.kind == "mask" else Fault.BAD_SEAL
     return faults
 
 
-def _holds(state: PublicState, me: int, complaint: Complaint) -> bool:
+def _is_justified(state: PublicState, me: int, complaint: Complaint) -> bool:
     accused, kind = complaint.accused, complaint.kind
-    if accused not in state.shares or not _concerned(state, me, accused, kind):
+    if accused not in state.shares or not _has_posted_for(state, me, accused, kind):
         return False
-    keys = _key(state, me, kind), _key(state, accused, kind)
-    if not verify_same(*keys, complaint.shared, complaint.proof, _where(state, me, kind)):
+    keys = _public_key(state, me, kind), _public_key(state, accused, kind)
+    if not verify_same(*keys, complaint.shared, complaint.proof, _key_context(state, me, kind)):
         return False
     if kind == "mask":
         return not edge_right(state, accused, me, complaint.shared)
-    return opened(state, accused, me, complaint.shared) is None
+    return valid_share(state, accused, me, complaint.shared) is None
 
 
-def _concerned(state: PublicState, me: int, accused: int, kind: str) -> bool:
+def _has_posted_for(state: PublicState, me: int, accused: int, kind: str) -> bool:
     """Whether the accused posted anything of this kind for the complainer."""
     return (accused, me) in state.net.edges if kind == "mask" else state.net.place(accused, me) is not None
 
@@ -62,9 +64,9 @@ def edge_right(state: PublicState, poster: int, other: int, shared: bytes) -> bo
     return edge_mask(state.view, poster, other, shared, state.width).point() == state.edge(poster, other)[0]
 
 
-def opened(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
+def valid_share(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
     """The share that a dealer sealed for a holder, if it opens its two commitments."""
-    share = unsealed(state, dealer, holder, shared)
+    share = dealt_share(state, dealer, holder, shared)
     place = state.net.place(dealer, holder)
     if share is None or place is None:
         return None
@@ -73,7 +75,7 @@ def opened(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share
     return share if right else None
 
 
-def unsealed(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
+def dealt_share(state: PublicState, dealer: int, holder: int, shared: bytes) -> Share | None:
     """The share that a dealer sealed for a holder, right or wrong."""
     place = state.net.place(dealer, holder)
     if place is None:
@@ -82,10 +84,10 @@ def unsealed(state: PublicState, dealer: int, holder: int, shared: bytes) -> Sha
     return None if data is None else Share.decoded(data)
 
 
-def _key(state: PublicState, party: int, kind: str) -> bytes:
+def _public_key(state: PublicState, party: int, kind: str) -> bytes:
     join = state.joins[party]
     return join.mask_key if kind == "mask" else join.seal_key
 
 
-def _where(state: PublicState, party: int, kind: str) -> Context:
+def _key_context(state: PublicState, party: int, kind: str) -> Context:
     return Context(state.agreement.run, state.agreement.roster[party].name.encode(), f"complain {kind}")

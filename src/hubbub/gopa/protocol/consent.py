@@ -59,7 +59,7 @@ class Consent:
         put(self, "delta", None if self.delta is None else fraction_of(self.delta, name="delta"))
         put(self, "honest", None if self.honest is None else fraction_of(self.honest, name="honest", one=True))
         put(self, "share", fraction_of(self.share, name="share", one=True))
-        put(self, "roster", None if self.roster is None else members(self.roster))
+        put(self, "roster", None if self.roster is None else roster_members(self.roster))
         whole(self.attempts, name="attempts")
         if self.run is not None and (not isinstance(self.run, bytes) or len(self.run) != 32):
             raise WrongShape("a run's name is 32 bytes.", why="It is a hash.", fix="Give agreement.run.")
@@ -94,8 +94,9 @@ class Consent:
             yield f"its delta is {shown(run_plan.delta)}{before} and at most {shown(self.delta)} was consented to"
         if run_plan.sensitivity.share < self.share:
             yield (
-                f"it protects parts of {_fraction(run_plan.sensitivity.share)} of what a party has, and nothing below "
-                f"{_fraction(self.share)} was consented to"
+                f"it protects parts of {_format_fraction(run_plan.sensitivity.share)} of what a party has, and "
+                "nothing below "
+                f"{_format_fraction(self.share)} was consented to"
             )
         yield from self._people(agreed)
 
@@ -115,7 +116,7 @@ class Consent:
             )
 
 
-def members(given: Roster) -> tuple[Member, ...]:
+def roster_members(given: Roster) -> tuple[Member, ...]:
     """The members of a roster, as people give it."""
     if isinstance(given, Mapping):
         return tuple(Member(name, key) for name, key in given.items())
@@ -125,5 +126,5 @@ def members(given: Roster) -> tuple[Member, ...]:
     return roster
 
 
-def _fraction(value: Fraction) -> str:
+def _format_fraction(value: Fraction) -> str:
     return "all" if value == 1 else str(value)

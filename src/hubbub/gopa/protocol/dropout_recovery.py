@@ -8,7 +8,7 @@ The exception are proven liars: a member of R whose public seed does not give th
 parties that posted, or let stand, an edge commitment which their keys do not give (an honest one would have
 complained). Anybody can see it; a liar of R is taken out of the sum and its mask key asked for too. So a lie costs a
 round and its author, never the result: liars with wrong edges along a path of the graph are found one after the other,
-and a run has more rounds than it may have liars (``wire.last``).
+and a run has more rounds than it may have liars (``wire.last_phase``).
 
 Rounds go on until the sum is known. A round that brings nothing new, when something is missing, ends the run, and so
 does the last.
@@ -20,11 +20,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hubbub.gopa.crypto.batch_verification import verify_many
-from hubbub.gopa.crypto.shamir import recover
+from hubbub.gopa.crypto.shamir import recover_secret
 from hubbub.gopa.protocol.faults import Fault, Named, Refused
-from hubbub.gopa.protocol.masks import LogarithmClaim, Opening, OpeningClaim, between, edge_mask, self_mask, total
+from hubbub.gopa.protocol.masks import (
+    LogarithmClaim,
+    Opening,
+    OpeningClaim,
+    edge_mask,
+    self_mask,
+    shared_point,
+    sum_openings,
+)
 from hubbub.gopa.protocol.message_bodies import Repair
-from hubbub.gopa.protocol.public_state import FIRST, Mended, PublicState, Result, Wanted, ended
+from hubbub.gopa.protocol.public_state import FIRST, Mended, PublicState, Result, Wanted, end_run
 from hubbub.gopa.protocol.wire import Message
 
 # ---------------------------------------------------------------- one round
@@ -42,18 +50,18 @@ class _Item:
     point: bytes
 
 
-def fold(state: PublicState, messages: Mapping[int, Message]) -> PublicState:
+def fold_repair_round(state: PublicState, messages: Mapping[int, Message]) -> PublicState:
     """One round of repair."""
-    items, faults = _items(state, messages)
+    items, faults = _collect_items(state, messages)
     verdicts = verify_many([LogarithmClaim(item.number, item.point) for item in items])
     judged = list(zip(items, verdicts, strict=True))
     faults += [(item.author, Fault.BAD_OPENING) for item, holds in judged if not holds]
     named = [Named(party, fault, state.phase, (messages[party].line,)) for party, fault in dict.fromkeys(faults)]
-    mended = _added(state, [item for item, holds in judged if holds])
-    return _finished(replace(state, named=(*state.named, *named)), mended)
+    mended = _add_items(state, [item for item, holds in judged if holds])
+    return _finish_round(replace(state, named=(*state.named, *named)), mended)
 
 
-def _items(state: PublicState, messages: Mapping[int, Message]) -> tuple[list[_Item], list[tuple[int, Fault]]]:
+def _collect_items(state: PublicState, messages: Mapping[int, Message]) -> tuple[list[_Item], list[tuple[int, Fault]]]:
     items: list[_Item] = []
     faults: list[tuple[int, Fault]] = []
     may = state.releasable
@@ -63,24 +71,26 @@ def _items(state: PublicState, messages: Mapping[int, Message]) -> tuple[list[_I
         except Refused as refused:
             faults.append((party, refused.fault))
             continue
-        brought = _said(state, party, repair, may)
+        brought = _message_items(state, party, repair, may)
         items += [item for item in brought if item is not None]
         if None in brought:
             faults.append((party, Fault.BOTH_RELEASED))
     return items, faults
 
 
-def _said(state: PublicState, party: int, repair: Repair, may: Wanted) -> list[_Item | None]:
+def _message_items(state: PublicState, party: int, repair: Repair, may: Wanted) -> list[_Item | None]:
     """What one message brings; None for what must not be given."""
     items: list[_Item | None] = []
     if repair.own is not None:
         own = _Item(party, party, "seed", 0, repair.own, state.shares[party].seed)
         items.append(own if party in state.counted else None)
-    items += [_share(state, party, dealer, "seed", n, may.seeds) for dealer, n in repair.selves.items()]
-    return items + [_share(state, party, dealer, "key", n, may.keys) for dealer, n in repair.keys.items()]
+    items += [_share_item(state, party, dealer, "seed", n, may.seeds) for dealer, n in repair.selves.items()]
+    return items + [_share_item(state, party, dealer, "key", n, may.keys) for dealer, n in repair.keys.items()]
 
 
-def _share(state: PublicState, party: int, dealer: int, kind: str, number: int, may: frozenset[int]) -> _Item | None:
+def _share_item(
+    state: PublicState, party: int, dealer: int, kind: str, number: int, may: frozenset[int]
+) -> _Item | None:
     place = state.net.place(dealer, party)
     if dealer not in may or place is None:
         return None
@@ -91,32 +101,32 @@ def _share(state: PublicState, party: int, dealer: int, kind: str, number: int, 
 # ---------------------------------------------------------------- what is known then
 
 
-def _added(state: PublicState, items: Sequence[_Item]) -> Mended:
+def _add_items(state: PublicState, items: Sequence[_Item]) -> Mended:
     """All that was known, the new items, and the secrets that enough shares give."""
     mended = state.mended
     own = {item.dealer: item.number for item in items if item.place == 0}
-    seed_shares = _more(mended.seed_shares, [item for item in items if item.kind == "seed" and item.place])
-    key_shares = _more(mended.key_shares, [item for item in items if item.kind == "key"])
-    seeds = {**_recovered(seed_shares, state.threshold), **mended.seeds, **own}
-    keys = {**_recovered(key_shares, state.threshold), **mended.keys}
+    seed_shares = _merge_shares(mended.seed_shares, [item for item in items if item.kind == "seed" and item.place])
+    key_shares = _merge_shares(mended.key_shares, [item for item in items if item.kind == "key"])
+    seeds = {**_recover_secrets(seed_shares, state.threshold), **mended.seeds, **own}
+    keys = {**_recover_secrets(key_shares, state.threshold), **mended.keys}
     return Mended(seeds, keys, seed_shares, key_shares, mended.cheats)
 
 
 Shares = Mapping[int, Mapping[int, int]]
 
 
-def _more(known: Shares, items: Iterable[_Item]) -> Shares:
+def _merge_shares(known: Shares, items: Iterable[_Item]) -> Shares:
     merged = {dealer: dict(held) for dealer, held in known.items()}
     for item in items:
         merged.setdefault(item.dealer, {})[item.place] = item.number
     return merged
 
 
-def _recovered(shares: Shares, threshold: int) -> dict[int, int]:
-    return {dealer: recover(held) for dealer, held in shares.items() if len(held) >= threshold}
+def _recover_secrets(shares: Shares, threshold: int) -> dict[int, int]:
+    return {dealer: recover_secret(held) for dealer, held in shares.items() if len(held) >= threshold}
 
 
-def _finished(state: PublicState, mended: Mended) -> PublicState:
+def _finish_round(state: PublicState, mended: Mended) -> PublicState:
     """The state with what is known now: with the sum, if nothing is missing; at its end, if nobody helps."""
     liars = _bad_seeds(state, mended) | _bad_edges(state, mended)
     known = {one.party for one in state.named if one.fault is Fault.MASK_MISMATCH}
@@ -124,8 +134,8 @@ def _finished(state: PublicState, mended: Mended) -> PublicState:
     cheats = mended.cheats | (liars & state.counted)
     now = replace(state, mended=replace(mended, cheats=cheats), named=(*state.named, *named))
     if not now.wanted:
-        return _summed(now)
-    return now if state.phase == FIRST or now.mended != state.mended else ended(now, Fault.STUCK)
+        return _sum_result(now)
+    return now if state.phase == FIRST or now.mended != state.mended else end_run(now, Fault.STUCK)
 
 
 def _bad_seeds(state: PublicState, mended: Mended) -> set[int]:
@@ -146,25 +156,25 @@ def _bad_edges(state: PublicState, mended: Mended) -> set[int]:
 
 def _edge_claim(state: PublicState, key: int, one: int, other: int) -> OpeningClaim:
     point, sign = state.edge(one, other)
-    return OpeningClaim(_mask(state, key, one, other), [point], [sign])
+    return OpeningClaim(_edge_opening(state, key, one, other), [point], [sign])
 
 
-def _mask(state: PublicState, key: int, one: int, other: int) -> Opening:
+def _edge_opening(state: PublicState, key: int, one: int, other: int) -> Opening:
     """What ``one`` added for an edge, from its mask key."""
-    shared = between(key, state.joins[other].mask_key)
+    shared = shared_point(key, state.joins[other].mask_key)
     return edge_mask(state.view, one, other, shared, state.width)
 
 
-def _summed(state: PublicState) -> PublicState:
+def _sum_result(state: PublicState) -> PublicState:
     """The sum of values and noises over all that count: reveals, less self masks, plus what the others' edges hold."""
     counted, mended = sorted(state.counted), state.mended
     parts = [state.reveals[party] for party in counted]
     parts += [-self_mask(state.view, party, mended.seeds[party], state.width) for party in counted]
     for gone in state.members - state.counted:
         near = [other for other in state.net.around[gone] if other in state.counted]
-        parts += [_mask(state, mended.keys[gone], gone, other) for other in near]
-    totals = total(parts, state.width).values
+        parts += [_edge_opening(state, mended.keys[gone], gone, other) for other in near]
+    totals = sum_openings(parts, state.width).values
     most = len(counted) * (state.agreement.plan.steps + state.agreement.plan.noise_bits)
     if max(totals) > most:
-        return ended(state, Fault.CONTRADICTION)
+        return end_run(state, Fault.CONTRADICTION)
     return replace(state, result=Result(totals, tuple(counted)))

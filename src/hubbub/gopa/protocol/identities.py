@@ -20,7 +20,7 @@ from hubbub.terms import WrongShape
 
 SIGNATURE = 64
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_private = lru_cache(maxsize=4096)(signing_key)
+_private_key = lru_cache(maxsize=4096)(signing_key)
 _MARK = b"hubbub gopa 1\n"  # a signature over one of our messages is a signature over nothing else
 
 
@@ -65,11 +65,11 @@ class Identity:
     @property
     def member(self) -> Member:
         """What others may know of it."""
-        return Member(self.name, _private(self.secret).public_key().public_bytes_raw())
+        return Member(self.name, _private_key(self.secret).public_key().public_bytes_raw())
 
     def sign(self, text: bytes) -> bytes:
-        """The one signature of this key over ``said``."""
-        return _private(self.secret).sign(_MARK + text)
+        """The one signature of this key over ``text``."""
+        return _private_key(self.secret).sign(_MARK + text)
 
 
 def fingerprint(*keys: bytes) -> str:

@@ -19,8 +19,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from hubbub.gopa.crypto.pedersen import commit, commit_vector
-from hubbub.gopa.crypto.point_equations import Equation, weight
-from hubbub.gopa.crypto.ristretto import ORDER, decoded, encoded, times_known
+from hubbub.gopa.crypto.point_equations import Equation, random_weight
+from hubbub.gopa.crypto.ristretto import ORDER, decode_scalar, encode_scalar, times_known
 from hubbub.gopa.crypto.secret_streams import Stream
 
 
@@ -49,17 +49,17 @@ class Opening:
         return commit_vector(self.values, self.blinder)
 
     def encoded(self) -> bytes:
-        return b"".join(map(encoded, (*self.values, self.blinder)))
+        return b"".join(map(encode_scalar, (*self.values, self.blinder)))
 
     @classmethod
     def decoded(cls, data: bytes) -> Opening | None:
         """The opening, or None if a number is not in its one spelling."""
-        scalars = [decoded(data[start : start + 32]) for start in range(0, len(data), 32)]
+        scalars = [decode_scalar(data[start : start + 32]) for start in range(0, len(data), 32)]
         numbers = [number for number in scalars if number is not None]
         return cls(tuple(numbers[:-1]), numbers[-1]) if len(numbers) == len(scalars) > 1 else None
 
 
-def total(openings: Iterable[Opening], width: int) -> Opening:
+def sum_openings(openings: Iterable[Opening], width: int) -> Opening:
     """The sum of openings."""
     terms = list(openings)
     columns = [sum(one.values[c] for one in terms) % ORDER for c in range(width)]
@@ -75,7 +75,7 @@ class OpeningClaim:
     signs: Sequence[int]
 
     def equation(self) -> Equation | None:
-        by = weight()
+        by = random_weight()
         values = self.opening.values
         return Equation(
             on_g=-by * values[0],
@@ -97,7 +97,7 @@ class MaskContext:
     hash: bytes
 
 
-def between(secret: int, key: bytes) -> bytes:
+def shared_point(secret: int, key: bytes) -> bytes:
     """The point that two parties share: one's secret times the other's key, which was checked when it joined."""
     return times_known(secret, key)
 
@@ -105,7 +105,7 @@ def between(secret: int, key: bytes) -> bytes:
 def edge_mask(view: MaskContext, one: int, other: int, shared: bytes, width: int) -> Opening:
     """What ``one`` adds for its edge with ``other``; the other way round it is the negative."""
     low, high = sorted((one, other))
-    stream = Stream(shared, "edge", view.run, view.hash, _place(low), _place(high))
+    stream = Stream(shared, "edge", view.run, view.hash, _encode_place(low), _encode_place(high))
     values = tuple(stream.scalars(width))
     mask = Opening(values, stream.scalar())
     return mask if one == low else -mask
@@ -113,12 +113,12 @@ def edge_mask(view: MaskContext, one: int, other: int, shared: bytes, width: int
 
 def self_mask(view: MaskContext, party: int, seed: int, width: int) -> Opening:
     """What a party adds for itself."""
-    stream = Stream(encoded(seed), "self mask", view.run, view.hash, _place(party))
+    stream = Stream(encode_scalar(seed), "self mask", view.run, view.hash, _encode_place(party))
     values = tuple(stream.scalars(width))
     return Opening(values, stream.scalar())
 
 
-def _place(party: int) -> bytes:
+def _encode_place(party: int) -> bytes:
     return party.to_bytes(4, "little")
 
 
@@ -127,19 +127,19 @@ def _place(party: int) -> bytes:
 
 def seal(view: MaskContext, dealer: int, holder: int, shared: bytes, share: bytes) -> bytes:
     """A dealer's share, closed for its holder. There is one share for each key, so the nonce is zero."""
-    return _cipher(view, dealer, holder, shared).encrypt(bytes(12), share, view.run)
+    return _share_cipher(view, dealer, holder, shared).encrypt(bytes(12), share, view.run)
 
 
 def unseal(view: MaskContext, dealer: int, holder: int, shared: bytes, sealed: bytes) -> bytes | None:
     """What was sealed, or None."""
     try:
-        return _cipher(view, dealer, holder, shared).decrypt(bytes(12), sealed, view.run)
+        return _share_cipher(view, dealer, holder, shared).decrypt(bytes(12), sealed, view.run)
     except InvalidTag:
         return None
 
 
-def _cipher(view: MaskContext, dealer: int, holder: int, shared: bytes) -> ChaCha20Poly1305:
-    names = (_place(dealer), _place(holder))
+def _share_cipher(view: MaskContext, dealer: int, holder: int, shared: bytes) -> ChaCha20Poly1305:
+    names = (_encode_place(dealer), _encode_place(holder))
     return ChaCha20Poly1305(Stream(shared, "seal", view.run, view.hash, *names).take(32))
 
 
@@ -151,11 +151,11 @@ class Share:
     key: int
 
     def encoded(self) -> bytes:
-        return encoded(self.seed) + encoded(self.key)
+        return encode_scalar(self.seed) + encode_scalar(self.key)
 
     @classmethod
     def decoded(cls, data: bytes) -> Share | None:
-        seed, key = decoded(data[:32]), decoded(data[32:])
+        seed, key = decode_scalar(data[:32]), decode_scalar(data[32:])
         return None if seed is None or key is None else cls(seed, key)
 
 
@@ -170,5 +170,5 @@ class LogarithmClaim:
     point: bytes
 
     def equation(self) -> Equation | None:
-        by = weight()
+        by = random_weight()
         return Equation(on_g=-by * self.number, scalars=[by], points=[self.point])

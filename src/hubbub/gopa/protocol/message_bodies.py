@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hubbub.gopa.crypto.bit_proof import BitStatement
-from hubbub.gopa.crypto.ristretto import decoded, encoded
+from hubbub.gopa.crypto.ristretto import decode_scalar, encode_scalar
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.masks import SEALED, Opening
@@ -18,25 +18,25 @@ MOST_PROOF = 1 << 15
 KINDS = ("mask", "seal")
 
 
-def _fields(body: Json, *names: str) -> list[Any]:
+def _read_fields(body: Json, *names: str) -> list[Any]:
     if body.keys() != set(names):
         raise Refused(Fault.MALFORMED)
     return [body[name] for name in names]
 
 
-def _points(text: object, count: int) -> tuple[bytes, ...]:
+def _parse_points(text: object, count: int) -> tuple[bytes, ...]:
     data = unpack(text, 32 * count)
     return tuple(data[start : start + 32] for start in range(0, len(data), 32))
 
 
-def _proof(text: object) -> bytes:
+def _parse_proof(text: object) -> bytes:
     data = unpack(text)
     if len(data) > MOST_PROOF:
         raise Refused(Fault.OVERSIZED)
     return data
 
 
-def _opening(text: object, width: int) -> Opening:
+def _parse_opening(text: object, width: int) -> Opening:
     opening = Opening.decoded(unpack(text, 32 * (width + 1)))
     if opening is None:
         raise Refused(Fault.MALFORMED)
@@ -62,7 +62,7 @@ class Join:
 
     @classmethod
     def parse(cls, body: Json) -> Join:
-        mask, seal, shown, nonce, bits = _fields(body, "mask", "seal", "shown", "nonce", "bits")
+        mask, seal, shown, nonce, bits = _read_fields(body, "mask", "seal", "shown", "nonce", "bits")
         proofs = unpack(shown, 256)
         pair = (proofs[:128], proofs[128:])
         return cls(unpack(mask, 32), unpack(seal, 32), pair, unpack(nonce, 32), unpack(bits, 32))
@@ -75,7 +75,7 @@ def packed_nonce(nonce: bytes) -> Json:
 
 def parse_nonce(body: Json) -> bytes:
     """The nonce."""
-    return unpack(_fields(body, "nonce")[0], 32)
+    return unpack(_read_fields(body, "nonce")[0], 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,29 +134,29 @@ class Shared:
             "keys",
             "sealed",
         )
-        texts = dict(zip(names, _fields(body, *names), strict=True))
+        texts = dict(zip(names, _read_fields(body, *names), strict=True))
         width = agreement.quantity.coordinates
-        points = _points(texts["statement"], 2 * width)
+        points = _parse_points(texts["statement"], 2 * width)
         sealed = unpack(texts["sealed"], SEALED * holders)
-        if not isinstance(texts["extra"], list) or len(texts["extra"]) != extras(agreement):
+        if not isinstance(texts["extra"], list) or len(texts["extra"]) != extra_proof_count(agreement):
             raise Refused(Fault.MALFORMED)
         return cls(
             statement=BitStatement(points[:width], points[width:]),
-            proof=_proof(texts["proof"]),
+            proof=_parse_proof(texts["proof"]),
             vector=unpack(texts["vector"], 32),
-            linked=_proof(texts["linked"]),
-            ball=_proof(texts["ball"]),
+            linked=_parse_proof(texts["linked"]),
+            ball=_parse_proof(texts["ball"]),
             extra=tuple(unpack(proof, 64) for proof in texts["extra"]),
             own=unpack(texts["own"], 32),
             seed=unpack(texts["seed"], 32),
-            edges=_points(texts["edges"], edges),
-            selves=_points(texts["selves"], holders),
-            keys=_points(texts["keys"], holders),
+            edges=_parse_points(texts["edges"], edges),
+            selves=_parse_points(texts["selves"], holders),
+            keys=_parse_points(texts["keys"], holders),
             sealed=tuple(sealed[start : start + SEALED] for start in range(0, len(sealed), SEALED)),
         )
 
 
-def extras(agreement: Agreement) -> int:
+def extra_proof_count(agreement: Agreement) -> int:
     """How many proofs of a zero the quantity asks for besides: one-hot, and one per coordinate for earlier inputs."""
     return agreement.quantity.one_hot + (agreement.quantity.coordinates if agreement.previous else 0)
 
@@ -188,7 +188,7 @@ def packed_complaints(complaints: tuple[Complaint, ...]) -> Json:
 
 def parse_complaints(body: Json) -> tuple[Complaint, ...]:
     """The complaints of one party: each about another edge or seal."""
-    (items,) = _fields(body, "complaints")
+    (items,) = _read_fields(body, "complaints")
     if not isinstance(items, list):
         raise Refused(Fault.MALFORMED)
     complaints = tuple(map(Complaint.parse, items))
@@ -204,7 +204,7 @@ def packed_members(digest: bytes) -> Json:
 
 def parse_members(body: Json) -> bytes:
     """The digest of the set that its author signs."""
-    return unpack(_fields(body, "members")[0], 32)
+    return unpack(_read_fields(body, "members")[0], 32)
 
 
 def packed_reveal(opening: Opening) -> Json:
@@ -214,7 +214,7 @@ def packed_reveal(opening: Opening) -> Json:
 
 def parse_reveal(body: Json, width: int) -> Opening:
     """The masked sum and its blinder."""
-    return _opening(_fields(body, "masked")[0], width)
+    return _parse_opening(_read_fields(body, "masked")[0], width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,22 +227,22 @@ class Repair:
 
     def packed(self) -> Json:
         return {
-            "own": "" if self.own is None else pack(encoded(self.own)),
-            "selves": [[dealer, pack(encoded(share))] for dealer, share in sorted(self.selves.items())],
-            "keys": [[dealer, pack(encoded(share))] for dealer, share in sorted(self.keys.items())],
+            "own": "" if self.own is None else pack(encode_scalar(self.own)),
+            "selves": [[dealer, pack(encode_scalar(share))] for dealer, share in sorted(self.selves.items())],
+            "keys": [[dealer, pack(encode_scalar(share))] for dealer, share in sorted(self.keys.items())],
         }
 
     @classmethod
     def parse(cls, body: Json) -> Repair:
-        own, selves, keys = _fields(body, "own", "selves", "keys")
+        own, selves, keys = _read_fields(body, "own", "selves", "keys")
         return cls(
-            own=None if own == "" else _scalar(own),
-            selves={dealer: _scalar(text) for dealer, text in _pairs(selves)},
-            keys={dealer: _scalar(text) for dealer, text in _pairs(keys)},
+            own=None if own == "" else _parse_scalar(own),
+            selves={dealer: _parse_scalar(text) for dealer, text in _parse_pairs(selves)},
+            keys={dealer: _parse_scalar(text) for dealer, text in _parse_pairs(keys)},
         )
 
 
-def _pairs(items: object) -> list[tuple[int, object]]:
+def _parse_pairs(items: object) -> list[tuple[int, object]]:
     """(dealer, text) in rising order, each dealer once."""
     if not isinstance(items, list) or not all(isinstance(i, list) and len(i) == 2 and type(i[0]) is int for i in items):
         raise Refused(Fault.MALFORMED)
@@ -252,8 +252,8 @@ def _pairs(items: object) -> list[tuple[int, object]]:
     return [(item[0], item[1]) for item in items]
 
 
-def _scalar(text: object) -> int:
-    value = decoded(unpack(text, 32))
+def _parse_scalar(text: object) -> int:
+    value = decode_scalar(unpack(text, 32))
     if value is None:
         raise Refused(Fault.MALFORMED)
     return value

@@ -23,7 +23,7 @@ from hubbub.gopa.protocol.faults import Abort, Fault, Refused
 from hubbub.gopa.protocol.identities import Identity
 from hubbub.gopa.protocol.party_messages import PartyLeaves, Secrets, Work
 from hubbub.gopa.protocol.public_state import PublicState
-from hubbub.gopa.protocol.wire import ORDER, Message, pack, parse, signed, unpack
+from hubbub.gopa.protocol.wire import ORDER, Message, pack, parse_message, sign_message, unpack
 from hubbub.terms import LedgerDamaged, OutOfRange, RequestChanged, WrongShape
 
 _WHOLE = Consent()
@@ -88,7 +88,7 @@ def resume(
 
     Another value for the same run is refused: two values under one set of masks would show their difference.
     """
-    kept = _started(agreement, identity, records)
+    kept = _read_secrets(agreement, identity, records)
     if values is not None and tuple(values) != kept.values:
         raise RequestChanged(
             "this party has begun this run with another value.",
@@ -97,19 +97,19 @@ def resume(
         )
     sent: dict[str, bytes] = {}
     for line in records[1:]:
-        message = _own(agreement, kept.place, line)
+        message = _own_message(agreement, kept.place, line)
         if message.phase in sent and sent[message.phase] != line:
-            raise _damaged()
+            raise _damaged_records()
         sent[message.phase] = line
     return Party(agreement, identity, kept, sent)
 
 
-def _started(agreement: Agreement, identity: Identity, records: Sequence[bytes]) -> Secrets:
+def _read_secrets(agreement: Agreement, identity: Identity, records: Sequence[bytes]) -> Secrets:
     try:
         document = json.loads(records[0])
         earlier = document["earlier"]
         if unpack(document["run"], 32) != agreement.run:
-            raise _damaged()
+            raise _damaged_records()
         return Secrets(
             agreement.place(identity.member),
             unpack(document["secret"], 32),
@@ -117,20 +117,20 @@ def _started(agreement: Agreement, identity: Identity, records: Sequence[bytes])
             None if earlier is None else tuple(int(blinder) for blinder in earlier),
         )
     except (Refused, ValueError, LookupError, TypeError):
-        raise _damaged() from None
+        raise _damaged_records() from None
 
 
-def _own(agreement: Agreement, place: int, line: bytes) -> Message:
+def _own_message(agreement: Agreement, place: int, line: bytes) -> Message:
     try:
-        message = parse(agreement, line)
+        message = parse_message(agreement, line)
     except Refused:
-        raise _damaged() from None
+        raise _damaged_records() from None
     if message.party != place:
-        raise _damaged()
+        raise _damaged_records()
     return message
 
 
-def _damaged() -> LedgerDamaged:
+def _damaged_records() -> LedgerDamaged:
     return LedgerDamaged(
         "this is not the record of this party in this run.",
         why="A party that went on from a wrong record could say two different things.",
@@ -140,7 +140,7 @@ def _damaged() -> LedgerDamaged:
 
 def input_blinders(party: Party, public: PublicState) -> tuple[int, ...]:
     """The secret blinders of this run's inputs, which a later run on the same inputs needs; known after the nonces."""
-    return party_messages.proved(party.secrets, public, party.work).openings.value_blinders
+    return party_messages.prove_inputs(party.secrets, public, party.work).openings.value_blinders
 
 
 # ---------------------------------------------------------------- one step
@@ -153,7 +153,7 @@ def step(party: Party, public: PublicState) -> tuple[Party, tuple[bytes, ...]]:
     reveals only into a set that a quorum signed, that is large enough and as private as agreed by its own reckoning.
     Because: docs/proofs/gopa.md, "The protocol" [BIK17].
     """
-    now = _looked(party, public)
+    now = _look_at_run(party, public)
     if (
         now.stopped is not None
         or public.over
@@ -162,35 +162,35 @@ def step(party: Party, public: PublicState) -> tuple[Party, tuple[bytes, ...]]:
         return now, ()
     if public.phase in party.sent:
         return now, (party.sent[public.phase],)
-    return _say(now, public)
+    return _speak_in_phase(now, public)
 
 
-def _looked(party: Party, public: PublicState) -> Party:
+def _look_at_run(party: Party, public: PublicState) -> Party:
     """The party, stopped if this is another run, if the run has ended, or if the log is not the one it spoke to."""
     if party.stopped is not None:
         return party
     if public.agreement.run != party.agreement.run:
-        return _stop(party, Fault.OTHER_RUN, public)
+        return _stop_party(party, Fault.OTHER_RUN, public)
     if public.abort is not None:
         return replace(party, stopped=public.abort)
     if "join" not in party.sent and public.phase != "join":
-        return _stop(party, Fault.NOT_INVITED, public)  # it has not joined; or it has, and its record is lost
-    return party if _same_past(party, public) else _stop(party, Fault.FORK, public)
+        return _stop_party(party, Fault.NOT_INVITED, public)  # it has not joined; or it has, and its record is lost
+    return party if _same_past(party, public) else _stop_party(party, Fault.FORK, public)
 
 
-def _say(party: Party, public: PublicState) -> tuple[Party, tuple[bytes, ...]]:
+def _speak_in_phase(party: Party, public: PublicState) -> tuple[Party, tuple[bytes, ...]]:
     try:
-        body, work = _SAYING.get(public.phase, party_checks.repair)(party.secrets, public, party.work)
+        body, work = _SAYING.get(public.phase, party_checks.say_repair)(party.secrets, public, party.work)
     except PartyLeaves as stop:
-        return _stop(party, stop.fault, public), ()
+        return _stop_party(party, stop.fault, public), ()
     now = replace(party, work=work)
     if body is None:
         return now, ()
-    line = signed(party.agreement, party.identity, public.phase, public.head, body)
+    line = sign_message(party.agreement, party.identity, public.phase, public.head, body)
     return replace(now, sent={**party.sent, public.phase: line}), (line,)
 
 
-def _stop(party: Party, fault: Fault, public: PublicState) -> Party:
+def _stop_party(party: Party, fault: Fault, public: PublicState) -> Party:
     return replace(party, stopped=Abort(fault, public.phase))
 
 
@@ -208,11 +208,11 @@ def _same_past(party: Party, public: PublicState) -> bool:
 
 _Say = Callable[[Secrets, PublicState, Work | None], tuple[Mapping[str, object] | None, Work | None]]
 _SAYING: Mapping[str, _Say] = {
-    "join": party_messages.join,
-    "nonce": party_messages.nonce,
-    "share": party_messages.share,
-    "complain": party_checks.complain,
-    "cut": party_checks.cut,
-    "reveal": party_checks.reveal,
-    "confirm": party_checks.confirm,
+    "join": party_messages.say_join,
+    "nonce": party_messages.say_nonce,
+    "share": party_messages.say_shares,
+    "complain": party_checks.say_complaints,
+    "cut": party_checks.sign_cut,
+    "reveal": party_checks.say_reveal,
+    "confirm": party_checks.sign_confirmation,
 }

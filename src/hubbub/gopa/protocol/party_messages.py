@@ -14,16 +14,16 @@ from hubbub.gopa.crypto.pedersen import commit_vector
 from hubbub.gopa.crypto.ristretto import ORDER, H, base, plus, times_known
 from hubbub.gopa.crypto.schnorr import prove_same, prove_zero
 from hubbub.gopa.crypto.secret_streams import Stream
-from hubbub.gopa.crypto.shamir import deal
+from hubbub.gopa.crypto.shamir import deal_shares
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.faults import Fault
-from hubbub.gopa.protocol.masks import Opening, Share, between, edge_mask, seal, self_mask
+from hubbub.gopa.protocol.masks import Opening, Share, edge_mask, seal, self_mask, shared_point
 from hubbub.gopa.protocol.message_bodies import (
     Join,
     Shared,
     packed_nonce,
 )
-from hubbub.gopa.protocol.phases import ball_claim, context, nonce_mark, zero_points
+from hubbub.gopa.protocol.phases import ball_claim, nonce_mark, proof_context, zero_points
 from hubbub.gopa.protocol.public_state import PublicState
 from hubbub.gopa.protocol.wire import pack
 
@@ -85,39 +85,39 @@ class Work:
 # ---------------------------------------------------------------- join and nonce
 
 
-def join(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
+def say_join(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """Keys, bound bits, and a commitment to the nonce."""
-    run, bound = public.agreement.run, _bound(mine, public)
+    run, bound = public.agreement.run, _bind_bits(mine, public)
     keys = {kind: mine.key(run, kind) for kind in ("mask", "seal")}
     shown = [
-        times_known(key, H) + prove_same(key, H, context(public, mine.place, f"{kind} key"))
+        times_known(key, H) + prove_same(key, H, proof_context(public, mine.place, f"{kind} key"))
         for kind, key in keys.items()
     ]
     body = Join(
         mask_key=base(keys["mask"]),
         seal_key=base(keys["seal"]),
         shown=(shown[0], shown[1]),
-        nonce=nonce_mark(run, mine.place, _nonce(mine, run)),
+        nonce=nonce_mark(run, mine.place, _derive_nonce(mine, run)),
         bits=bound.point,
     )
     return body.packed(), Work(bound)
 
 
-def _nonce(mine: Secrets, run: bytes) -> bytes:
+def _derive_nonce(mine: Secrets, run: bytes) -> bytes:
     return mine.stream("nonce", run).take(32)
 
 
-def _bound(mine: Secrets, public: PublicState) -> bits.BitInputs:
+def _bind_bits(mine: Secrets, public: PublicState) -> bits.BitInputs:
     return bits.bind(public.agreement.shape, mine.values, mine.stream("bits", public.agreement.run).take(32))
 
 
-def nonce(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
+def say_nonce(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """The nonce, now that everybody is bound."""
-    inside(mine, public)
-    return packed_nonce(_nonce(mine, public.agreement.run)), work
+    require_inside(mine, public)
+    return packed_nonce(_derive_nonce(mine, public.agreement.run)), work
 
 
-def inside(mine: Secrets, public: PublicState) -> None:
+def require_inside(mine: Secrets, public: PublicState) -> None:
     """A party that is out has nothing more to say."""
     if mine.place not in public.members:
         raise PartyLeaves(Fault.NOT_INVITED)
@@ -126,42 +126,42 @@ def inside(mine: Secrets, public: PublicState) -> None:
 # ---------------------------------------------------------------- share
 
 
-def share(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
+def say_shares(mine: Secrets, public: PublicState, work: Work | None) -> tuple[Body | None, Work | None]:
     """Commitments, proofs, and a sealed share for each holder."""
-    inside(mine, public)
-    shown = proved(mine, public, work)
-    current = _worked(mine, public, shown, work)
-    dealt = _dealt(mine, public)
-    vector, proof = _vector(mine, public, shown, current.input)
+    require_inside(mine, public)
+    shown = prove_inputs(mine, public, work)
+    current = _work_out(mine, public, shown, work)
+    dealt = _deal_shares(mine, public)
+    vector, proof = _commit_vector(mine, public, shown, current.input)
     body = Shared(
         statement=shown.statement,
         proof=shown.proof,
         vector=vector,
         linked=proof,
-        ball=_ball(mine, public, shown),
-        extra=_zeros(mine, public, shown),
+        ball=_prove_ball(mine, public, shown),
+        extra=_prove_zeros(mine, public, shown),
         own=current.own.point(),
-        seed=base(seed(mine, public)),
+        seed=base(self_mask_seed(mine, public)),
         edges=tuple(current.edges[other].point() for other in public.net.posts[mine.place]),
         selves=tuple(base(one.seed) for one in dealt),
         keys=tuple(base(one.key) for one in dealt),
-        sealed=_sealed(mine, public, dealt),
+        sealed=_seal_shares(mine, public, dealt),
     )
     return body.packed(), current
 
 
-def proved(mine: Secrets, public: PublicState, work: Work | None) -> bits.Proved:
+def prove_inputs(mine: Secrets, public: PublicState, work: Work | None) -> bits.Proved:
     """The commitments to value and noise, their proof, and their openings."""
-    bound = work.bound if work else _bound(mine, public)
-    return bits.prove(bound, public.coins(mine.place), context(public, mine.place, "share"))
+    bound = work.bound if work else _bind_bits(mine, public)
+    return bits.prove(bound, public.coins(mine.place), proof_context(public, mine.place, "share"))
 
 
-def seed(mine: Secrets, public: PublicState) -> int:
+def self_mask_seed(mine: Secrets, public: PublicState) -> int:
     """The seed of the self mask."""
     return mine.stream("seed", public.agreement.run, public.view.hash).scalar()
 
 
-def _worked(mine: Secrets, public: PublicState, shown: bits.Proved, work: Work | None) -> Work:
+def _work_out(mine: Secrets, public: PublicState, shown: bits.Proved, work: Work | None) -> Work:
     """The numbers behind a party's commitments."""
     run, opened = public.agreement.run, shown.openings
     key = mine.key(run, "mask")
@@ -170,38 +170,38 @@ def _worked(mine: Secrets, public: PublicState, shown: bits.Proved, work: Work |
     if public.width > 1:
         blinder = mine.stream("vector", run, public.view.hash).scalar()
     return Work(
-        bound=work.bound if work else _bound(mine, public),
+        bound=work.bound if work else _bind_bits(mine, public),
         input=Opening(values, blinder),
-        own=self_mask(public.view, mine.place, seed(mine, public), public.width),
-        edges={other: _edge(mine, public, key, other) for other in public.net.around[mine.place]},
+        own=self_mask(public.view, mine.place, self_mask_seed(mine, public), public.width),
+        edges={other: _edge_opening(mine, public, key, other) for other in public.net.around[mine.place]},
     )
 
 
-def _edge(mine: Secrets, public: PublicState, key: int, other: int) -> Opening:
-    shared = between(key, public.joins[other].mask_key)
+def _edge_opening(mine: Secrets, public: PublicState, key: int, other: int) -> Opening:
+    shared = shared_point(key, public.joins[other].mask_key)
     return edge_mask(public.view, mine.place, other, shared, public.width)
 
 
-def _dealt(mine: Secrets, public: PublicState) -> list[Share]:
+def _deal_shares(mine: Secrets, public: PublicState) -> list[Share]:
     """A share of the seed and of the mask key for each holder."""
     count, threshold = len(public.net.picks[mine.place]), public.threshold
     if threshold > count:
         raise PartyLeaves(Fault.TOO_FEW)
     stream = mine.stream("shares", public.agreement.run, public.view.hash)
-    secrets = seed(mine, public), mine.key(public.agreement.run, "mask")
-    seeds, keys = (deal(secret, count, threshold, stream) for secret in secrets)
+    secrets = self_mask_seed(mine, public), mine.key(public.agreement.run, "mask")
+    seeds, keys = (deal_shares(secret, count, threshold, stream) for secret in secrets)
     return [Share(seed, key) for seed, key in zip(seeds, keys, strict=True)]
 
 
-def _sealed(mine: Secrets, public: PublicState, dealt: Sequence[Share]) -> tuple[bytes, ...]:
+def _seal_shares(mine: Secrets, public: PublicState, dealt: Sequence[Share]) -> tuple[bytes, ...]:
     key, view, me = mine.key(public.agreement.run, "seal"), public.view, mine.place
     return tuple(
-        seal(view, me, holder, between(key, public.joins[holder].seal_key), one.encoded())
+        seal(view, me, holder, shared_point(key, public.joins[holder].seal_key), one.encoded())
         for holder, one in zip(public.net.picks[me], dealt, strict=True)
     )
 
 
-def _vector(mine: Secrets, public: PublicState, shown: bits.Proved, opening: Opening) -> tuple[bytes, bytes]:
+def _commit_vector(mine: Secrets, public: PublicState, shown: bits.Proved, opening: Opening) -> tuple[bytes, bytes]:
     """One commitment to all coordinates of value plus noise, and the proof that it is that."""
     statement, opened = shown.statement, shown.openings
     sums = [plus(value, noise) for value, noise in zip(statement.values, statement.noises, strict=True)]
@@ -216,12 +216,12 @@ def _vector(mine: Secrets, public: PublicState, shown: bits.Proved, opening: Ope
         blinders=blinders,
         vector_blinder=opening.blinder,
         seed=mine.stream("linked", public.agreement.run).take(32),
-        context=context(public, mine.place, "linked"),
+        context=proof_context(public, mine.place, "linked"),
     )
     return point, proof
 
 
-def _ball(mine: Secrets, public: PublicState, shown: bits.Proved) -> bytes:
+def _prove_ball(mine: Secrets, public: PublicState, shown: bits.Proved) -> bytes:
     """The proof that the values lie in the ball, if the quantity asks for one."""
     if not public.agreement.quantity.ball:
         return b""
@@ -237,7 +237,7 @@ def _ball(mine: Secrets, public: PublicState, shown: bits.Proved) -> bytes:
     )
 
 
-def _zeros(mine: Secrets, public: PublicState, shown: bits.Proved) -> tuple[bytes, ...]:
+def _prove_zeros(mine: Secrets, public: PublicState, shown: bits.Proved) -> tuple[bytes, ...]:
     """Proofs for a one-hot vector, and that the inputs are those of the previous run."""
     blinders = shown.openings.value_blinders
     known = [sum(blinders)] if public.agreement.quantity.one_hot else []
@@ -245,11 +245,11 @@ def _zeros(mine: Secrets, public: PublicState, shown: bits.Proved) -> tuple[byte
         known += [new - old for new, old in zip(blinders, mine.earlier, strict=True)]
     zeros = zero_points(public, mine.place, shown.statement.values)
     return tuple(
-        prove_zero(point, blinder % ORDER, context(public, mine.place, name))
+        prove_zero(point, blinder % ORDER, proof_context(public, mine.place, name))
         for (name, point), blinder in zip(zeros, known, strict=True)
     )
 
 
-def again(mine: Secrets, public: PublicState, work: Work | None) -> Work:
+def redo_work(mine: Secrets, public: PublicState, work: Work | None) -> Work:
     """What was worked out in the share phase; after a crash it is worked out once more, to the same numbers."""
-    return work if work and work.shared else _worked(mine, public, proved(mine, public, work), work)
+    return work if work and work.shared else _work_out(mine, public, prove_inputs(mine, public, work), work)

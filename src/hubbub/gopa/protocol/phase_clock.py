@@ -46,7 +46,7 @@ class Clock:
         return min(most, self.patience - quiet_for) if enough else most
 
 
-def speakers(public: PublicState) -> frozenset[int]:
+def expected_speakers(public: PublicState) -> frozenset[int]:
     """Everybody who has something to say in the open phase, as far as the log tells."""
     if public.phase == "join":
         return frozenset(range(len(public.agreement.roster)))

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from hubbub.gopa.crypto.ristretto import framed
+from hubbub.gopa.crypto.ristretto import frame_parts
 from hubbub.gopa.privacy import calibration
 from hubbub.gopa.privacy.calibration import Achieved, RunPlan
 from hubbub.gopa.protocol.agreement import Agreement
@@ -27,15 +27,15 @@ from hubbub.gopa.protocol.topology import Net
 from hubbub.gopa.protocol.wire import (
     Close,
     Message,
-    after,
-    authentic,
-    before,
-    chained,
-    last,
-    origin,
-    parse,
+    chain_hash,
+    first_hash,
+    is_authentic,
+    is_vouched,
+    last_phase,
+    next_phase,
     parse_close,
-    vouched,
+    parse_message,
+    previous_phase,
 )
 from hubbub.terms import MissingParameter, OutOfRange
 
@@ -146,7 +146,7 @@ class PublicState:
     def achieved(self) -> Achieved:
         """What the run protects with those who are left."""
         left = self.revealed or self.inside
-        return _achieved(self.agreement.plan, len(left), len(self.net.joined))
+        return _achieved_privacy(self.agreement.plan, len(left), len(self.net.joined))
 
     @cached_property
     def members(self) -> frozenset[int]:
@@ -178,7 +178,7 @@ class PublicState:
     @cached_property
     def mark(self) -> bytes:
         """What a party signs in the open phase: the set that is cut, or the set of those who revealed."""
-        return digest(self.agreement, self.revealed or self.inside)
+        return set_digest(self.agreement, self.revealed or self.inside)
 
     def edge(self, one: int, other: int) -> tuple[bytes, int]:
         """The posted commitment of an edge, and the sign that it has for ``one``."""
@@ -194,13 +194,13 @@ class PublicState:
     def coins(self, party: int) -> list[int]:
         """The public coins that sign a party's noise bits."""
         count = self.agreement.shape.coins
-        name = framed(b"hubbub gopa coins 1", self.seed, party.to_bytes(4, "little"))
+        name = frame_parts(b"hubbub gopa coins 1", self.seed, party.to_bytes(4, "little"))
         stream = hashlib.shake_256(name).digest(-(-count // 8))
         return [byte >> place & 1 for byte in stream for place in range(8)][:count]
 
 
 @lru_cache(maxsize=256)
-def _achieved(plan: RunPlan, survivors: int, joined: int) -> Achieved:
+def _achieved_privacy(plan: RunPlan, survivors: int, joined: int) -> Achieved:
     return calibration.achieved(plan, survivors, joined=joined)
 
 
@@ -219,12 +219,12 @@ def start(agreement: Agreement, *, earlier: Inputs | None = None) -> PublicState
             why="What was agreed on is the same input as in that very run.",
             fix="Give the log of the run that the agreement names, and none if it names none.",
         )
-    return PublicState(agreement, earlier, origin(agreement))
+    return PublicState(agreement, earlier, first_hash(agreement))
 
 
-def digest(agreement: Agreement, members: Sequence[int]) -> bytes:
+def set_digest(agreement: Agreement, members: Sequence[int]) -> bytes:
     """The mark of a set of parties, which a cut or a confirmation signs."""
-    return hashlib.sha256(framed(agreement.run, *(place.to_bytes(4, "little") for place in members))).digest()
+    return hashlib.sha256(frame_parts(agreement.run, *(place.to_bytes(4, "little") for place in members))).digest()
 
 
 # ---------------------------------------------------------------- one phase
@@ -241,27 +241,27 @@ def step(state: PublicState, lines: Sequence[bytes]) -> PublicState:
     from hubbub.gopa.protocol.phases import FOLDS, fold_repair
 
     try:
-        close = _closing(state, lines)
-        messages, named, strays = _admitted(state, lines[:-1])
+        close = _read_close(state, lines)
+        messages, named, strays = _admit_messages(state, lines[:-1])
     except Refused as refused:
-        return ended(state, refused.fault)
+        return end_run(state, refused.fault)
     except _Fork as fork:
-        return ended(state, Fault.FORK, (state.head, fork.head))
+        return end_run(state, Fault.FORK, (state.head, fork.head))
     seen = replace(state, named=(*state.named, *named), strays=(*state.strays, *strays), signers=frozenset())
     folded = FOLDS.get(state.phase, fold_repair)(
         replace(seen, chain=close.hash, closes=(*state.closes, close)), messages
     )
-    if folded.over or state.phase == last(state.agreement):
-        return folded if folded.over else ended(folded, Fault.STUCK)
-    return replace(folded, phase=after(state.phase))
+    if folded.over or state.phase == last_phase(state.agreement):
+        return folded if folded.over else end_run(folded, Fault.STUCK)
+    return replace(folded, phase=next_phase(state.phase))
 
 
-def ended(state: PublicState, fault: Fault, evidence: tuple[bytes, ...] = ()) -> PublicState:
+def end_run(state: PublicState, fault: Fault, evidence: tuple[bytes, ...] = ()) -> PublicState:
     """The run, without a result."""
     return replace(state, abort=Abort(fault, state.phase, evidence))
 
 
-def _closing(state: PublicState, lines: Sequence[bytes]) -> Close:
+def _read_close(state: PublicState, lines: Sequence[bytes]) -> Close:
     if not lines:
         raise Refused(Fault.BAD_LOG)
     try:
@@ -272,7 +272,7 @@ def _closing(state: PublicState, lines: Sequence[bytes]) -> Close:
     for line in lines[:-1]:
         if not isinstance(line, bytes):
             raise Refused(Fault.BAD_LOG)
-        value = chained(value, line)
+        value = chain_hash(value, line)
     if close.phase != state.phase or close.hash != value:
         raise Refused(Fault.BAD_LOG)
     return close
@@ -288,13 +288,13 @@ class _Fork(Exception):
 Admitted = tuple[Mapping[int, Message], list[Named], list[Fault]]
 
 
-def _admitted(state: PublicState, lines: Sequence[bytes]) -> Admitted:
+def _admit_messages(state: PublicState, lines: Sequence[bytes]) -> Admitted:
     """The one message of each party, who sent two, and why other lines were passed over."""
     by_party: dict[int, list[Message]] = {}
     strays: list[Fault] = []
     for line in lines:
         try:
-            message = _message(state, line)
+            message = _admit_message(state, line)
         except Refused as refused:
             strays.append(refused.fault)
             continue
@@ -304,15 +304,19 @@ def _admitted(state: PublicState, lines: Sequence[bytes]) -> Admitted:
     return {party: messages[0] for party, messages in by_party.items() if party not in twice}, named, strays
 
 
-def _message(state: PublicState, line: bytes) -> Message:
-    message = parse(state.agreement, line)
+def _admit_message(state: PublicState, line: bytes) -> Message:
+    message = parse_message(state.agreement, line)
     if message.phase != state.phase:
         raise Refused(Fault.WRONG_PHASE)
-    if not authentic(state.agreement, message):
+    if not is_authentic(state.agreement, message):
         raise Refused(Fault.BAD_SIGNATURE)
     if message.head != state.head:
-        seen = before(state.phase)
-        if seen is not None and vouched(state.agreement, seen, message.head) and message.head[:32] != state.head[:32]:
+        seen = previous_phase(state.phase)
+        if (
+            seen is not None
+            and is_vouched(state.agreement, seen, message.head)
+            and message.head[:32] != state.head[:32]
+        ):
             raise _Fork(message.head)
         raise Refused(Fault.WRONG_HEAD)
     return message

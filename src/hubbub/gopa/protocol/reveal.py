@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hubbub.gopa.crypto.batch_verification import verify_many
-from hubbub.gopa.crypto.point_equations import Equation, hold, weight
+from hubbub.gopa.crypto.point_equations import Equation, all_hold, random_weight
 from hubbub.gopa.crypto.ristretto import ORDER
 from hubbub.gopa.protocol.masks import Opening, OpeningClaim
 from hubbub.gopa.protocol.public_state import PublicState
 
 
-def revealed(state: PublicState, openings: Mapping[int, Opening]) -> set[int]:
+def bad_reveals(state: PublicState, openings: Mapping[int, Opening]) -> set[int]:
     """The parties whose reveal does not open: vector + self mask + the edges within the cut.
 
     Each edge is in two reveals, with two signs. One sum has it once; only if that is not the identity are the reveals
     looked at one by one.
     """
-    if hold([_all(state, openings)]):
+    if all_hold([_joint_equation(state, openings)]):
         return set()
-    verdicts = verify_many([claim(state, party, opening) for party, opening in openings.items()])
+    verdicts = verify_many([reveal_claim(state, party, opening) for party, opening in openings.items()])
     return {party for party, holds in zip(openings, verdicts, strict=True) if not holds}
 
 
-def claim(state: PublicState, party: int, opening: Opening) -> OpeningClaim:
+def reveal_claim(state: PublicState, party: int, opening: Opening) -> OpeningClaim:
     """That a reveal opens its commitments."""
     shared = state.shares[party]
     edges = [state.edge(party, other) for other in state.net.around[party] if other in state.members]
@@ -31,8 +31,8 @@ def claim(state: PublicState, party: int, opening: Opening) -> OpeningClaim:
     return OpeningClaim(opening, [shared.vector, shared.own, *points], [1, 1, *signs])
 
 
-def _all(state: PublicState, openings: Mapping[int, Opening]) -> Equation:
-    by = {party: weight() for party in openings}
+def _joint_equation(state: PublicState, openings: Mapping[int, Opening]) -> Equation:
+    by = {party: random_weight() for party in openings}
     scalars, points = [], []
     for party in state.inside:
         shared = state.shares[party]

@@ -83,10 +83,10 @@ class Net:
         return {(one, other): at for one, near in self.posts.items() for at, other in enumerate(near)}
 
 
-def picks(seed: bytes, me: int, joined: Sequence[int], k: int) -> tuple[int, ...]:
+def pick_parties(seed: bytes, me: int, joined: Sequence[int], k: int) -> tuple[int, ...]:
     """The k others that a party picks: a uniform subset of all who joined (in rising order), or everybody.
 
-    >>> picks(bytes(32), 2, range(6), 3)
+    >>> pick_parties(bytes(32), 2, range(6), 3)
     (3, 4, 0)
     """
     others, mine = len(joined) - 1, bisect_left(joined, me)

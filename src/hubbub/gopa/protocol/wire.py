@@ -28,7 +28,7 @@ from hubbub.gopa.protocol.faults import Fault, Refused
 from hubbub.gopa.protocol.identities import SIGNATURE, Identity, Member
 
 PHASES = ("join", "nonce", "share", "complain", "cut", "reveal", "confirm")
-REPAIRS = 1 << 14  # names of rounds of repair; how many of them a run has, follows from its plan (``last``)
+REPAIRS = 1 << 14  # names of rounds of repair; how many of them a run has, follows from its plan (``last_phase``)
 SPARE = 8  # rounds beyond one for each corrupted party: two for silence, the others for holders who come back late
 ORDER = {name: place for place, name in enumerate((*PHASES, *(f"repair-{r}" for r in range(1, REPAIRS + 1))))}
 _NAMES = tuple(ORDER)
@@ -39,7 +39,7 @@ _SIZES = {"join": 2048, "nonce": 1024, "cut": 1024, "confirm": 1024}
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message whose form is right; whether its signature is must be asked for (``authentic``)."""
+    """A message whose form is right; whether its signature is must be asked for (``is_authentic``)."""
 
     phase: str
     party: int
@@ -65,7 +65,7 @@ class Close:
 # ---------------------------------------------------------------- phases
 
 
-def last(agreement: Agreement) -> str:
+def last_phase(agreement: Agreement) -> str:
     """The last phase that a run may have.
 
     The first round of repair brings what those who are there know, the second what the silent ones' holders know. Each
@@ -74,22 +74,22 @@ def last(agreement: Agreement) -> str:
     return f"repair-{min(agreement.plan.corrupted + SPARE, REPAIRS - 1)}"
 
 
-def after(phase: str) -> str:
+def next_phase(phase: str) -> str:
     """The phase that follows; after the last one of a run it is one that nobody has a message for."""
     return _NAMES[ORDER[phase] + 1]
 
 
-def before(phase: str) -> str | None:
+def previous_phase(phase: str) -> str | None:
     """The phase whose close a message of this phase has seen; none for the first."""
     return _NAMES[ORDER[phase] - 1] if ORDER[phase] else None
 
 
-def _has(agreement: Agreement, phase: object) -> bool:
+def _has_phase(agreement: Agreement, phase: object) -> bool:
     """Whether a run has a phase of this name."""
-    return isinstance(phase, str) and ORDER.get(phase, len(ORDER)) <= ORDER[last(agreement)]
+    return isinstance(phase, str) and ORDER.get(phase, len(ORDER)) <= ORDER[last_phase(agreement)]
 
 
-def limit(agreement: Agreement, phase: str) -> int:
+def message_limit(agreement: Agreement, phase: str) -> int:
     """The most bytes that a message of this phase may have."""
     if phase in _SIZES:
         return _SIZES[phase]
@@ -123,7 +123,9 @@ def unpack(text: object, length: int | None = None) -> bytes:
 # ---------------------------------------------------------------- messages
 
 
-def signed(agreement: Agreement, identity: Identity, phase: str, head: bytes, body: Mapping[str, object]) -> bytes:
+def sign_message(
+    agreement: Agreement, identity: Identity, phase: str, head: bytes, body: Mapping[str, object]
+) -> bytes:
     """The line that says ``body`` in a phase, under a party's name."""
     party = agreement.place(identity.member)
     document = {"body": body, "head": pack(head), "party": party, "phase": phase, "run": pack(agreement.run)}
@@ -131,31 +133,33 @@ def signed(agreement: Agreement, identity: Identity, phase: str, head: bytes, bo
     return statement[:-1].encode() + b',"sig":"' + pack(identity.sign(statement.encode())).encode() + b'"}'
 
 
-def parse(agreement: Agreement, line: object) -> Message:
+def parse_message(agreement: Agreement, line: object) -> Message:
     """The message that a line is, if its form is right."""
-    document = _document(line, max(limit(agreement, "share"), limit(agreement, "repair-1")), _FIELDS)
+    document = _read_document(
+        line, max(message_limit(agreement, "share"), message_limit(agreement, "repair-1")), _FIELDS
+    )
     assert isinstance(line, bytes)
     party, phase, body = document["party"], document["phase"], document["body"]
-    if type(party) is not int or not _has(agreement, phase) or not isinstance(body, dict):
+    if type(party) is not int or not _has_phase(agreement, phase) or not isinstance(body, dict):
         raise Refused(Fault.MALFORMED)
     if not 0 <= party < len(agreement.roster):
         raise Refused(Fault.UNKNOWN_PARTY)
     if unpack(document["run"], 32) != agreement.run:
         raise Refused(Fault.OTHER_RUN, party)
-    if len(line) > limit(agreement, phase):
+    if len(line) > message_limit(agreement, phase):
         raise Refused(Fault.OVERSIZED, party)
-    head = unpack(document["head"], 32 + SIGNATURE if before(phase) else 0)
+    head = unpack(document["head"], 32 + SIGNATURE if previous_phase(phase) else 0)
     unpack(document["sig"], SIGNATURE)
     return Message(phase, party, head, body, line)
 
 
-def authentic(agreement: Agreement, message: Message) -> bool:
+def is_authentic(agreement: Agreement, message: Message) -> bool:
     """Whether the party that a message names has signed it."""
     statement, tail = message.line[:-_TAIL] + b"}", message.line[-_TAIL:]
     return agreement.roster[message.party].signed(statement, unpack(tail[8:-2].decode(), SIGNATURE))
 
 
-def _document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
+def _read_document(line: object, most: int, fields: set[str]) -> dict[str, Any]:
     if not isinstance(line, bytes):
         raise Refused(Fault.MALFORMED)
     if len(line) > most:
@@ -176,39 +180,39 @@ def _no_number(text: str) -> NoReturn:
 # ---------------------------------------------------------------- the board's lines
 
 
-def chained(previous: bytes, line: bytes) -> bytes:
+def chain_hash(previous: bytes, line: bytes) -> bytes:
     """The log's hash after one more entry."""
     return hashlib.sha256(previous + line).digest()
 
 
-def origin(agreement: Agreement) -> bytes:
+def first_hash(agreement: Agreement) -> bytes:
     """The log's hash before the first entry."""
     return hashlib.sha256(b"hubbub gopa log 1\n" + agreement.run).digest()
 
 
-def closed(agreement: Agreement, board: Identity, phase: str, value: bytes) -> bytes:
+def close_line(agreement: Agreement, board: Identity, phase: str, value: bytes) -> bytes:
     """The board's line that ends a phase."""
-    mark = board.sign(_sealed(agreement, phase, value))
+    mark = board.sign(_close_statement(agreement, phase, value))
     return canonical_json({"close": phase, "hash": pack(value), "run": pack(agreement.run), "sig": pack(mark)}).encode()
 
 
 def parse_close(agreement: Agreement, line: object) -> Close:
     """The close that a line is, if the board signed it for this run."""
-    document = _document(line, 1024, {"close", "hash", "run", "sig"})
+    document = _read_document(line, 1024, {"close", "hash", "run", "sig"})
     phase, value, mark = document["close"], unpack(document["hash"], 32), unpack(document["sig"], SIGNATURE)
-    if not _has(agreement, phase):
+    if not _has_phase(agreement, phase):
         raise Refused(Fault.MALFORMED)
     if unpack(document["run"], 32) != agreement.run:
         raise Refused(Fault.OTHER_RUN)
-    if not vouched(agreement, phase, value + mark):
+    if not is_vouched(agreement, phase, value + mark):
         raise Refused(Fault.BAD_SIGNATURE)
     return Close(phase, value, mark)
 
 
-def vouched(agreement: Agreement, phase: str, head: bytes) -> bool:
+def is_vouched(agreement: Agreement, phase: str, head: bytes) -> bool:
     """Whether the board signed that the log had this hash when it closed this phase."""
-    return Member("board", agreement.board).signed(_sealed(agreement, phase, head[:32]), head[32:])
+    return Member("board", agreement.board).signed(_close_statement(agreement, phase, head[:32]), head[32:])
 
 
-def _sealed(agreement: Agreement, phase: str, value: bytes) -> bytes:
+def _close_statement(agreement: Agreement, phase: str, value: bytes) -> bytes:
     return b"close\n" + agreement.run + phase.encode() + b"\n" + value

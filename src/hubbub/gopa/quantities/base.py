@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.gopa.crypto.proof_shape import is_list_like
 from hubbub.gopa.privacy.calibration import RunPlan, plan
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Agreement, Quantity
@@ -66,7 +66,7 @@ class PartyInput(ABC):
 
     def encode(self, value: Any, agreement: Agreement, *, place: int = 0) -> tuple[int, ...]:
         """A party's value as the steps that it proves."""
-        return grid.rounded(agreement, self.numbers(value, place))
+        return grid.round_to_steps(agreement, self.numbers(value, place))
 
     def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> RunEstimate:
         """What the means over the parties at these places on the roster say; ``variance`` is that of each of them."""
@@ -100,24 +100,24 @@ class PartyInput(ABC):
 # ---------------------------------------------------------------- what measures share
 
 
-def listed(value: Any, count: int) -> list[Any]:
+def as_list(value: Any, count: int) -> list[Any]:
     """A value as so many numbers; a single one needs no list."""
     refuse_masked(value, name="a party's numbers")
     if count == 1 and not hasattr(value, "__len__"):
         return [value]
-    if not listlike(value) or len(value) != count:
+    if not is_list_like(value) or len(value) != count:
         raise WrongShape(
             f"a value is not a list of {count} numbers.", why="Each party gives as many.", fix=f"Give {count}."
         )
     return list(value)
 
 
-def quotient(mean: Fraction, below: Fraction, frame: Frame) -> float:
+def ratio_of_sums(mean: Fraction, below: Fraction, frame: Frame) -> float:
     """A sum over a sum of weights, in its own units."""
     offset, width = frame
     return float(offset + width * mean / max(below, LEAST))
 
 
-def spread(noise: float, below: Fraction, frame: Frame) -> float:
+def ratio_std_dev(noise: float, below: Fraction, frame: Frame) -> float:
     """The standard deviation of a quotient whose upper sum has this noise."""
     return noise * float(frame[1] / max(below, LEAST))

@@ -11,7 +11,7 @@ from typing import Any
 
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.base import Fractions, Frame, PartyInput, listed
+from hubbub.gopa.quantities.base import Fractions, Frame, PartyInput, as_list
 from hubbub.terms import exact, positive, whole
 
 _KEPT = Fraction(13, 15)  # of the ball's radius is for the vector, the rest for its rounding: 1/3 more variance
@@ -62,9 +62,9 @@ class Gradient(PartyInput):
         return grid_
 
     def numbers(self, value: Any, place: int = 0) -> Fractions:
-        clipped = clip([exact(one, name="value") for one in listed(value, self.coordinates)], self.norm)
+        clipped = clip_vector([exact(one, name="value") for one in as_list(value, self.coordinates)], self.norm)
         unit = 2 * self.radius / self.steps
-        return [one * unit for one in _inside([one * self.norm / unit for one in clipped], self.steps // 2)]
+        return [one * unit for one in _round_inside([one * self.norm / unit for one in clipped], self.steps // 2)]
 
     @property
     def frame(self) -> Frame:
@@ -73,19 +73,19 @@ class Gradient(PartyInput):
 
     def shares(self, value: Any) -> list[Fraction]:
         """The clipped vector as shares of the diameter; the middle is zero."""
-        clipped = clip([exact(one, name="value") for one in listed(value, self.coordinates)], self.norm)
+        clipped = clip_vector([exact(one, name="value") for one in as_list(value, self.coordinates)], self.norm)
         return [one / 2 for one in clipped]
 
 
 # ---------------------------------------------------------------- clipping and rounding
 
 
-def clip(vector: Fractions, norm: Fraction) -> list[Fraction]:
+def clip_vector(vector: Fractions, norm: Fraction) -> list[Fraction]:
     """The vector in parts of ``norm``, cut off at 2^-40 of it and shortened to 1 if it is longer.
 
     Whole numbers all along: it is never longer than 1, and quick for many people.
 
-    >>> [float(one) for one in clip([Fraction(3), Fraction(4)], Fraction(1))]
+    >>> [float(one) for one in clip_vector([Fraction(3), Fraction(4)], Fraction(1))]
     [0.5999999999994543, 0.7999999999992724]
     """
     whole_ = [int(one * _FINE / norm) for one in vector]
@@ -96,16 +96,16 @@ def clip(vector: Fractions, norm: Fraction) -> list[Fraction]:
     return [Fraction(one, _FINE) for one in whole_]
 
 
-def _inside(vector: Fractions, radius: int) -> list[int]:
+def _round_inside(vector: Fractions, radius: int) -> list[int]:
     """Whole numbers near the vector, and in the ball."""
     for _ in range(_TRIES):
-        drawn = [flipped(one) for one in vector]
+        drawn = [round_by_coin(one) for one in vector]
         if sum(one * one for one in drawn) <= radius**2:
             return drawn
     return [math.trunc(one) for one in vector]
 
 
-def flipped(place: Fraction) -> int:
+def round_by_coin(place: Fraction) -> int:
     """The whole number below or above, by a coin that keeps the mean."""
     low = math.floor(place)
     rest = place - low

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from hubbub.gopa.crypto.proof_shape import listlike
+from hubbub.gopa.crypto.proof_shape import is_list_like
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.base import LEAST, Fractions, PartyInput, RunEstimate, quotient, spread
+from hubbub.gopa.quantities.base import LEAST, Fractions, PartyInput, RunEstimate, ratio_of_sums, ratio_std_dev
 from hubbub.gopa.quantities.bounded_vectors import Gradient
 from hubbub.gopa.quantities.numbers import CategoryShares, Vector
 from hubbub.terms import MissingParameter, OutOfRange, WrongShape, refuse_masked, whole
@@ -97,19 +97,19 @@ class Subjects(PartyInput):
     @property
     def _fine(self) -> int:
         """Steps for the diameter of one person's vector."""
-        return 4 * _root(self._width)
+        return 4 * _root_up(self._width)
 
     @property
     def _reach(self) -> int:
         """How many steps one person moves a rounded sum in L2: the sum is rounded once, and with it every coordinate
         moves by less than one step more than it should."""
-        return self._fine + _root(self._width)
+        return self._fine + _root_up(self._width)
 
     # ------------------------------------------------ from people to sums and back
 
     def numbers(self, value: Any, place: int = 0) -> Fractions:
         refuse_masked(value, name="a party's people")
-        if not listlike(value):
+        if not is_list_like(value):
             raise WrongShape(
                 "a party's value is not the list of what its people have.", why="Each is added up.", fix="Give a list."
             )
@@ -130,8 +130,8 @@ class Subjects(PartyInput):
     def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> RunEstimate:
         each, frame, noise = self._each(means, places), self.of.frame, math.sqrt(variance)
         above = means[: self._width]
-        values = [quotient(one, each, frame) for one in above]
-        reach = [spread(noise * self._factor(float(one / each)), each, frame) for one in above]
+        values = [ratio_of_sums(one, each, frame) for one in above]
+        reach = [ratio_std_dev(noise * self._factor(float(one / each)), each, frame) for one in above]
         more = ((float(each),), (noise,)) if self.counted else ((), ())
         return RunEstimate(self.labels, (*values, *more[0]), (*reach, *more[1]))
 
@@ -150,6 +150,6 @@ class Subjects(PartyInput):
         return math.sqrt((1 - share) ** 2 + (self._width - 1) * share**2)
 
 
-def _root(count: int) -> int:
+def _root_up(count: int) -> int:
     """The square root, rounded up."""
     return math.isqrt(count - 1) + 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.base import Fractions, Frame, PartyInput, listed
+from hubbub.gopa.quantities.base import Fractions, Frame, PartyInput, as_list
 from hubbub.terms import OutOfRange, Real, ReversedBounds, WrongShape, exact, plain_text, shown, whole
 
 
@@ -41,7 +41,7 @@ class Vector(PartyInput):
         return Sensitivity("range", self.coordinates)
 
     def numbers(self, value: Any, place: int = 0) -> Fractions:
-        return [exact(one, name="value") for one in listed(value, self.coordinates)]
+        return [exact(one, name="value") for one in as_list(value, self.coordinates)]
 
     @property
     def frame(self) -> Frame:

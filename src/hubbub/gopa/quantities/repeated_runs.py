@@ -69,13 +69,13 @@ def plan_over(
         high, low = low, low * Fraction(7, 8)
         best = tried(low)
     for _ in range(_ROUNDS):
-        middle = _rounded((low + high) / 2)
+        middle = _round_down((low + high) / 2)
         candidate = tried(middle)
         low, high, best = (middle, high, candidate) if fits(candidate) else (low, middle, best)
     return best
 
 
-def _rounded(epsilon: Fraction) -> Fraction:
+def _round_down(epsilon: Fraction) -> Fraction:
     """Down to three digits or so: a number to be read."""
     unit = 10 ** max(3, 3 - len(str(int(epsilon))))
     return Fraction(int(epsilon * unit) or 1, unit)

@@ -10,7 +10,7 @@ from typing import Any
 
 from hubbub.gopa.privacy.sensitivity import Sensitivity
 from hubbub.gopa.protocol.agreement import Quantity
-from hubbub.gopa.quantities.base import LEAST, Fractions, PartyInput, RunEstimate, listed, quotient, spread
+from hubbub.gopa.quantities.base import LEAST, Fractions, PartyInput, RunEstimate, as_list, ratio_of_sums, ratio_std_dev
 from hubbub.gopa.quantities.numbers import BoundedNumber
 from hubbub.terms import exact, positive
 
@@ -41,7 +41,9 @@ class Weighted(PartyInput):
 
     def read(self, means: Fractions, *, variance: float, places: Sequence[int]) -> RunEstimate:
         each, frame = sum(self.weights[place] for place in places) / len(places), self.of.frame
-        return RunEstimate(("mean",), (quotient(means[0], each, frame),), (spread(math.sqrt(variance), each, frame),))
+        return RunEstimate(
+            ("mean",), (ratio_of_sums(means[0], each, frame),), (ratio_std_dev(math.sqrt(variance), each, frame),)
+        )
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class PrivatelyWeighted(PartyInput):
         return ("mean", "weight")
 
     def numbers(self, value: Any, place: int) -> Fractions:
-        given, weight = listed(value, 2)
+        given, weight = as_list(value, 2)
         share, heavy = self.of.shares(given)[0], exact(weight, name="weight")
         return [heavy * share, heavy]
 
@@ -78,5 +80,5 @@ class PrivatelyWeighted(PartyInput):
         (above, below), frame, noise = means, self.of.frame, math.sqrt(variance)
         both = noise * math.hypot(1, float(above / max(below, LEAST)))  # of above - share * below
         return RunEstimate(
-            self.labels, (quotient(above, below, frame), float(below)), (spread(both, below, frame), noise)
+            self.labels, (ratio_of_sums(above, below, frame), float(below)), (ratio_std_dev(both, below, frame), noise)
         )

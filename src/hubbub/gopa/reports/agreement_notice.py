@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hubbub.explain import Document, Section, TextTable
-from hubbub.gopa.network.attempts import drawn
+from hubbub.gopa.network.attempts import graph_failure_chance
 from hubbub.gopa.privacy.calibration import Achieved, achieved
 from hubbub.gopa.protocol.agreement import Agreement
 from hubbub.gopa.protocol.identities import fingerprint
@@ -46,10 +46,10 @@ class Notice(Document):
         """The agreement, part by part."""
         agreed = self.agreement
         return (
-            Section("Who is protected", (protected(agreed), self._delta())),
+            Section("Who is protected", (protection_words(agreed), self._delta())),
             Section("What that relies on", (relied_on(agreed), *self._drawing())),
             Section("What leaves your machine", self._leaves()),
-            Section("Who takes part", self._people(), fingerprints(agreed)),
+            Section("Who takes part", self._people(), fingerprint_table(agreed)),
             Section("To compare with others", (self._marks(),)),
         )
 
@@ -77,7 +77,7 @@ class Notice(Document):
         )
 
     def _chance(self) -> Fraction:
-        return drawn(self.agreement, self.agreement.plan.parties)
+        return graph_failure_chance(self.agreement, self.agreement.plan.parties)
 
     def _leaves(self) -> tuple[str, ...]:
         agreed, run_plan = self.agreement, self.agreement.plan
@@ -89,7 +89,8 @@ class Notice(Document):
         )
         return (
             f"Of {many} between {short(agreed.quantity.lower)} and {short(agreed.quantity.upper)}"
-            f"{_form(agreed)}: commitments, proofs that they are in range, sealed shares of masks, and at the end each "
+            f"{_quantity_words(agreed)}: commitments, proofs that they are in range, sealed shares of masks, "
+            "and at the end each "
             f"with {run_plan.noise_bits:,} coins of noise and masks added, which look random. The sum over at least "
             f"{run_plan.survivors:,} parties becomes public.{again}",
             "Who takes part, when, and who falls silent is public.",
@@ -138,7 +139,7 @@ class Notice(Document):
 # ---------------------------------------------------------------- what a certificate says too
 
 
-def protected(agreed: Agreement, epsilon: Fraction | None = None) -> str:
+def protection_words(agreed: Agreement, epsilon: Fraction | None = None) -> str:
     """Whom a run protects, and how well."""
     cost = agreed.plan.epsilon if epsilon is None else epsilon
     odds = f"the odds that anybody works out move at most {math.exp(cost):.3g}-fold (epsilon = {short(cost)})"
@@ -156,7 +157,8 @@ def relied_on(agreed: Agreement) -> str:
     """Who must be honest for it."""
     run_plan = agreed.plan
     return (
-        f"That holds while at most {run_plan.corrupted:,} of the {run_plan.parties:,} work together against the others, with "
+        f"That holds while at most {run_plan.corrupted:,} of the {run_plan.parties:,} work together against "
+        "the others, with "
         f"the board or without: {run_plan.parties - run_plan.corrupted:,} must keep their secrets."
     )
 
@@ -179,7 +181,7 @@ def terms_of(agreed: Agreement) -> dict[str, Json]:
     }
 
 
-def fingerprints(agreed: Agreement) -> TextTable:
+def fingerprint_table(agreed: Agreement) -> TextTable:
     """The first names on the roster, with the fingerprints of their keys."""
     members = agreed.roster
     rows = [(one.name, fingerprint(one.key)) for one in members[:SHOWN]]
@@ -188,7 +190,7 @@ def fingerprints(agreed: Agreement) -> TextTable:
     return TextTable(("party", "fingerprint of its key"), tuple(rows))
 
 
-def _form(agreed: Agreement) -> str:
+def _quantity_words(agreed: Agreement) -> str:
     if agreed.quantity.one_hot:
         return " (a choice: one of them is 1)"
     return " (a vector in a ball)" if agreed.quantity.ball else ""

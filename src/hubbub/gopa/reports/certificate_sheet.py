@@ -11,8 +11,8 @@ from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault, Named
 from hubbub.gopa.protocol.public_state import FIRST
 from hubbub.gopa.protocol.wire import ORDER
-from hubbub.gopa.reports.agreement_notice import fingerprints, protected, relied_on, terms_of
-from hubbub.gopa.reports.fault_wording import words
+from hubbub.gopa.reports.agreement_notice import fingerprint_table, protection_words, relied_on, terms_of
+from hubbub.gopa.reports.fault_wording import describe_fault
 from hubbub.gopa.reports.run_picture import Picture
 from hubbub.render import Json, short
 
@@ -58,7 +58,8 @@ class CertificateSheet(Document):
         if certificate.complete and len(certificate.means) == 1:
             mean = float(certificate.means[0])
             return (
-                f"The mean over {len(certificate.parties):,} parties is {mean:.5g}; 95 times out of 100 the exact one lies "
+                f"The mean over {len(certificate.parties):,} parties is {mean:.5g}; 95 times out of 100 the "
+                "exact one lies "
                 f"between {mean - self.reach:.5g} and {mean + self.reach:.5g}.",
             )
         if certificate.complete:
@@ -67,7 +68,10 @@ class CertificateSheet(Document):
                 f"{self.reach:.2g}.",
             )
         if certificate.abort is not None:
-            return (f"There is no result. The run ended in the phase {certificate.abort.phase}: {words(certificate.abort.fault)}.",)
+            return (
+                f"There is no result. The run ended in the phase {certificate.abort.phase}: "
+                f"{describe_fault(certificate.abort.fault)}.",
+            )
         return (f"There is no result: the log ends before the phase {certificate.state.phase} was closed.",)
 
     def _means(self) -> TextTable | None:
@@ -80,7 +84,8 @@ class CertificateSheet(Document):
     def _privacy(self) -> tuple[str, ...]:
         reached, agreed = self.certificate.achieved, self.certificate.agreement
         return (
-            f"{protected(agreed, reached.epsilon)} That holds but for a chance of {reached.delta:.1e} (delta; agreed "
+            f"{protection_words(agreed, reached.epsilon)} That holds but for a chance of {reached.delta:.1e} "
+            "(delta; agreed "
             f"was {short(agreed.plan.delta)}).",
             f"{relied_on(agreed)} The noise of {reached.honest:,} honest parties is then in the sum.",
             "Every value was proved to be in its range and every noise to be fair; the sum opens all commitments.",
@@ -95,7 +100,7 @@ class CertificateSheet(Document):
             "Compare the fingerprints with those of the parties that you mean, or say which run it should be: "
             "--agreement FILE, --run HASH or --roster FILE.",
         )
-        return (Section("Whose run it is, is not checked", sentences, fingerprints(self.certificate.agreement)),)
+        return (Section("Whose run it is, is not checked", sentences, fingerprint_table(self.certificate.agreement)),)
 
     def _people(self) -> tuple[str, ...]:
         named = self.certificate.named
@@ -109,17 +114,21 @@ class CertificateSheet(Document):
 
     def _named(self) -> TextTable:
         named = self.certificate.named
-        rows = [(name, one.phase, words(one.fault)) for name, one in named[:_SHOWN]]
+        rows = [(name, one.phase, describe_fault(one.fault)) for name, one in named[:_SHOWN]]
         if len(named) > _SHOWN:
             rows.append((f"and {len(named) - _SHOWN:,} more", "", ""))
         return TextTable(("party", "phase", "what"), tuple(rows))
 
     def _marks(self) -> str:
         certificate = self.certificate
-        pinned = f" Compared with the {' and the '.join(certificate.pins)} that was meant." if certificate.pinned else ""
+        pinned = (
+            f" Compared with the {' and the '.join(certificate.pins)} that was meant." if certificate.pinned else ""
+        )
         return (
-            f"Run {certificate.agreement.run.hex()}. Last close of the board: {certificate.head[:32].hex() or 'none'}. All keys "
-            f"together: {certificate.agreement.fingerprint}.{pinned} Two people who compare these have seen the same run. "
+            f"Run {certificate.agreement.run.hex()}. Last close of the board: "
+            f"{certificate.head[:32].hex() or 'none'}. All keys "
+            f"together: {certificate.agreement.fingerprint}.{pinned} Two people who compare these have seen "
+            "the same run. "
             "The board needs no trust: it could only have left people out."
         )
 
@@ -145,14 +154,16 @@ class CertificateSheet(Document):
             "parties": list(certificate.parties),
             "roster": [member.name for member in agreed.roster],
             "agreed": {"epsilon": float(agreed.plan.epsilon), "delta": float(agreed.plan.delta)},
-            "achieved": _achieved(certificate),
-            "named": [_named(name, one) for name, one in certificate.named],
-            "ended": None if certificate.abort is None else {"fault": certificate.abort.fault.value, "phase": certificate.abort.phase},
+            "achieved": _achieved_json(certificate),
+            "named": [_named_json(name, one) for name, one in certificate.named],
+            "ended": None
+            if certificate.abort is None
+            else {"fault": certificate.abort.fault.value, "phase": certificate.abort.phase},
             **terms_of(agreed),
         }
 
 
-def _achieved(certificate: Certificate) -> dict[str, Json] | None:
+def _achieved_json(certificate: Certificate) -> dict[str, Json] | None:
     if ORDER[certificate.state.phase] < ORDER[FIRST] or not certificate.state.revealed:
         return None
     reached = certificate.achieved
@@ -164,5 +175,5 @@ def _achieved(certificate: Certificate) -> dict[str, Json] | None:
     }
 
 
-def _named(name: str, one: Named) -> dict[str, Json]:
-    return {"party": name, "phase": one.phase, "fault": one.fault.value, "words": words(one.fault)}
+def _named_json(name: str, one: Named) -> dict[str, Json]:
+    return {"party": name, "phase": one.phase, "fault": one.fault.value, "words": describe_fault(one.fault)}

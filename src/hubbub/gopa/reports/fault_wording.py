@@ -30,6 +30,6 @@ _ABOUT = {
 }
 
 
-def words(fault: Fault) -> str:
+def describe_fault(fault: Fault) -> str:
     """What a fault means, for people."""
     return _ABOUT.get(fault, fault.value)

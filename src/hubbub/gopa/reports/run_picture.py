@@ -13,7 +13,7 @@ from hubbub.explain import Document, Section, TextTable
 from hubbub.gopa.protocol.certificate import Certificate
 from hubbub.gopa.protocol.faults import Fault, Named
 from hubbub.gopa.protocol.wire import ORDER
-from hubbub.gopa.reports.fault_wording import words
+from hubbub.gopa.reports.fault_wording import describe_fault
 from hubbub.render import Figure, Json
 from hubbub.render.charts import svg
 
@@ -119,7 +119,7 @@ class Picture(Document):
         return (f"{sentence} {end}",)
 
     def _table(self) -> TextTable | None:
-        rows = tuple((name, one.phase, words(one.fault)) for name, one in self.certificate.named[:_MOST_NAMED])
+        rows = tuple((name, one.phase, describe_fault(one.fault)) for name, one in self.certificate.named[:_MOST_NAMED])
         return TextTable(("party", "phase", "what"), rows) if rows else None
 
     # ------------------------------------------------ drawing
@@ -133,19 +133,19 @@ class Picture(Document):
         count = len(self.certificate.agreement.roster)
         if count > _MOST_DRAWN:
             return [svg.text(f"{count:,} parties, {len(self.edges()):,} masks", x=40, y=_TOP + _RADIUS, kind="muted")]
-        spots = [_spot(place, count, _RADIUS - 22) for place in range(count)]
+        spots = [_circle_position(place, count, _RADIUS - 22) for place in range(count)]
         lines = [
             svg.line(x1=spots[a][0], y1=spots[a][1], x2=spots[b][0], y2=spots[b][1], kind="grid")
             for a, b in self.edges()
         ]
-        dots = [_dot(*spots[place], self.fate(place)) for place in range(count)]
+        dots = [_party_dot(*spots[place], self.fate(place)) for place in range(count)]
         return [*lines, *dots, *(self._names() if count <= _MOST_NAMED else [])]
 
     def _names(self) -> list[str]:
         roster = self.certificate.agreement.roster
         labels = []
         for place, member in enumerate(roster):
-            x, y = _spot(place, len(roster), _RADIUS - 8)
+            x, y = _circle_position(place, len(roster), _RADIUS - 8)
             side = "start" if x > _CENTRE[0] + 4 else "end" if x < _CENTRE[0] - 4 else "middle"
             drop = 12 if y > _CENTRE[1] + _RADIUS - 12 else -4 if y < _CENTRE[1] - _RADIUS + 12 else 4
             labels.append(svg.text(svg.shorten(member.name, width=52), x=x, y=y + drop, anchor=side, kind="muted"))
@@ -170,12 +170,12 @@ class Picture(Document):
 _CENTRE = (190, _TOP + _RADIUS + 24)
 
 
-def _spot(place: int, count: int, radius: float) -> tuple[float, float]:
+def _circle_position(place: int, count: int, radius: float) -> tuple[float, float]:
     angle = 2 * math.pi * place / count - math.pi / 2
     return _CENTRE[0] + radius * math.cos(angle), _CENTRE[1] + radius * math.sin(angle)
 
 
-def _dot(x: float, y: float, fate: str) -> str:
+def _party_dot(x: float, y: float, fate: str) -> str:
     if fate == "cheat":
         return svg.tag("path", d=f"M{x - 5:.1f},{y - 5:.1f}l10,10m0,-10l-10,10", class_="hb-line hb-hue1")
     kind = "hb-yes" if fate == "in" else "hb-dot"

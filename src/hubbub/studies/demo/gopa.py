@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from hubbub.gopa import Average, BoundedNumber, Certificate, Picture, Subjects, average, verify
-from hubbub.gopa.protocol import Party, PublicState, signed
+from hubbub.gopa.protocol import Party, PublicState, sign_message
 from hubbub.render import Section, short
 from hubbub.studies.demo.hospital import Hospital
 from hubbub.terms import MissingExtra
@@ -81,7 +81,7 @@ def lie(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> list[byt
     """Show another nonce than the one committed to."""
     if public.phase != "nonce":
         return list(lines)
-    return [signed(party.agreement, party.identity, "nonce", public.head, {"nonce": "A" * 43})]
+    return [sign_message(party.agreement, party.identity, "nonce", public.head, {"nonce": "A" * 43})]
 
 
 def made_up() -> list[list[int]]:
