@@ -104,7 +104,7 @@ def average(
     epsilon: Real,
     delta: Real,
     honest: Real = Fraction(1, 2),
-    dropouts: object = Fraction(1, 20),
+    dropouts: Real = Fraction(1, 20),
     names: Sequence[str] | None = None,
     title: str = "",
     proofs: bool = True,

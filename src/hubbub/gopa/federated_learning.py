@@ -70,7 +70,7 @@ def learn_together(
     rate: float = 0.5,
     unit: Protected = "subject",
     honest: Real = Fraction(1, 2),
-    dropouts: object = Fraction(1, 20),
+    dropouts: Real = Fraction(1, 20),
     proofs: bool = True,
 ) -> Federated:
     """Least squares over all rows of all parties, by ``steps`` runs of GOPA; ``data`` has (features, target) of each.

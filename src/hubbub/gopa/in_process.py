@@ -64,7 +64,7 @@ def people(
     epsilon: Real = 1,
     delta: Real = 1e-6,
     honest: Real = 0.5,
-    dropouts: object = 0.05,
+    dropouts: Real = 0.05,
     quantity: Quantity | None = None,
     planned: RunPlan | None = None,
     previous: bytes | None = None,

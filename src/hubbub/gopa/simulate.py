@@ -118,7 +118,7 @@ def simulate(
     delta: Real,
     honest: Real = Fraction(1, 2),
     *,
-    dropouts: object = Fraction(1, 20),
+    dropouts: Real = Fraction(1, 20),
     lower: Real = 0,
     upper: Real = 1,
     profile: Profile = "verifiable",
@@ -216,7 +216,7 @@ def _random_words(count: int) -> Words:
 
 
 def _run_classic(
-    shares: Floats, epsilon: Real, delta: Real, honest: Real, dropouts: object, k: int | None, repair: bool
+    shares: Floats, epsilon: Real, delta: Real, honest: Real, dropouts: Real, k: int | None, repair: bool
 ) -> Simulation:
     cost, slack = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
     inside = math.ceil(fraction_of(honest, name="honest", one=True) * len(shares))

@@ -10,20 +10,22 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 from hubbub.terms import MissingExtra
+
+PointBuffer: TypeAlias = "ctypes.Array[ctypes.c_char]"
 
 
 class Sodium(Protocol):
     """The functions of libsodium that are used; each returns 0, or -1 where the result is refused."""
 
-    def crypto_core_ristretto255_add(self, out: object, p: object, q: object) -> int: ...
-    def crypto_core_ristretto255_sub(self, out: object, p: bytes, q: bytes) -> int: ...
+    def crypto_core_ristretto255_add(self, out: PointBuffer, p: PointBuffer | bytes, q: PointBuffer | bytes) -> int: ...
+    def crypto_core_ristretto255_sub(self, out: PointBuffer, p: bytes, q: bytes) -> int: ...
     def crypto_core_ristretto255_is_valid_point(self, p: bytes) -> int: ...
-    def crypto_core_ristretto255_from_hash(self, out: object, digest: bytes) -> int: ...
-    def crypto_scalarmult_ristretto255(self, out: object, scalar: bytes, p: bytes) -> int: ...
-    def crypto_scalarmult_ristretto255_base(self, out: object, scalar: bytes) -> int: ...
+    def crypto_core_ristretto255_from_hash(self, out: PointBuffer, digest: bytes) -> int: ...
+    def crypto_scalarmult_ristretto255(self, out: PointBuffer, scalar: bytes, p: bytes) -> int: ...
+    def crypto_scalarmult_ristretto255_base(self, out: PointBuffer, scalar: bytes) -> int: ...
 
 
 @functools.cache
@@ -39,6 +41,6 @@ def load_sodium() -> Sodium:
         ) from None
 
 
-def point_buffer() -> ctypes.Array[ctypes.c_char]:
+def point_buffer() -> PointBuffer:
     """Space for one point."""
     return ctypes.create_string_buffer(32)

@@ -64,18 +64,18 @@ class HonestGraph:
         """Whether the honest are one piece: the second eigenvalue is above zero."""
         return len(self.eigenvalues) < 2 or bool(self.eigenvalues[1] > 1e-9 * len(self.eigenvalues))
 
-    def theta(self, *, noise_variance: object, mask_variance: object) -> float:
+    def theta(self, *, noise_variance: Real, mask_variance: Real) -> float:
         """The largest diagonal entry of the inverse covariance, rounded up."""
         own = float(positive(noise_variance, name="noise_variance"))
         shared = float(positive(mask_variance, name="mask_variance"))
         return float(np.max(self.weights @ (1 / (own + shared * self.eigenvalues)))) * _UP
 
-    def delta(self, epsilon: Real, *, noise_variance: object, mask_variance: object) -> float:
+    def delta(self, epsilon: Real, *, noise_variance: Real, mask_variance: Real) -> float:
         """At least the delta at ``epsilon`` for one value that moves by at most 1."""
         theta = self.theta(noise_variance=noise_variance, mask_variance=mask_variance)
         return delta_of(float(positive(epsilon, name="epsilon")), theta**0.5)
 
-    def mask_variance(self, epsilon: Real, delta: Real, *, noise_variance: object) -> float:
+    def mask_variance(self, epsilon: Real, delta: Real, *, noise_variance: Real) -> float:
         """The least variance of the masks that makes a run (epsilon, delta)-DP with this noise of each party."""
         target = theta_for(epsilon, delta)
         low, high = 0.0, 1.0
@@ -94,7 +94,7 @@ class HonestGraph:
         return high
 
 
-def theta_complete(honest: Real, *, noise_variance: object, mask_variance: object) -> float:
+def theta_complete(honest: Real, *, noise_variance: Real, mask_variance: Real) -> float:
     """The same theta in closed form where all honest parties share masks with each other.
 
     >>> round(theta_complete(500, noise_variance=0.04, mask_variance=4), 6)

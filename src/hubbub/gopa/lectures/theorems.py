@@ -41,7 +41,7 @@ def theta_max(epsilon: Real, delta: Real) -> float:
     return min(2 * eps**2 / (half + math.sqrt(half**2 - eps**2)), (math.sqrt(1 + 2 * eps) - 1) ** 2)
 
 
-def least_neighbours(parties: object, honest: Real, delta: Real | None) -> int:
+def least_neighbours(parties: Real, honest: Real, delta: Real | None) -> int:
     """The least k for which the theorem on random k-out graphs holds.
 
     >>> least_neighbours(1_000, 0.5, 1e-6)
@@ -56,7 +56,7 @@ def least_neighbours(parties: object, honest: Real, delta: Real | None) -> int:
     return math.ceil(need / share)
 
 
-def bracket(kind: Kind, parties: object, honest: Real, *, k: object = None, delta: Real | None = None) -> float:
+def bracket(kind: Kind, parties: Real, honest: Real, *, k: Real | None = None, delta: Real | None = None) -> float:
     """What the inverse variance of a mask is multiplied with: theta <= 1/(honest noise) + bracket / mask variance."""
     if kind not in get_args(Kind):
         raise OutOfRange(
@@ -77,7 +77,7 @@ def bracket(kind: Kind, parties: object, honest: Real, *, k: object = None, delt
 
 
 def corollary(
-    kind: Kind, *, epsilon: Real, delta: Real, inner: object, parties: object, honest: Real, k: object = None
+    kind: Kind, *, epsilon: Real, delta: Real, inner: Real, parties: Real, honest: Real, k: Real | None = None
 ) -> Masked:
     """Noise and masks that are (epsilon, delta)-DP, with noise as a curator needs for (epsilon, ``inner``).
 
@@ -101,7 +101,7 @@ def corollary(
     return Masked(math.sqrt(noise), math.sqrt(kappa * noise * inside * part), kappa)
 
 
-def _honest_shares(parties: object, honest: Real, delta: Real | None) -> tuple[float, float, int]:
+def _honest_shares(parties: Real, honest: Real, delta: Real | None) -> tuple[float, float, int]:
     count, share = whole(parties, name="parties", least=2), float(fraction_of(honest, name="honest", one=True))
     if share * count < _LEAST_HONEST:
         raise _not_proved(f"at least {_LEAST_HONEST} parties must be honest and {share * count:g} are")

@@ -92,13 +92,13 @@ class Achieved:
 def plan(
     epsilon: Real,
     delta: Real,
-    parties: object,
+    parties: Real,
     honest: Real = Fraction(1, 2),
-    dropouts: object = Fraction(1, 20),
+    dropouts: Real = Fraction(1, 20),
     *,
     sensitivity: Sensitivity | None = None,
-    loss: object = Fraction(1, 50),
-    steps: object = None,
+    loss: Real = Fraction(1, 50),
+    steps: Real | None = None,
 ) -> RunPlan:
     """The least noise and the fewest neighbours with which a run is (epsilon, delta)-DP, or an error that says why not.
 
@@ -249,7 +249,7 @@ def _complete_graph(parties: int, survivors: int, corrupted: int) -> _Net:
 
 
 def _plan_noise(
-    moved: Sensitivity, honest: int, epsilon: float, delta: float, loss: Fraction, steps: object
+    moved: Sensitivity, honest: int, epsilon: float, delta: float, loss: Fraction, steps: Real | None
 ) -> tuple[int, int]:
     """The number of steps, and each party's bits of noise: the coarsest grid on which rounding costs at most that."""
 

@@ -134,7 +134,7 @@ def compare(
     epsilon: Real,
     delta: Real,
     honest: Real = Fraction(1, 2),
-    dropouts: object = Fraction(1, 20),
+    dropouts: Real = Fraction(1, 20),
     *,
     sizes: tuple[int, ...] = SIZES,
 ) -> TrustComparison:

@@ -86,7 +86,7 @@ class PartyInput(ABC):
         epsilon: Real,
         delta: Real,
         honest: Real = Fraction(1, 2),
-        dropouts: object = Fraction(1, 20),
+        dropouts: Real = Fraction(1, 20),
     ) -> RunPlan:
         """The plan of a run of so many parties for this measure.
 

@@ -13,7 +13,7 @@ from hubbub.terms import Real, fraction_of, positive, whole
 _ROUNDS = 12
 
 
-def delta_over(agreed: RunPlan, runs: object, epsilon: Real) -> float:
+def delta_over(agreed: RunPlan, runs: Real, epsilon: Real) -> float:
     """At least the delta of so many runs of one plan together, whatever each of them learns from those before.
 
     Guarantee: the runs together are (epsilon, delta)-DP for what each run protects.
@@ -45,7 +45,7 @@ def plan_over(
     epsilon: Real,
     delta: Real,
     honest: Real = Fraction(1, 2),
-    dropouts: object = Fraction(1, 20),
+    dropouts: Real = Fraction(1, 20),
 ) -> RunPlan:
     """The plan of one run, so many of which are (epsilon, delta)-DP together; its own epsilon is that of one run.
 
