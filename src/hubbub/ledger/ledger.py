@@ -67,6 +67,14 @@ class Ledger:
     ) -> None:
         self.close()
 
+    def __copy__(self) -> Self:
+        """Itself: a book is one thing, whoever holds it. scikit-learn copies the parameters of estimators."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """Itself."""
+        return self
+
     def __repr__(self) -> str:
         return f"<ledger {self.id[:8]} in {self._core.book.location}>"
 

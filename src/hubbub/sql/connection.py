@@ -72,6 +72,14 @@ class Connection:
     ) -> None:
         self.close()
 
+    def __copy__(self) -> Self:
+        """Itself: it holds a ledger and an engine. scikit-learn copies the parameters of estimators."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """Itself."""
+        return self
+
     def __repr__(self) -> str:
         return f"<connection to {self.dataset.name!r}: {len(self.dataset.tables)} tables, {self.ledger!r}>"
 
