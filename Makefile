@@ -14,7 +14,7 @@ BUILT   := pyproject.toml hatch_build.py src/hubbub/gopa/crypto/native/ristretto
 help:  ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
-run: $(VENV)/.core  ## install the core and run `hubbub demo`
+run: $(VENV)/.core  ## install the core with the extra [demo], and run `hubbub demo`
 	@$(BIN)/hubbub demo
 
 test: $(VENV)/.dev  ## every test, with the real programs they need (installed with apt where missing)
@@ -41,7 +41,7 @@ $(VENV)/bin/pip:
 	@bash tools/venv.sh "$(PYTHON)" "$(VENV)"
 
 $(VENV)/.core: $(VENV)/bin/pip $(BUILT)
-	@$(BIN)/pip install -q -e .
+	@$(BIN)/pip install -q -e '.[demo]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/pip $(BUILT)

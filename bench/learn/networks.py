@@ -30,7 +30,7 @@ from hubbub.learn.training.noisy_descent import noises, noisy
 from hubbub.learn.training.sampling import FullBatch, step_of
 
 MNIST = Path(__file__).parents[3] / "shared" / "data" / "mnist.npz"
-SETTINGS: dict[str, Any] = {"batch": 2048, "epochs": 25, "clip": 0.1, "learning_rate": 4.0}
+SETTINGS: dict[str, Any] = {"batch_size": 2048, "epochs": 25, "clip": 0.1, "learning_rate": 4.0}
 MINUTES = 10
 
 
@@ -79,7 +79,7 @@ def private(kind: type[GradientMethod]) -> Callable[[], None]:
     names = tuple(name for name, _ in model.named_parameters())
     run = planned(
         sampling=FullBatch(),
-        steps=1 << 20,
+        max_iter=1 << 20,
         clip=1.0,
         error=1e-6,
         size=sum(p.numel() for p in model.parameters()),

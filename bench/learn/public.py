@@ -116,7 +116,7 @@ def _sentences(seeds: int) -> list[Row]:
         return _encoded(made.python, texts)
 
     kept = cache.folder("learn") / "minilm.db"
-    encoder = FrozenEncoder(encode, name="all-MiniLM-L6-v2", cache=kept, batch=100_000)
+    encoder = FrozenEncoder(encode, name="all-MiniLM-L6-v2", cache=kept, batch_size=100_000)
     parts = {part: sst2(part) for part in ("train", "test")}
     vectors = {part: encoder.transform(texts) for part, (texts, _) in parts.items()}
     (train, y), (test, truth) = ((vectors[part], parts[part][1]) for part in ("train", "test"))

@@ -271,7 +271,9 @@ def test_a_private_model_hides_what_it_was_trained_on() -> None:
     X, y = blobs(60)
 
     def train(a: np.ndarray, b: np.ndarray) -> Any:
-        return LogisticRegression(epsilon=1, delta=1e-4, norm=4.0, classes=["ill", "well"], rows=30, steps=20).fit(a, b)
+        return LogisticRegression(epsilon=1, delta=1e-4, norm=4.0, classes=["ill", "well"], rows=30, max_iter=20).fit(
+            a, b
+        )
 
     found = lira(shadow_models(train, X, y, models=16), epsilon=1)
     assert found.roc.auc < 0.7

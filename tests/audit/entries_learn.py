@@ -26,18 +26,18 @@ PUBLIC = {"norm": 1.0, "bounds": (-1, 1), "target_bounds": (-1, 1), "classes": (
 MADE: dict[str, dict[str, Any]] = {  # what makes it quick, or is asked for beside the public facts
     "AdditiveTreesClassifier": {"rounds": 2, "bins": 2},
     "AdditiveTreesRegressor": {"rounds": 2, "bins": 2},
-    "BipartiteRanker": {"steps": 3},
-    "KMeans": {"n_clusters": 2, "steps": 1},
-    "LinearSVC": {"steps": 3},
-    "LogisticRegression": {"steps": 3},
-    "MLPClassifier": {"steps": 2, "hidden": (2,)},
-    "MLPRegressor": {"steps": 2, "hidden": (2,)},
-    "MetricLearner": {"steps": 3},
+    "BipartiteRanker": {"max_iter": 3},
+    "KMeans": {"n_clusters": 2, "max_iter": 1},
+    "LinearSVC": {"max_iter": 3},
+    "LogisticRegression": {"max_iter": 3},
+    "MLPClassifier": {"max_iter": 2, "hidden_layer_sizes": (2,)},
+    "MLPRegressor": {"max_iter": 2, "hidden_layer_sizes": (2,)},
+    "MetricLearner": {"max_iter": 3},
     "PATEClassifier": {"public": X[:4], "teachers": 3, "answers": 4, "queries": 4},
 }
 SOLVERS: dict[str, dict[str, Any]] = {
-    "gradient_descent": {"domain": BALL, "steps": 3},
-    "projected_sgd": {"domain": BALL, "steps": 3},
+    "gradient_descent": {"domain": BALL, "max_iter": 3},
+    "projected_sgd": {"domain": BALL, "max_iter": 3},
     "output_perturbation": {"l2": 0.5},
     "objective_perturbation": {"l2": 0.5},
 }

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from hubbub.accounting import epsilon
+from hubbub.learn.base.parameters import read_facts
 from hubbub.learn.training.sampling import step_of
 from hubbub.ledger import Ledger
 from hubbub.terms import (
@@ -43,6 +44,12 @@ EXCEPTIONS = {
     "check_supervised_y_no_nan": "in a fit no value is a reason to refuse: what is no finite number is the middle",
     "check_dtype_object": "expects numpy's TypeError; ours is a ValueError with a code",
 }
+
+
+def plan_of(model: Any, shape: tuple[int, int], y: Any = None) -> Any:
+    """The plan of a fit that no ledger pays for."""
+    rows, columns = shape
+    return model._plan(read_facts(model, rows=rows, columns=columns, y=y, account=None))
 
 
 class Unread:
@@ -78,7 +85,7 @@ class Contract:
 
     kind: ClassVar[Any]
     standard: ClassVar[dict[str, object]] = {}  # beside the price and the norm
-    quick: ClassVar[dict[str, object]] = {"steps": 5}  # where the model itself does not matter
+    quick: ClassVar[dict[str, object]] = {"max_iter": 5}  # where the model itself does not matter
 
     def make(self, **changes: object) -> Any:
         return type(self).kind(**({"epsilon": 1, "delta": DELTA, "norm": 1.0} | self.standard | changes))
@@ -135,15 +142,15 @@ class Contract:
         ("changes", "kind"),
         [
             ({}, None),
-            ({"batch": 30}, Poisson),
-            ({"sampling": "full", "batch": 30}, None),
-            ({"sampling": "fixed", "batch": 30, "neighbours": "replace"}, WithoutReplacement),
-            ({"batch": 30, "neighbours": "replace"}, Poisson),
+            ({"batch_size": 30}, Poisson),
+            ({"sampling": "full", "batch_size": 30}, None),
+            ({"sampling": "fixed", "batch_size": 30, "neighbours": "replace"}, WithoutReplacement),
+            ({"batch_size": 30, "neighbours": "replace"}, Poisson),
         ],
     )
     def test_the_event_costs_what_was_promised(self, changes: dict[str, Any], kind: type | None) -> None:
         X, y = self.data(rows=300)
-        model = self.fast(steps=40, **changes).fit(X, y)  # more steps have more noise, whose cost is found sooner
+        model = self.fast(max_iter=40, **changes).fit(X, y)  # more steps have more noise, whose cost is found sooner
         relation = changes.get("neighbours", "add-remove")
         assert 0.95 < epsilon(model.event_, delta=DELTA, neighbours=relation) <= 1
         assert model.event_.times == 40
@@ -187,8 +194,8 @@ class Contract:
             ({"classes": [1]}, OutOfRange),
             ({"classes": None}, MissingParameter),
             ({"rows": 0}, OutOfRange),
-            ({"steps": 0}, OutOfRange),
-            ({"batch": -3}, OutOfRange),
+            ({"max_iter": 0}, OutOfRange),
+            ({"batch_size": -3}, OutOfRange),
             ({"clip": 0}, OutOfRange),
             ({"learning_rate": 0}, OutOfRange),
             ({"neighbours": "siblings"}, OutOfRange),
@@ -272,7 +279,9 @@ class Contract:
         assert np.array_equal(first.weights_, again.weights_) and np.array_equal(first.predict(X), again.predict(X))
         assert self.spent(ledger) == 1
 
-    @pytest.mark.parametrize("changes", [{"norm": 2.0}, {"dataset": "people-2027"}, {"steps": 6}, {"classes": [0, 2]}])
+    @pytest.mark.parametrize(
+        "changes", [{"norm": 2.0}, {"dataset": "people-2027"}, {"max_iter": 6}, {"classes": [0, 2]}]
+    )
     def test_another_training_is_charged(self, changes: dict[str, object], ledger: Ledger) -> None:
         X, y = self.data(rows=200)
         given = {"classes": [0, 1], "account": ledger, "dataset": "people-2026", "epsilon": 0.5, "rows": 200}
@@ -313,7 +322,7 @@ class Contract:
             ledger.open_population("people", Budget(3, 1e-4), by="board", why="a test")
             given = {"classes": [0, 1], "account": ledger}
             with pytest.raises(MissingParameter):
-                self.fast(**given, batch=20).fit(Unread(200, 4), Unread(200))
+                self.fast(**given, batch_size=20).fit(Unread(200, 4), Unread(200))
             assert self.fast(**given, sampling="full").fit(X, y).receipt_ is not None
 
     def test_which_of_several_populations_must_be_said(self, ledger: Ledger) -> None:
@@ -341,7 +350,7 @@ class Contract:
         model = self.make()
         assert model.set_params(epsilon=2).get_params()["epsilon"] == 2
         assert "epsilon=2" in repr(model) and "clip" not in repr(model)
-        with pytest.raises(OutOfRange):
+        with pytest.raises(ValueError, match="sigma"):
             model.set_params(sigma=0)
 
     def test_a_fitted_model_survives_pickling(self) -> None:
@@ -380,6 +389,6 @@ class Contract:
 
     def test_the_recipe_comes_from_public_facts_alone(self) -> None:
         X, y = self.data(rows=300)
-        one = self.make(steps=3).fit(X, y).recipe_
-        assert self.make(steps=3).fit(X[::-1] * 0.1, 1 - y).recipe_ == one
+        one = self.make(max_iter=3).fit(X, y).recipe_
+        assert self.make(max_iter=3).fit(X[::-1] * 0.1, 1 - y).recipe_ == one
         assert json.dumps(one.steps) == "3"

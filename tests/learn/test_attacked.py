@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from hubbub.learn import LogisticRegression
-from hubbub.learn.base.inputs import examples, labels_of, numbers_of, private_table, ready
+from hubbub.learn.base.inputs import numbers_of, private_table, ready
+from hubbub.learn.base.targets import labels_of
 from hubbub.learn.solvers import Ball, gradient_descent, objective_perturbation, output_perturbation, projected_sgd
-from hubbub.learn.training.network import Network
+from hubbub.learn.training.network import Examples, Network
+
+from .contract import plan_of
 
 ODD: list[Any] = ["abc", None, 10**400, 2j, [1], np.nan, np.inf, -(10**30)]
 
@@ -28,7 +31,7 @@ def test_a_huge_row_moves_the_sum_by_no_more_than_the_sensitivity():
     weights, labels = np.array([1.0, -2.0, 0.5]), np.arange(40) % 2
 
     def summed(keep):
-        data = examples(rows[keep], labels[keep], norm=0.5, classes=np.array([0, 1]))
+        data = Examples(*ready(private_table(rows[keep]), 0.5), labels_of(labels[keep], np.array([0, 1])))
         return network.clipped_sum(weights, data, None, clip=clip)
 
     moved = np.linalg.norm(summed(slice(0, None)) - summed(slice(1, None)))
@@ -64,20 +67,20 @@ def test_an_odd_row_does_not_stop_a_fit_whose_rows_and_classes_are_declared():
     table = np.zeros((20, 2), dtype=object)
     table[3] = "x", 10**400
     labels = np.array([0, 1] * 9 + [None, "b"], dtype=object)
-    model = LogisticRegression(epsilon=1, delta=1e-5, norm=1e-3, classes=[0, 1], rows=20, steps=3)
+    model = LogisticRegression(epsilon=1, delta=1e-5, norm=1e-3, classes=[0, 1], rows=20, max_iter=3)
     assert np.isfinite(model.fit(table, labels).weights_).all()
 
 
 def test_a_stored_model_for_numbers_is_not_one_for_their_names():
     prints = []
     for classes in ([0, 1], ["0", "1"], [0.0, 1.0]):
-        model = LogisticRegression(epsilon=1, delta=1e-5, norm=1, classes=classes, steps=3, sampling="full")
-        prints.append(str(model._prepare(np.zeros((20, 2)), None, None).parts["classes"]))
+        model = LogisticRegression(epsilon=1, delta=1e-5, norm=1, classes=classes, max_iter=3, sampling="full")
+        prints.append(str(plan_of(model, (20, 2)).identity["classes"]))
     assert len(set(prints)) == 3
 
 
 def test_a_promise_about_people_says_that_each_has_one_row():
-    model = LogisticRegression(epsilon=1, delta=1e-5, norm=1, classes=[0, 1], rows=20, steps=3, unit="p.id")
+    model = LogisticRegression(epsilon=1, delta=1e-5, norm=1, classes=[0, 1], rows=20, max_iter=3, unit="p.id")
     assert "Each has one row." in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.describe()
     model.set_params(unit="")
     assert "one row." not in model.fit(np.zeros((20, 2)), np.zeros(20)).guarantee_.describe()

@@ -22,7 +22,6 @@ from hubbub.learn import (
     make_pipeline,
 )
 from hubbub.learn.base.private_count import PrivateCount, RowCount
-from hubbub.learn.base.private_estimator import nobody
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.training.calibration import _quick_cost
 from hubbub.learn.training.sampling import batches
@@ -42,7 +41,7 @@ from hubbub.terms import (
     WrongShape,
 )
 
-from .contract import DELTA, Unread, Watched
+from .contract import DELTA, Unread, Watched, plan_of
 
 PRICE: dict[str, Any] = {"epsilon": 1, "delta": DELTA}
 FREE: dict[str, Any] = {"epsilon": None, "delta": None, "rows": None}  # inside something that pays
@@ -55,7 +54,7 @@ def people(rows: int = 1200) -> tuple[Any, Any]:
 
 
 def logistic(**more: Any) -> LogisticRegression:
-    return LogisticRegression(**(PRICE | {"norm": 1.0, "classes": [0, 1], "steps": 20, "rows": "private"} | more))
+    return LogisticRegression(**(PRICE | {"norm": 1.0, "classes": [0, 1], "max_iter": 20, "rows": "private"} | more))
 
 
 @pytest.fixture
@@ -70,7 +69,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     [
         logistic(),
         logistic(sampling="full"),
-        MLPRegressor(**PRICE, norm=1.0, target_bounds=(0, 1), steps=4, hidden=(4,), rows="private"),
+        MLPRegressor(**PRICE, norm=1.0, target_bounds=(0, 1), max_iter=4, hidden_layer_sizes=(4,), rows="private"),
         make_pipeline(StandardScaler(bounds=(-1, 1)), logistic(epsilon=None, delta=None), **PRICE, rows="private"),
     ],
     ids=["poisson", "full", "regressor", "pipeline"],
@@ -87,21 +86,21 @@ def test_the_count_and_the_run_together_cost_what_was_promised(model: Any, relat
 
 
 def test_the_same_event_is_charged_whatever_the_number_of_rows() -> None:
-    events = [logistic(batch=300, steps=40).fit(*people(rows)).event_ for rows in (5, 600)]
+    events = [logistic(batch_size=300, max_iter=40).fit(*people(rows)).event_ for rows in (5, 600)]
     assert len(set(events)) == 1
 
 
 def test_the_run_samples_by_the_count_and_pays_for_the_rate_that_it_uses() -> None:
-    model = logistic(batch=500, steps=40)
-    made = model._prepare(Unread(1, 3), None, None)
+    model = logistic(batch_size=500, max_iter=40)
+    plan = plan_of(model, (1, 3))
     for counted in (300, 5000):  # with 300 rows a batch of 500 is all of them
-        inner = made.planned(counted)  # type: ignore[attr-defined]
+        inner = plan.plan_for(counted)
         if counted < 500:
-            assert isinstance(inner.run.event, GaussianNoise)
+            assert isinstance(inner.event.event, GaussianNoise)
             continue
-        assert isinstance(inner.run.event, Poisson) and inner.run.event.rate == Fraction(500, counted)
-        assert _quick_cost(inner.run, DELTA, Neighbours.ADD_REMOVE) <= COUNTING.left[0]
-        sampled = [len(rows) for rows in batches(inner.run, 700, rng=seeded(1)) if rows is not None]
+        assert isinstance(inner.event.event, Poisson) and inner.event.event.rate == Fraction(500, counted)
+        assert _quick_cost(inner.event, DELTA, Neighbours.ADD_REMOVE) <= COUNTING.left[0]
+        sampled = [len(rows) for rows in batches(inner.event, 700, rng=seeded(1)) if rows is not None]
         assert abs(np.mean(sampled) - 700 * 500 / counted) < 0.15 * 700 * 500 / counted + 1  # 700 rows came
 
 
@@ -128,8 +127,8 @@ def test_more_rows_than_planned_for_come_with_a_millionth_of_delta() -> None:
 def test_few_rows_never_make_it_fail(rows: int) -> None:
     X, y = people(rows)
     for _ in range(5):
-        assert np.isfinite(logistic(steps=3).fit(X, y).weights_).all()
-        both = make_pipeline(StandardScaler(bounds=(-1, 1)), LogisticRegression(norm=1.0, classes=[0, 1], steps=3))
+        assert np.isfinite(logistic(max_iter=3).fit(X, y).weights_).all()
+        both = make_pipeline(StandardScaler(bounds=(-1, 1)), LogisticRegression(norm=1.0, classes=[0, 1], max_iter=3))
         assert both.set_params(**PRICE, rows="private").fit(X, y).rows_ >= 1
 
 
@@ -172,7 +171,7 @@ def test_questions_can_pay_for_full_batches(tmp_path: Path) -> None:
     [
         ({"rows": "many"}, OutOfRange),
         ({"sampling": "fixed", "neighbours": "replace"}, OutOfRange),
-        ({"steps": 0}, OutOfRange),
+        ({"max_iter": 0}, OutOfRange),
         ({"clip": -1}, OutOfRange),
     ],
 )
@@ -199,11 +198,11 @@ DECLARED = PrivateCount((Fraction(1), Fraction(1, 10**5)), Neighbours.ADD_REMOVE
 @pytest.mark.parametrize(
     "model",
     [
-        logistic(rows=100, steps=3),
-        logistic(rows=100, steps=3, batch=60),
-        MLPRegressor(**PRICE, norm=1.0, target_bounds=(0, 1), steps=3, hidden=(4,), rows=100),
-        make_pipeline(StandardScaler(bounds=(-1, 1)), logistic(**FREE, steps=3), **PRICE, rows=100),
-        WithHeldOutScore(logistic(**FREE, steps=3), **PRICE, rows=100),
+        logistic(rows=100, max_iter=3),
+        logistic(rows=100, max_iter=3, batch_size=60),
+        MLPRegressor(**PRICE, norm=1.0, target_bounds=(0, 1), max_iter=3, hidden_layer_sizes=(4,), rows=100),
+        make_pipeline(StandardScaler(bounds=(-1, 1)), logistic(**FREE, max_iter=3), **PRICE, rows=100),
+        WithHeldOutScore(logistic(**FREE, max_iter=3), **PRICE, rows=100),
         GaussianNB(**PRICE, bounds=(-1, 1), classes=[0, 1], rows=100),
     ],
     ids=["full", "poisson", "regressor", "pipeline", "measured", "sums"],
@@ -218,10 +217,10 @@ def test_nobody_is_told_whether_a_declared_number_was_right(model: Any) -> None:
 
 
 def test_where_the_number_is_public_far_more_rows_are_refused() -> None:
-    model = logistic(rows=None, steps=3)
-    made = model._prepare(Unread(100, 3), None, None)
+    model = logistic(rows=None, max_iter=3)
+    plan = plan_of(model, (100, 3))
     with pytest.raises(WrongShape):
-        model._released(made, *people(201), nobody)
+        plan.train(*people(201))
 
 
 def test_a_count_beside_a_declared_number_is_rough_and_nearly_free() -> None:
@@ -234,25 +233,25 @@ def test_a_count_beside_a_declared_number_is_rough_and_nearly_free() -> None:
 
 
 def test_rates_follow_from_what_is_declared_and_rounding_from_the_count() -> None:
-    made: Any = logistic(rows=1000, batch=100)._prepare(Unread(1, 3), None, None)
-    assert 0.9 < epsilon(made.run, delta=DELTA) <= 1
+    plan = plan_of(logistic(rows=1000, batch_size=100), (1, 3))
+    assert 0.9 < epsilon(plan.event, delta=DELTA) <= 1
     for counted in (10, 50_000):
-        inner = made.planned(counted)
+        inner = plan.plan_for(counted)
         assert inner.sampling.rate == Fraction(1, 10) and inner.rows.expected == 1000
-        step = next(inner.run.steps())
+        step = next(inner.event.steps())
         assert step.sensitivity > inner.recipe.clip + 2 * inner.network.error(
             rows=counted // 10, clip=inner.recipe.clip
         )
-        unit = list(made.run.steps())[1]
+        unit = list(plan.event.steps())[1]
         assert step.sigma / step.sensitivity >= unit.sigma / unit.sensitivity
 
 
 def test_a_pipeline_tells_its_steps_what_was_declared() -> None:
-    line: Any = make_pipeline(logistic(**FREE, batch=100), **PRICE, rows=1000)._prepare(Unread(1, 3), None, None)
-    assert line.steps[0].made.planned(5000).sampling.rate == Fraction(1, 10)
+    plan = plan_of(make_pipeline(logistic(**FREE, batch_size=100), **PRICE, rows=1000), (1, 3))
+    assert plan.steps[0].plan.plan_for(5000).sampling.rate == Fraction(1, 10)
 
 
 def test_a_fixed_sample_needs_no_count() -> None:
     X, y = people(50)
-    model = logistic(rows=50, sampling="fixed", neighbours="replace", batch=5, steps=2).fit(X, y)
+    model = logistic(rows=50, sampling="fixed", neighbours="replace", batch_size=5, max_iter=2).fit(X, y)
     assert all(isinstance(step, GaussianNoise) for step in model.event_.steps())

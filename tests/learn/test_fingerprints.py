@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import zipfile
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 
 from hubbub import learn
 from hubbub.learn import identity, load, save
-from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.identity import identity as identity_of_step
 from hubbub.learn.pate.teachers import LeastSquaresTeacher
@@ -54,23 +55,23 @@ def fit_columns(columns: list[Any], account: Any, **more: Any) -> Any:
 
 def train(model: torch.nn.Module, account: Any, **more: Any) -> Any:
     loss = torch.nn.CrossEntropyLoss()
-    return PrivateTrainer(model, loss, steps=3, sampling="full", **paid(account), **more).fit(X.astype("float32"), Y)
+    return PrivateTrainer(model, loss, max_iter=3, sampling="full", **paid(account), **more).fit(X.astype("float32"), Y)
 
 
 JOBS: dict[str, Callable[[Any], object]] = {
     "logistic regression": lambda account: learn.LogisticRegression(
-        norm=1.0, classes=[0, 1], batch=50, steps=5, **paid(account)
+        norm=1.0, classes=[0, 1], batch_size=50, max_iter=5, **paid(account)
     ).fit(X, Y),
     "logistic regression, full batches, words": lambda account: learn.LogisticRegression(
-        norm=1.0, classes=["no", "yes"], sampling="full", steps=5, rows="private", unit="person", **paid(account)
+        norm=1.0, classes=["no", "yes"], sampling="full", max_iter=5, rows="private", unit="person", **paid(account)
     ).fit(X, Y),
     "MLP classifier": lambda account: learn.MLPClassifier(
-        norm=1.0, classes=[0, 1], hidden=(4, 3), batch=50, steps=3, **paid(account)
+        norm=1.0, classes=[0, 1], hidden_layer_sizes=(4, 3), batch_size=50, max_iter=3, **paid(account)
     ).fit(X, Y),
     "MLP regressor": lambda account: learn.MLPRegressor(
-        norm=1.0, target_bounds=(0, 1), hidden=(4,), steps=3, **paid(account)
+        norm=1.0, target_bounds=(0, 1), hidden_layer_sizes=(4,), max_iter=3, **paid(account)
     ).fit(X, Y),
-    "linear SVC": lambda account: learn.LinearSVC(norm=1.0, classes=[0, 1], steps=3, **paid(account)).fit(X, Y),
+    "linear SVC": lambda account: learn.LinearSVC(norm=1.0, classes=[0, 1], max_iter=3, **paid(account)).fit(X, Y),
     "ridge": lambda account: learn.Ridge(alpha=2, norm=1.0, target_bounds=(0, 1), **paid(account)).fit(X, Y),
     "naive Bayes": lambda account: learn.GaussianNB(bounds=(-1, 1), classes=[0.5, 1.5], **paid(account)).fit(X, Y),
     "k-means": lambda account: learn.KMeans(2, bounds=(-1, 1), **paid(account)).fit(X),
@@ -83,11 +84,11 @@ JOBS: dict[str, Callable[[Any], object]] = {
     ).fit(X, Y),
     "pipeline": lambda account: learn.make_pipeline(
         learn.StandardScaler(bounds=(-1, 1)),
-        learn.LogisticRegression(norm=2.0, classes=[0, 1], steps=5),
+        learn.LogisticRegression(norm=2.0, classes=[0, 1], max_iter=5),
         **paid(account),
     ).fit(X, Y),
     "held-out score": lambda account: WithHeldOutScore(
-        learn.LogisticRegression(norm=1.0, classes=[0, 1], steps=5), **paid(account)
+        learn.LogisticRegression(norm=1.0, classes=[0, 1], max_iter=5), **paid(account)
     ).fit(X, Y),
     "search": lambda account: learn.PrivateSearch(
         learn.Ridge(norm=1.0, target_bounds=(0, 1)),
@@ -142,7 +143,7 @@ def test_a_derived_class_is_another_estimator(asked: dict[str, str], tmp_path: P
 def test_every_parameter_and_field_has_its_stored_key() -> None:
     assert set(identity._PARAMETERS) == set(identity.estimators())
     for tag, kind in identity.estimators().items():
-        assert list(identity._PARAMETERS[tag].values()) == kind._names(), tag
+        assert list(identity._PARAMETERS[tag].values()) == list(inspect.signature(kind).parameters), tag
     assert set(identity._FIELDS) == set(identity.values())
     for tag, kind in identity.values().items():
         assert list(identity._FIELDS[tag].values()) == [field.name for field in dataclasses.fields(kind)], tag
@@ -153,23 +154,25 @@ def test_every_parameter_and_field_has_its_stored_key() -> None:
 
 def test_every_estimator_of_the_room_has_a_stored_name() -> None:
     public = [getattr(learn, name) for name in learn.__all__]
-    ours = {each for each in public if isinstance(each, type) and issubclass(each, Estimator)}
+    ours = {each for each in public if isinstance(each, type) and issubclass(each, PrivateEstimator)}
     assert ours <= set(identity.estimators().values())
 
 
 def test_a_renamed_parameter_keeps_old_files_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it will be done: the class has another parameter, the table says so, and no byte changes."""
-    model = learn.LogisticRegression(norm=1.0, steps=3, **PRICE).fit(X, Y)
+    """As it is done: the class has another parameter, the table says so, and no byte changes."""
+    model = learn.LogisticRegression(norm=1.0, max_iter=3, **PRICE).fit(X, Y)
     save(model, tmp_path / "old.hubbub")
     keys = identity._PARAMETERS["LogisticRegression"]
-    monkeypatch.setitem(identity._PARAMETERS, "LogisticRegression", {**keys, "steps": "max_iter"})
+    assert (keys["steps"], keys["batch"]) == ("max_iter", "batch_size")  # 0.1 had these names
+    assert b'"steps": 3' in document(tmp_path / "old.hubbub") and b"max_iter" not in document(tmp_path / "old.hubbub")
+    monkeypatch.setitem(identity._PARAMETERS, "LogisticRegression", {**keys, "steps": "rounds"})
 
     class Later(learn.LogisticRegression):
-        """What has max_iter= for steps=."""
+        """What has rounds= for max_iter=."""
 
-        def __init__(self, *, max_iter: Any = None, **more: Any) -> None:
-            super().__init__(**more)
-            self.max_iter = max_iter
+        def __init__(self, *, rounds: Any = None, epsilon: Any = None, delta: Any = None, **more: Any) -> None:
+            super().__init__(epsilon=epsilon, delta=delta, **more)
+            self.rounds = rounds
 
     monkeypatch.setitem(identity.estimators(), "LogisticRegression", Later)
     identity._tags.cache_clear()
@@ -178,7 +181,7 @@ def test_a_renamed_parameter_keeps_old_files_readable(tmp_path: Path, monkeypatc
         save(again, tmp_path / "new.hubbub")
     finally:
         identity._tags.cache_clear()
-    assert (type(again), again.max_iter) == (Later, 3)
+    assert (type(again), again.rounds) == (Later, 3)
     assert document(tmp_path / "new.hubbub") == document(tmp_path / "old.hubbub")
 
 

@@ -16,7 +16,8 @@ import scipy.sparse
 from sklearn.preprocessing import FunctionTransformer
 
 from hubbub import learn
-from hubbub.learn.base.inputs import labels_of, private_table, table_of
+from hubbub.learn.base.inputs import private_table, table_of
+from hubbub.learn.base.targets import labels_of
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.tables.features import NumberFeature
 from hubbub.learn.tables.table_model import PrivateColumns
@@ -28,7 +29,7 @@ PRICE: dict[str, Any] = {"epsilon": 1, "delta": 1e-5}
 BOUNDED: dict[str, Any] = {"bounds": (-1, 1)}
 PUBLIC = np.random.default_rng(2).uniform(-1, 1, (30, 3))
 CLASSES = {"classes": [0, 1]}
-FEW = {"steps": 2}
+FEW = {"max_iter": 2}
 
 TREES = {"rounds": 2}
 MAKERS: dict[str, Callable[..., Any]] = {

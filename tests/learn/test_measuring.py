@@ -29,7 +29,7 @@ def people(rows: int = 3000) -> tuple[Any, Any]:
 
 
 def measured(**more: Any) -> WithHeldOutScore:
-    classifier = LogisticRegression(norm=1.0, classes=[0, 1], steps=40)
+    classifier = LogisticRegression(norm=1.0, classes=[0, 1], max_iter=40)
     return WithHeldOutScore(classifier, **(PRICE | {"rows": 3000} | more))
 
 
@@ -108,7 +108,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 def test_it_is_charged_once_before_reading_and_questions_can_pay(ledger: Ledger) -> None:
     X, y = people()
     rows = Watched(X, ledger)
-    classifier = LogisticRegression(norm=1.0, classes=[0, 1], steps=10, sampling="full")
+    classifier = LogisticRegression(norm=1.0, classes=[0, 1], max_iter=10, sampling="full")
     first = WithHeldOutScore(classifier, **PRICE, rows="private", account=ledger, dataset="people 1").fit(rows, y)
     assert all(kinds[-1] == "charge" for kinds in rows.entries)
     assert first.receipt_ is not None and first.estimator_.receipt_ == first.receipt_

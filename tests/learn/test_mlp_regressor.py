@@ -16,7 +16,7 @@ from .sums_contract import SumContract
 
 class TestMLPRegressor(SumContract):
     kind = MLPRegressor
-    standard = {"norm": 1.0, "target_bounds": (-1, 2), "steps": 4, "hidden": (8,)}
+    standard = {"norm": 1.0, "target_bounds": (-1, 2), "max_iter": 4, "hidden_layer_sizes": (8,)}
     needed = ("norm", "target_bounds")
 
 
@@ -59,12 +59,12 @@ def test_neighbours_move_the_sum_by_at_most_the_clip() -> None:
 def test_it_follows_what_no_line_does() -> None:
     X = np.random.default_rng(5).uniform(-0.7, 0.7, (4000, 2))
     y = 3 * X[:, 0] * X[:, 1]
-    network = MLPRegressor(epsilon=2, delta=DELTA, norm=1.0, target_bounds=(-2, 2), hidden=(16,)).fit(X, y)
+    network = MLPRegressor(epsilon=2, delta=DELTA, norm=1.0, target_bounds=(-2, 2), hidden_layer_sizes=(16,)).fit(X, y)
     line = LinearRegression(epsilon=2, delta=DELTA, norm=1.0, target_bounds=(-2, 2)).fit(X, y)
     assert network.score(X, y) > 0.9 > 0.3 > line.score(X, y)
 
 
-@pytest.mark.parametrize("changes", [{"hidden": ()}, {"steps": 0}, {"clip": 0}, {"sampling": "shuffle"}])
+@pytest.mark.parametrize("changes", [{"hidden_layer_sizes": ()}, {"max_iter": 0}, {"clip": 0}, {"sampling": "shuffle"}])
 def test_bad_settings_are_refused(changes: dict[str, object]) -> None:
     with pytest.raises(OutOfRange):
         MLPRegressor(epsilon=1, delta=DELTA, norm=1.0, target_bounds=(0, 1), **changes).fit(np.zeros((4, 2)), [0] * 4)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hubbub.learn.base.bounded_estimator import BUCKETS, bucket_counts, private_bounds
+from hubbub.learn.base.column_bounds import BUCKETS, bucket_counts, private_bounds
 from hubbub.learn.estimators.linear_regression import moment_sums, with_constant
 from hubbub.learn.training.column_moments import column_sums, square
 from hubbub.learn.training.moments import (

@@ -67,7 +67,7 @@ def small(seed: int = 0) -> nn.Module:
 
 
 def trainer(model: nn.Module | None = None, **more: Any) -> PrivateTrainer:
-    return PrivateTrainer(model or small(), LOSS, **{**PRICE, "steps": 10, "batch": 100, **more})
+    return PrivateTrainer(model or small(), LOSS, **{**PRICE, "max_iter": 10, "batch_size": 100, **more})
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def charges(ledger: Ledger) -> int:
 def test_it_learns_in_place_and_says_what_holds() -> None:
     x, y = data(3000)
     model = small()
-    fitted = PrivateTrainer(model, LOSS, epsilon=3, delta=1e-5, batch=300, steps=100).fit(x, y)
+    fitted = PrivateTrainer(model, LOSS, epsilon=3, delta=1e-5, batch_size=300, max_iter=100).fit(x, y)
     assert fitted.evaluate(x, y).accuracy > 0.95  # type: ignore[operator]
     assert fitted.model is model
     assert (fitted.predict(x) == y.numpy()).mean() > 0.95
@@ -272,7 +272,7 @@ def test_noise_has_the_size_of_the_event() -> None:
 
 def test_empty_poisson_batches_are_fine() -> None:
     x, y = data(20)
-    fitted = trainer(batch=1, steps=40).fit(x, y)
+    fitted = trainer(batch_size=1, max_iter=40).fit(x, y)
     assert np.isfinite(vector_of(fitted.model.parameters())).all()
 
 
@@ -436,7 +436,7 @@ def test_a_state_of_another_run_is_refused(tmp_path: Path) -> None:
     x, y = data()
     trainer(checkpoint=tmp_path / "a").fit(x, y)
     with pytest.raises(RequestChanged):
-        trainer(checkpoint=tmp_path / "a", steps=11).fit(x, y)
+        trainer(checkpoint=tmp_path / "a", max_iter=11).fit(x, y)
     (tmp_path / "b").write_text("something else")
     with pytest.raises(Unreadable):
         trainer(checkpoint=tmp_path / "b").fit(x, y)
@@ -480,7 +480,7 @@ def test_bad_settings_are_refused_before_a_charge(
     change: dict[str, Any], kind: type[HubbubError], told: str, ledger: Ledger
 ) -> None:
     entries = spent(ledger)
-    wanted = {"model": small(), "loss": LOSS, **PRICE, "steps": 3, "batch": 20, "account": ledger, **change}
+    wanted = {"model": small(), "loss": LOSS, **PRICE, "max_iter": 3, "batch_size": 20, "account": ledger, **change}
     with pytest.raises(kind, match=told):
         PrivateTrainer(wanted.pop("model"), wanted.pop("loss"), **wanted).fit(X, Y)
     assert spent(ledger) == entries
@@ -492,14 +492,14 @@ def test_bad_settings_are_refused_before_a_charge(
 def test_no_target_makes_training_fail_also_where_classes_are_not_declared(odd: Tensor) -> None:
     y = Y.clone()
     y[3] = odd
-    plain, strange = (trainer(batch=100, steps=3).fit(X, labels) for labels in (Y, y))
+    plain, strange = (trainer(batch_size=100, max_iter=3).fit(X, labels) for labels in (Y, y))
     assert plain.guarantee_ == strange.guarantee_ and plain.event_ == strange.event_
     assert all(bool(torch.isfinite(p).all()) for p in strange.model.parameters())
 
 
 def test_a_state_of_another_data_set_is_refused(tmp_path: Path) -> None:
     """Else the second data set would get the model of the first."""
-    given = {"checkpoint": tmp_path / "state", "steps": 2, "every": 1}
+    given = {"checkpoint": tmp_path / "state", "max_iter": 2, "every": 1}
     trainer(dataset="a", **given).fit(X, Y)
     with pytest.raises(RequestChanged):
         trainer(dataset="b", **given).fit(X, Y)
@@ -517,7 +517,7 @@ def test_a_token_that_the_model_does_not_know_adds_nothing() -> None:
     words = torch.randint(0, 9, (200, 4))
     words[7, 1] = 1000
     model = nn.Sequential(nn.Embedding(9, 3), nn.Flatten(), nn.Linear(12, 2))
-    made = PrivateTrainer(model, LOSS, **PRICE, steps=2, batch=100, sampling="full").fit(words, words[:, 0] % 2)
+    made = PrivateTrainer(model, LOSS, **PRICE, max_iter=2, batch_size=100, sampling="full").fit(words, words[:, 0] % 2)
     assert all(bool(torch.isfinite(p).all()) for p in made.model.parameters())
 
 
@@ -549,14 +549,14 @@ def test_bad_data_is_refused_before_a_charge(
 
 
 def test_nobody_is_told_whether_a_declared_number_was_right() -> None:
-    declared = trainer(rows=20, batch=10, steps=3)
+    declared = trainer(rows=20, batch_size=10, max_iter=3)
     runs = [declared.fit(X[:n], Y[:n]).event_ for n in (0, 40, 41, 100)]
     assert len(set(map(repr, runs))) == 1
 
 
 def test_replace_neighbours_cost_more_noise() -> None:
     one, other = (
-        prepare(trainer(neighbours=relation, sampling="full", steps=3), X, Y, Alone()).course.run
+        prepare(trainer(neighbours=relation, sampling="full", max_iter=3), X, Y, Alone()).course.run
         for relation in ("add-remove", "replace")
     )
     assert isinstance(one.event, GaussianNoise)
@@ -574,7 +574,7 @@ def test_a_tuned_model_starts_as_the_model_and_trains_few_numbers(tune: Any) -> 
     frozen = {n: p.clone() for n, p in tuned.named_parameters() if not p.requires_grad}
     assert frozen
     x, y = data(2000)
-    fitted = PrivateTrainer(tuned, LOSS, epsilon=3, delta=1e-5, steps=60, batch=300).fit(x, y)
+    fitted = PrivateTrainer(tuned, LOSS, epsilon=3, delta=1e-5, max_iter=60, batch_size=300).fit(x, y)
     assert fitted.way_ == "Recorded"
     assert fitted.evaluate(x, y).accuracy > 0.9  # type: ignore[operator]
     assert all(torch.equal(p, frozen[n]) for n, p in tuned.named_parameters() if n in frozen)
@@ -591,7 +591,7 @@ def test_a_compacter_starts_as_the_model_and_trains_fewer_numbers_than_an_adapte
     nn.init.ones_(layer.left)
     nn.init.ones_(layer.right)
     assert torch.allclose(layer(torch.eye(6)).T, made)
-    fitted = PrivateTrainer(tuned, LOSS, epsilon=20, delta=1e-5, steps=60, sampling="full").fit(x, y)
+    fitted = PrivateTrainer(tuned, LOSS, epsilon=20, delta=1e-5, max_iter=60, sampling="full").fit(x, y)
     assert fitted.way_ == "Mapped"
     assert fitted.evaluate(x, y).accuracy > 0.9  # type: ignore[operator]
     few, more = (
@@ -637,7 +637,9 @@ def test_another_architecture_loss_or_optimizer_is_another_run() -> None:
         parts(small(), optimizer=lambda weights: torch.optim.SGD(weights, lr=0.2)),
         parts(small(), learning_rate=0.3),
     ]
-    with_loss = [PrivateTrainer(small(), nn.CrossEntropyLoss(label_smoothing=s), **PRICE, steps=10) for s in (0.1, 0.2)]
+    with_loss = [
+        PrivateTrainer(small(), nn.CrossEntropyLoss(label_smoothing=s), **PRICE, max_iter=10) for s in (0.1, 0.2)
+    ]
     others += [prepare(each, X, Y, Alone()).parts for each in with_loss]
     assert len({repr(each) for each in (one, *others)}) == 1 + len(others)
     assert parts(small(), optimizer=lambda weights: torch.optim.SGD(weights, lr=0.1)) != one

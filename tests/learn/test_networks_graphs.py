@@ -101,7 +101,7 @@ def test_what_mixes_unseen_while_it_trains_moves_no_sum_beyond_the_promise(
 def test_a_model_that_draws_at_random_still_learns() -> None:
     torch.manual_seed(1)
     model = Unseen(UNSEEN["at random"])
-    fitted = PrivateTrainer(model, nn.CrossEntropyLoss(), epsilon=100, delta=1e-5, batch=32, epochs=30, classes=2)
+    fitted = PrivateTrainer(model, nn.CrossEntropyLoss(), epsilon=100, delta=1e-5, batch_size=32, epochs=30, classes=2)
     fitted.fit(X, Y)
     assert fitted.way_ == "Looped"
     assert float((model.eval()(X).argmax(1) == Y).float().mean()) > 0.8

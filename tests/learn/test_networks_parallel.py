@@ -32,20 +32,28 @@ def work(rank: int, folder: Path) -> None:
     still = torch.nn.Linear(100, SIZE // 100, bias=False)
     still.weight.data.zero_()
     quiet = PrivateTrainer(
-        still, torch.nn.MSELoss(), **price, steps=1, batch=50, momentum=0, learning_rate=1, tail=0, account=ledger
+        still,
+        torch.nn.MSELoss(),
+        **price,
+        max_iter=1,
+        batch_size=50,
+        momentum=0,
+        learning_rate=1,
+        tail=0,
+        account=ledger,
     ).fit(torch.zeros(150 + 50 * rank, 100), torch.zeros(150 + 50 * rank, SIZE // 100))
 
     torch.manual_seed(rank)  # both begin elsewhere, and go on from where the first one is
     x = torch.randn(400, 3)
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
-    fitted = PrivateTrainer(model, torch.nn.CrossEntropyLoss(), **price, steps=25, batch=200, account=ledger)
+    fitted = PrivateTrainer(model, torch.nn.CrossEntropyLoss(), **price, max_iter=25, batch_size=200, account=ledger)
     fitted.fit(x, (x[:, 0] > 0).long())
     accuracy = fitted.evaluate(x, (x[:, 0] > 0).long()).accuracy
     assert accuracy is not None
 
     refused = False
     try:
-        PrivateTrainer(model, torch.nn.CrossEntropyLoss(), **price, steps=2, batch=200, account=ledger).fit(
+        PrivateTrainer(model, torch.nn.CrossEntropyLoss(), **price, max_iter=2, batch_size=200, account=ledger).fit(
             x, (x[:, 0] > 0).long()
         )
     except BudgetExceeded:

@@ -18,7 +18,7 @@ from .sums_contract import SumContract
 
 class TestBipartiteRanker(SumContract):
     kind = BipartiteRanker
-    standard = {"norm": 1.0, "steps": 3}
+    standard = {"norm": 1.0, "max_iter": 3}
     needed = ("norm",)
     declared = {"classes": [0, 1]}
     method = "decision_function"
@@ -26,7 +26,7 @@ class TestBipartiteRanker(SumContract):
 
 class TestMetricLearner(SumContract):
     kind = MetricLearner
-    standard = {"norm": 1.0, "steps": 3}
+    standard = {"norm": 1.0, "max_iter": 3}
     needed = ("norm",)
     declared = {"classes": [0, 1]}
     method = "transform"
@@ -171,7 +171,7 @@ def test_ranking_finds_an_order_that_no_threshold_needs() -> None:
     generator = np.random.default_rng(5)
     X = generator.uniform(-0.5, 0.5, (2000, 3))
     y = generator.random(2000) < 1 / (1 + np.exp(-8 * (X[:, 0] - X[:, 2]) + 3))  # few are positive
-    model = BipartiteRanker(epsilon=1, delta=DELTA, norm=1.0, batch=400).fit(X, y)
+    model = BipartiteRanker(epsilon=1, delta=DELTA, norm=1.0, batch_size=400).fit(X, y)
     assert model.score(X, y) > 0.92  # and 0.94 for the score that y was made with
     assert np.allclose(model.decision_function(X), X @ model.coef_)
 
@@ -180,7 +180,7 @@ def test_the_score_is_the_area_under_the_curve() -> None:
     from sklearn.metrics import roc_auc_score
 
     X, y = np.random.default_rng(6).uniform(-0.5, 0.5, (300, 2)).round(1), np.arange(300) % 3 == 0
-    model = BipartiteRanker(epsilon=1, delta=DELTA, norm=1.0, steps=2).fit(X, y)
+    model = BipartiteRanker(epsilon=1, delta=DELTA, norm=1.0, max_iter=2).fit(X, y)
     assert model.score(X, y) == pytest.approx(roc_auc_score(y, model.decision_function(X)))
     assert model.score(X[y], y[y]) == 0.5  # nothing to compare with
 
@@ -190,14 +190,14 @@ def test_a_learned_distance_sees_what_matters() -> None:
     y = generator.integers(0, 3, 2000)
     X = generator.uniform(-0.4, 0.4, (2000, 4))
     X[:, 0] = 0.3 * (y - 1) + generator.normal(0, 0.05, 2000)
-    model = MetricLearner(epsilon=1, delta=DELTA, norm=1.0, batch=400).fit(X, y)
+    model = MetricLearner(epsilon=1, delta=DELTA, norm=1.0, batch_size=400).fit(X, y)
     strength = np.linalg.norm(model.components_, axis=0)
     assert strength[0] > 1.5 * strength[1:].max()
 
 
 def test_the_distance_is_that_of_transformed_rows() -> None:
     X, y = some(60, classes=2).inputs, np.arange(60) % 2
-    model = MetricLearner(epsilon=1, delta=DELTA, norm=2.0, steps=2).fit(X, y)
+    model = MetricLearner(epsilon=1, delta=DELTA, norm=2.0, max_iter=2).fit(X, y)
     found = model.transform(X)
     network = MetricPairs((4, 2), bias=0.0)
     matrix = network.matrix(network.project(model.weights_)) / 4  # rows are over a norm of 2
@@ -214,7 +214,7 @@ def test_three_classes_have_no_bipartite_ranking() -> None:
 def test_a_batch_whose_pairs_do_not_fit_is_refused_before_reading() -> None:
     from .contract import Unread
 
-    for given in ({"batch": 20_000}, {"sampling": "full"}):
+    for given in ({"batch_size": 20_000}, {"sampling": "full"}):
         with pytest.raises(TooLarge):
             BipartiteRanker(epsilon=1, delta=DELTA, norm=1.0, classes=[0, 1], **given).fit(
                 Unread(30_000, 4), Unread(30_000)

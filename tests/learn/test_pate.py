@@ -14,7 +14,6 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import PATEClassifier, load, make_pipeline, save
-from hubbub.learn.base.private_estimator import nobody
 from hubbub.learn.pate.query_selection import middles
 from hubbub.learn.pate.student import GraphStudent, taught
 from hubbub.ledger import Ledger
@@ -32,7 +31,7 @@ from hubbub.terms import (
     to_json,
 )
 
-from .contract import EXCEPTIONS, Unread, Watched
+from .contract import EXCEPTIONS, Unread, Watched, plan_of
 
 DELTA = 1e-5
 PUBLIC = np.random.default_rng(9).permutation(np.repeat(np.eye(4)[:3], 40, axis=0)) * 0.6
@@ -335,10 +334,10 @@ def attacked(price: float, fits: int) -> float:
         rows=9,
         neighbours="replace",
     )
-    made: Any = model._prepare(X, labels, None)
+    plan = plan_of(model, X.shape, labels)
 
     def guessed(own: int) -> bool:
-        return bool(model._released(made, X, np.append(labels, own), nobody).sum() > 15)
+        return bool(plan.train(X, np.append(labels, own)).sum() > 15)
 
     seen = {own: [guessed(own) for _ in range(fits)] for own in (0, 1)}
     return float(np.mean(seen[1]) - np.mean(seen[0]))

@@ -43,7 +43,7 @@ def three(**more: Any) -> Pipeline:
     return make_pipeline(
         StandardScaler(bounds=[(0, 100), (-5, 5), (-5, 15)]),
         PCA(2, norm=3.0),
-        LogisticRegression(norm=3.0, steps=20, classes=[0, 1]),
+        LogisticRegression(norm=3.0, max_iter=20, classes=[0, 1]),
         **(PRICE | more),
     )
 
@@ -174,7 +174,7 @@ def test_what_a_public_step_makes_of_a_row_does_not_fail_a_declared_fit() -> Non
     X, y = people(50)
     X[3] = 0.0
     logged = FunctionTransformer(far_log)
-    last = LogisticRegression(norm=2.0, classes=[0, 1], steps=5)
+    last = LogisticRegression(norm=2.0, classes=[0, 1], max_iter=5)
     model = make_pipeline(logged, StandardScaler(bounds=(0, 5)), last, rows=50, **PRICE).fit(X, y)
     assert len(model.steps_) == 3
 
@@ -253,8 +253,10 @@ def test_a_stored_answer_is_of_the_same_steps_in_the_same_order(ledger: Ledger) 
 
 
 WRAPPERS = {
-    "Pipeline": lambda: make_pipeline(StandardScaler(bounds=(-5, 5)), LogisticRegression(norm=5.0, steps=3), **PRICE),
-    "Measured": lambda: WithHeldOutScore(LogisticRegression(norm=5.0, steps=3), **PRICE),
+    "Pipeline": lambda: make_pipeline(
+        StandardScaler(bounds=(-5, 5)), LogisticRegression(norm=5.0, max_iter=3), **PRICE
+    ),
+    "Measured": lambda: WithHeldOutScore(LogisticRegression(norm=5.0, max_iter=3), **PRICE),
 }
 
 

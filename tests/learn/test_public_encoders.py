@@ -82,7 +82,7 @@ def test_norms_are_at_most_one_whatever_the_encoder_says() -> None:
 
 def test_several_at_a_time_are_fine_unless_they_are_mixed() -> None:
     encode = Letters()
-    alone, batched = FrozenEncoder(encode, name="one"), FrozenEncoder(encode, name="many", batch=3)
+    alone, batched = FrozenEncoder(encode, name="one"), FrozenEncoder(encode, name="many", batch_size=3)
     assert np.array_equal(alone.transform(TEXTS), batched.transform(TEXTS))
 
     def mixing(texts: list[str]) -> Any:
@@ -90,7 +90,7 @@ def test_several_at_a_time_are_fine_unless_they_are_mixed() -> None:
         return found - found.mean(axis=0) + 1
 
     with pytest.raises(MixesPeople):
-        FrozenEncoder(mixing, name="mixing", batch=3).transform(TEXTS)
+        FrozenEncoder(mixing, name="mixing", batch_size=3).transform(TEXTS)
 
 
 def test_columns_of_frames_are_texts_too() -> None:

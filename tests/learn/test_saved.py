@@ -16,7 +16,7 @@ import pytest
 
 from hubbub import learn
 from hubbub.learn import load, save
-from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.identity import estimators as _estimators
 from hubbub.learn.tables import Category, NumberFeature
@@ -30,10 +30,10 @@ PRICE: dict[str, Any] = {"epsilon": 1, "delta": DELTA}
 X = np.random.default_rng(4).uniform(-0.5, 0.5, (400, 3))
 Y = (X[:, 0] > 0).astype(int)
 FITTED: dict[str, Callable[[], Any]] = {
-    "LogisticRegression": lambda: learn.LogisticRegression(**PRICE, norm=1.0, steps=5).fit(X, Y),
-    "MLPClassifier": lambda: learn.MLPClassifier(**PRICE, norm=1.0, steps=3, hidden=(4, 3)).fit(X, Y),
-    "LinearSVC": lambda: learn.LinearSVC(**PRICE, norm=1.0, steps=5).fit(X, Y + (X[:, 1] > 0)),
-    "MLPRegressor": lambda: learn.MLPRegressor(**PRICE, norm=1.0, steps=3, target_bounds=(0, 1)).fit(X, Y),
+    "LogisticRegression": lambda: learn.LogisticRegression(**PRICE, norm=1.0, max_iter=5).fit(X, Y),
+    "MLPClassifier": lambda: learn.MLPClassifier(**PRICE, norm=1.0, max_iter=3, hidden_layer_sizes=(4, 3)).fit(X, Y),
+    "LinearSVC": lambda: learn.LinearSVC(**PRICE, norm=1.0, max_iter=5).fit(X, Y + (X[:, 1] > 0)),
+    "MLPRegressor": lambda: learn.MLPRegressor(**PRICE, norm=1.0, max_iter=3, target_bounds=(0, 1)).fit(X, Y),
     "LinearRegression": lambda: learn.LinearRegression(**PRICE, norm=1.0, target_bounds=(0, 1)).fit(X, Y),
     "Ridge": lambda: learn.Ridge(**PRICE, norm=1.0, target_bounds=(0, 1)).fit(X, Y),
     "GaussianNB": lambda: learn.GaussianNB(**PRICE, bounds=(-1, 1)).fit(X, np.where(Y, "yes", "no")),
@@ -45,9 +45,9 @@ FITTED: dict[str, Callable[[], Any]] = {
         **PRICE, bounds=(-1, 1), target_bounds=(0, 1), rounds=2
     ).fit(X, Y),
     "Pipeline": lambda: learn.make_pipeline(
-        learn.StandardScaler(bounds=(-1, 1)), learn.LogisticRegression(norm=2.0, steps=5), **PRICE
+        learn.StandardScaler(bounds=(-1, 1)), learn.LogisticRegression(norm=2.0, max_iter=5), **PRICE
     ).fit(X, Y),
-    "Measured": lambda: WithHeldOutScore(learn.LogisticRegression(norm=1.0, steps=5), **PRICE).fit(X, Y),
+    "Measured": lambda: WithHeldOutScore(learn.LogisticRegression(norm=1.0, max_iter=5), **PRICE).fit(X, Y),
     "PrivateSearch": lambda: learn.PrivateSearch(
         learn.Ridge(norm=1.0, target_bounds=(0, 1)), [{"alpha": 1}], validation=(X, Y), trials=2, **PRICE
     ).fit(X, Y),
@@ -79,7 +79,7 @@ def test_a_model_comes_back_as_it_was(kind: str, tmp_path: Path) -> None:
     again = load(tmp_path / "model.hubbub")
     assert type(again) is type(model)
     assert np.array_equal(answers(again), answers(model))
-    if isinstance(model, Estimator):
+    if isinstance(model, PrivateEstimator):
         assert (again.guarantee_, again.event_, again.receipt_) == (
             model.guarantee_,
             model.event_,
@@ -101,7 +101,7 @@ def test_the_receipt_travels_and_the_account_does_not(tmp_path: Path) -> None:
     with Ledger(tmp_path / "ledger.db", state=tmp_path / "state") as ledger:
         ledger.open_population("people", Budget(3, 1e-4), plans=Budget(2, 5e-5), by="board", why="a test")
         model = learn.LogisticRegression(
-            epsilon=Decimal("1"), delta=DELTA, norm=1.0, steps=5, classes=[0, 1], account=ledger
+            epsilon=Decimal("1"), delta=DELTA, norm=1.0, max_iter=5, classes=[0, 1], account=ledger
         )
         save(model.fit(X, Y), tmp_path / "model.hubbub")
         again = load(tmp_path / "model.hubbub")
@@ -237,7 +237,7 @@ def test_what_is_not_ours_is_not_saved(tmp_path: Path) -> None:
     from sklearn.preprocessing import StandardScaler as Plain
 
     frozen = FrozenEstimator(Plain().fit(X))
-    model = learn.make_pipeline(frozen, learn.LogisticRegression(norm=3.0, steps=3), **PRICE).fit(X, Y)
+    model = learn.make_pipeline(frozen, learn.LogisticRegression(norm=3.0, max_iter=3), **PRICE).fit(X, Y)
     with pytest.raises(WrongShape, match="FrozenEstimator"):
         save(model, tmp_path / "model.hubbub")
     with pytest.raises(EmptyInput):

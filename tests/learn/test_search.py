@@ -31,7 +31,7 @@ from hubbub.terms import (
     Unreachable,
 )
 
-from .contract import DELTA, Unread, Watched
+from .contract import DELTA, Unread, Watched, plan_of
 
 PRICE: dict[str, Any] = {"epsilon": 2, "delta": DELTA}
 
@@ -106,10 +106,12 @@ def test_the_better_setting_is_found_and_the_promise_is_for_the_whole(monkeypatc
 def test_each_fit_has_a_fraction_of_the_budget() -> None:
     X, y = table()
     model = search()
-    stages, _ = model._planned(X, y, None, model._trials(), (Fraction(2), Fraction(1, 10**5)))
-    costs = [epsilon(stage.run, delta=DELTA) for stage in stages]
+    stages = plan_of(model, X.shape, y).stages
+    costs = [epsilon(stage.event, delta=DELTA) for stage in stages]
     assert all(0.3 < cost < 1.5 for cost in costs)
-    whole = model._trials().cost([s.run for s in stages], delta=Fraction(1, 10**5), neighbours=Neighbours.ADD_REMOVE)
+    whole = model._trials().cost(
+        [stage.event for stage in stages], delta=Fraction(1, 10**5), neighbours=Neighbours.ADD_REMOVE
+    )
     assert 1.95 < whole <= 2
 
 
@@ -159,7 +161,10 @@ def test_a_stored_answer_is_of_the_same_candidates_and_validation_rows(ledger: L
 
 
 def test_a_candidate_is_known_by_all_its_settings() -> None:
-    facts = [search().set_params(candidates=[{"alpha": value}])._facts() for value in (1.0, 1.0, 1.0 + 1e-12)]
+    facts = [
+        plan_of(search().set_params(candidates=[{"alpha": value}]), table(100)[0].shape).identity
+        for value in (1.0, 1.0, 1.0 + 1e-12)
+    ]
     assert facts[0] == facts[1] != facts[2]
 
 
@@ -186,8 +191,8 @@ def test_a_score_that_is_no_number_is_the_worst(monkeypatch: pytest.MonkeyPatch)
         left = iter(order)
         monkeypatch.setattr("hubbub.learn.composition.search.noise.uniform", lambda count, left=left: next(left))
         model = search()
-        stages, _ = model._planned(*table(100), None, model._trials(), (Fraction(2), Fraction(1, 10**5)))
-        assert model._best(stages, Trials.of(Fraction(2)), *table(100))[0] == 1
+        X, y = table(100)
+        assert plan_of(model, X.shape, y).train(X, y)[0] == 1
 
 
 # ---------------------------------------------------------------- cross-validation
@@ -227,7 +232,7 @@ def test_only_classifiers_are_scored() -> None:
     "model",
     [
         GaussianNB(bounds=(-0.5, 0.5), classes=[0, 1]),
-        LogisticRegression(norm=1.0, classes=[0, 1], steps=5),
+        LogisticRegression(norm=1.0, classes=[0, 1], max_iter=5),
     ],
 )
 def test_no_row_makes_a_declared_cross_validation_fail(model: Any) -> None:
@@ -261,6 +266,6 @@ def test_a_cross_validation_that_no_plan_pays_for_is_refused(monkeypatch: pytest
 
 
 def test_fits_of_which_only_the_price_is_known_are_refused_at_once() -> None:
-    sampled = LogisticRegression(norm=1.0, classes=[0, 1], steps=3)
+    sampled = LogisticRegression(norm=1.0, classes=[0, 1], max_iter=3)
     with pytest.raises(Unreachable, match="rows="):
         search(rows="private").set_params(estimator=sampled, candidates=[{"clip": 0.5}]).fit(Unread(50, 3), Unread(50))

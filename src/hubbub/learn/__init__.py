@@ -1,7 +1,8 @@
-"""Private models with the scikit-learn conventions, and the solvers of the lectures.
+"""Private models on scikit-learn's base classes, and the solvers of the lectures.
 
 - ``LogisticRegression(epsilon=1, delta=1e-6, norm=1.0).fit(X, y)``: two classes or more
-- ``MLPClassifier(..., hidden=(64,))``, ``MLPRegressor``: one or two hidden layers; ``LinearSVC``: a linear margin
+- ``MLPClassifier(..., hidden_layer_sizes=(64,))``, ``MLPRegressor``: one or two hidden layers
+- ``LinearSVC``: a linear margin
 - ``LinearRegression``, ``Ridge`` (norm and target_bounds), ``PCA`` (norm): from noisy second moments
 - ``GaussianNB``, ``KMeans``, ``StandardScaler`` (bounds, or bounds="private"): from noisy sums of columns
 - ``CentreScaler`` (norm): rows less a noisy mean, each of length 1
@@ -25,6 +26,17 @@ An estimator has ``guarantee_``, ``event_`` and ``receipt_``; ``account=`` charg
 - ``tables``, ``table_models``: tables with named columns, as ``hubbub fit`` reads them
 - ``moments``: sums in exact integers and their noise; ``released``, ``bounded``: estimators that learn from them
 """
+
+from hubbub.terms import MissingExtra
+
+try:
+    import sklearn  # noqa: F401
+except ImportError:
+    raise MissingExtra(
+        "training models needs scikit-learn.",
+        why="Estimators stand on its base classes, so that its tools work with them.",
+        fix="Install it: pip install 'hubbub[learn]'.",
+    ) from None
 
 from hubbub.learn import public, solvers
 from hubbub.learn.composition.cross_validation import cross_val_score

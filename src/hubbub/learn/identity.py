@@ -19,6 +19,7 @@ from hubbub.terms import Budget, Event, Guarantee, PrivacyBound, Receipt, Unit, 
 _TERMS = (Event, Guarantee, Receipt, PrivacyBound, Budget, Unit)
 _PAID = " rows neighbours unit account population dataset"
 _TRAINED = " rows neighbours unit sampling batch steps clip learning_rate account population dataset"
+_NOW = {"batch": "batch_size", "steps": "max_iter", "hidden": "hidden_layer_sizes"}  # parameters of 0.1 by their names
 _LEARNED = stored_keys(
     "answers_ asked_ best_estimator_ best_params_ bins_ bounds_ class_count_ class_prior_ classes_ cluster_centers_ "
     "coef_ columns_ components_ estimator_ event_ explained_variance_ explained_variance_ratio_ feature_names_in_ "
@@ -31,17 +32,17 @@ _PARAMETERS = {
     "AdditiveTreesRegressor": stored_keys(
         "epsilon delta bounds target_bounds bins rounds leaves learning_rate" + _PAID
     ),
-    "BipartiteRanker": stored_keys("epsilon delta norm classes" + _TRAINED),
+    "BipartiteRanker": stored_keys("epsilon delta norm classes" + _TRAINED, **_NOW),
     "CentreScaler": stored_keys("epsilon delta norm" + _PAID),
     "GaussianNB": stored_keys("epsilon delta bounds classes" + _PAID),
-    "KMeans": stored_keys("n_clusters epsilon delta bounds steps" + _PAID),
+    "KMeans": stored_keys("n_clusters epsilon delta bounds steps" + _PAID, **_NOW),
     "LinearRegression": stored_keys("epsilon delta norm target_bounds fit_intercept" + _PAID),
-    "LinearSVC": stored_keys("epsilon delta norm classes" + _TRAINED),
-    "LogisticRegression": stored_keys("epsilon delta norm classes" + _TRAINED),
-    "MLPClassifier": stored_keys("epsilon delta norm hidden classes" + _TRAINED),
-    "MLPRegressor": stored_keys("epsilon delta norm target_bounds hidden" + _TRAINED),
+    "LinearSVC": stored_keys("epsilon delta norm classes" + _TRAINED, **_NOW),
+    "LogisticRegression": stored_keys("epsilon delta norm classes" + _TRAINED, **_NOW),
+    "MLPClassifier": stored_keys("epsilon delta norm hidden classes" + _TRAINED, **_NOW),
+    "MLPRegressor": stored_keys("epsilon delta norm target_bounds hidden" + _TRAINED, **_NOW),
     "Measured": stored_keys("estimator share epsilon delta" + _PAID),
-    "MetricLearner": stored_keys("epsilon delta norm classes" + _TRAINED),
+    "MetricLearner": stored_keys("epsilon delta norm classes" + _TRAINED, **_NOW),
     "PATEClassifier": stored_keys(
         "public epsilon delta teachers teacher student aggregator threshold queries answers data_dependent classes"
         + _PAID
@@ -65,7 +66,7 @@ _FIELDS = {
     "TableModel": stored_keys("columns target style estimator guarantee event receipt score notes"),
 }
 _PUBLIC = {
-    "FrozenEncoder": stored_keys("encode name cache batch"),
+    "FrozenEncoder": stored_keys("encode name cache batch", **_NOW),
     "OrientedGradients": stored_keys("shape directions bounds upright"),
     "LeastSquaresTeacher": stored_keys("l2"),
 }

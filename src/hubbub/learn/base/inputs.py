@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.base.shapes import array_of, check_rows, column_listed, rows_listed
-from hubbub.learn.training.network import Examples, Floats, Labels
+from hubbub.learn.base.fit_plan import FitFacts, RowCount
+from hubbub.learn.base.shapes import array_of, check_rows, rows_listed
+from hubbub.learn.training.network import Floats
 from hubbub.terms import NotANumber, OutOfRange, WrongShape
 
-_PLAIN = (int, float, str, bool)  # equal to a class if a dictionary says so
 _LARGEST = 1e300  # a value over the norm counts as at most that
 
 
@@ -95,104 +95,11 @@ def ready(table: Floats, norm: float) -> tuple[Floats, Floats]:
     return table, np.einsum("ij,ij->i", table, table)
 
 
-def labels_of(y: Any, classes: NDArray[Any]) -> Labels:
-    """The class numbers of y, -1 where it is none of them: each label by itself, whatever the others are."""
-    values = column_of(y)
-    if values.dtype.kind == "O":
-        places = {name: place for place, name in reversed(list(enumerate(classes.tolist())))}
-        return np.array([_place(value, places) for value in values], dtype=np.int64)
-    order = np.argsort(classes)
-    try:
-        found = order[np.clip(np.searchsorted(classes[order], values), 0, len(classes) - 1)]
-    except TypeError:  # a type of label that cannot be compared with the classes
-        return np.full(len(values), -1)
-    return np.where(classes[found] == values, found, -1)
-
-
-def _place(value: Any, places: dict[Any, int]) -> int:
-    """Which class a label is, or -1."""
-    if type(value) in _PLAIN:
-        return places.get(value, -1)
-    try:
-        return next((place for name, place in places.items() if bool(value == name)), -1)
-    except (Exception, SystemExit):  # whatever it is, it is one label of one row
-        return -1
-
-
-def column_of(y: Any) -> NDArray[Any]:
-    """y as one flat column; of a list, one of objects: as one type, one large number would round all others."""
-    values = column_listed(y) if isinstance(y, list | tuple) else array_of(y, name="y")
-    if values.ndim == 2 and values.shape[1] == 1:
-        _warn_column()
-        values = values.ravel()
-    if values.ndim != 1:
+def refuse_more_rows(table: Floats, facts: FitFacts, planned: RowCount) -> None:
+    """Refuse more rows than a plan is for, where their number is public: else a refusal would tell about rows."""
+    if facts.public_rows and len(table) > planned.most:
         raise WrongShape(
-            f"y has {values.ndim} dimensions and needs 1: y should be a 1d array.",
-            why="Each row has one class.",
-            fix="Give one label per row.",
+            f"more than twice the {planned.expected} rows came that were planned for.",
+            why="Sums are planned for at most that many.",
+            fix="Fit again, on more rows.",
         )
-    return values
-
-
-def _warn_column() -> None:
-    kind: type[Warning] = UserWarning
-    with contextlib.suppress(ImportError):
-        from sklearn import exceptions
-
-        kind = exceptions.DataConversionWarning
-    warnings.warn("y came as a column of a table; one label per row was expected.", kind, stacklevel=5)
-
-
-def classes_of(y: Any) -> NDArray[Any]:
-    """The different labels of y, sorted."""
-    values = column_of(_alike(y))
-    if values.dtype.kind == "f" and not _whole(values):
-        raise OutOfRange(
-            "Unknown label type: continuous. y holds numbers that are no class labels, or NaN or infinity.",
-            why="A classifier needs classes.",
-            fix="Give y as integers or strings.",
-        )
-    try:
-        found = np.unique(values)
-    except TypeError:
-        raise OutOfRange(
-            "Unknown label type: y holds values that cannot be put in order.",
-            why="The set of labels counts as public if it is not declared.",
-            fix="Declare the classes that there may be: classes=[...].",
-        ) from None
-    if len(found) < 2:
-        raise OutOfRange(
-            "y holds one class, and a classifier needs at least two class labels.",
-            why="There is nothing to tell apart.",
-            fix="Declare the classes that there may be: classes=[...].",
-        )
-    return found
-
-
-def _alike(y: Any) -> Any:
-    """A list as one array of a type that all its values have: labels that nobody declared count as public."""
-    with contextlib.suppress(ValueError):
-        return np.asarray(y) if isinstance(y, list | tuple) else y
-    return y
-
-
-def _whole(values: NDArray[Any]) -> bool:
-    return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
-
-
-def class_numbers(y: Any, classes: NDArray[Any], rows: int) -> Labels:
-    """The class numbers of y, one per row of X; -1 for what is none of the classes."""
-    labels = labels_of(y, classes)
-    if len(labels) != rows:
-        raise WrongShape(
-            "X and y have different numbers of rows.", why="Each row has one class.", fix="Give one label per row of X."
-        )
-    return labels
-
-
-def examples(x: Any, y: Any, *, norm: float, classes: NDArray[Any]) -> Examples:
-    """Rows ready for training."""
-    table = private_table(x)
-    labels = class_numbers(y, classes, len(table))
-    inputs, squares = ready(table, norm)
-    return Examples(inputs, squares, labels)

@@ -1,128 +1,85 @@
-"""What every estimator has: the parameters of its constructor, scikit-learn's conventions, and clear refusals.
-
-scikit-learn is not needed. Where it is installed, its tags, clones, pipelines and checks work: nothing private of it is
-used, and nothing of it is inherited.
-"""
+"""The parameters that every private estimator has, read at the edge: who pays, the price, norms and bounds."""
 
 from __future__ import annotations
 
-import inspect
-from fractions import Fraction
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
-from hubbub.learn.base.shapes import check_names
-from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, fraction_of, positive
+import numpy as np
+from numpy.typing import ArrayLike
 
+from hubbub.learn.base.fit_plan import FitFacts, Price, RowCount
+from hubbub.learn.training.network import Floats
+from hubbub.ledger import Account, AccountLike, Ledger
+from hubbub.terms import (
+    AS_GIVEN,
+    ApproximateDP,
+    Guarantee,
+    MissingParameter,
+    Neighbours,
+    OutOfRange,
+    ReversedBounds,
+    Unit,
+    WrongShape,
+    exact,
+    fraction_of,
+    positive,
+    whole,
+)
 
-class Parameters:
-    """Parameters by name, as scikit-learn reads them."""
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters of the constructor, by name."""
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change parameters of the constructor."""
-        unknown = sorted(set(params) - set(self._names()))
-        if unknown:
-            raise OutOfRange(
-                f"{type(self).__name__} has no parameter {unknown[0]!r}.",
-                why="Only what the constructor takes can be set.",
-                fix=f"It takes: {', '.join(self._names())}.",
-            )
-        for name, value in params.items():
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self).__init__).parameters
-        given = [f"{k}={v!r}" for k, v in self.get_params().items() if v is not defaults[k].default]
-        return f"{type(self).__name__}({', '.join(given)})"
+ONE_ROW = "Each has one row."
 
 
-class Estimator(Parameters):
-    """Something that learns from rows."""
-
-    _kind = "classifier"
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type=self._kind,
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(poor_score=True),  # with few rows, noise wins
-            input_tags=InputTags(),
-            non_deterministic=True,
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "guarantee_")
-
-    def _check_names(self, X: Any) -> None:  # noqa: N803
-        """Refuse columns of other names, or in another order, than those of the fit."""
-        check_names(getattr(self, "feature_names_in_", None), X, model=type(self).__name__)
-
-    def _need_fit(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise _not_fitted(type(self).__name__)
+def read_facts(estimator: Any, *, rows: int, columns: int, y: ArrayLike | None, account: Account | None) -> FitFacts:
+    """What is public about a fit of this estimator on a table of this shape."""
+    private_rows = is_private(estimator.rows, name="rows", else_="a whole number", example="rows=10_000")
+    caveats = caveats_of(estimator, charged=account is not None)
+    price = price_of(estimator)
+    declared = None if estimator.rows is None or private_rows else whole(estimator.rows, name="rows")
+    planned = rows if declared is None else declared
+    neighbours, unit = Neighbours.parse(estimator.neighbours), Unit(estimator.unit)
+    return FitFacts(
+        rows=rows,
+        columns=columns,
+        y=y,
+        declared=declared,
+        private_rows=private_rows,
+        public_rows=estimator.rows is None,
+        row_count=RowCount(planned, 2 * planned),  # coins may draw up to twice what is expected
+        price=price,
+        neighbours=neighbours,
+        unit=unit,
+        guarantee=Guarantee(ApproximateDP(*price), unit, neighbours, caveats),
+        account=account,
+    )
 
 
-class OfInner:
-    """A method of something that wraps another estimator: there if that one has it, and asked of the fitted one."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, wrapper: Any, owner: type) -> Any:
-        if wrapper is None:
-            return self
-        method = getattr(wrapper._inner(), self._name)  # an AttributeError, if it has none
-
-        def asked(X: Any, *more: Any, **named: Any) -> Any:  # noqa: N803
-            wrapper._need_fit()
-            wrapper._check_names(X)
-            return method(wrapper._entering(X), *more, **named)
-
-        return asked
+def account_of(account: AccountLike | None, population: str | None) -> Account | None:
+    """The account that ``account=`` (an Account, a Ledger or a Connection) and ``population=`` name."""
+    if account is None:
+        return None
+    if population is None:
+        return Account.of(account)
+    if isinstance(account, Ledger):
+        return Account(ledger=account, population=population)
+    return replace(Account.of(account), population=population)
 
 
-class Wrapper(Estimator):
-    """An estimator around another one: it can do what that one can, and scikit-learn takes it for one of its kind."""
-
-    def _inner(self) -> Any:
-        """The estimator inside, fitted if this one is."""
-        raise NotImplementedError  # pragma: no cover
-
-    def _entering(self, X: Any) -> Any:  # noqa: N803
-        """What enters the estimator inside."""
-        return X
-
-    predict = OfInner()
-    predict_proba = OfInner()
-    decision_function = OfInner()
-    transform = OfInner()
-
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: N803
-        """The score of the estimator inside; on private rows this is a private number."""
-        self._need_fit()
-        self._check_names(X)
-        return float(self._inner().score(self._entering(X), y))
-
-    @property
-    def classes_(self) -> Any:
-        """The classes of the estimator inside."""
-        return self._inner().classes_
-
-    def __sklearn_tags__(self) -> Any:
-        return self._inner().__sklearn_tags__()
+def caveats_of(estimator: Any, *, charged: bool) -> tuple[str, ...]:
+    """What the guarantee leaves out, and what counts as public because nobody declared it."""
+    caveats = ["Running time is not covered.", AS_GIVEN]
+    if estimator.rows is None:
+        caveats.append("The number of rows counts as public.")
+    if hasattr(estimator, "classes") and estimator.classes is None:
+        caveats.append("The set of labels counts as public.")
+    if estimator.unit:
+        caveats.append(ONE_ROW)
+    if not charged:
+        caveats.append("Charged to no ledger.")
+    return tuple(caveats)
 
 
-def price_of(estimator: Any) -> tuple[Fraction, Fraction]:
+def price_of(estimator: Any) -> Price:
     """(epsilon, delta) of an estimator, or a refusal with the line to add."""
     for name, example in (("epsilon", "1"), ("delta", "1e-6")):
         if getattr(estimator, name) is None:
@@ -145,7 +102,7 @@ def norm_of(estimator: Any) -> float:
     return float(positive(estimator.norm, name="norm"))
 
 
-def is_private(given: Any, *, name: str, else_: str, example: str) -> bool:
+def is_private(given: object, *, name: str, else_: str, example: str) -> bool:
     """Whether a parameter says "private": found in the rows and paid for, instead of declared."""
     if not isinstance(given, str):
         return False
@@ -158,16 +115,41 @@ def is_private(given: Any, *, name: str, else_: str, example: str) -> bool:
     return True
 
 
-def _not_fitted(name: str) -> Exception:
-    words = {
-        "why": "There is no model yet.",
-        "fix": f"Call {name}.fit(X, y) first.",
-    }
-    try:
-        from sklearn.exceptions import NotFittedError
-    except ImportError:
-        return EmptyInput(f"this {name} is not fitted.", **words)
-    kind = type(
-        "NotFitted", (EmptyInput, NotFittedError), {"__module__": __name__, "__doc__": "There is no model yet."}
-    )
-    return kind(f"this {name} is not fitted.", **words)  # type: ignore[no-any-return]
+def bounds_of(estimator: Any, columns: int) -> tuple[Floats, Floats]:
+    """(lower, upper) of each column, or a refusal with the line to add."""
+    given, name = estimator.bounds, type(estimator).__name__
+    if given is None:
+        raise MissingParameter(
+            f"{name} needs bounds=, the smallest and largest value of each column of X.",
+            why="Without them one row could move a sum without limit, and reading them from X would tell about rows.",
+            fix=f"Write {name}(..., bounds=(0, 1)), or one pair per column: bounds=[(0, 120), (0, 1)].",
+        )
+    pairs = [tuple(given)] * columns if np.ndim(given[0]) == 0 else [tuple(pair) for pair in given]
+    if len(pairs) != columns:
+        raise WrongShape(
+            f"bounds= has {len(pairs)} pairs and X has {columns} columns.",
+            why="Each column needs its own bounds.",
+            fix="Give one pair for all columns, or one pair per column.",
+        )
+    bounds = np.array([pair_of(pair, "bounds") for pair in pairs])
+    return bounds[:, 0].copy(), bounds[:, 1].copy()
+
+
+def pair_of(pair: Any, name: str) -> tuple[float, float]:
+    """(lower, upper), refused if they are no numbers or the wrong way round."""
+    if len(pair) != 2:
+        raise WrongShape(f"{name}= holds pairs.", why="(lowest, highest)", fix=f"Write {name}=(0, 1).")
+    lower, upper = (float(exact(end, name=name)) for end in pair)
+    if lower >= upper:
+        raise ReversedBounds(
+            f"{name}=({lower:g}, {upper:g}): the lower bound must lie below the upper one.",
+            why="Values are clipped between the two.",
+            fix="Give the smaller one first.",
+        )
+    if not upper / 2 - lower / 2 > 0:
+        raise OutOfRange(
+            f"{name}=({lower:g}, {upper:g}): half of the distance is 0 in doubles.",
+            why="Values are measured by it.",
+            fix="Give bounds that lie further apart, or scale the column.",
+        )
+    return lower, upper

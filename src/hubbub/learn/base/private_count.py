@@ -6,19 +6,23 @@ from the count. Where it is declared, the rates follow from what was declared, a
 bounds the rounding: nobody learns whether the declared number was right. The run's cost follows from its own sampling
 rate and noise, never from the true number of rows.
 """
+# ruff: noqa: N803  (X is what scikit-learn calls it)
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub import noise
-from hubbub.learn.base.jobs import FitPlan
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Price, RowCount, Watch, nobody
+from hubbub.learn.base.inputs import private_table
+from hubbub.learn.training.network import Floats
 from hubbub.terms import (
-    ApproximateDP,
     ApproximateStep,
     Compose,
     Event,
@@ -29,25 +33,10 @@ from hubbub.terms import (
     Unit,
 )
 
-Price = tuple[Fraction, Fraction]
-
 _SHARE = Fraction(1, 20)  # of epsilon, for the count
 _ROUGH = 8  # with a declared number the count is off by about an eighth of it
 _MARGIN = Fraction(999_999, 1_000_000)  # of epsilon, which a ledger rounds up
 _SELDOM = Fraction(1, 1_000_000)  # of delta: how often there are more rows than the run was planned for
-
-
-@dataclass(frozen=True, slots=True)
-class RowCount:
-    """How many rows a fit is planned for, and how many there are at most."""
-
-    expected: int
-    most: int
-
-    @classmethod
-    def public(cls, rows: int) -> RowCount:
-        """A number that counts as public; parts of a table that coins draw may have up to twice what is expected."""
-        return cls(rows, 2 * rows)
 
 
 _NOMINAL = 1000  # what is decided before the count is checked for so many
@@ -102,18 +91,21 @@ class PrivateCount:
         return RowCount.public(self.declared or _NOMINAL)
 
 
+Planner = Callable[[FitFacts, RowCount], FitPlan]  # the fit at the price of these facts, for so many rows
+
+
 @dataclass(frozen=True, slots=True)
 class CountFirstPlan:
     """A fit that begins with a count: everything that is decided before a value is read."""
 
     counting: PrivateCount
-    plan: Callable[[RowCount], Any]  # the fit for so many rows
+    planner: Callable[[RowCount], FitPlan]
     rest: Event
     nominal: FitPlan
     guarantee: Guarantee
 
     @property
-    def run(self) -> Repeat:
+    def event(self) -> Repeat:
         """The count, and what comes after it."""
         return Repeat(Compose((self.counting.step, self.rest)), 1)
 
@@ -123,27 +115,33 @@ class CountFirstPlan:
         return 1 + self.nominal.size
 
     @property
-    def parts(self) -> Mapping[str, object]:
+    def identity(self) -> Mapping[str, object]:
         """What, beside the event, makes two fits the same: what they would be for a nominal number of rows."""
-        return {**self.nominal.parts, "rows": self.counting.declared or "private"}
+        return {**self.nominal.identity, "rows": self.counting.declared or "private"}
 
-    def planned(self, counted: float) -> Any:
+    def plan_for(self, count: float) -> FitPlan:
         """The fit for this count."""
-        return self.plan(self.counting.rows(int(counted)))
+        return self.planner(self.counting.rows(int(count)))
+
+    def train(self, X: ArrayLike, y: ArrayLike | None, watch: Watch = nobody) -> Floats:
+        """Count, plan for the count, and train."""
+        table = private_table(X)
+        count = self.counting.draw(len(table))
+        return np.concatenate([[float(count)], self.plan_for(count).train(table, y, watch)])
+
+    def learned(self, values: Floats) -> dict[str, object]:
+        """The count, where nobody declared one, and what was trained for it."""
+        count = {} if self.counting.declared else {"rows_": int(values[0])}
+        return {**count, **self.plan_for(values[0]).learned(values[1:])}
 
 
-def counted(
-    counting: PrivateCount,
-    caveats: tuple[str, ...],
-    *,
-    plan: Callable[[RowCount, Price], Any],
-    rest: Callable[[Any, Price], Event | None],
-) -> CountFirstPlan:
+def plan_with_count(facts: FitFacts, planner: Planner, *, rest: Callable[[FitPlan, FitFacts], Event | None]) -> FitPlan:
     """A fit that counts first. ``rest`` is the event of what follows where no count changes its cost."""
-    price, neighbours, unit, left = counting.price, counting.neighbours, counting.unit, counting.left
-    nominal = plan(counting.nominal, left)
-    after = rest(nominal, left) or ApproximateStep(
-        epsilon=left[0], delta=left[1], mechanism="training", neighbours=neighbours, unit=unit
+    counting = PrivateCount(facts.price, facts.neighbours, facts.unit, facts.declared)
+    epsilon, delta = counting.left
+    after = replace(facts, price=(epsilon, delta))
+    nominal = planner(after, counting.nominal)
+    event = rest(nominal, after) or ApproximateStep(
+        epsilon=epsilon, delta=delta, mechanism="training", neighbours=facts.neighbours, unit=facts.unit
     )
-    guarantee = Guarantee(ApproximateDP(*price), unit, neighbours, caveats)
-    return CountFirstPlan(counting, lambda rows: plan(rows, left), after, nominal, guarantee)
+    return CountFirstPlan(counting, lambda rows: planner(after, rows), event, nominal, facts.guarantee)

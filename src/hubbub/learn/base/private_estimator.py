@@ -3,183 +3,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 
-from hubbub.learn.base.inputs import private_table, table_of
-from hubbub.learn.base.jobs import FitPlan, account_of, planned_fit, release_fit
-from hubbub.learn.base.parameters import Estimator, is_private, price_of
-from hubbub.learn.base.private_count import CountFirstPlan, Price, PrivateCount, RowCount, counted
-from hubbub.learn.base.shapes import check_target, names_of, need_target, shape_of
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Watch, nobody
+from hubbub.learn.base.inputs import table_of
+from hubbub.learn.base.jobs import fit_job, release_fit
+from hubbub.learn.base.parameters import account_of, read_facts
+from hubbub.learn.base.shapes import TableColumns, check_columns, check_target, columns_of, need_target, shape_of
 from hubbub.learn.identity import tag_of
 from hubbub.learn.training.network import Floats
-from hubbub.ledger import Account, AccountLike
-from hubbub.terms import AS_GIVEN, ApproximateDP, Event, Guarantee, Neighbours, Receipt, Unit, WrongShape, whole
-
-Watch = Callable[[int], None]
+from hubbub.ledger import AccountLike
+from hubbub.terms import EmptyInput, Event, Guarantee, Neighbours, Real, Receipt
 
 
-def nobody(step: int) -> None:
-    """Nobody is watching."""
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator of private rows. What it releases is a vector whose size is known before a value is read.
 
+    A kind of estimator says one thing: the plan that follows from public facts. The plan is the model while it is
+    fitted: it trains, and says what was learned.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Watcher:
-    """A ``watch=`` that is also told how many steps there will be."""
-
-    begin: Callable[[int], object]
-    step: Callable[[int], object]
-
-    def __call__(self, done: int) -> None:
-        """So many steps are done."""
-        self.step(done)
-
-
-class PrivateEstimator(Estimator):
-    """An estimator of private rows. What it releases is a vector whose size is known before a value is read."""
-
-    _is_whole = False  # whether it pays for other estimators
+    _job = "fit"  # its stored name
+    _pays_for_parts = False  # whether it pays for other estimators
     _needs_target = False  # whether it learns from y
 
-    epsilon: Any
-    delta: Any
-    rows: Any
-    neighbours: Any
+    epsilon: Real | None
+    delta: Real | None
+    rows: int | str | None
+    neighbours: Neighbours | str
     unit: str
     account: AccountLike | None
     population: str | None
     dataset: str | None
 
     n_features_in_: int
+    feature_names_in_: NDArray[Any]
     event_: Event
     guarantee_: Guarantee
     receipt_: Receipt | None
     rows_: int  # the noisy count, where rows="private" needs one
 
-    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Any:
-        """Every decision about a fit on so many rows at this price; of values, only labels are read, where allowed."""
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        """Every decision about a fit; of values, only labels are read, where these count as public."""
         raise NotImplementedError  # pragma: no cover
 
-    def _released(self, made: Any, X: Any, y: Any, watch: Watch) -> Floats:
-        """Read the rows, and release what was decided: exactly ``made.size`` numbers."""
-        raise NotImplementedError  # pragma: no cover
-
-    def _learned_from(self, made: Any, values: Floats) -> None:
-        """Set what is learned, from the released numbers alone."""
-        raise NotImplementedError  # pragma: no cover
-
-    # ------------------------------------------------------------ fitting
-
-    def fit(self, X: Any, y: Any = None, *, watch: Watch = nobody) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, *, watch: Watch = nobody) -> Self:
         """Learn from the rows of X (and y, where there is one); ``watch`` is told the number of each step done."""
-        account = account_of(self.account, self.population)
-        self._check(X, y)
-        made = self._prepare(X, y, account)
-        title = f"fit {type(self).__name__}"
-        train = partial(self._release_all, made, X, y, watch)
-        job = planned_fit(made, train, estimator=tag_of(self), dataset=self.dataset, title=title)
-        values, receipt = release_fit(job, account)
-        self._keep(X, made, values, receipt)
-        return self
-
-    def _check(self, X: Any, y: Any) -> None:
-        """Refuse what cannot be fitted, by types and shapes alone: before a charge, and whatever the values are."""
-        rows, _ = shape_of(X, empty=self.rows is not None)
+        rows, width = shape_of(X, empty=self.rows is not None)
+        columns = columns_of(X)
         if self._needs_target:
             need_target(y)
             check_target(y, rows)
+        account = account_of(self.account, self.population)
+        plan = self._plan(read_facts(self, rows=rows, columns=width, y=y, account=account))
+        job = fit_job(
+            plan,
+            partial(plan.train, X, y, watch),
+            job=self._job,
+            estimator=tag_of(self),
+            dataset=self.dataset,
+            title=f"{self._job} {type(self).__name__}",
+        )
+        values, receipt = release_fit(job, account)
+        return self._learn(plan, values, receipt, columns)
 
-    def _prepare(self, X: Any, y: Any, account: Account | None) -> FitPlan:
-        """All decisions, from parameters and shapes."""
-        rows, columns = shape_of(X, empty=self.rows is not None)
-        if self._counts():
-            declared = None if isinstance(self.rows, str) else whole(self.rows, name="rows")
-            return counted(
-                PrivateCount(price_of(self), Neighbours.parse(self.neighbours), Unit(self.unit), declared),
-                tuple(self._caveats(account)),
-                plan=lambda rows, price: self._plan(columns, y, account, rows, price),
-                rest=self._after_count,
-            )
-        made: FitPlan = self._plan(columns, y, account, self._row_count(rows), price_of(self))
-        return made
+    def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
+        """Set what was learned, from the released numbers alone."""
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(plan.learned(values) | vars(columns))
+        self.event_, self.guarantee_, self.receipt_ = plan.event, plan.guarantee, receipt
+        return self
 
-    def _counts(self) -> bool:
-        """Whether a noisy count comes first."""
-        return is_private(self.rows, name="rows", else_="a whole number", example="rows=10_000")
+    # ------------------------------------------------------------ after the fit
 
-    def _row_count(self, came: int) -> RowCount:
-        return RowCount.public(came if self.rows is None else whole(self.rows, name="rows"))
-
-    def _after_count(self, made: Any, price: Price) -> Event | None:
-        """The event of what follows a count, if no count changes its cost; else it is known by its price alone."""
-        return None
-
-    def _release_all(self, made: Any, X: Any, y: Any, watch: Watch = nobody) -> Floats:
-        if not isinstance(made, CountFirstPlan):
-            return self._released(made, X, y, watch)
-        table = private_table(X)
-        rows = made.counting.draw(len(table))
-        return np.concatenate([[float(rows)], self._released(made.planned(rows), table, y, watch)])
-
-    def _keep(self, X: Any, made: Any, values: Floats, receipt: Receipt | None) -> None:
-        self._note_names(X)
-        if isinstance(made, CountFirstPlan):
-            if made.counting.declared is None:
-                self.rows_ = int(values[0])
-            self._learned_from(made.planned(values[0]), values[1:])
-        else:
-            self._learned_from(made, values)
-        self.event_, self.guarantee_, self.receipt_ = made.run, made.guarantee, receipt
-
-    def _note_names(self, X: Any) -> None:
-        names = names_of(X)
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    # ------------------------------------------------------------ what is promised
-
-    def _promise(self, price: Price, account: Account | None) -> Guarantee:
-        relation, unit = Neighbours.parse(self.neighbours), Unit(self.unit)
-        return Guarantee(ApproximateDP(*price), unit, relation, tuple(self._caveats(account)))
-
-    def _caveats(self, account: Account | None) -> list[str]:
-        said = ["Running time is not covered.", AS_GIVEN, *self._counted_public()]
-        if self.unit:
-            said.append("Each has one row.")
-        if account is None:
-            said.append("Charged to no ledger.")
-        return said
-
-    def _counted_public(self) -> list[str]:
-        """What counts as public because nobody declared it."""
-        return ["The number of rows counts as public."] if self.rows is None else []
-
-    # ------------------------------------------------------------ reading
-
-    def _known(self, X: Any) -> Floats:
+    def _rows_to_answer(self, X: ArrayLike) -> Floats:
         """The values of X for a fitted model, with the columns that it was fitted on."""
-        self._need_fit()
-        (_, columns), name = shape_of(X, empty=True), type(self).__name__
-        if columns != self.n_features_in_:
-            raise WrongShape(
-                f"X has {columns} features, but {name} is expecting {self.n_features_in_} features as input.",
-                why="The model was fitted on that many.",
-                fix="Give the same columns in the same order.",
-            )
-        self._check_names(X)
+        need_fit(self)
+        shape_of(X, empty=True)
+        check_columns(self, X)
         return table_of(X)
 
-    def _refuse_more(self, rows: int, planned: RowCount) -> None:
-        """Refuse more rows than a plan is for, where their number is public: else a refusal would tell about rows."""
-        if self.rows is None and rows > planned.most:
-            raise WrongShape(
-                f"more than twice the {planned.expected} rows came that were planned for.",
-                why="Sums are planned for at most that many.",
-                fix="Fit again, on more rows.",
-            )
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "guarantee_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """A private estimator of classes, which are declared (``classes=``) or count as public."""
+
+    _needs_target = True
+
+    classes: ArrayLike | None
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # with few rows, noise wins
+        return tags
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """A private estimator of numbers between declared bounds (``target_bounds=``)."""
+
+    _needs_target = True
+
+    target_bounds: tuple[Real, Real] | None
+    target_bounds_: tuple[float, float]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # with few rows, noise wins
+        return tags
+
+
+class PrivateTransformer(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+    """A private estimator that transforms rows. The transformed rows of a private table stay private."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class NotFitted(EmptyInput, NotFittedError):  # type: ignore[misc]
+    """There is no model yet."""
+
+
+def need_fit(estimator: PrivateEstimator) -> None:
+    """Refuse an estimator that has learned nothing yet."""
+    if not estimator.__sklearn_is_fitted__():
+        name = type(estimator).__name__
+        raise NotFitted(
+            f"this {name} is not fitted.", why="There is no model yet.", fix=f"Call {name}.fit(X, y) first."
+        )

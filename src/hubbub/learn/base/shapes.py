@@ -8,10 +8,13 @@ is never more than that, and X is as wide as most of its rows. A row of another 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, WrongShape
 
@@ -186,49 +189,65 @@ def _ragged(name: str) -> WrongShape:
     )
 
 
-# ---------------------------------------------------------------- names of columns
+# ---------------------------------------------------------------- columns
 
 
-def names_of(x: Any) -> NDArray[Any] | None:
-    """The names of the columns, if all of them are text; as scikit-learn has it."""
-    names = getattr(x, "column_names", None)
-    names = getattr(x, "columns", None) if names is None else names
-    listed = [] if names is None or callable(names) else list(names)
-    return np.asarray(listed, dtype=object) if listed and all(isinstance(name, str) for name in listed) else None
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """A table of which only the shape is known."""
+
+    shape: tuple[int, int]
 
 
-def check_names(known: Any, x: Any, *, model: str) -> None:
-    """Refuse columns of other names, or in another order, than ``known``; warn where only one side has names."""
-    given = names_of(x)
-    if known is None and given is None:
-        return
-    if known is None or given is None:
-        import warnings
+class TableColumns(BaseEstimator):  # type: ignore[misc]
+    """How many columns a table has, and their names if all of them are text."""
 
-        said = (
-            f"X has feature names, but {model} was fitted without feature names"
-            if known is None
-            else f"X does not have valid feature names, but {model} was fitted with feature names"
-        )
-        warnings.warn(said, UserWarning, stacklevel=4)
-        return
-    if len(known) == len(given) and all(known == given):
-        return
-    raise WrongShape(
-        "The feature names should match those that were passed during fit." + _differences(list(known), list(given)),
-        why="A model knows its columns by their order.",
-        fix=f"Give the columns in this order: {', '.join(map(repr, known[:5]))}{', ...' if len(known) > 5 else ''}.",
-    )
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
 
 
-def _differences(known: list[str], given: list[str]) -> str:
-    """In scikit-learn's own words."""
-    told = ""
-    for title, names in (
-        ("Feature names unseen at fit time", [name for name in sorted(set(given)) if name not in known]),
-        ("Feature names seen at fit time, yet now missing", [name for name in sorted(set(known)) if name not in given]),
-    ):
-        if names:
-            told += f"\n{title}:\n" + "".join(f"- {name}\n" for name in names[:5])
-            told += "- ...\n" if len(names) > 5 else ""
-    return told or "\nFeature names must be in the same order as they were in fit.\n"
+def unnamed_columns(count: int) -> TableColumns:
+    """So many columns without names."""
+    columns = TableColumns()
+    columns.n_features_in_ = count
+    return columns
+
+
+def columns_of(x: Any, *, name: str = "X") -> TableColumns:
+    """The columns of a table whose shape is known to be one: no value of it is looked at."""
+    columns = TableColumns()
+    try:
+        validate_data(columns, _with_shape(x, name), skip_check_array=True)  # its other form raises by values
+    except TypeError:
+        raise WrongShape(
+            f"some columns of {name} have names that are text, and others have not.",
+            why="Columns are told apart by their names, or by their order.",
+            fix=f"Name all of them, or none: {name}.columns = {name}.columns.astype(str).",
+        ) from None
+    return columns
+
+
+def _with_shape(x: Any, name: str) -> Any:
+    """The table itself, if it has a shape; of a list scikit-learn would read the first row."""
+    return x if hasattr(x, "shape") else TableShape(shape_of(x, empty=True, name=name))
+
+
+def check_same_columns(columns: TableColumns, x: Any, *, name: str) -> None:
+    """Refuse a table whose columns have other names, or another order, than ``columns``, where both have names."""
+    if hasattr(columns, "feature_names_in_") and hasattr(columns_of(x, name=name), "feature_names_in_"):
+        check_columns(columns, x, name=name)
+
+
+def check_columns(fitted: Any, x: Any, *, name: str = "X") -> None:
+    """Refuse other columns than those of the fit; scikit-learn warns where only one side has names."""
+    named = hasattr(fitted, "feature_names_in_")
+    if type(x) is np.ndarray and not named and x.shape[1:] == (fitted.n_features_in_,):
+        return  # held-out rows are asked one by one, and looking for names takes longer than the answer
+    try:
+        validate_data(fitted, _with_shape(x, name), reset=False, skip_check_array=True)
+    except (TypeError, ValueError) as other:  # its words are about names and numbers of columns
+        raise WrongShape(
+            str(other),
+            why="A model knows its columns by their names and their order.",
+            fix="Give the columns of the fit, in the same order.",
+        ) from None

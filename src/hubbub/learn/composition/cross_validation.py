@@ -8,12 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub import noise
-from hubbub.learn.base.class_labels import Classifier
-from hubbub.learn.base.inputs import column_of, labels_of, private_table
-from hubbub.learn.base.jobs import FitJob, account_of, fit_facts, release_fit
+from hubbub.learn.base.inputs import private_table
+from hubbub.learn.base.jobs import FitJob, job_facts, release_fit
+from hubbub.learn.base.parameters import account_of
+from hubbub.learn.base.private_estimator import PrivateClassifier
 from hubbub.learn.base.shapes import check_target, need_target, shape_of
+from hubbub.learn.base.targets import column_of, labels_of
 from hubbub.learn.composition.stages import Stage, affordable, check_stage, epsilon_for, stage_of
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
@@ -43,20 +46,20 @@ class Folds:
 
     stage: Stage
     scoring: GaussianNoise
-    run: Repeat
+    event: Repeat
     count: int
 
-    def scores(self, X: Any, y: Any) -> Floats:
+    def scores(self, X: ArrayLike, y: ArrayLike) -> Floats:
         """The noisy accuracy in each fold."""
         table, labels = private_table(X), column_of(y)
         folds = noise.uniform(self.count, len(table))  # each row by itself: a fold does not depend on other rows
         right = np.zeros(len(table), dtype=bool)
         for fold in range(self.count):
             held = folds == fold
-            fitted = self.stage.keep(table, self.stage.release(table[~held], labels[~held]), None)
-            asked = [fitted.predict(row[None])[0] for row in table[held]]  # alone: no answer depends on other rows
+            fitted = self.stage.fitted(self.stage.release(table[~held], labels[~held]))
+            answers = [fitted.predict(row[None])[0] for row in table[held]]  # alone: no answer depends on other rows
             truth = labels_of(labels[held], fitted.classes_)  # -1, which no answer is, for what is no class
-            right[held] = labels_of(np.array(asked), fitted.classes_) == truth
+            right[held] = labels_of(np.array(answers), fitted.classes_) == truth
         sums = noisy_sum(fold_sums(right, folds, self.count), self.scoring)
         return np.clip(sums[: self.count] / np.maximum(sums[self.count :], 1.0), 0, 1)
 
@@ -67,14 +70,14 @@ def fold_sums(right: np.ndarray[Any, np.dtype[np.bool_]], folds: Labels, count: 
     Guarantee: adding or removing a row moves them by at most sqrt(2) in L2.
     Because: a row is in one fold; ``docs/proofs/moments.md``, sums of integers [CKS20].
     """
-    told = [np.bincount(folds, weights=weights, minlength=count) for weights in (right.astype(float), None)]
-    return np.concatenate(told).astype(np.int64) * _GRID.unit
+    sums = [np.bincount(folds, weights=weights, minlength=count) for weights in (right.astype(float), None)]
+    return np.concatenate(sums).astype(np.int64) * _GRID.unit
 
 
 def cross_val_score(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     *,
     epsilon: Real | None = None,
     delta: Real | None = None,
@@ -103,7 +106,7 @@ def cross_val_score(
             fix="Write cross_val_score(..., epsilon=1, delta=1e-6).",
         )
     check_stage(estimator, whole="cross-validation")
-    if not isinstance(estimator, Classifier):
+    if not isinstance(estimator, PrivateClassifier):
         raise NotANumber(
             f"{type(estimator).__name__} is no classifier.",
             why="Scores are shares of rows that are predicted rightly.",
@@ -114,13 +117,13 @@ def cross_val_score(
     plan = _folds(
         estimator, X, y, paying, price, Neighbours.parse(neighbours), Unit(unit), whole(cv, name="cv", least=2)
     )
-    facts = fit_facts(
-        plan.run,
+    facts = job_facts(
+        plan.event,
         delta=price[1],
         size=plan.count,
         dataset=dataset,
         job="cross-validate",
-        parts={"stage": plan.stage.parts, "cv": plan.count},
+        identity={"stage": plan.stage.identity, "cv": plan.count},
         title="cross-validate",
     )
     return release_fit(FitJob(facts, lambda: plan.scores(X, y)), paying)[0]
@@ -128,8 +131,8 @@ def cross_val_score(
 
 def _folds(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     account: Account | None,
     price: tuple[Fraction, Fraction],
     relation: Neighbours,
@@ -155,6 +158,6 @@ def _folds(
             mechanism="fold-scores",
             unit=unit,
         )
-        return Folds(stage, scoring, Repeat(Compose((Repeat(stage.run, count), scoring)), 1), count)
+        return Folds(stage, scoring, Repeat(Compose((Repeat(stage.event, count), scoring)), 1), count)
 
     return affordable(planned, price, relation, fits=count)

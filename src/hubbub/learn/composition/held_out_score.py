@@ -10,19 +10,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub import noise
-from hubbub.learn.base.inputs import class_numbers, column_of, private_table, table_of
-from hubbub.learn.base.jobs import FitPlan
-from hubbub.learn.base.parameters import Wrapper
-from hubbub.learn.base.private_count import Price, RowCount
-from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
-from hubbub.learn.base.targets import targets_of
-from hubbub.learn.composition.stages import TableShape, copy_of
-from hubbub.learn.identity import tag_of
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Price, Watch, nobody
+from hubbub.learn.base.inputs import private_table, table_of
+from hubbub.learn.base.shapes import TableColumns
+from hubbub.learn.base.targets import class_numbers, column_of, targets_of
+from hubbub.learn.composition.delegation import Delegating
+from hubbub.learn.composition.stages import Stage, copy_of, stage_for
 from hubbub.learn.training.calibration import multiplier
 from hubbub.learn.training.moments import noisy_sum
 from hubbub.learn.training.network import Floats
@@ -38,7 +37,6 @@ from hubbub.terms import (
     Real,
     Receipt,
     Repeat,
-    Unit,
     WrongNeighbours,
     WrongShape,
     fraction_of,
@@ -116,28 +114,52 @@ def misses(model: Any, table: Floats, y: Any) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitPlan:
     """A fit with a held-out part whose every decision is made."""
 
-    estimator: PrivateEstimator
-    inner: FitPlan
-    run: Repeat
+    stage: Stage
+    event: Repeat
     step: GaussianNoise
     share: Fraction
-    guarantee: Guarantee
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised."""
+        return self.stage.plan.guarantee
 
     @property
     def size(self) -> int:
         """Two sums beside what the model is."""
-        return self.inner.size + 2
+        return self.stage.size + 2
 
     @property
-    def parts(self) -> dict[str, object]:
+    def identity(self) -> dict[str, object]:
         """What, beside the event, makes two fits the same."""
-        return {"estimator": tag_of(self.estimator), "share": str(self.share), "plan": dict(self.inner.parts)}
+        return {**self.stage.identity, "share": str(self.share)}
+
+    def train(self, X: ArrayLike, y: ArrayLike | None, watch: Watch = nobody) -> Floats:
+        """Train on the rows that coins choose, and measure on the others."""
+        table, labels = private_table(X), column_of(y)
+        if len(labels) != len(table):
+            raise WrongShape(
+                "X and y have different numbers of rows.", why="Each row has one target.", fix="Give one per row of X."
+            )
+        held = noise.bernoulli(self.share, len(table)).astype(bool)  # each row by itself
+        values = self.stage.release(table[~held], labels[~held], watch)
+        fitted = self.stage.fitted(values)
+        missed = misses(fitted, table[held], labels[held]) if held.any() else np.zeros(0)
+        return np.concatenate([values, noisy_misses(missed, self.step)])
+
+    def learned(self, values: Floats) -> dict[str, object]:
+        """The fitted estimator, and its score."""
+        fitted = self.stage.fitted(values[:-2])
+        wrong, right = float(values[-2]), float(values[-1])
+        rows = max(1.0, wrong + right)
+        missed = min(1.0, max(0.0, wrong / rows))
+        return {"estimator_": fitted, "score_": ModelScore(missed, rows, float(self.step.sigma), width_of(fitted))}
 
 
-class WithHeldOutScore(Wrapper, PrivateEstimator):
+class WithHeldOutScore(Delegating):
     """An estimator that is fitted on most rows and measured on the others, for the price of the fit.
 
     ``estimator`` has no price of its own. Each row is held out with probability ``share``. ``score_`` is the noisy
@@ -151,12 +173,6 @@ class WithHeldOutScore(Wrapper, PrivateEstimator):
     Not covered: running time; the number of rows, where it is not declared.
     """
 
-    _is_whole = True
-
-    @property
-    def _needs_target(self) -> bool:  # type: ignore[override]
-        return bool(getattr(self.estimator, "_needs_target", False))
-
     def __init__(
         self,
         estimator: Any = None,
@@ -164,7 +180,7 @@ class WithHeldOutScore(Wrapper, PrivateEstimator):
         share: Real = 0.2,
         epsilon: Real | None = None,
         delta: Real | None = None,
-        rows: Any = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -175,68 +191,40 @@ class WithHeldOutScore(Wrapper, PrivateEstimator):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _counts(self) -> bool:
-        """Never by itself: the estimator counts the rows of its part."""
-        super()._counts()
-        return False
-
-    def _row_count(self, came: int) -> RowCount:
-        return RowCount.public(came) if isinstance(self.rows, str) else super()._row_count(came)
-
-    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Split:
+    def _plan(self, facts: FitFacts) -> SplitPlan:
         share = fraction_of(self.share, name="share")
-        if Neighbours.parse(self.neighbours) is Neighbours.REPLACE:
+        if facts.neighbours is Neighbours.REPLACE:
             raise WrongNeighbours(
                 "a model is measured on held-out rows for add-remove neighbours only.",
                 why="Parts of the data cost as much as the dearer one if a row comes or goes.",
                 fix='Write neighbours="add-remove", or measure on public rows.',
             )
-        kept = max(1, round(rows.expected * (1 - share)))
+        epsilon, delta = facts.price
+        kept = max(1, round(facts.row_count.expected * (1 - share)))
         copy = copy_of(
             self.estimator,
-            epsilon=price[0],
-            delta=price[1],
-            rows=self.rows if self.rows is None or isinstance(self.rows, str) else kept,
+            epsilon=epsilon,
+            delta=delta,
+            rows=self.rows if facts.declared is None else kept,  # the estimator counts the rows of its part
             neighbours=self.neighbours,
             unit=self.unit,
         )
-        inner = copy._prepare(TableShape((kept, columns)), y, account)
+        stage = stage_for(copy, (kept, facts.columns), facts.y, facts.account)
         step = GaussianNoise(
-            sigma=-(-multiplier(FullBatch(), 1, *price, Neighbours.ADD_REMOVE) // _STEP) * _STEP,
+            sigma=-(-multiplier(FullBatch(), 1, epsilon, delta, Neighbours.ADD_REMOVE) // _STEP) * _STEP,
             sensitivity=Fraction(1),
             grid=_STEP,
             dimension=2,
             mechanism="held-out",
-            unit=Unit(self.unit),
+            unit=facts.unit,
         )
-        return Split(copy, inner, _together(inner.run, step, price, account), step, share, inner.guarantee)
+        return SplitPlan(stage, _together(stage.event, step, facts.price, facts.account), step, share)
 
-    def _released(self, made: Split, X: Any, y: Any, watch: Watch) -> Floats:
-        table, labels = private_table(X), column_of(y)
-        if len(labels) != len(table):
-            raise WrongShape(
-                "X and y have different numbers of rows.", why="Each row has one target.", fix="Give one per row of X."
-            )
-        held = noise.bernoulli(made.share, len(table)).astype(bool)  # each row by itself
-        values = made.estimator._release_all(made.inner, table[~held], labels[~held], watch)
-        made.estimator._keep(TableShape((1, table.shape[1])), made.inner, values, None)
-        missed = misses(made.estimator, table[held], labels[held]) if held.any() else np.zeros(0)
-        return np.concatenate([values, noisy_misses(missed, made.step)])
-
-    def _learned_from(self, made: Split, values: Floats) -> None:
-        made.estimator._keep(TableShape((1, 1)), made.inner, values[:-2], None)
-        self.estimator_ = made.estimator
-        self.n_features_in_ = made.estimator.n_features_in_
-        wrong, right = float(values[-2]), float(values[-1])
-        rows = max(1.0, wrong + right)
-        self.score_ = ModelScore(
-            min(1.0, max(0.0, wrong / rows)), rows, float(made.step.sigma), width_of(self.estimator_)
-        )
-
-    def _keep(self, X: Any, made: Any, values: Floats, receipt: Receipt | None) -> None:
-        super()._keep(X, made, values, receipt)
-        self.estimator_._note_names(X)
+    def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
+        super()._learn(plan, values, receipt, columns)
+        self.estimator_.__dict__.update(vars(columns))
         self.estimator_.event_, self.estimator_.receipt_ = self.event_, receipt
+        return self
 
     def _inner(self) -> Any:
         return getattr(self, "estimator_", self.estimator)

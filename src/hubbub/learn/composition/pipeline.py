@@ -5,43 +5,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan, RowCount, Watch, nobody
 from hubbub.learn.base.inputs import private_table
-from hubbub.learn.base.parameters import Estimator, Wrapper
-from hubbub.learn.base.private_count import Price, RowCount
-from hubbub.learn.base.private_estimator import PrivateEstimator, Watch
+from hubbub.learn.base.private_count import plan_with_count
+from hubbub.learn.base.shapes import TableColumns
+from hubbub.learn.composition.delegation import Delegating
 from hubbub.learn.composition.public_steps import public_width, transformed
-from hubbub.learn.composition.stages import (
-    Stage,
-    TableShape,
-    affordable,
-    check_stage,
-    epsilon_for,
-    is_private,
-    stage_of,
-)
+from hubbub.learn.composition.stages import Stage, affordable, check_stage, epsilon_for, is_private, stage_of
 from hubbub.learn.identity import identity
 from hubbub.learn.training.network import Floats
-from hubbub.ledger import Account, AccountLike
-from hubbub.terms import (
-    ApproximateDP,
-    Compose,
-    EmptyInput,
-    Guarantee,
-    Neighbours,
-    OutOfRange,
-    Real,
-    Receipt,
-    Repeat,
-    Unit,
-    exact,
-    whole,
-)
+from hubbub.ledger import AccountLike
+from hubbub.terms import Compose, EmptyInput, Guarantee, Neighbours, OutOfRange, Real, Receipt, Repeat, exact, whole
 
 _LAST = Fraction(3, 4)  # the last step's share of the (squared) budget, if others are private too
 _PUBLIC = "Public steps count as treating each row by itself; they were tried on made-up rows."
@@ -57,9 +38,8 @@ class PipelinePlan:
     """A pipeline whose every decision is made: each step as a Stage, or as it came if it is public."""
 
     steps: tuple[Any, ...]
-    run: Repeat
+    event: Repeat
     guarantee: Guarantee
-    columns: int
 
     @property
     def stages(self) -> list[Stage]:
@@ -71,31 +51,37 @@ class PipelinePlan:
         """How many numbers are stored."""
         return sum(stage.size for stage in self.stages)
 
-    def release(self, X: Any, y: Any, watch: Watch) -> Floats:
+    @property
+    def identity(self) -> dict[str, object]:
+        """What, beside the event, makes two fits the same: the steps, in order."""
+        return {"steps": [step.identity if isinstance(step, Stage) else identity(step) for step in self.steps]}
+
+    def train(self, X: ArrayLike, y: ArrayLike | None, watch: Watch = nobody) -> Floats:
         """Each step reads what the fitted steps before it make of the rows; what is no finite number is 0."""
         released: list[Floats] = []
         entering = private_table(X)
-        for place, step in enumerate(self.steps):
+        for number, step in enumerate(self.steps):
             if isinstance(step, Stage):
                 released.append(step.release(entering, y, watch))
-                fitted = step.keep(entering, released[-1], None)
+                fitted = step.fitted(released[-1])
             else:
                 fitted = step
-            if place < len(self.steps) - 1:
-                entering = self._passed(fitted, entering)
+            if number < len(self.steps) - 1:
+                entering = self._leaving(fitted, entering)
         return np.concatenate(released)
 
-    def _passed(self, step: Any, entering: Floats) -> Floats:
+    def _leaving(self, step: Any, entering: Floats) -> Floats:
         """What leaves a fitted step; from a public one, whatever a row makes it raise."""
         return private_table(step.transform(entering) if is_private(step) else transformed(step, entering))
 
-    @property
-    def parts(self) -> dict[str, object]:
-        """What, beside the event, makes two fits the same: the steps, in order."""
-        return {"steps": [step.parts if isinstance(step, Stage) else identity(step) for step in self.steps]}
+    def learned(self, values: Floats) -> dict[str, object]:
+        """The fitted steps."""
+        ends = np.cumsum([stage.size for stage in self.stages])[:-1]
+        released = iter(np.split(values, ends))
+        return {"steps_": [step.fitted(next(released)) if isinstance(step, Stage) else step for step in self.steps]}
 
 
-class Pipeline(Wrapper, PrivateEstimator):
+class Pipeline(Delegating):
     """Steps one after the other, paid for together: one price, one event, one charge.
 
     All steps but the last transform. A private step (of this package) has no price of its own: the pipeline gives it a
@@ -119,20 +105,14 @@ class Pipeline(Wrapper, PrivateEstimator):
     True
     """
 
-    _is_whole = True
-
-    @property
-    def _needs_target(self) -> bool:  # type: ignore[override]
-        return bool(getattr(self._inner(), "_needs_target", False))
-
     def __init__(
         self,
         steps: Sequence[Any] = (),
         *,
         epsilon: Real | None = None,
         delta: Real | None = None,
-        shares: Sequence[Any] | None = None,
-        rows: Any = None,
+        shares: Sequence[Real] | None = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -145,43 +125,37 @@ class Pipeline(Wrapper, PrivateEstimator):
 
     # ------------------------------------------------------------ fitting
 
-    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> PipelinePlan:
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        if facts.private_rows:
+            return plan_with_count(facts, self._plan_rows, rest=lambda plan, facts: None)
+        return self._plan_rows(facts, facts.row_count)
+
+    def _plan_rows(self, facts: FitFacts, rows: RowCount) -> PipelinePlan:
         """Every decision, from parameters and shapes: the largest shares whose events together keep the promise."""
-        relation, widths, shares = Neighbours.parse(self.neighbours), self._widths(columns), self._shares()
+        widths, shares = self._widths(facts.columns), self._shares()
 
         def planned(budget: float) -> PipelinePlan:
-            steps = self._staged(rows, widths, y, account, budget, shares, price[1])
-            run = Repeat(Compose(tuple(step.run for step in steps if isinstance(step, Stage))), 1)
-            guarantee = Guarantee(ApproximateDP(*price), Unit(self.unit), relation, _caveats(steps))
-            return PipelinePlan(steps, run, guarantee, columns)
+            steps = self._staged(facts, rows, widths, budget, shares)
+            event = Repeat(Compose(tuple(step.event for step in steps if isinstance(step, Stage))), 1)
+            return PipelinePlan(steps, event, replace(facts.guarantee, caveats=_caveats(steps)))
 
-        return affordable(planned, price, relation, fits=len(shares))
+        return affordable(planned, facts.price, facts.neighbours, fits=len(shares))
 
     def _staged(
-        self,
-        rows: RowCount,
-        widths: list[int],
-        y: Any,
-        account: Account | None,
-        budget: float,
-        shares: list[float],
-        delta: Fraction,
+        self, facts: FitFacts, rows: RowCount, widths: list[int], budget: float, shares: list[float]
     ) -> tuple[Any, ...]:
-        shared = {"neighbours": self.neighbours, "unit": self.unit, "rows": self._told(rows)}
-        left = iter(shares)
+        declared = None if self.rows is None else rows.expected  # no step fails if it is wrong
+        shared = {"neighbours": self.neighbours, "unit": self.unit, "rows": declared}
+        remaining, delta = iter(shares), facts.price[1]
         steps: list[Any] = []
         for step, columns in zip(self.steps, widths, strict=True):
             if not is_private(step):
                 steps.append(step)
                 continue
-            price = epsilon_for(delta, budget * math.sqrt(next(left)))
+            epsilon = epsilon_for(delta, budget * math.sqrt(next(remaining)))
             shape = (rows.expected, columns)
-            steps.append(stage_of(step, shape, y, account, epsilon=price, delta=delta, shared=shared))
+            steps.append(stage_of(step, shape, facts.y, facts.account, epsilon=epsilon, delta=delta, shared=shared))
         return tuple(steps)
-
-    def _told(self, rows: RowCount) -> int | None:
-        """The number of rows that the steps are told; none of them fails if it is wrong."""
-        return None if self.rows is None else rows.expected
 
     def _widths(self, columns: int) -> list[int]:
         """How many columns enter each step, from public facts; also a check of every step."""
@@ -214,38 +188,25 @@ class Pipeline(Wrapper, PrivateEstimator):
             )
         return [float(share / sum(given)) for share in given]
 
-    def _released(self, made: PipelinePlan, X: Any, y: Any, watch: Watch) -> Floats:
-        return made.release(X, y, watch)
-
-    def _learned_from(self, made: PipelinePlan, values: Floats) -> None:
-        fitted: list[Any] = []
-        place = 0
-        for step in made.steps:
-            if isinstance(step, Stage):
-                fitted.append(step.keep(TableShape((1, 1)), values[place : place + step.size], None))
-                place += step.size
-            else:
-                fitted.append(step)
-        self.steps_, self.n_features_in_ = fitted, made.columns
-
-    def _keep(self, X: Any, made: Any, values: Floats, receipt: Receipt | None) -> None:
-        super()._keep(X, made, values, receipt)
+    def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
+        super()._learn(plan, values, receipt, columns)
         for step in filter(is_private, self.steps_):
             step.receipt_ = receipt
         if is_private(self.steps_[0]):  # only the first step knows names of columns
-            self.steps_[0]._note_names(X)
+            self.steps_[0].__dict__.update(vars(columns))
+        return self
 
     # ------------------------------------------------------------ using
 
     def _inner(self) -> Any:
         steps = getattr(self, "steps_", self.steps)
-        return steps[-1] if len(steps) else Estimator()
+        return steps[-1] if len(steps) else None
 
-    def _entering(self, X: Any) -> Any:
+    def _entering(self, X: ArrayLike) -> ArrayLike:
         """What enters the last step."""
         entering = X
         for step in self.steps_[:-1]:
-            entering = step.transform(entering)
+            entering = np.asarray(step.transform(entering))  # a step may be set to give frames
         return entering
 
     @property
@@ -256,10 +217,10 @@ class Pipeline(Wrapper, PrivateEstimator):
 
 def _caveats(steps: tuple[Any, ...]) -> tuple[str, ...]:
     """What the steps rest on, each said once."""
-    said = [caveat for step in steps if isinstance(step, Stage) for caveat in step.made.guarantee.caveats]
+    caveats = [caveat for step in steps if isinstance(step, Stage) for caveat in step.plan.guarantee.caveats]
     if not all(isinstance(step, Stage) for step in steps):
-        said.append(_PUBLIC)
-    return tuple(dict.fromkeys(said))
+        caveats.append(_PUBLIC)
+    return tuple(dict.fromkeys(caveats))
 
 
 def _width_of(step: Any, columns: int) -> int:

@@ -6,6 +6,8 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import get_tags
 
 from hubbub.learn.base.inputs import private_table, table_of
 from hubbub.learn.training.network import Floats
@@ -49,9 +51,9 @@ def transformed(step: Any, rows: Floats) -> Floats:
     Because: the step treats each row by itself (``public_width``): post-processing of each row [DR14, Prop. 2.1].
     """
     width = public_width(step, rows.shape[1])
-    found = _tried(step, rows, width)
-    if found is not None:
-        return found
+    features = _tried(step, rows, width)
+    if features is not None:
+        return features
     each = [_tried(step, rows[i : i + 1], width) for i in range(len(rows))]
     return np.vstack([np.zeros((1, width)) if one is None else one for one in each])
 
@@ -60,19 +62,14 @@ def _tried(step: Any, rows: Floats, width: int) -> Floats | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = private_table(step.transform(rows.copy()))  # a step may write
+            features = private_table(step.transform(rows.copy()))  # a step may write
     except (Exception, SystemExit):  # whatever it is, it is about rows, and must not be told
         return None
-    return found if found.shape == (len(rows), width) else None
+    return features if features.shape == (len(rows), width) else None
 
 
 def _needs_fit(step: Any) -> bool:
     """Whether scikit-learn says that a step must be fitted, and it is not frozen."""
-    try:
-        from sklearn.frozen import FrozenEstimator
-        from sklearn.utils import get_tags
-    except ImportError:
-        return hasattr(step, "fit")
     if isinstance(step, FrozenEstimator):
         return False
     return hasattr(step, "fit") and bool(get_tags(step).requires_fit)

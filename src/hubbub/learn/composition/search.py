@@ -4,25 +4,26 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubbub import noise
 from hubbub.accounting import renyi, renyi_epsilon
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Watch, nobody
 from hubbub.learn.base.inputs import table_of
-from hubbub.learn.base.jobs import FitJob, account_of, fit_facts, release_fit
-from hubbub.learn.base.parameters import Wrapper, price_of
-from hubbub.learn.base.shapes import check_names, check_target, names_of, shape_of
-from hubbub.learn.composition.stages import Stage, TableShape, check_stage, copy_of, delta_left, stage_of
+from hubbub.learn.base.shapes import TableColumns, check_same_columns, check_target, columns_of, shape_of
+from hubbub.learn.composition.delegation import Delegating
+from hubbub.learn.composition.stages import Stage, check_stage, copy_of, delta_left, stage_of
 from hubbub.learn.identity import stored_names, tag_of
 from hubbub.learn.training.network import Floats
-from hubbub.ledger import Account, AccountLike
+from hubbub.ledger import AccountLike
 from hubbub.terms import (
-    ApproximateDP,
     ApproximateStep,
     EmptyInput,
     Event,
@@ -33,13 +34,13 @@ from hubbub.terms import (
     Real,
     Receipt,
     Repeat,
-    Unit,
     Unreachable,
     WrongShape,
     exact,
     identity_of,
 )
 
+_VALIDATION = "The validation rows count as public."
 _ORDERS = np.array([*np.linspace(1.05, 12, 120), *range(13, 64), *np.geomspace(64, 2e6, 120)])
 _SEARCH = 40  # halvings
 
@@ -79,10 +80,10 @@ class Trials:
         Guarantee: an upper bound on the cost of releasing the best run, and no other.
         Because: [PS22, Thm. 2] with eta = 0, for the largest Renyi divergence of any of the events.
         """
-        found = [renyi.divergences(event, neighbours, _ORDERS) for event in events]
-        if any(curve is None for curve in found):
+        curves = [renyi.divergences(event, neighbours, _ORDERS) for event in events]
+        if any(curve is None for curve in curves):
             return math.inf
-        base = np.max([curve for curve in found if curve is not None], axis=0)
+        base = np.max([curve for curve in curves if curve is not None], axis=0)
         more = float(np.min((1 - 1 / _ORDERS) * base - math.log(self.gamma) / _ORDERS))
         together = base + more + math.log(self.mean) / (_ORDERS - 1)
         return min(renyi_epsilon(a, e, float(delta)) for a, e in zip(_ORDERS.tolist(), together.tolist(), strict=True))
@@ -94,7 +95,7 @@ def _mean(gamma: float) -> float:
 
 def _refuse_unknown(stages: Sequence[Stage], relation: Neighbours) -> None:
     """Refuse fits of which only epsilon and delta are known."""
-    if any(renyi.divergences(stage.run, relation, _ORDERS[:1]) is None for stage in stages):
+    if any(renyi.divergences(stage.event, relation, _ORDERS[:1]) is None for stage in stages):
         raise Unreachable(
             "the best of several such fits has no known cost.",
             why="It follows from Renyi divergences, and there are none for a sampling rate that a noisy count decides.",
@@ -102,7 +103,74 @@ def _refuse_unknown(stages: Sequence[Stage], relation: Neighbours) -> None:
         )
 
 
-class PrivateSearch(Wrapper):
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """A search whose every decision is made."""
+
+    search: PrivateSearch
+    stages: list[Stage]
+    trials: Trials
+    event: Repeat
+    facts: FitFacts
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised, with what the candidates rest on."""
+        caveats = [caveat for stage in self.stages for caveat in stage.plan.guarantee.caveats]
+        return replace(self.facts.guarantee, caveats=tuple(dict.fromkeys([*caveats, _VALIDATION])))
+
+    @property
+    def size(self) -> int:
+        """The number of the best candidate, and what the largest of them releases."""
+        return 1 + max(stage.size for stage in self.stages)
+
+    @property
+    def identity(self) -> dict[str, object]:
+        """The candidates in order and the validation rows: a stored answer names a candidate by its place."""
+        inputs, answers = self.search.validation  # type: ignore[misc]
+        tag = tag_of(self.search.estimator)
+        return {
+            "candidates": [identity_of(stored_names(tag, dict(each))) for each in self.search.candidates],
+            "validation": [list(shape_of(inputs)), identity_of(np.ascontiguousarray(table_of(inputs)))],
+            "answers": identity_of(np.asarray(answers)),
+            "stages": [stage.identity for stage in self.stages],
+            "trials": str(self.trials.gamma),
+        }
+
+    def train(self, X: ArrayLike, y: ArrayLike | None, watch: Watch = nobody) -> Floats:
+        """The number of the best candidate and what its fit released, filled up with zeros to the same size."""
+        best, number, kept = -math.inf, 0, np.zeros(0)
+        for _ in range(self.trials.draw()):
+            drawn = noise.uniform(len(self.stages))
+            released = self.stages[drawn].release(X, y)
+            score = self._score(self.stages[drawn].fitted(released))
+            if score > best or not kept.size:
+                best, number, kept = score, drawn, released
+        filled = np.zeros(self.size)
+        filled[0], filled[1 : 1 + kept.size] = number, kept
+        return filled
+
+    def _score(self, model: Any) -> float:
+        """The score on the public rows, -inf where there is none: what goes wrong with a model tells about rows."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                score = float(model.score(*self.search.validation))  # type: ignore[misc]
+        except ValueError:  # scikit-learn's scores refuse predictions that are no finite numbers
+            return -math.inf
+        return -math.inf if math.isnan(score) else score  # the best of several needs a total order
+
+    def learned(self, values: Floats) -> dict[str, object]:
+        """The best candidate, fitted."""
+        number = int(values[0])
+        stage = self.stages[number]
+        return {
+            "best_params_": dict(self.search.candidates[number]),
+            "best_estimator_": stage.fitted(values[1 : 1 + stage.size]),
+        }
+
+
+class PrivateSearch(Delegating):
     """The best of several settings of an estimator, found privately; only the best model leaves.
 
     A random number of times (``trials`` on average) one of the ``candidates`` is drawn, fitted privately and scored on
@@ -125,16 +193,18 @@ class PrivateSearch(Wrapper):
     (3,)
     """
 
+    _job = "search"
+
     def __init__(
         self,
         estimator: Any = None,
         candidates: Sequence[Mapping[str, Any]] = (),
         *,
         validation: tuple[Any, Any] | None = None,
-        trials: Any = 10,
+        trials: Real = 10,
         epsilon: Real | None = None,
         delta: Real | None = None,
-        rows: Any = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -147,51 +217,38 @@ class PrivateSearch(Wrapper):
 
     # ------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Search; all of it is charged before a value is read."""
-        account = account_of(self.account, self.population)
-        price, trials = price_of(self), self._trials()
-        self._check(X, y)
-        stages, run = self._planned(X, y, account, trials, price)
-        facts = fit_facts(
-            run,
-            delta=price[1],
-            size=1 + max(stage.size for stage in stages),
-            dataset=self.dataset,
-            parts={**self._facts(), "stages": [stage.parts for stage in stages], "trials": str(trials.gamma)},
-            job="search",
-            title="search",
+    def _plan(self, facts: FitFacts) -> SearchPlan:
+        """Each candidate with the most that it may cost for the whole to keep the promise."""
+        trials = self._trials()
+        self._check_validation(facts.columns)
+        assert self.validation is not None  # that is checked above
+        stages = self._stages(facts, trials)
+        event = ApproximateStep(
+            epsilon=facts.price[0],
+            delta=facts.price[1],
+            mechanism="private-search",
+            neighbours=facts.neighbours,
+            unit=facts.unit,
         )
-        values, receipt = release_fit(FitJob(facts, lambda: self._best(stages, trials, X, y)), account)
-        self._keep(X, stages, run, values, receipt, price)
-        return self
+        return SearchPlan(self, stages, trials, Repeat(event, 1), facts)
 
-    def _check(self, X: Any, y: Any) -> None:
-        """Refuse by types, shapes and names what cannot be fitted, or validated on the given rows."""
-        rows, columns = self._shape(X)
-        if y is not None:
-            check_target(y, rows)
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, *, watch: Watch = nobody) -> Self:
+        """Search; all of it is charged before a value is read."""
+        self._trials()
+        check_same_columns(columns_of(X), self.validation[0], name="validation=")  # type: ignore[index]
+        return super().fit(X, y, watch=watch)
+
+    def _check_validation(self, columns: int) -> None:
+        """Refuse by types and shapes validation rows on which the models could not be scored."""
         inputs, answers = self.validation  # type: ignore[misc]
-        known, width = shape_of(inputs, name="validation=")
-        check_target(answers, known)
+        rows, width = shape_of(inputs, name="validation=")
+        check_target(answers, rows)
         if width != columns:
             raise WrongShape(
                 f"validation= has {width} columns and X has {columns}.",
                 why="The models that learn from X are scored on it.",
                 fix="Give validation rows with the columns of X, in the same order.",
             )
-        if names_of(X) is not None and names_of(inputs) is not None:
-            check_names(names_of(X), inputs, model=type(self).__name__)
-
-    def _facts(self) -> dict[str, object]:
-        """The candidates in order and the validation rows: a stored answer names a candidate by its place."""
-        inputs, answers = self.validation  # type: ignore[misc]
-        tag = tag_of(self.estimator)
-        return {
-            "candidates": [identity_of(stored_names(tag, dict(each))) for each in self.candidates],
-            "validation": [list(shape_of(inputs)), identity_of(np.ascontiguousarray(table_of(inputs)))],
-            "answers": identity_of(np.asarray(answers)),
-        }
 
     def _trials(self) -> Trials:
         if self.estimator is None or not len(self.candidates):
@@ -212,83 +269,52 @@ class PrivateSearch(Wrapper):
             raise OutOfRange("trials must be at least 1.", why="Something must be fitted.", fix="Write trials=10.")
         return Trials.of(max(mean, Fraction(101, 100)))
 
-    def _planned(
-        self, X: Any, y: Any, account: Account | None, trials: Trials, price: tuple[Fraction, Fraction]
-    ) -> tuple[list[Stage], Repeat]:
-        """Each candidate with the most that it may cost for the whole to keep the promise."""
-        relation = Neighbours.parse(self.neighbours)
-        delta = delta_left(price[1], fits=Fraction(trials.mean))
-        _refuse_unknown(self._stages(X, y, account, *price), relation)
-        low, high, found = 0.0, float(price[0]), None
+    def _stages(self, facts: FitFacts, trials: Trials) -> list[Stage]:
+        """The candidates at the largest price of each for which the best of all keeps the promise."""
+        epsilon, delta = facts.price
+        remaining = delta_left(delta, fits=Fraction(trials.mean))
+        _refuse_unknown(self._stages_at(facts, epsilon), facts.neighbours)
+        lower, upper, affordable = 0.0, float(epsilon), None
         for _ in range(_SEARCH):
-            middle = (low + high) / 2
-            stages = self._stages(X, y, account, Fraction(middle), price[1])
-            cost = trials.cost([stage.run for stage in stages], delta=delta, neighbours=relation)
-            if cost <= price[0]:
-                low, found = middle, stages
-                if cost > 0.99 * float(price[0]):
+            middle = (lower + upper) / 2
+            stages = self._stages_at(facts, Fraction(middle))
+            cost = trials.cost([stage.event for stage in stages], delta=remaining, neighbours=facts.neighbours)
+            if cost <= epsilon:
+                lower, affordable = middle, stages
+                if cost > 0.99 * float(epsilon):
                     break
             else:
-                high = middle
-        if found is None:
+                upper = middle
+        if affordable is None:
             raise Unreachable(
                 f"no noise makes the best of {float(trials.mean):.0f} fits cost so little.",
                 why="The number of fits has a cost of its own, whatever their noise.",
                 fix="Ask for a larger epsilon or delta, or fewer trials.",
             )
-        step = ApproximateStep(
-            epsilon=price[0], delta=price[1], mechanism="private-search", neighbours=relation, unit=Unit(self.unit)
-        )
-        return found, Repeat(step, 1)
+        return affordable
 
-    def _stages(self, X: Any, y: Any, account: Account | None, epsilon: Fraction, delta: Fraction) -> list[Stage]:
+    def _stages_at(self, facts: FitFacts, epsilon: Fraction) -> list[Stage]:
         shared = {"neighbours": self.neighbours, "unit": self.unit, "rows": self.rows}
+        shape, delta = (facts.rows, facts.columns), facts.price[1]
         return [
             stage_of(
-                copy_of(self.estimator, **each), self._shape(X), y, account, epsilon=epsilon, delta=delta, shared=shared
+                copy_of(self.estimator, **each),
+                shape,
+                facts.y,
+                facts.account,
+                epsilon=epsilon,
+                delta=delta,
+                shared=shared,
             )
             for each in self.candidates
         ]
 
-    def _shape(self, X: Any) -> tuple[int, int]:
-        return shape_of(X, empty=self.rows is not None)
-
-    def _best(self, stages: list[Stage], trials: Trials, X: Any, y: Any) -> Floats:
-        """The number of the best candidate and what its fit released, filled up with zeros to the same size."""
-        best, place, kept = -math.inf, 0, np.zeros(0)
-        for _ in range(trials.draw()):
-            drawn = noise.uniform(len(stages))
-            released = stages[drawn].release(X, y)
-            score = float(stages[drawn].keep(TableShape((1, 1)), released, None).score(*self.validation))  # type: ignore[misc]
-            if math.isnan(score):
-                score = -math.inf  # the best of several needs a total order
-            if score > best or not kept.size:
-                best, place, kept = score, drawn, released
-        filled = np.zeros(1 + max(stage.size for stage in stages))
-        filled[0], filled[1 : 1 + kept.size] = place, kept
-        return filled
-
-    def _keep(
-        self,
-        X: Any,
-        stages: list[Stage],
-        run: Repeat,
-        values: Floats,
-        receipt: Receipt | None,
-        price: tuple[Fraction, Fraction],
-    ) -> None:
-        chosen = stages[int(values[0])]
-        self.best_params_ = dict(self.candidates[int(values[0])])
-        self.best_estimator_ = chosen.keep(X, values[1 : 1 + chosen.size], receipt)
-        self.n_features_in_ = self._shape(X)[1]
-        if names_of(X) is not None:
-            self.feature_names_in_ = names_of(X)
-        self.event_, self.receipt_ = run, receipt
-        inner = chosen.made.guarantee
-        caveats = (*inner.caveats, "The validation rows count as public.")
-        self.guarantee_ = Guarantee(ApproximateDP(*price), inner.unit, inner.neighbours, caveats)
-        self.best_estimator_.event_ = run  # the best of many costs more than its own fit
-        self.best_estimator_.guarantee_ = self.guarantee_
+    def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
+        super()._learn(plan, values, receipt, columns)
+        self.best_estimator_.__dict__.update(vars(columns))
+        best = self.best_estimator_
+        best.event_, best.guarantee_, best.receipt_ = self.event_, self.guarantee_, receipt  # it costs what all do
+        return self
 
     # ------------------------------------------------------------ using
 

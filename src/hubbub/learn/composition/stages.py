@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
+from numpy.typing import ArrayLike
+
 from hubbub.accounting import epsilon_of, mu_for
-from hubbub.learn.base.jobs import FitPlan
-from hubbub.learn.base.parameters import Estimator
-from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
+from hubbub.learn.base.fit_plan import FitPlan, Watch, nobody
+from hubbub.learn.base.parameters import read_facts
+from hubbub.learn.base.private_estimator import PrivateEstimator
+from hubbub.learn.base.shapes import unnamed_columns
 from hubbub.learn.identity import tag_of
 from hubbub.learn.training.calibration import cost
 from hubbub.learn.training.network import Floats
@@ -24,50 +27,43 @@ _TRIES, _SHRINK = 200, 0.99  # of the noise budget, while the parts together cos
 
 
 @dataclass(frozen=True, slots=True)
-class TableShape:
-    """A table of which only the shape is known yet."""
-
-    shape: tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
 class Stage:
     """A private estimator with its share of the price, and what was decided for it before a value is read."""
 
     estimator: PrivateEstimator
-    made: FitPlan
+    plan: FitPlan
+    columns: int
 
     @property
-    def run(self) -> Repeat:
+    def event(self) -> Repeat:
         """The event of this stage."""
-        return self.made.run
+        return self.plan.event
 
     @property
     def size(self) -> int:
         """How many numbers it releases."""
-        return self.made.size
+        return self.plan.size
 
     @property
-    def parts(self) -> dict[str, object]:
+    def identity(self) -> dict[str, object]:
         """What, beside the event, makes two fits the same."""
-        return {"estimator": tag_of(self.estimator), "plan": dict(self.made.parts)}
+        return {"estimator": tag_of(self.estimator), "plan": dict(self.plan.identity)}
 
-    def release(self, X: Any, y: Any, watch: Watch = nobody) -> Floats:
+    def release(self, X: ArrayLike, y: ArrayLike | None, watch: Watch = nobody) -> Floats:
         """Read the rows, and release what the event says."""
-        return self.estimator._release_all(self.made, X, y, watch)
+        return self.plan.train(X, y, watch)
 
-    def keep(self, X: Any, values: Floats, receipt: Receipt | None) -> Any:
-        """The fitted estimator."""
-        self.estimator._keep(X, self.made, values, receipt)
-        return self.estimator
+    def fitted(self, values: Floats, receipt: Receipt | None = None) -> Any:
+        """The fitted estimator, which knows no names of columns."""
+        return self.estimator._learn(self.plan, values, receipt, unnamed_columns(self.columns))
 
 
 class CompositePlan(Protocol):
     """Something larger whose every decision is made."""
 
     @property
-    def run(self) -> Repeat:
-        """Its event."""
+    def event(self) -> Repeat:
+        """What will be done."""
 
 
 Whole = TypeVar("Whole", bound=CompositePlan)
@@ -83,9 +79,9 @@ def affordable(
     """
     budget, delta = mu_for(float(price[0]), float(price[1])), delta_left(price[1], fits=fits)
     for _ in range(_TRIES):
-        found = planned(budget)
-        if cost(found.run, delta=delta, neighbours=relation) <= price[0]:
-            return found
+        plan = planned(budget)
+        if cost(plan.event, delta=delta, neighbours=relation) <= price[0]:
+            return plan
         budget *= _SHRINK
     raise unreachable()
 
@@ -100,10 +96,10 @@ def delta_left(delta: Fraction, *, fits: Fraction | int) -> Fraction:
 
 def epsilon_for(delta: Fraction, mu: float) -> Fraction:
     """The epsilon of a stage whose share of the noise budget is ``mu``."""
-    found = epsilon_of(float(delta), mu)
-    if found <= 0:
+    epsilon = epsilon_of(float(delta), mu)
+    if epsilon <= 0:
         raise unreachable()
-    return Fraction(found)
+    return Fraction(epsilon)
 
 
 def unreachable() -> Unreachable:
@@ -123,7 +119,7 @@ def copy_of(estimator: Any, **changes: Any) -> Any:
 def stage_of(
     estimator: Any,
     shape: tuple[int, int],
-    y: Any,
+    y: ArrayLike | None,
     account: Account | None,
     *,
     epsilon: Fraction,
@@ -131,14 +127,22 @@ def stage_of(
     shared: Mapping[str, object],
 ) -> Stage:
     """The stage of an estimator at its share of the price. ``shared``: neighbours, unit and rows of the whole."""
-    copy = copy_of(estimator, epsilon=epsilon, delta=delta, **shared)
-    return Stage(copy, copy._prepare(TableShape(shape), y, account))
+    return stage_for(copy_of(estimator, epsilon=epsilon, delta=delta, **shared), shape, y, account)
+
+
+def stage_for(
+    estimator: PrivateEstimator, shape: tuple[int, int], y: ArrayLike | None, account: Account | None
+) -> Stage:
+    """The stage of an estimator that has its price already."""
+    rows, columns = shape
+    facts = read_facts(estimator, rows=rows, columns=columns, y=y, account=account)
+    return Stage(estimator, estimator._plan(facts), columns)
 
 
 def check_stage(estimator: Any, *, whole: str) -> None:
     """Refuse what is no private estimator of ours, or has a price of its own."""
     name = type(estimator).__name__
-    if not isinstance(estimator, PrivateEstimator) or estimator._is_whole:
+    if not isinstance(estimator, PrivateEstimator) or estimator._pays_for_parts:
         raise NotANumber(
             f"{name} is no private estimator.",
             why=f"A {whole} is as private as each thing in it.",
@@ -155,4 +159,4 @@ def check_stage(estimator: Any, *, whole: str) -> None:
 
 def is_private(estimator: Any) -> bool:
     """Whether it is one of ours, fitted or not."""
-    return isinstance(estimator, Estimator)
+    return isinstance(estimator, PrivateEstimator)

@@ -4,109 +4,101 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from hubbub.learn.base.class_labels import LabelledEstimator, labels_for
-from hubbub.learn.base.shapes import need_target
-from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan, bounds_of
-from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
+from hubbub.learn.base.column_bounds import ColumnBounds
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.parameters import bounds_of
+from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
+from hubbub.learn.base.targets import ClassTarget, Target, class_target, number_target
+from hubbub.learn.estimators.network_classifier import likeliest_class
 from hubbub.learn.training.boosting import FINE, Bins, Boosting, Residuals
 from hubbub.learn.training.moments import Grid, Integers
 from hubbub.learn.training.network import Floats, Labels
-from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account, AccountLike
+from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, OutOfRange, Real, exact, positive, whole
 
 _REACH = 12 * FINE  # scores beyond which the logistic function counts as flat
 
 
-class AdditiveTrees(SumEstimator):
-    """What the classifier and the regressor share."""
+@dataclass(frozen=True, slots=True)
+class TreeRounds:
+    """Rounds of boosting, in each of which all columns get one small tree."""
 
-    bounds: Any
-    bins: Any
+    bins: Bins
     rounds: int
-    learning_rate: float | None
     leaves: int
-    _curvature = 1.0
+    rate: float
+    target: Target
 
-    def _outputs(self, classes: NDArray[Any] | None) -> int:
-        return 1 if classes is None or len(classes) == 2 else len(classes)
+    @classmethod
+    def of(cls, estimator: Any, target: Target, columns: int) -> TreeRounds:
+        """As the estimator was asked to, for so many columns."""
+        bins, rounds = cut_columns(estimator, columns), whole(estimator.rounds, name="rounds")
+        leaves, rate = whole(estimator.leaves, name="leaves", least=2), estimator.learning_rate
+        given = 4 / columns if rate is None else float(positive(rate, name="learning_rate"))
+        return cls(bins, rounds, leaves, given, target)
 
-    def _targets(self, made: SumFitPlan, y: Any, rows: int) -> Residuals:
-        """What a row's scores leave over, in whole steps of the grid, as a function of integer scores."""
-        raise NotImplementedError  # pragma: no cover
-
-    def _cuts(self, columns: int) -> Bins:
-        """The ends of bins: equal ones between the bounds, or those that were given."""
-        lower, upper = bounds_of(self, columns)
-        given = self.bins if isinstance(self.bins, Sequence) else [self.bins] * columns
-        if len(given) != columns:
-            raise OutOfRange(
-                f"bins= has {len(given)} entries and X has {columns} columns.",
-                why="Each column is cut by itself.",
-                fix="Give one number for all columns, or a number or a list of ends per column.",
-            )
-        return Bins(tuple(_ends(cut, low, high) for cut, low, high in zip(given, lower, upper, strict=True)))
-
-    def _planned(self, columns: int, classes: NDArray[Any] | None) -> SumDesign:
-        bins, outputs, rounds = self._cuts(columns), self._outputs(classes), whole(self.rounds, name="rounds")
-        size = bins.total * outputs
-        whole(self.leaves, name="leaves", least=2)
-        facts = {
-            "bins": [list(map(str, ends)) for ends in bins.edges],
-            "leaves": self.leaves,
-            "rate": str(self._rate(columns)),
-        }
+    def design(self, columns: int) -> SumDesign:
+        """A sum of each bin and output in each round."""
+        size = self.bins.total * self.target.outputs
         return SumDesign(
             size=size,
-            square=Fraction(columns * outputs),
+            square=Fraction(columns * self.target.outputs),
             largest=1,
             stored=size,
-            steps=rounds + 1,
-            classes=classes,
-            facts=facts,
+            steps=self.rounds + 1,
+            identity={
+                "bins": [list(map(str, ends)) for ends in self.bins.edges],
+                "leaves": self.leaves,
+                "rate": str(self.rate),
+                **self.target.identity,
+            },
         )
 
-    def _rate(self, columns: int) -> float:
-        if self.learning_rate is None:
-            return 4 / columns
-        return float(positive(self.learning_rate, name="learning_rate"))
-
-    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
-        bins, outputs = self._cuts(made.columns), self._outputs(made.design.classes)
-        table = self._table(X, made)
-        machine = Boosting(
-            rounds=whole(self.rounds, name="rounds"),
-            rate=self._rate(made.columns),
-            leaves=self.leaves,
-            curvature=self._curvature,
+    def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None) -> Floats:
+        """The scores of all bins."""
+        assert y is not None  # the estimator needs a target
+        classes, grid = isinstance(self.target, ClassTarget), plan.grid
+        truth = self.target.read(y, len(table))
+        residuals = (
+            logistic_residuals(truth, self.target.outputs, grid)  # type: ignore[arg-type]
+            if classes
+            else clipped_residuals(truth, grid)  # type: ignore[arg-type]
         )
-        return machine.train(
-            bins.codes(table),
-            self._targets(made, y, len(table)),
-            bins=bins,
-            outputs=outputs,
-            grid=made.plan.grid,
-            step=step_of(made.plan.run),
+        boosting = Boosting(rounds=self.rounds, rate=self.rate, leaves=self.leaves, curvature=0.25 if classes else 1.0)
+        return boosting.train(
+            self.bins.codes(table),
+            residuals,
+            bins=self.bins,
+            outputs=self.target.outputs,
+            grid=grid,
+            step=plan.step,
         ).ravel()
 
-    def _learn(self, made: SumFitPlan, values: Floats) -> None:
-        self.bins_ = self._cuts(made.columns)
-        tables = values.reshape(self.bins_.total, -1)
-        self.term_scores_ = np.split(tables, self.bins_.starts[1:])
+    def learned(self, plan: SumFitPlan, values: Floats) -> dict[str, object]:
+        """The scores of each column's bins."""
+        scores = np.split(values.reshape(self.bins.total, -1), self.bins.starts[1:])
+        return {"bins_": self.bins, "term_scores_": scores, **self.target.learned}
 
-    def _scores(self, X: Any) -> Floats:
-        """The sum of the scores of each row's bins, one column per output."""
-        table = self._known(X)
-        codes = self.bins_.codes(table)
-        tables = np.vstack(self.term_scores_)
-        return np.asarray(sum(tables[column] for column in codes.T))
+
+def cut_columns(estimator: Any, columns: int) -> Bins:
+    """The ends of bins: equal ones between the bounds, or those that were given."""
+    lower, upper = bounds_of(estimator, columns)
+    given = estimator.bins if isinstance(estimator.bins, Sequence) else [estimator.bins] * columns
+    if len(given) != columns:
+        raise OutOfRange(
+            f"bins= has {len(given)} entries and X has {columns} columns.",
+            why="Each column is cut by itself.",
+            fix="Give one number for all columns, or a number or a list of ends per column.",
+        )
+    return Bins(tuple(_ends(cut, low, high) for cut, low, high in zip(given, lower, upper, strict=True)))
 
 
 def _ends(cut: Any, lower: float, upper: float) -> tuple[float, ...]:
@@ -119,7 +111,21 @@ def _ends(cut: Any, lower: float, upper: float) -> tuple[float, ...]:
     return tuple(np.linspace(lower, upper, count + 1)[1:-1].tolist())
 
 
-class AdditiveTreesClassifier(LabelledEstimator, AdditiveTrees):
+class AdditiveTrees(PrivateEstimator):
+    """What the classifier and the regressor share once they are fitted."""
+
+    bins_: Bins
+    term_scores_: list[Floats]
+
+    def _scores(self, X: ArrayLike) -> Floats:
+        """The sum of the scores of each row's bins, one column per output."""
+        rows = self._rows_to_answer(X)
+        codes = self.bins_.codes(rows)
+        tables = np.vstack(self.term_scores_)
+        return np.asarray(sum(tables[column] for column in codes.T))
+
+
+class AdditiveTreesClassifier(PrivateClassifier, AdditiveTrees):
     """Boosted trees of one column each, added up: a generalised additive model that can be read column by column.
 
     ``bounds`` is a pair for all columns or one pair per column and ``bins`` how many equal bins lie between (one
@@ -133,20 +139,18 @@ class AdditiveTreesClassifier(LabelledEstimator, AdditiveTrees):
     Not covered: running time; the number of rows and the set of labels, where they are not declared.
     """
 
-    _curvature = 0.25
-
     def __init__(
         self,
         *,
         epsilon: Real | None = None,
         delta: Real | None = None,
-        bounds: Any = None,
-        bins: Any = 16,
-        classes: Any = None,
+        bounds: ColumnBounds = None,
+        bins: int | Sequence[Any] = 16,
+        classes: ArrayLike | None = None,
         rounds: int = 60,
         leaves: int = 16,
-        learning_rate: float | None = None,
-        rows: Any = None,
+        learning_rate: Real | None = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -158,31 +162,28 @@ class AdditiveTreesClassifier(LabelledEstimator, AdditiveTrees):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
-        return self._planned(columns, self._labels(y, account))
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        return plan_sum_fit(TreeRounds.of(self, class_target(self, facts), facts.columns), facts)
 
-    def _targets(self, made: SumFitPlan, y: Any, rows: int) -> Residuals:
-        labels = labels_for(y, made, rows)
-        return logistic_residuals(labels, self._outputs(made.design.classes), made.plan.grid)
-
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """The scores: one per row for two classes (above 0: the second), else one per class."""
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """The probability of each class."""
         chances = (1 + np.tanh(self._scores(X) / 2)) / 2
         if chances.shape[1] == 1:
             return np.hstack([1 - chances, chances])
         return np.asarray(chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-300))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likeliest class of each row."""
-        return self._chosen(self.decision_function(X))
+        scores = self.decision_function(X)
+        return likeliest_class(self.classes_, scores)
 
 
-class AdditiveTreesRegressor(Regressor, AdditiveTrees):
+class AdditiveTreesRegressor(PrivateRegressor, AdditiveTrees):
     """Boosted trees of one column each, added up, for targets between ``target_bounds``.
 
     The other parameters are those of ``AdditiveTreesClassifier``. What is left of a target counts at most half of the
@@ -200,13 +201,13 @@ class AdditiveTreesRegressor(Regressor, AdditiveTrees):
         *,
         epsilon: Real | None = None,
         delta: Real | None = None,
-        bounds: Any = None,
-        target_bounds: Any = None,
-        bins: Any = 16,
+        bounds: ColumnBounds = None,
+        target_bounds: tuple[Real, Real] | None = None,
+        bins: int | Sequence[Any] = 16,
         rounds: int = 60,
         leaves: int = 16,
-        learning_rate: float | None = None,
-        rows: Any = None,
+        learning_rate: Real | None = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -218,22 +219,10 @@ class AdditiveTreesRegressor(Regressor, AdditiveTrees):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
-        need_target(y)
-        ends = target_bounds_of(self)
-        design = self._planned(columns, None)
-        return replace(design, facts={**design.facts, "targets": list(map(str, ends))})
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        return plan_sum_fit(TreeRounds.of(self, number_target(self), facts.columns), facts)
 
-    def _targets(self, made: SumFitPlan, y: Any, rows: int) -> Residuals:
-        grid = made.plan.grid
-        truth = np.rint(targets_of(y, target_bounds_of(self), rows)[:, None] * grid.one)
-        return lambda scores: np.clip(np.rint(scores * (grid.one / FINE)) - truth, -grid.one, grid.one)
-
-    def _learn(self, made: SumFitPlan, values: Floats) -> None:
-        super()._learn(made, values)
-        self.target_bounds_ = target_bounds_of(self)
-
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: ArrayLike) -> Floats:
         """The prediction for each row, within the declared bounds of the target."""
         scores = self._scores(X)[:, 0]
         lower, upper = self.target_bounds_
@@ -250,3 +239,9 @@ def logistic_residuals(labels: Labels, outputs: int, grid: Grid) -> Residuals:
         return np.asarray(np.where(known, chances[np.clip(scores, -_REACH, _REACH) + _REACH] - truth, 0.0))
 
     return residuals
+
+
+def clipped_residuals(truth: Floats, grid: Grid) -> Residuals:
+    """Prediction less truth, at most 1 in size, in whole steps of the grid."""
+    whole_truth = np.rint(truth[:, None] * grid.one)
+    return lambda scores: np.clip(np.rint(scores * (grid.one / FINE)) - whole_truth, -grid.one, grid.one)

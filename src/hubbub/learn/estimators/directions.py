@@ -3,27 +3,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import OneToOneFeatureMixin
 
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
 from hubbub.learn.base.parameters import norm_of
-from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan
-from hubbub.learn.estimators.linear_regression import CONSTANT, with_constant
-from hubbub.learn.estimators.scaler import Transformer
+from hubbub.learn.base.private_estimator import PrivateTransformer
+from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.public.arrays import added
-from hubbub.learn.training.moments import noisy_sum, unit_rows
+from hubbub.learn.training.moments import CONSTANT, noisy_sum, unit_rows, with_constant
 from hubbub.learn.training.network import Floats
-from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account, AccountLike
+from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, Real
 
 _TINY = 1e-300
 _BLOCK = 256  # rows at once
 
 
-class CentreScaler(Transformer, SumEstimator):
+@dataclass(frozen=True, slots=True)
+class MeanRow:
+    """The sum of rows over their norm, with a constant that counts them."""
+
+    norm: float
+
+    def design(self, columns: int) -> SumDesign:
+        """One sum of each column, and the count."""
+        return SumDesign(
+            size=columns + 1,
+            square=1 + CONSTANT**2,
+            largest=1,
+            stored=columns + 1,
+            identity={"norm": str(Fraction(self.norm))},
+        )
+
+    def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None) -> Floats:
+        """The noisy sums."""
+        entries = with_constant(unit_rows(table, self.norm, plan.grid), plan.grid)
+        total = entries.astype(np.int64).sum(axis=0) * plan.grid.one
+        return noisy_sum(total, plan.step)
+
+    def learned(self, plan: SumFitPlan, values: Floats) -> dict[str, object]:
+        """The mean."""
+        count = max(1.0, float(values[-1]) / float(CONSTANT))
+        return {"norm_": self.norm, "mean_": values[:-1] / count * self.norm}
+
+
+class CentreScaler(OneToOneFeatureMixin, PrivateTransformer):  # type: ignore[misc]
     """Subtract a noisy mean from each row, and scale what is left to length 1.
 
     Features that are never negative, such as those of images, have most of their length in common. A private model
@@ -44,13 +73,16 @@ class CentreScaler(Transformer, SumEstimator):
     (True, True)
     """
 
+    mean_: Floats
+    norm_: float
+
     def __init__(
         self,
         *,
         epsilon: Real | None = None,
         delta: Real | None = None,
         norm: Real | None = None,
-        rows: Any = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -61,29 +93,12 @@ class CentreScaler(Transformer, SumEstimator):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
-        norm = norm_of(self)
-        return SumDesign(
-            size=columns + 1,
-            square=1 + CONSTANT**2,
-            largest=1,
-            stored=columns + 1,
-            facts={"norm": str(Fraction(norm))},
-        )
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        return plan_sum_fit(MeanRow(norm_of(self)), facts)
 
-    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
-        grid = made.plan.grid
-        entries = with_constant(unit_rows(self._table(X, made), norm_of(self), grid), grid)
-        total = entries.astype(np.int64).sum(axis=0) * grid.one
-        return noisy_sum(total, step_of(made.plan.run))
-
-    def _learn(self, made: SumFitPlan, values: Floats) -> None:
-        count = max(1.0, float(values[-1]) / float(CONSTANT))
-        self.norm_, self.mean_ = norm_of(self), values[:-1] / count * norm_of(self)
-
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: ArrayLike) -> Floats:
         """Rows less the mean, each of length 1; a row that *is* the mean stays 0."""
-        rows = self._known(X) / self.norm_
+        rows = self._rows_to_answer(X) / self.norm_
         rows -= self.mean_ / self.norm_
         rows /= np.maximum(
             np.abs(rows).max(axis=1, keepdims=True), _TINY

@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import cluster
+from sklearn.base import ClusterMixin
 
-from hubbub.learn.base.bounded_estimator import BoundedEstimator
-from hubbub.learn.base.sum_estimator import SumDesign, SumFitPlan
+from hubbub.learn.base.column_bounds import Bounds, ColumnBounds, WithinBounds
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.private_estimator import PrivateEstimator
+from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.training.moments import Grid, Integers, bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
-from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account, AccountLike
+from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, Real, whole
 
 _FEW = 4.0  # standard deviations of a noisy count below which a cluster counts as empty
@@ -23,22 +27,20 @@ _RUNS, _TURNS = 8, 20  # of k-means over the cells
 _CELLS = 16  # cells per cluster in the first round: however many there are, a row is in one
 
 
-class KMeans(BoundedEstimator):
+class KMeans(ClusterMixin, PrivateEstimator):  # type: ignore[misc]
     """Lloyd's algorithm in which only noisy counts and sums of clusters are seen.
 
     ``bounds`` is a pair for all columns or one pair per column, from public knowledge, or ``"private"``. In the first
-    of ``steps`` rounds many public points are spread over the bounds, and the noisy counts and means of their cells
+    of ``max_iter`` rounds many public points are spread over the bounds, and the noisy counts and means of their cells
     say where centres should begin; the other rounds are Lloyd's. The cluster of each row of a private table is
     private, so it is not kept: ask ``predict``.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one row.
-    Because: a row adds to one cluster in each of ``steps`` rounds [SCLBJ16, Sec. 3.1], composed as one Gaussian
+    Because: a row adds to one cluster in each of ``max_iter`` rounds [SCLBJ16, Sec. 3.1], composed as one Gaussian
     [DRS22, Cor. 2]; ``docs/proofs/moments.md``, also for ties.
     Error: with m rows in a cluster and bounds -1..1 a centre is off by about sigma/m, with sigma in ``event_``.
     Not covered: running time; the number of rows, where it is not declared.
     """
-
-    _kind = "clusterer"
 
     def __init__(
         self,
@@ -46,74 +48,85 @@ class KMeans(BoundedEstimator):
         *,
         epsilon: Real | None = None,
         delta: Real | None = None,
-        bounds: Any = None,
-        steps: int = 3,
-        rows: Any = None,
+        bounds: ColumnBounds = None,
+        max_iter: int = 3,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:
-        self.n_clusters, self.epsilon, self.delta, self.bounds, self.steps = n_clusters, epsilon, delta, bounds, steps
+        self.n_clusters, self.max_iter, self.epsilon, self.delta, self.bounds = (
+            n_clusters,
+            max_iter,
+            epsilon,
+            delta,
+            bounds,
+        )
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import TargetTags
-
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags, tags.target_tags = None, TargetTags(required=False)
-        return tags
-
-    # ------------------------------------------------------------ fitting
-
-    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
-        clusters = whole(self.n_clusters, name="n_clusters")
-        return SumDesign(
-            size=_CELLS * clusters * (1 + columns),
-            square=Fraction(1 + columns),
-            largest=1,
-            stored=clusters * columns,
-            steps=whole(self.steps, name="steps"),
-            facts={"clusters": clusters},
-        )
-
-    def _summed(self, made: SumFitPlan, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
-        grid, step, clusters = made.plan.grid, step_of(made.plan.run), whole(self.n_clusters, name="n_clusters")
-        entries = bounded_entries(table, *bounds, grid)
-
-        def look(centres: Floats) -> ClusterCells:
-            totals = cluster_sums(entries, nearest(entries, centres, grid), len(centres), grid)
-            return ClusterCells.of(noisy_sum(totals, step), centres, float(step.sigma))
-
-        centres = look(spread_points(_CELLS * clusters, made.columns)).centres(clusters)
-        for _ in range(whole(self.steps, name="steps") - 1):
-            centres = look(centres).means
-        return centres.ravel()
-
-    def _learned(self, made: SumFitPlan, values: Floats, bounds: tuple[Floats, Floats]) -> None:
-        middle, half = bounds[0] / 2 + bounds[1] / 2, bounds[1] / 2 - bounds[0] / 2
-        self.cluster_centers_ = middle + half * values.reshape(-1, made.columns)
-        self.n_iter_ = made.plan.run.times
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        rounds = LloydRounds(whole(self.n_clusters, name="n_clusters"), whole(self.max_iter, name="max_iter"))
+        return plan_sum_fit(WithinBounds.of(rounds, self, facts.columns), facts)
 
     # ------------------------------------------------------------ using
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: ArrayLike) -> Labels:
         """The number of the nearest centre of each row."""
         return np.asarray(self._distances(X).argmin(axis=1))
 
-    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+    def fit_predict(self, X: ArrayLike, y: ArrayLike | None = None) -> Labels:
         """Fit, then the cluster of each row: for the data's owner only."""
         return self.fit(X, y).predict(X)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
         """Less the sum of squared distances to the nearest centre; on private rows this is a private number."""
         return float(-self._distances(X).min(axis=1).sum())
 
-    def _distances(self, X: Any) -> Floats:
-        table = self._known(X)
+    def _distances(self, X: ArrayLike) -> Floats:
+        table = self._rows_to_answer(X)
         return np.stack([((table - centre) ** 2).sum(axis=1) for centre in self.cluster_centers_], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class LloydRounds:
+    """Rounds of Lloyd's algorithm, the first over many public points."""
+
+    clusters: int
+    rounds: int
+
+    def design(self, columns: int) -> SumDesign:
+        """A count and a sum of each cluster in each round."""
+        return SumDesign(
+            size=_CELLS * self.clusters * (1 + columns),
+            square=Fraction(1 + columns),
+            largest=1,
+            stored=self.clusters * columns,
+            steps=self.rounds,
+            identity={"clusters": self.clusters},
+        )
+
+    def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None, bounds: Bounds) -> Floats:
+        """The centres, from what the rounds see."""
+        grid, step = plan.grid, plan.step
+        entries = bounded_entries(table, *bounds, grid)
+
+        def count_cells(centres: Floats) -> ClusterCells:
+            totals = cluster_sums(entries, nearest(entries, centres, grid), len(centres), grid)
+            return ClusterCells.from_sums(noisy_sum(totals, step), centres, float(step.sigma))
+
+        centres = count_cells(spread_points(_CELLS * self.clusters, plan.columns)).centres(self.clusters)
+        for _ in range(self.rounds - 1):
+            centres = count_cells(centres).means
+        return centres.ravel()
+
+    def learned(self, plan: SumFitPlan, values: Floats, bounds: Bounds) -> dict[str, object]:
+        """The centres, in the units of the columns."""
+        middle, half = bounds[0] / 2 + bounds[1] / 2, bounds[1] / 2 - bounds[0] / 2
+        centres = middle + half * values.reshape(-1, plan.columns)
+        return {"cluster_centers_": centres, "n_iter_": plan.event.times}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +137,7 @@ class ClusterCells:
     means: Floats
 
     @classmethod
-    def of(cls, sums: Floats, points: Floats, deviation: float) -> ClusterCells:
+    def from_sums(cls, sums: Floats, points: Floats, deviation: float) -> ClusterCells:
         """From noisy sums. A cell with almost nobody keeps its point, and counts as empty."""
         table = sums.reshape(len(points), -1)
         full = table[:, 0] > _FEW * deviation
@@ -137,27 +150,15 @@ class ClusterCells:
         full = self.counts > 0
         if np.count_nonzero(full) <= clusters:
             return self.means[np.argsort(-self.counts, kind="stable")[:clusters]]
-        runs = [_weighted(self.means[full], self.counts[full], clusters, seed) for seed in range(_RUNS)]
-        return min(runs, key=lambda run: run[0])[1]
+        return _weighted_centres(self.means[full], self.counts[full], clusters)
 
 
-def _weighted(points: Floats, weights: Floats, clusters: int, seed: int) -> tuple[float, Floats]:
-    """Weighted k-means from a careful random start [AV07]: the cost, and the centres."""
-    generator = np.random.default_rng(seed)  # no secret: the points are released
-    centres = points[generator.choice(len(points), 1, p=weights / weights.sum())]
-    while len(centres) < clusters:
-        chances = weights * _apart(points, centres).min(axis=1) + 1e-300  # also where all points are taken
-        centres = np.vstack([centres, points[generator.choice(len(points), 1, p=chances / chances.sum())]])
-    for _ in range(_TURNS):
-        near = _apart(points, centres).argmin(axis=1)
-        for k in np.unique(near):
-            centres[k] = np.average(points[near == k], axis=0, weights=weights[near == k])
-    return float((weights * _apart(points, centres).min(axis=1)).sum()), centres
-
-
-def _apart(points: Floats, centres: Floats) -> Floats:
-    """Squared distances."""
-    return np.asarray(((points[:, None] - centres[None]) ** 2).sum(axis=2))
+def _weighted_centres(points: Floats, weights: Floats, clusters: int) -> Floats:
+    """The centres of weighted points: scikit-learn's k-means, of points that are released."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about points that are equal: which depends on rows
+        public = cluster.KMeans(clusters, n_init=_RUNS, max_iter=_TURNS, random_state=0)  # no secret
+        return np.asarray(public.fit(points, sample_weight=weights).cluster_centers_, dtype=np.float64)
 
 
 def spread_points(count: int, columns: int) -> Floats:

@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
 from hubbub.learn.base.inputs import ready
 from hubbub.learn.base.parameters import norm_of
-from hubbub.learn.base.shapes import need_target
-from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan
-from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
+from hubbub.learn.base.private_estimator import PrivateRegressor
+from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
+from hubbub.learn.base.targets import NumberTarget, number_target
 from hubbub.learn.training.moments import (
     BESIDE,
+    CONSTANT,
     DIAGONAL,
     Grid,
+    Integers,
     noisy_sum,
     product,
     spectral_noise,
@@ -24,87 +28,81 @@ from hubbub.learn.training.moments import (
     triangle_size,
     unit_rows,
     weighted_triangle,
+    with_constant,
 )
 from hubbub.learn.training.network import Floats
-from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account, AccountLike
+from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, OutOfRange, Real, exact
 
-CONSTANT = Fraction(1, 2)  # the entry of each row that feeds the intercept, beside a row of norm 1
 
+@dataclass(frozen=True, slots=True)
+class LeastSquares:
+    """Second moments of rows with their targets, and the weights that follow from them."""
 
-class LinearModel(Regressor, SumEstimator):
-    """What LinearRegression and Ridge share."""
-
-    norm: Any
-    target_bounds: Any
+    norm: float
+    target: NumberTarget
     fit_intercept: bool
-    coef_: Floats
-    intercept_: float
+    penalty: float = 0.0
 
-    def _penalty(self) -> float:
-        return 0.0
-
-    # ------------------------------------------------------------ fitting
-
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
-        need_target(y)
-        norm, bounds = norm_of(self), target_bounds_of(self)
-        self._penalty()
-        entries = columns + bool(self.fit_intercept)
-        longest = 1 + CONSTANT**2 * bool(self.fit_intercept)  # the largest squared norm of a row with its constant
+    def design(self, columns: int) -> SumDesign:
+        """The upper triangle of the matrix, and a product of each column with the target."""
+        entries = columns + self.fit_intercept
+        longest = 1 + CONSTANT**2 * self.fit_intercept  # the largest squared norm of a row with its constant
         size = triangle_size(entries) + entries
         return SumDesign(
             size=size,
             square=DIAGONAL**2 * (longest**2 + longest),
             largest=BESIDE,
             stored=size,
-            facts={
-                "norm": str(Fraction(norm)),
-                "bounds": list(map(str, bounds)),
-                "intercept": bool(self.fit_intercept),
+            identity={
+                "norm": str(Fraction(self.norm)),
+                "bounds": list(map(str, self.target.bounds)),
+                "intercept": self.fit_intercept,
             },
         )
 
-    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
-        grid = made.plan.grid
-        table = self._table(X, made)
-        targets = targets_of(y, target_bounds_of(self), len(table))
-        total = moment_sums(self._entries(table, grid), np.rint(targets * grid.one), grid)
-        return noisy_sum(total, step_of(made.plan.run))
+    def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None) -> Floats:
+        """The noisy moments."""
+        assert y is not None  # the estimator needs a target
+        grid = plan.grid
+        targets, entries = self.target.read(y, len(table)), unit_rows(table, self.norm, grid)
+        if self.fit_intercept:
+            entries = with_constant(entries, grid)
+        return noisy_sum(moment_sums(entries, np.rint(targets * grid.one), grid), plan.step)
 
-    def _entries(self, table: Floats, grid: Grid) -> Floats:
-        """The rows as integers, with their constant."""
-        entries = unit_rows(table, norm_of(self), grid)
-        return with_constant(entries, grid) if self.fit_intercept else entries
-
-    def _learn(self, made: SumFitPlan, values: Floats) -> None:
-        lower, upper = target_bounds_of(self)
-        entries = made.columns + bool(self.fit_intercept)
+    def learned(self, plan: SumFitPlan, values: Floats) -> dict[str, object]:
+        """Weights and intercept, with as much ridge as the noise needs."""
+        lower, upper = self.target.bounds
+        columns, entries = plan.columns, plan.columns + self.fit_intercept
         gram = symmetric(values[: triangle_size(entries)], entries)
         against = values[triangle_size(entries) :] / DIAGONAL
-        self.ridge_ = adaptive_ridge(gram, spectral_noise(made.plan.deviation, entries))
-        self.norm_, self.target_bounds_ = norm_of(self), (lower, upper)
-        penalty = np.full(entries, self._penalty() / self.norm_**2)
-        penalty[made.columns :] = 0  # the intercept is not held back
-        weights = np.linalg.solve(gram + np.diag(penalty + self.ridge_), against) * (upper - lower) / 2
-        self.coef_ = weights[: made.columns] / self.norm_
-        self.intercept_ = (lower + upper) / 2 + float(weights[made.columns :].sum() * CONSTANT)
+        ridge = adaptive_ridge(gram, spectral_noise(plan.deviation, entries))
+        penalty = np.full(entries, self.penalty / self.norm**2)
+        penalty[columns:] = 0  # the intercept is not held back
+        weights = np.linalg.solve(gram + np.diag(penalty + ridge), against) * (upper - lower) / 2
+        return {
+            "ridge_": ridge,
+            "norm_": self.norm,
+            "coef_": weights[:columns] / self.norm,
+            "intercept_": (lower + upper) / 2 + float(weights[columns:].sum() * CONSTANT),
+            **self.target.learned,
+        }
 
-    # ------------------------------------------------------------ predicting
 
-    def predict(self, X: Any) -> Floats:
+class LinearModel(PrivateRegressor):
+    """What LinearRegression and Ridge share once they are fitted."""
+
+    norm_: float
+    coef_: Floats
+    intercept_: float
+
+    def predict(self, X: ArrayLike) -> Floats:
         """The prediction for each row, within the declared bounds of the target."""
-        inputs = ready(self._known(X), self.norm_)[0] * self.norm_
+        inputs = ready(self._rows_to_answer(X), self.norm_)[0] * self.norm_
         return np.clip(inputs @ self.coef_ + self.intercept_, *self.target_bounds_)
 
 
-def with_constant(entries: Floats, grid: Grid) -> Floats:
-    """Integer rows and a constant entry of ``CONSTANT``."""
-    return np.hstack([entries, np.full((len(entries), 1), float(CONSTANT * grid.one))])
-
-
-def moment_sums(entries: Floats, targets: Floats, grid: Grid) -> np.ndarray[Any, np.dtype[np.int64]]:
+def moment_sums(entries: Floats, targets: Floats, grid: Grid) -> Integers:
     """The weighted second moments of integer rows, and their products with integer targets.
 
     Guarantee: a row z with |z|^2 <= L and |target| <= 1 moves them by at most 5 sqrt(L^2 + L) in L2.
@@ -147,9 +145,9 @@ class LinearRegression(LinearModel):
         epsilon: Real | None = None,
         delta: Real | None = None,
         norm: Real | None = None,
-        target_bounds: Any = None,
+        target_bounds: tuple[Real, Real] | None = None,
         fit_intercept: bool = True,
-        rows: Any = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -159,6 +157,10 @@ class LinearRegression(LinearModel):
         self.epsilon, self.delta, self.norm, self.target_bounds = epsilon, delta, norm, target_bounds
         self.fit_intercept, self.rows, self.neighbours, self.unit = fit_intercept, rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
+
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        norm, target = norm_of(self), number_target(self)
+        return plan_sum_fit(LeastSquares(norm, target, bool(self.fit_intercept)), facts)
 
 
 class Ridge(LinearModel):
@@ -177,9 +179,9 @@ class Ridge(LinearModel):
         epsilon: Real | None = None,
         delta: Real | None = None,
         norm: Real | None = None,
-        target_bounds: Any = None,
+        target_bounds: tuple[Real, Real] | None = None,
         fit_intercept: bool = True,
-        rows: Any = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -191,8 +193,9 @@ class Ridge(LinearModel):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _penalty(self) -> float:
-        return float(_not_negative(self.alpha))
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        norm, target, penalty = norm_of(self), number_target(self), float(_not_negative(self.alpha))
+        return plan_sum_fit(LeastSquares(norm, target, bool(self.fit_intercept), penalty), facts)
 
 
 def _not_negative(alpha: Real) -> Fraction:

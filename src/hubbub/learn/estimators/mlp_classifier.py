@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from hubbub.learn.base.network_classifier import NetworkClassifier
-from hubbub.learn.training.network import Network
-from hubbub.learn.training.recipes import Recipe, TrainingFacts, layered
+from numpy.typing import ArrayLike
+
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.network_plan import NetworkModel
+from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.targets import class_target
+from hubbub.learn.estimators.network_classifier import WithProbabilities
+from hubbub.learn.training.recipes import layered
 from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, OutOfRange, Real, whole
 
 
-class MLPClassifier(NetworkClassifier):
+class MLPClassifier(WithProbabilities):
     """A network with one or two hidden layers of tanh units, trained by noisy clipped gradient sums in float64.
 
-    Parameters are those of ``LogisticRegression``; ``hidden`` lists the widths of the hidden layers.
+    Parameters are those of ``LogisticRegression``; ``hidden_layer_sizes`` lists the widths of the hidden layers.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one row.
     Because: [ACGMMTZ16, Alg. 1] accounted by loss distributions [ZDW22]; ``docs/proofs/learn.md`` for sums in doubles.
@@ -28,45 +34,39 @@ class MLPClassifier(NetworkClassifier):
         epsilon: Real | None = None,
         delta: Real | None = None,
         norm: Real | None = None,
-        hidden: tuple[int, ...] = (64,),
-        classes: Any = None,
-        rows: Any = None,
+        hidden_layer_sizes: Sequence[int] = (64,),
+        classes: ArrayLike | None = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         sampling: str = "poisson",
-        batch: int | None = None,
-        steps: int | None = None,
-        clip: float | None = None,
-        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        max_iter: int | None = None,
+        clip: Real | None = None,
+        learning_rate: Real | None = None,
         account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:
-        self.epsilon, self.delta, self.norm, self.hidden = epsilon, delta, norm, hidden
+        self.epsilon, self.delta, self.norm = epsilon, delta, norm
+        self.hidden_layer_sizes = hidden_layer_sizes
         self.classes, self.rows, self.neighbours, self.unit = classes, rows, neighbours, unit
-        self.sampling, self.batch, self.steps, self.clip, self.learning_rate = (
-            sampling,
-            batch,
-            steps,
-            clip,
-            learning_rate,
-        )
+        self.sampling, self.batch_size, self.max_iter = sampling, batch_size, max_iter
+        self.clip, self.learning_rate = clip, learning_rate
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _network(self, inputs: int, outputs: int) -> Network:
-        return Network((inputs, *hidden_of(self), outputs))
-
-    def _recipe(self, facts: TrainingFacts) -> Recipe:
-        return layered(facts)
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        norm, hidden, target = norm_of(self), hidden_widths(self), class_target(self, facts)
+        return NetworkModel(hidden=hidden, recipe=layered, norm=norm, target=target, given=self).plan(facts)
 
 
-def hidden_of(estimator: Any) -> tuple[int, ...]:
+def hidden_widths(estimator: Any) -> tuple[int, ...]:
     """The widths of the hidden layers: one or two."""
-    widths = tuple(whole(width, name="hidden") for width in estimator.hidden)
+    widths = tuple(whole(width, name="hidden_layer_sizes") for width in estimator.hidden_layer_sizes)
     if not 1 <= len(widths) <= 2:
         raise OutOfRange(
-            f"hidden= lists one or two widths and has {len(widths)}.",
+            f"hidden_layer_sizes= lists one or two widths and has {len(widths)}.",
             why="The rounding of deeper networks is not bounded usefully.",
-            fix="Write hidden=(64,) or hidden=(128, 64).",
+            fix="Write hidden_layer_sizes=(64,) or hidden_layer_sizes=(128, 64).",
         )
     return widths

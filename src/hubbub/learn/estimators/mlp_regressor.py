@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from hubbub.learn.base.inputs import private_table, ready
-from hubbub.learn.base.network_estimator import NetworkEstimator, Training
-from hubbub.learn.base.targets import Regressor, target_bounds_of, targets_of
-from hubbub.learn.estimators.mlp_classifier import hidden_of
-from hubbub.learn.training.network import Examples, Floats, Labels, Network
-from hubbub.learn.training.recipes import Recipe, TrainingFacts, layered
-from hubbub.ledger import Account, AccountLike
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.network_plan import NetworkModel
+from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.private_estimator import PrivateRegressor
+from hubbub.learn.base.targets import number_target
+from hubbub.learn.estimators.mlp_classifier import hidden_widths
+from hubbub.learn.estimators.network_classifier import FittedNetwork
+from hubbub.learn.training.network import Floats, Labels, Network
+from hubbub.learn.training.recipes import layered
+from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, Real
 
 
@@ -39,7 +43,7 @@ class RegressionNetwork(Network):
         return errors
 
 
-class MLPRegressor(Regressor, NetworkEstimator):
+class MLPRegressor(PrivateRegressor, FittedNetwork):
     """A network with one or two hidden layers of tanh units for targets between ``target_bounds``.
 
     The other parameters are those of ``MLPClassifier``.
@@ -56,50 +60,33 @@ class MLPRegressor(Regressor, NetworkEstimator):
         epsilon: Real | None = None,
         delta: Real | None = None,
         norm: Real | None = None,
-        target_bounds: Any = None,
-        hidden: tuple[int, ...] = (64,),
-        rows: Any = None,
+        target_bounds: tuple[Real, Real] | None = None,
+        hidden_layer_sizes: Sequence[int] = (64,),
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         sampling: str = "poisson",
-        batch: int | None = None,
-        steps: int | None = None,
-        clip: float | None = None,
-        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        max_iter: int | None = None,
+        clip: Real | None = None,
+        learning_rate: Real | None = None,
         account: AccountLike | None = None,
         population: str | None = None,
         dataset: str | None = None,
     ) -> None:
         self.epsilon, self.delta, self.norm, self.target_bounds = epsilon, delta, norm, target_bounds
-        self.hidden, self.rows, self.neighbours, self.unit = hidden, rows, neighbours, unit
-        self.sampling, self.batch, self.steps = sampling, batch, steps
+        self.hidden_layer_sizes, self.rows, self.neighbours, self.unit = hidden_layer_sizes, rows, neighbours, unit
+        self.sampling, self.batch_size, self.max_iter = sampling, batch_size, max_iter
         self.clip, self.learning_rate = clip, learning_rate
         self.account, self.population, self.dataset = account, population, dataset
 
-    target_bounds_: tuple[float, float]
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        norm, hidden, target = norm_of(self), hidden_widths(self), number_target(self)
+        return NetworkModel(
+            network=RegressionNetwork, hidden=hidden, recipe=layered, norm=norm, target=target, given=self
+        ).plan(facts)
 
-    # ------------------------------------------------------------ fitting
-
-    def _network(self, inputs: int, outputs: int) -> Network:
-        return RegressionNetwork((inputs, *hidden_of(self), outputs))
-
-    def _recipe(self, facts: TrainingFacts) -> Recipe:
-        return layered(facts)
-
-    def _outputs(self, y: Any, account: Account | None) -> tuple[int, Any, dict[str, object]]:
-        ends = target_bounds_of(self)
-        return 1, ends, {"targets": list(map(str, ends))}
-
-    def _examples(self, made: Training, X: Any, y: Any) -> Examples:
-        inputs, squares = ready(private_table(X), made.norm)
-        targets = targets_of(y, made.told, len(inputs))
-        return Examples(inputs, squares, targets)  # type: ignore[arg-type]
-
-    def _learned_from(self, made: Training, values: Floats) -> None:
-        super()._learned_from(made, values)
-        self.target_bounds_ = made.told
-
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: ArrayLike) -> Floats:
         """The prediction for each row, within the declared bounds of the target."""
         scores = self._scores(X)[:, 0]
         lower, upper = self.target_bounds_

@@ -3,76 +3,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import ClassifierTags
 
-from hubbub.learn.base.network_classifier import NetworkClassifier
-from hubbub.learn.base.network_estimator import Training
-from hubbub.learn.base.private_count import Price, RowCount
-from hubbub.learn.estimators.scaler import Transformer
-from hubbub.learn.training.network import Floats, Network
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.network_plan import NetworkModel
+from hubbub.learn.base.parameters import norm_of
+from hubbub.learn.base.private_estimator import PrivateTransformer
+from hubbub.learn.base.shapes import TableColumns
+from hubbub.learn.base.targets import class_target
+from hubbub.learn.estimators.network_classifier import FittedNetwork
+from hubbub.learn.training.network import Floats
 from hubbub.learn.training.pairwise_sums import MetricPairs, RankingPairs
-from hubbub.learn.training.recipes import Recipe, TrainingFacts, pairs
-from hubbub.ledger import Account, AccountLike
-from hubbub.terms import Neighbours, OutOfRange, Real, TooLarge
+from hubbub.learn.training.recipes import pairs
+from hubbub.ledger import AccountLike
+from hubbub.terms import Neighbours, OutOfRange, Real, Receipt
 
 _LARGEST = 1 << 13  # rows in a batch, of which all pairs are formed
 
 
-class _Absent:
-    """A method of classifiers that these have not."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object, owner: type) -> Any:
-        raise AttributeError(self.name)
-
-
-class PairwiseEstimator(NetworkClassifier):
-    """What learns from all pairs of a batch; ``training.pairwise_sums`` bounds what a person, who is in many, moves."""
-
-    predict = _Absent()
-    predict_proba = _Absent()
-
-    def __init__(
-        self,
-        *,
-        epsilon: Real | None = None,
-        delta: Real | None = None,
-        norm: Real | None = None,
-        classes: Any = None,
-        rows: Any = None,
-        neighbours: Neighbours | str = "add-remove",
-        unit: str = "",
-        sampling: str = "poisson",
-        batch: int | None = None,
-        steps: int | None = None,
-        clip: float | None = None,
-        learning_rate: float | None = None,
-        account: AccountLike | None = None,
-        population: str | None = None,
-        dataset: str | None = None,
-    ) -> None:
-        self.epsilon, self.delta, self.norm = epsilon, delta, norm
-        self.classes, self.rows, self.neighbours, self.unit = classes, rows, neighbours, unit
-        self.sampling, self.batch, self.steps = sampling, batch, steps
-        self.clip, self.learning_rate = clip, learning_rate
-        self.account, self.population, self.dataset = account, population, dataset
-
-    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> Training:
-        made = super()._plan(columns, y, account, rows, price)
-        if made.sampling.expected(rows.expected) > _LARGEST:
-            raise TooLarge(
-                f"a batch has more than {_LARGEST} rows.",
-                why="All pairs of a batch are formed, and they grow with its square.",
-                fix='Write batch=2048 and sampling="poisson".',
-            )
-        return made
-
-
-class BipartiteRanker(PairwiseEstimator):
+class BipartiteRanker(FittedNetwork):
     """A linear score that ranks rows of the second class above rows of the first, for the area under the ROC curve.
 
     Each step forms all pairs of a positive and a negative row of its batch, with the logistic loss of the difference
@@ -91,43 +47,73 @@ class BipartiteRanker(PairwiseEstimator):
     True
     """
 
-    def _outputs(self, y: Any, account: Account | None) -> tuple[int, Any, dict[str, object]]:
-        outputs, classes, facts = super()._outputs(y, account)
-        if len(classes) != 2:
+    _needs_target = True
+
+    def __init__(
+        self,
+        *,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
+        classes: ArrayLike | None = None,
+        rows: int | str | None = None,
+        neighbours: Neighbours | str = "add-remove",
+        unit: str = "",
+        sampling: str = "poisson",
+        batch_size: int | None = None,
+        max_iter: int | None = None,
+        clip: Real | None = None,
+        learning_rate: Real | None = None,
+        account: AccountLike | None = None,
+        population: str | None = None,
+        dataset: str | None = None,
+    ) -> None:
+        self.epsilon, self.delta, self.norm = epsilon, delta, norm
+        self.classes, self.rows, self.neighbours, self.unit = classes, rows, neighbours, unit
+        self.sampling, self.batch_size, self.max_iter = sampling, batch_size, max_iter
+        self.clip, self.learning_rate = clip, learning_rate
+        self.account, self.population, self.dataset = account, population, dataset
+
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        norm, target = norm_of(self), class_target(self, facts)
+        if len(target.classes) != 2:
             raise OutOfRange(
-                f"a bipartite ranking has 2 classes, and there are {len(classes)}.",
+                f"a bipartite ranking has 2 classes, and there are {len(target.classes)}.",
                 why="Each pair is of one row that should rank high and one that should not.",
                 fix="Say which rows should rank high: y == name.",
             )
-        return outputs, classes, facts
+        return NetworkModel(
+            network=RankingPairs,
+            bias=0.0,
+            recipe=partial(pairs, batch=1 << 11),
+            largest_batch=_LARGEST,
+            norm=norm,
+            target=target,
+            given=self,
+        ).plan(facts)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.classifier_tags.multi_class = None, False  # it predicts no class, and knows two
+        tags.target_tags.required = True
+        tags.classifier_tags = ClassifierTags(poor_score=True, multi_class=False)  # it predicts no class, and knows two
         return tags
-
-    def _network(self, inputs: int, outputs: int) -> Network:
-        return RankingPairs((inputs, 1), bias=0.0)
-
-    def _recipe(self, facts: TrainingFacts) -> Recipe:
-        return pairs(facts, batch=1 << 11)
 
     @property
     def coef_(self) -> Floats:
         """The weights of features."""
         return self.weights_ / self.norm_
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """The score of each row: the higher, the more it is like the second class."""
+        return self._scores(X)[:, 0]
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """How often a row of the second class scores above one of the first: the area under the ROC curve."""
         scores, second = self.decision_function(X), np.asarray(y) == self.classes_[1]
-        low, high = np.sort(scores[~second]), scores[second]
-        if not len(low) or not len(high):
-            return 0.5
-        above, ties = np.searchsorted(low, high, "left"), np.searchsorted(low, high, "right")
-        return float((above + ties).mean() / (2 * len(low)))
+        return float(roc_auc_score(second, scores)) if 0 < np.count_nonzero(second) < len(second) else 0.5
 
 
-class MetricLearner(Transformer, PairwiseEstimator):
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, PrivateTransformer, FittedNetwork):  # type: ignore[misc]
     """A distance by which rows of one class lie close: d(x, z) = |A (x - z)|^2, and ``transform`` gives A x.
 
     Each step forms all pairs of its batch [CCB16]. ``norm`` is the largest L2 norm of a row, from public knowledge.
@@ -140,24 +126,64 @@ class MetricLearner(Transformer, PairwiseEstimator):
     Not covered: running time; the number of rows and the set of labels, where they are not declared.
     """
 
-    decision_function = _Absent()
-    score = _Absent()
+    _needs_target = True
 
-    def _network(self, inputs: int, outputs: int) -> Network:
-        return MetricPairs((inputs, max(2, outputs)), bias=0.0)
+    def __init__(
+        self,
+        *,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        norm: Real | None = None,
+        classes: ArrayLike | None = None,
+        rows: int | str | None = None,
+        neighbours: Neighbours | str = "add-remove",
+        unit: str = "",
+        sampling: str = "poisson",
+        batch_size: int | None = None,
+        max_iter: int | None = None,
+        clip: Real | None = None,
+        learning_rate: Real | None = None,
+        account: AccountLike | None = None,
+        population: str | None = None,
+        dataset: str | None = None,
+    ) -> None:
+        self.epsilon, self.delta, self.norm = epsilon, delta, norm
+        self.classes, self.rows, self.neighbours, self.unit = classes, rows, neighbours, unit
+        self.sampling, self.batch_size, self.max_iter = sampling, batch_size, max_iter
+        self.clip, self.learning_rate = clip, learning_rate
+        self.account, self.population, self.dataset = account, population, dataset
 
-    def _recipe(self, facts: TrainingFacts) -> Recipe:
-        return pairs(facts, batch=1 << 9)
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        return NetworkModel(
+            network=MetricPairs,
+            bias=0.0,
+            least_outputs=2,
+            recipe=partial(pairs, batch=1 << 9),
+            largest_batch=_LARGEST,
+            norm=norm_of(self),
+            target=class_target(self, facts),
+            given=self,
+        ).plan(facts)
 
-    def _learned_from(self, made: Training, values: Floats) -> None:
-        super()._learned_from(made, values)
-        network = MetricPairs(made.network.widths, bias=0.0)
-        spread, directions = np.linalg.eigh(network.matrix(network.project(values)))
-        self.components_ = np.sqrt(np.maximum(spread, 0))[::-1, None] * directions.T[::-1] / made.norm
+    def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
+        super()._learn(plan, values, receipt, columns)
+        network = MetricPairs(self.network_.widths, bias=0.0)
+        variances, directions = np.linalg.eigh(network.matrix(network.project(self.weights_)))
+        self.components_ = np.sqrt(np.maximum(variances, 0))[::-1, None] * directions.T[::-1] / self.norm_
+        return self
 
-    def transform(self, X: Any) -> Floats:
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def transform(self, X: ArrayLike) -> Floats:
         """Rows in whose plain distance the learned one lies: A x."""
-        table = self._known(X)
+        table = self._rows_to_answer(X)
         turned = np.zeros((len(table), len(self.components_)))
         for j, column in enumerate(table.T):  # no matrix product: it may round a row by where it stands
             turned += column[:, None] * self.components_[:, j]

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
 from hubbub.learn.base.parameters import norm_of
-from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan
-from hubbub.learn.estimators.linear_regression import CONSTANT, with_constant
-from hubbub.learn.estimators.scaler import Transformer
+from hubbub.learn.base.private_estimator import PrivateTransformer, need_fit
+from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.training.moments import (
     BESIDE,
+    CONSTANT,
     DIAGONAL,
     noisy_sum,
     product,
@@ -21,14 +24,54 @@ from hubbub.learn.training.moments import (
     triangle_size,
     unit_rows,
     weighted_triangle,
+    with_constant,
 )
 from hubbub.learn.training.network import Floats
-from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account, AccountLike
+from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, OutOfRange, Real, whole
 
 
-class PCA(Transformer, SumEstimator):
+@dataclass(frozen=True, slots=True)
+class SecondMoments:
+    """The second moments of rows over their norm, with a constant beside each row; and their main directions."""
+
+    kept: int
+    norm: float
+
+    def design(self, columns: int) -> SumDesign:
+        """The upper triangle of the matrix."""
+        size = triangle_size(columns + 1)
+        return SumDesign(
+            size=size,
+            square=DIAGONAL**2 * (1 + CONSTANT**2) ** 2,
+            largest=BESIDE,
+            stored=size,
+            identity={"norm": str(Fraction(self.norm))},
+        )
+
+    def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None) -> Floats:
+        """The noisy matrix."""
+        entries = with_constant(unit_rows(table, self.norm, plan.grid), plan.grid)
+        return noisy_sum(weighted_triangle(product(entries, entries, plan.grid)), plan.step)
+
+    def learned(self, plan: SumFitPlan, values: Floats) -> dict[str, object]:
+        """The directions of largest variance."""
+        moments = symmetric(values, plan.columns + 1)
+        count = max(1.0, float(moments[-1, -1] / CONSTANT**2))
+        mean = moments[-1, :-1] / (float(CONSTANT) * count)
+        variances, directions = np.linalg.eigh(moments[:-1, :-1] / count - np.outer(mean, mean))
+        order = np.argsort(-variances)[: self.kept]
+        variance = np.maximum(variances, 0) * self.norm**2
+        return {
+            "components_": _with_signs(directions[:, order].T),
+            "mean_": mean * self.norm,
+            "explained_variance_": variance[order],
+            "n_components_": len(order),
+            "explained_variance_ratio_": variance[order] / max(float(variance.sum()), 1e-300),
+        }
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer):  # type: ignore[misc]
     """The directions of largest variance, from second moments with Gaussian noise.
 
     ``norm`` is the largest L2 norm of a row, from public knowledge; longer rows are scaled down to it in the fit. Rows
@@ -43,6 +86,10 @@ class PCA(Transformer, SumEstimator):
     Not covered: running time; the number of rows, where it is not declared.
     """
 
+    components_: Floats
+    mean_: Floats
+    n_components_: int
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -50,7 +97,7 @@ class PCA(Transformer, SumEstimator):
         epsilon: Real | None = None,
         delta: Real | None = None,
         norm: Real | None = None,
-        rows: Any = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -60,6 +107,9 @@ class PCA(Transformer, SumEstimator):
         self.n_components, self.epsilon, self.delta, self.norm = n_components, epsilon, delta, norm
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
+
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        return plan_sum_fit(SecondMoments(self._kept(facts.columns), norm_of(self)), facts)
 
     def _kept(self, columns: int) -> int:
         if self.n_components is None:
@@ -73,44 +123,21 @@ class PCA(Transformer, SumEstimator):
             )
         return kept
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
-        self._kept(columns)
-        size = triangle_size(columns + 1)
-        return SumDesign(
-            size=size,
-            square=DIAGONAL**2 * (1 + CONSTANT**2) ** 2,
-            largest=BESIDE,
-            stored=size,
-            facts={"norm": str(Fraction(norm_of(self)))},
-        )
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
 
-    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
-        grid = made.plan.grid
-        entries = with_constant(unit_rows(self._table(X, made), norm_of(self), grid), grid)
-        return noisy_sum(weighted_triangle(product(entries, entries, grid)), step_of(made.plan.run))
-
-    def _learn(self, made: SumFitPlan, values: Floats) -> None:
-        norm, moments = norm_of(self), symmetric(values, made.columns + 1)
-        count = max(1.0, float(moments[-1, -1] / CONSTANT**2))
-        mean = moments[-1, :-1] / (float(CONSTANT) * count)
-        spread, directions = np.linalg.eigh(moments[:-1, :-1] / count - np.outer(mean, mean))
-        order = np.argsort(-spread)[: self._kept(made.columns)]
-        variance = np.maximum(spread, 0) * norm**2
-        self.components_ = _with_signs(directions[:, order].T)
-        self.mean_, self.explained_variance_, self.n_components_ = mean * norm, variance[order], len(order)
-        self.explained_variance_ratio_ = self.explained_variance_ / max(float(variance.sum()), 1e-300)
-
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: ArrayLike) -> Floats:
         """Rows in the directions of the components."""
-        table = self._known(X) - self.mean_
+        table = self._rows_to_answer(X) - self.mean_
         turned = np.zeros((len(table), self.n_components_))
         for j, column in enumerate(table.T):  # no matrix product: it may round a row by where it stands
             turned += column[:, None] * self.components_[:, j]
         return turned
 
-    def inverse_transform(self, X: Any) -> Floats:
+    def inverse_transform(self, X: ArrayLike) -> Floats:
         """Rows in the space they came from."""
-        self._need_fit()
+        need_fit(self)
         return np.asarray(np.asarray(X) @ self.components_ + self.mean_)
 
 

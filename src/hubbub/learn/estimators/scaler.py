@@ -4,39 +4,44 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import OneToOneFeatureMixin
 
-from hubbub.learn.base.bounded_estimator import BoundedEstimator
-from hubbub.learn.base.sum_estimator import SumDesign, SumFitPlan
+from hubbub.learn.base.column_bounds import Bounds, ColumnBounds, WithinBounds
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.private_estimator import PrivateTransformer
+from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, square, width
 from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
-from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account, AccountLike
+from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, Real
 
 
-class Transformer:
-    """What scalers and projections share beside ``transform``."""
+class ColumnSums:
+    """The sums of bounded columns and of their squares."""
 
-    _kind = "transformer"
+    def design(self, columns: int) -> SumDesign:
+        """A count, and two sums of each column."""
+        return SumDesign(size=width(columns), square=Fraction(square(columns)), largest=1, stored=width(columns))
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit, then transform the same rows: they stay private."""
-        return self.fit(X, y).transform(X)  # type: ignore[attr-defined, no-any-return]
+    def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None, bounds: Bounds) -> Floats:
+        """The noisy sums."""
+        return noisy_sum(column_sums(bounded_entries(table, *bounds, plan.grid), plan.grid), plan.step)
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import TargetTags, TransformerTags
+    def learned(self, plan: SumFitPlan, values: Floats, bounds: Bounds) -> dict[str, object]:
+        """Means, variances and scales."""
+        statistics = ColumnStatistics.from_sums(values, bounds, plan.deviation)
+        return {
+            "mean_": statistics.mean,
+            "var_": statistics.variance,
+            "scale_": np.sqrt(statistics.variance),
+        }
 
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.classifier_tags, tags.transformer_tags = None, TransformerTags(preserves_dtype=[])
-        tags.target_tags, tags.estimator_type = TargetTags(required=False), None
-        return tags
 
-
-class StandardScaler(Transformer, BoundedEstimator):
+class StandardScaler(OneToOneFeatureMixin, PrivateTransformer):  # type: ignore[misc]
     """Subtract a noisy mean and divide by a noisy standard deviation, column by column.
 
     ``bounds`` is a pair for all columns or one pair per column, from public knowledge; values are clipped to it.
@@ -55,13 +60,18 @@ class StandardScaler(Transformer, BoundedEstimator):
     True
     """
 
+    bounds_: Floats
+    mean_: Floats
+    var_: Floats
+    scale_: Floats
+
     def __init__(
         self,
         *,
         epsilon: Real | None = None,
         delta: Real | None = None,
-        bounds: Any = None,
-        rows: Any = None,
+        bounds: ColumnBounds = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -72,22 +82,14 @@ class StandardScaler(Transformer, BoundedEstimator):
         self.rows, self.neighbours, self.unit = rows, neighbours, unit
         self.account, self.population, self.dataset = account, population, dataset
 
-    def _sums(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
-        return SumDesign(size=width(columns), square=Fraction(square(columns)), largest=1, stored=width(columns))
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        return plan_sum_fit(WithinBounds.of(ColumnSums(), self, facts.columns), facts)
 
-    def _summed(self, made: SumFitPlan, table: Floats, y: Any, bounds: tuple[Floats, Floats]) -> Floats:
-        grid = made.plan.grid
-        return noisy_sum(column_sums(bounded_entries(table, *bounds, grid), grid), step_of(made.plan.run))
-
-    def _learned(self, made: SumFitPlan, values: Floats, bounds: tuple[Floats, Floats]) -> None:
-        found = ColumnStatistics.of(values, bounds, made.plan.deviation)
-        self.mean_, self.var_, self.scale_ = found.mean, found.variance, np.sqrt(found.variance)
-
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: ArrayLike) -> Floats:
         """Rows on the common scale, values outside the bounds clipped first."""
-        table = self._known(X)
+        table = self._rows_to_answer(X)
         return (np.clip(table, self.bounds_[:, 0], self.bounds_[:, 1]) - self.mean_) / self.scale_
 
-    def inverse_transform(self, X: Any) -> Floats:
+    def inverse_transform(self, X: ArrayLike) -> Floats:
         """Rows on their own scale again."""
-        return self._known(X) * self.scale_ + self.mean_
+        return self._rows_to_answer(X) * self.scale_ + self.mean_

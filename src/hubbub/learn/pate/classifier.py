@@ -4,39 +4,38 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from hubbub.learn.base.class_labels import Classifier
-from hubbub.learn.base.inputs import class_numbers, private_table, table_of
-from hubbub.learn.base.private_count import Price, RowCount
-from hubbub.learn.base.private_estimator import Watch, nobody
-from hubbub.learn.base.shapes import check_names, names_of, shape_of
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan, Watch, nobody
+from hubbub.learn.base.inputs import table_of
+from hubbub.learn.base.parameters import ONE_ROW
+from hubbub.learn.base.private_estimator import PrivateClassifier, need_fit
+from hubbub.learn.base.shapes import (
+    TableColumns,
+    check_same_columns,
+    check_target,
+    columns_of,
+    need_target,
+    shape_of,
+)
+from hubbub.learn.base.targets import class_target
 from hubbub.learn.identity import identity
-from hubbub.learn.pate.plan import PatePlan, Wishes, on_public, plan_for
+from hubbub.learn.pate.plan import OwnedLabels, PatePlan, Wishes, on_public, plan_votes
 from hubbub.learn.pate.smooth_sensitivity import InstanceCost
 from hubbub.learn.pate.student import GraphStudent, taught
 from hubbub.learn.pate.teachers import factory_of, try_teacher
-from hubbub.learn.pate.votes import histograms, shards_of
 from hubbub.learn.training.network import Floats, Labels
-from hubbub.ledger import Account, AccountLike
-from hubbub.terms import MissingParameter, Neighbours, Real, WrongShape
+from hubbub.ledger import AccountLike
+from hubbub.terms import MissingParameter, Neighbours, Real, Receipt, WrongShape
 
-_ONE_ROW = "Each has one row."
-
-
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """Labels with the name of the unit that each row belongs to."""
-
-    labels: Any
-    groups: Any
+_PUBLIC = "Public rows and teachers count as chosen without looking at X."
 
 
-class PATEClassifier(Classifier):
+class PATEClassifier(PrivateClassifier):
     """Teachers vote on public rows, noise hides every single teacher, and a student learns from the answers.
 
     The rows of X are dealt into shards, each unit at random into one. Every shard trains a teacher, without noise; the
@@ -75,7 +74,7 @@ class PATEClassifier(Classifier):
     def __init__(
         self,
         *,
-        public: Any = None,
+        public: ArrayLike | None = None,
         epsilon: Real | None = None,
         delta: Real | None = None,
         teachers: int | None = None,
@@ -85,9 +84,9 @@ class PATEClassifier(Classifier):
         threshold: Real = 0.6,
         queries: int | None = None,
         answers: int | None = None,
-        data_dependent: Any = None,
-        classes: Any = None,
-        rows: Any = None,
+        data_dependent: Real | None = None,
+        classes: ArrayLike | None = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -103,11 +102,15 @@ class PATEClassifier(Classifier):
 
     # ------------------------------------------------------------ fitting
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None, watch: Watch = nobody) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, *, groups: ArrayLike | None = None, watch: Watch = nobody
+    ) -> Self:
         """Learn from the rows of X with the classes y; ``groups`` names the unit of each row.
 
         ``watch`` is told the number of each teacher that is done.
         """
+        if self.public is not None:
+            check_same_columns(columns_of(X), self.public, name="public=")
         if groups is None:
             return super().fit(X, y, watch=watch)
         if not self.unit:
@@ -116,35 +119,41 @@ class PATEClassifier(Classifier):
                 why="The guarantee says whose rows go together.",
                 fix='Write PATEClassifier(..., unit="people.id").',
             )
-        if len(groups) != shape_of(X, empty=self.rows is not None)[0]:
+        rows, _ = shape_of(X, empty=self.rows is not None)
+        need_target(y)
+        check_target(y, rows)
+        if len(groups) != rows:  # type: ignore[arg-type]
             raise WrongShape(
                 "groups= and X have different numbers of rows.",
                 why="Each row belongs to one unit.",
                 fix="Give one name per row of X.",
             )
-        return super().fit(X, Owned(y, groups), watch=watch)
+        return super().fit(X, OwnedLabels(y, groups), watch=watch)  # type: ignore[arg-type]
 
-    def _check(self, X: Any, y: Any) -> None:
-        super()._check(X, y.labels if isinstance(y, Owned) else y)
-        if names_of(X) is not None and names_of(self.public) is not None:
-            check_names(names_of(X), self.public, model=type(self).__name__)
-
-    def _plan(self, columns: int, y: Any, account: Account | None, rows: RowCount, price: Price) -> PatePlan:
-        labels, guarantee = y, self._promise(price, account)
-        if isinstance(y, Owned):
-            labels = y.labels
-            guarantee = replace(guarantee, caveats=tuple(said for said in guarantee.caveats if said != _ONE_ROW))
-        public, classes, make = self._public_rows(columns), self._labels(labels, account), factory_of(self.teacher)
-        try_teacher(make, public, len(classes))
-        return plan_for(
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        if facts.private_rows and self.teachers is None:
+            raise MissingParameter(
+                'rows="private" needs teachers=.',
+                why="The number of teachers would follow from the number of rows.",
+                fix="Write PATEClassifier(..., teachers=100).",
+            )
+        grouped = isinstance(facts.y, OwnedLabels)
+        if grouped:
+            facts = replace(facts, y=facts.y.labels)  # type: ignore[union-attr]
+        caveats = [caveat for caveat in facts.guarantee.caveats if not (grouped and caveat == ONE_ROW)]
+        guarantee = replace(facts.guarantee, caveats=(*caveats, _PUBLIC))
+        public, classes = self._public_rows(facts.columns), class_target(self, facts).classes
+        factory = factory_of(self.teacher)
+        try_teacher(factory, public, len(classes))
+        return plan_votes(
             self._wishes(),
-            rows=rows.expected,
+            rows=1 if facts.private_rows else facts.row_count.expected,
             public=public,
             classes=classes,
-            make=make,
-            price=price,
+            factory=factory,
+            price=facts.price,
             guarantee=guarantee,
-            facts={"teacher": identity(self.teacher), "grouped": isinstance(y, Owned)},
+            facts={"teacher": identity(self.teacher), "grouped": grouped},
         )
 
     def _wishes(self) -> Wishes:
@@ -166,46 +175,11 @@ class PATEClassifier(Classifier):
             )
         return table
 
-    def _counts(self) -> bool:
-        """Never: only the number of teachers follows from the rows. If these are private, it must be given."""
-        if super()._counts() and self.teachers is None:
-            raise MissingParameter(
-                'rows="private" needs teachers=.',
-                why="The number of teachers would follow from the number of rows.",
-                fix="Write PATEClassifier(..., teachers=100).",
-            )
-        return False
-
-    def _row_count(self, came: int) -> RowCount:
-        return RowCount.public(1) if isinstance(self.rows, str) else super()._row_count(came)
-
-    def _released(self, made: PatePlan, X: Any, y: Any, watch: Watch) -> Floats:
-        labels, groups = (y.labels, y.groups) if isinstance(y, Owned) else (y, None)
-        table = private_table(X)
-        counts = histograms(
-            made.make,
-            table,
-            class_numbers(labels, made.classes, len(table)),
-            shards_of(groups, len(table), teachers=made.teachers),
-            made.public[made.places],
-            teachers=made.teachers,
-            classes=len(made.classes),
-            watch=watch,
-        )
-        answers = made.ballot.release(counts).astype(np.float64)
-        return answers if made.report is None else np.append(answers, float(made.report.release(counts)))
-
-    def _learned_from(self, made: PatePlan, values: Floats) -> None:
-        self.n_features_in_, self.classes_ = made.public.shape[1], made.classes
-        self.asked_, self.answers_ = made.places, values[: made.ballot.asked]
-        self.report_ = None
-        if made.report is not None:
-            told = made.report.told(made.ballot, float(values[-1]), made.answers_price)
-            self.report_ = told.epsilon, told.delta, told.order
-        self._taught = self._teach(made.public)
-
-    def _caveats(self, account: Account | None) -> list[str]:
-        return [*super()._caveats(account), "Public rows and teachers count as chosen without looking at X."]
+    def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
+        super()._learn(plan, values, receipt, columns)
+        assert isinstance(plan, PatePlan)
+        self._taught = self._teach(plan.public)
+        return self
 
     # ------------------------------------------------------------ after the release
 
@@ -225,7 +199,7 @@ class PATEClassifier(Classifier):
     @property
     def data_dependent_(self) -> InstanceCost:
         """What the answers cost on this very data, as it was released with noise; only if it was asked for."""
-        self._need_fit()
+        need_fit(self)
         if self.report_ is None:
             raise MissingParameter(
                 "no report about this data was paid for.",
@@ -236,14 +210,14 @@ class PATEClassifier(Classifier):
 
     # ------------------------------------------------------------ predicting
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """The probability of each class, if the student gives any."""
-        table = self._known(X)
-        found = np.zeros((len(table), len(self.classes_)))
-        found[:, self.student_.classes_] = self.student_.predict_proba(table)
-        return found
+        table = self._rows_to_answer(X)
+        chances = np.zeros((len(table), len(self.classes_)))
+        chances[:, self.student_.classes_] = self.student_.predict_proba(table)
+        return chances
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The student's class of each row."""
-        table = self._known(X)
+        table = self._rows_to_answer(X)
         return np.asarray(self.classes_[np.asarray(self.student_.predict(table), dtype=np.int64)])

@@ -1,4 +1,5 @@
 """Everything about a PATE fit that is decided before a private value is read."""
+# ruff: noqa: N803  (X is what scikit-learn calls it)
 
 from __future__ import annotations
 
@@ -10,12 +11,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from hubbub.learn.base.fit_plan import Watch, nobody
+from hubbub.learn.base.inputs import private_table
+from hubbub.learn.base.targets import class_numbers
 from hubbub.learn.pate.aggregation import CHECKS, Ballot, ballot_for, mu_of_price
 from hubbub.learn.pate.query_selection import middles
 from hubbub.learn.pate.smooth_sensitivity import CostReport, report_for
 from hubbub.learn.pate.teachers import Factory
+from hubbub.learn.pate.votes import histograms, shards_of
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import Compose, Guarantee, Neighbours, OutOfRange, Repeat, Unit, fraction_of, identity_of, whole
 
@@ -76,6 +81,19 @@ class Wishes:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnedLabels:
+    """Labels with the name of the unit that each row belongs to; it has the shape of the labels."""
+
+    labels: ArrayLike
+    groups: ArrayLike
+
+    @property
+    def shape(self) -> tuple[int]:
+        """One label per row; whether that is so was checked when they came."""
+        return (len(self.groups),)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
 class PatePlan:
     """A fit that was decided on."""
 
@@ -83,7 +101,7 @@ class PatePlan:
     report: CostReport | None
     answers_price: tuple[Fraction, Fraction]
     teachers: int
-    make: Factory
+    factory: Factory
     public: Floats
     places: Labels  # of the public rows that are asked about, in order
     classes: NDArray[Any]
@@ -91,8 +109,8 @@ class PatePlan:
     facts: Mapping[str, object]
 
     @property
-    def run(self) -> Repeat:
-        """The event."""
+    def event(self) -> Repeat:
+        """What will be done."""
         events = self.ballot.events if self.report is None else (*self.ballot.events, self.report.event)
         return Repeat(Compose(events), 1)
 
@@ -102,7 +120,7 @@ class PatePlan:
         return self.ballot.asked + (self.report is not None)
 
     @property
-    def parts(self) -> Mapping[str, object]:
+    def identity(self) -> Mapping[str, object]:
         """What, beside the event, makes two fits the same."""
         return {
             "teachers": self.teachers,
@@ -112,14 +130,41 @@ class PatePlan:
             **self.facts,
         }
 
+    def train(self, X: ArrayLike, y: ArrayLike | None, watch: Watch = nobody) -> Floats:
+        """Deal the rows to teachers, let them vote, and answer with noise."""
+        labels, groups = (y.labels, y.groups) if isinstance(y, OwnedLabels) else (y, None)
+        assert labels is not None  # the estimator needs a target
+        table = private_table(X)
+        counts = histograms(
+            self.factory,
+            table,
+            class_numbers(labels, self.classes, len(table)),
+            shards_of(groups, len(table), teachers=self.teachers),
+            self.public[self.places],
+            teachers=self.teachers,
+            classes=len(self.classes),
+            watch=watch,
+        )
+        answers = self.ballot.release(counts).astype(np.float64)
+        return answers if self.report is None else np.append(answers, float(self.report.release(counts)))
 
-def plan_for(
+    def learned(self, values: Floats) -> dict[str, object]:
+        """The questions, the answers, and the report where one was paid for."""
+        report = None
+        if self.report is not None:
+            cost = self.report.told(self.ballot, float(values[-1]), self.answers_price)
+            report = cost.epsilon, cost.delta, cost.order
+        answers = values[: self.ballot.asked]
+        return {"classes_": self.classes, "asked_": self.places, "answers_": answers, "report_": report}
+
+
+def plan_votes(
     wishes: Wishes,
     *,
     rows: int,
     public: Floats,
     classes: NDArray[Any],
-    make: Factory,
+    factory: Factory,
     price: tuple[Fraction, Fraction],
     guarantee: Guarantee,
     facts: Mapping[str, object],
@@ -145,7 +190,7 @@ def plan_for(
         unit=unit,
     )
     report = _report(ballot, teachers, share, price, relation, unit) if share else None
-    return PatePlan(ballot, report, left, teachers, make, public, middles(public, asked), classes, guarantee, facts)
+    return PatePlan(ballot, report, left, teachers, factory, public, middles(public, asked), classes, guarantee, facts)
 
 
 def _report(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from sklearn.cluster import KMeans
 
 from hubbub.learn.training.network import Floats, Labels
 
@@ -14,21 +17,19 @@ def middles(rows: Floats, count: int) -> Labels:
     if count >= len(rows):
         return np.arange(len(rows))
     generator = np.random.default_rng(0)  # no secret: the rows are public
-    centres = rows[np.sort(generator.choice(len(rows), count, replace=False))].copy()
-    for _ in range(_TURNS):
-        near = _near(rows, centres)
-        for k in np.unique(near):
-            centres[k] = rows[near == k].mean(axis=0)
-    sizes = np.bincount(_near(rows, centres), minlength=count)
+    centres, sizes = _clusters(rows, rows[np.sort(generator.choice(len(rows), count, replace=False))])
     order = np.argsort(-sizes, kind="stable")
     chosen = list(dict.fromkeys(_heads(rows, centres)[order].tolist()))
     left = np.setdiff1d(np.arange(len(rows)), chosen)
     return np.array([*chosen, *generator.permutation(left)[: count - len(chosen)]], dtype=np.int64)
 
 
-def _near(rows: Floats, centres: Floats) -> Labels:
-    """The nearest centre of each row."""
-    return np.asarray((rows @ centres.T - (centres**2).sum(axis=1) / 2).argmax(axis=1))
+def _clusters(rows: Floats, start: Floats) -> tuple[Floats, Labels]:
+    """The centres of scikit-learn's k-means from this start, and how many rows each has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about rows that are equal
+        public = KMeans(len(start), init=start, n_init=1, max_iter=_TURNS, tol=0).fit(rows)
+    return np.asarray(public.cluster_centers_), np.bincount(public.labels_, minlength=len(start))
 
 
 def _heads(rows: Floats, centres: Floats) -> Labels:

@@ -6,19 +6,23 @@ asked about, and gives a new row what its own neighbours have.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.neighbors import NearestNeighbors
+from sklearn.semi_supervised import LabelSpreading
 
 from hubbub.learn.training.network import Floats, Labels
 
-_CHUNK = 1024  # rows whose distances are looked at together
 _TINY = 1e-300
 
 
 class GraphStudent:
     """Labels spread along nearest neighbours [ZBLWS03]: few answers suffice where classes lie apart.
 
+    scikit-learn's LabelSpreading, on a graph in which distances count in terms of how far neighbours are.
     ``neighbours`` of each row are linked; ``alpha`` is how much a row listens to them, ``rounds`` how often.
     """
 
@@ -29,33 +33,33 @@ class GraphStudent:
 
     def fit(self, rows: Floats, labels: Labels) -> Self:
         """Learn from rows and class numbers, -1 where there is none."""
-        self.classes_ = np.unique(labels[labels >= 0])
-        self._rows = rows
-        given = (labels[:, None] == self.classes_).astype(np.float64)
-        self._prior = given.mean(axis=0) / max(_TINY, float(given.mean(axis=0).sum()))
-        places, gaps = nearest(rows, rows, self.neighbours + 1)
-        places, gaps = places[:, 1:], gaps[:, 1:]  # the first one is the row itself, or its twin
-        self._reach = gaps.max(axis=1, initial=0.0)
-        graph = _graph(places, self._closeness(places, gaps, self._reach))
-        spread = given
-        for _ in range(self.rounds):
-            spread = self.alpha * (graph @ spread) + (1 - self.alpha) * given
-        self._spread = _shares(spread, self._prior)
+        self.classes_, counts = np.unique(labels[labels >= 0], return_counts=True)
+        self._prior = counts / counts.sum()
+        self._near = NearestNeighbors(algorithm="brute").fit(rows)
+        gaps, places = self._near.kneighbors(rows, min(self.neighbours + 1, len(rows)))
+        gaps, places = gaps[:, 1:] ** 2, places[:, 1:]  # the first one is the row itself, or its twin
+        self._radius = gaps.max(axis=1, initial=0.0)
+        graph = _symmetric_graph(places, self._closeness(places, gaps, self._radius))
+        spreading = LabelSpreading(kernel=lambda x, y: graph, alpha=self.alpha, max_iter=self.rounds, tol=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it stops after so many rounds
+            spreading.fit(rows, labels)
+        self._shares = _shares(spreading.label_distributions_, self._prior)
         return self
 
     def predict_proba(self, rows: Floats) -> Floats:
         """How much of the neighbours' labels is of each class."""
-        places, gaps = nearest(rows, self._rows, self.neighbours)
-        weights = self._closeness(places, gaps, gaps.max(axis=1))
-        return _shares(np.einsum("ij,ijk->ik", weights, self._spread[places]), self._prior)
+        gaps, places = self._near.kneighbors(rows, min(self.neighbours, self._near.n_samples_fit_))
+        weights = self._closeness(places, gaps**2, (gaps**2).max(axis=1))
+        return _shares(np.einsum("ij,ijk->ik", weights, self._shares[places]), self._prior)
 
     def predict(self, rows: Floats) -> Labels:
         """The class number of each row."""
         return np.asarray(self.classes_[self.predict_proba(rows).argmax(axis=1)])
 
-    def _closeness(self, places: Labels, gaps: Floats, reach: Floats) -> Floats:
+    def _closeness(self, places: Labels, gaps: Floats, radius: Floats) -> Floats:
         """Weights of links: distances in terms of how far the neighbours at both ends are."""
-        scale = np.sqrt(reach[:, None] * self._reach[places]) + _TINY
+        scale = np.sqrt(radius[:, None] * self._radius[places]) + _TINY
         return np.asarray(np.exp(-3 * np.minimum(gaps / scale, 100.0)))
 
 
@@ -86,31 +90,11 @@ def taught(student: Any, rows: Floats, answers: Labels, classes: int) -> Any:
     return student.fit(rows[known], answers[known])
 
 
-def nearest(rows: Floats, others: Floats, count: int) -> tuple[Labels, Floats]:
-    """Places and squared distances of the nearest others of each row, from near to far."""
-    count = min(count, len(others))
-    places = np.empty((len(rows), count), dtype=np.int64)
-    gaps = np.empty((len(rows), count))
-    lengths = (others**2).sum(axis=1)
-    for start in range(0, len(rows), _CHUNK):
-        part = rows[start : start + _CHUNK]
-        apart = lengths - 2 * part @ others.T + (part**2).sum(axis=1)[:, None]
-        found = np.argpartition(apart, count - 1, axis=1)[:, :count]
-        order = np.argsort(np.take_along_axis(apart, found, axis=1), axis=1, kind="stable")
-        places[start : start + _CHUNK] = np.take_along_axis(found, order, axis=1)
-        gaps[start : start + _CHUNK] = np.take_along_axis(apart, places[start : start + _CHUNK], axis=1)
-    return places, np.maximum(gaps, 0.0)
-
-
-def _graph(places: Labels, weights: Floats) -> Any:
-    """The links in both directions, scaled so that no row is louder than others."""
-    from scipy.sparse import csr_array, diags_array
-
+def _symmetric_graph(places: Labels, weights: Floats) -> csr_matrix:
+    """The links in both directions."""
     count, each = places.shape
-    one = csr_array((weights.ravel(), (np.repeat(np.arange(count), each), places.ravel())), shape=(count, count))
-    both = (one + one.T) / 2
-    quiet = diags_array(1 / np.sqrt(np.maximum(both.sum(axis=1), _TINY)))
-    return quiet @ both @ quiet
+    links = csr_matrix((weights.ravel(), (np.repeat(np.arange(count), each), places.ravel())), shape=(count, count))
+    return csr_matrix((links + links.T) / 2)
 
 
 def _shares(mass: Floats, otherwise: Floats) -> Floats:

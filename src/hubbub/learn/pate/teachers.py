@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from sklearn.linear_model import RidgeClassifier
 
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import NotANumber, WrongShape
@@ -23,7 +24,7 @@ Factory = Callable[[], Any]
 
 
 class LeastSquaresTeacher:
-    """Classes by regularised least squares on the indicators of the classes; quick for few rows of many columns.
+    """scikit-learn's RidgeClassifier with a penalty that follows the scale of the rows; quick for many columns.
 
     ``l2`` is the penalty in terms of the mean squared length of a centred row.
     """
@@ -33,25 +34,14 @@ class LeastSquaresTeacher:
 
     def fit(self, rows: Floats, labels: Labels) -> Self:
         """Learn from rows and class numbers."""
-        self.classes_, places = np.unique(labels, return_inverse=True)
-        targets = np.eye(len(self.classes_))[places]
-        self._middle, self._shares = rows.mean(axis=0), targets.mean(axis=0)
-        centred = rows - self._middle
-        self._weights = _ridge(centred, targets - self._shares, self.l2 * float(np.mean(np.sum(centred**2, axis=1))))
+        centred = rows - rows.mean(axis=0)
+        penalty = max(self.l2 * float(np.mean(np.sum(centred**2, axis=1))), 1e-12)
+        self._ridge = RidgeClassifier(alpha=penalty).fit(rows, labels)
         return self
 
     def predict(self, rows: Floats) -> Labels:
         """The class number of each row."""
-        scores = (rows - self._middle) @ self._weights + self._shares
-        return np.asarray(self.classes_[scores.argmax(axis=1)])
-
-
-def _ridge(rows: Floats, targets: Floats, penalty: float) -> Floats:
-    """Least squares with a penalty, through the smaller of the two Gram matrices."""
-    penalty = max(penalty, 1e-12)
-    if len(rows) < rows.shape[1]:
-        return np.asarray(rows.T @ np.linalg.solve(rows @ rows.T + penalty * np.eye(len(rows)), targets))
-    return np.asarray(np.linalg.solve(rows.T @ rows + penalty * np.eye(rows.shape[1]), rows.T @ targets))
+        return np.asarray(self._ridge.predict(rows))
 
 
 def factory_of(teacher: Any) -> Factory:

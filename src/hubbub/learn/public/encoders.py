@@ -26,13 +26,13 @@ class FrozenEncoder(PublicStep):
 
     ``encode`` takes a list of texts and returns one vector each, such as ``SentenceTransformer(...).encode``. ``name``
     says which model it is. ``cache`` is a file that keeps vectors, so that each text is encoded once; it is as private
-    as the texts: vectors tell much of them, and only its owner may read it. ``batch`` texts are encoded at a time.
+    as the texts: vectors tell much of them, and only its owner may read it. ``batch_size`` texts are encoded at a time.
 
-    Guarantee: with ``batch=1`` a row's vector depends on this row alone, if the same text always has the same vector;
-    its L2 norm is at most 1. No privacy is spent.
+    Guarantee: with ``batch_size=1`` a row's vector depends on this row alone, if the same text always has the same
+    vector; its L2 norm is at most 1. No privacy is spent.
     Because: nothing is fitted, and a vector of each row by itself is post-processing of it [DR14, Prop. 2.1].
-    Not covered: running time; private texts that the model was trained on; with ``batch`` above 1, last digits that
-    depend on the texts beside it, as a matrix product's may. An encoder that mixes more than that is refused.
+    Not covered: running time; private texts that the model was trained on; with ``batch_size`` above 1, last digits
+    that depend on the texts beside it, as a matrix product's may. An encoder that mixes more than that is refused.
 
     >>> import numpy as np
     >>> def encode(texts):
@@ -43,13 +43,13 @@ class FrozenEncoder(PublicStep):
     """
 
     def __init__(
-        self, encode: Callable[[list[str]], Any], *, name: str, cache: str | Path | None = None, batch: int = 1
+        self, encode: Callable[[list[str]], Any], *, name: str, cache: str | Path | None = None, batch_size: int = 1
     ) -> None:
-        self.encode, self.name, self.cache, self.batch = encode, name, cache, batch
+        self.encode, self.name, self.cache, self.batch_size = encode, name, cache, batch_size
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The vector of each text, one row each, in single precision."""
-        texts, batch = texts_of(X), whole(self.batch, name="batch")
+        texts, batch = texts_of(X), whole(self.batch_size, name="batch_size")
         if batch > 1:
             self._refuse_mixing()
         keys = [_key(self.name, text) for text in texts]
@@ -82,7 +82,7 @@ class FrozenEncoder(PublicStep):
             raise MixesPeople(
                 f"the encoder {self.name!r} mixes texts.",
                 why="One person's text would change the vectors of others, and no clipping could bound that.",
-                fix="Use an encoder in evaluation mode that treats each text by itself, or write batch=1.",
+                fix="Use an encoder in evaluation mode that treats each text by itself, or write batch_size=1.",
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.learn.base.inputs import numbers_of
-from hubbub.learn.base.sum_estimator import pair_of
+from hubbub.learn.base.parameters import pair_of
 from hubbub.learn.public.arrays import Singles, halved, oriented, unit, within
 from hubbub.learn.public.transformers import PublicStep
 from hubbub.learn.public.upright import upright
@@ -131,7 +131,6 @@ def _scaled(images: NDArray[Any], bounds: tuple[float, float]) -> Singles:
     """Pixels from 0 to 1, with the images on the last axis."""
     lower, upper = bounds
     pixels = numbers_of(images)
-    assert pixels is not None  # what is no number is NaN
     pixels = np.where(np.isfinite(pixels), np.clip(pixels, lower, upper), lower)
     scaled = ((pixels / 2 - lower / 2) / (upper / 2 - lower / 2)).astype(np.float32)
     return np.ascontiguousarray(np.moveaxis(scaled, (3, 0), (0, 3)))

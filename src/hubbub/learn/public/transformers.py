@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from hubbub.learn.base.parameters import Parameters
+from sklearn.base import BaseEstimator
+from sklearn.utils import TransformerTags
 
 
-class PublicStep(Parameters):
+class PublicStep(BaseEstimator):  # type: ignore[misc]
     """A transformer that learns nothing from rows: it makes of each row what it makes of it, whoever else is there.
 
     Guarantee: two tables that differ in one row still differ in one row after ``transform``; it costs nothing.
@@ -28,12 +29,8 @@ class PublicStep(Parameters):
         return self.transform(X)
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
-
-        return Tags(
-            estimator_type="transformer",
-            target_tags=TargetTags(required=False),
-            transformer_tags=TransformerTags(),
-            input_tags=InputTags(allow_nan=True, three_d_array=True),
-            requires_fit=False,
-        )
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.transformer_tags = "transformer", TransformerTags()
+        tags.input_tags.allow_nan, tags.input_tags.three_d_array = True, True
+        tags.requires_fit = False
+        return tags

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.base.inputs import examples
+from hubbub.learn.base.inputs import private_table, ready
 from hubbub.learn.base.shapes import shape_of
+from hubbub.learn.base.targets import class_numbers
 from hubbub.learn.solvers.losses import Loss
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.rounding_error import CHUNK, FUNCTION, UNIT, gamma
@@ -47,9 +48,9 @@ class Problem:
 
     def read(self, X: Any, y: Any) -> Examples:
         """The rows over the norm, and labels -1 and 1."""
-        data = examples(X, y, norm=self.norm, classes=_CLASSES)
-        signs = np.where(data.labels < 0, 0, 2 * data.labels - 1)  # what is neither label adds nothing
-        return Examples(data.inputs, data.squares, signs)
+        inputs, squares = ready(private_table(X), self.norm)
+        labels = class_numbers(y, _CLASSES, len(inputs))
+        return Examples(inputs, squares, np.where(labels < 0, 0, 2 * labels - 1))  # what is neither label adds nothing
 
     def gradient_sum(self, weights: Floats, data: Examples, rows: Rows | None = None) -> Floats:
         """The sum of the rows' gradients."""

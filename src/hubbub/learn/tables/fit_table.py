@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from hubbub.learn.base.jobs import account_of
-from hubbub.learn.base.network_estimator import NetworkEstimator
-from hubbub.learn.base.private_estimator import PrivateEstimator, Watch, nobody
+from hubbub.learn.base.fit_plan import Watch, nobody
+from hubbub.learn.base.parameters import account_of
+from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
 from hubbub.learn.composition.pipeline import Pipeline
 from hubbub.learn.composition.stages import copy_of
@@ -20,6 +20,7 @@ from hubbub.learn.estimators.logistic_regression import LogisticRegression
 from hubbub.learn.estimators.mlp_classifier import MLPClassifier
 from hubbub.learn.estimators.mlp_regressor import MLPRegressor
 from hubbub.learn.estimators.naive_bayes import GaussianNB
+from hubbub.learn.estimators.network_classifier import FittedNetwork
 from hubbub.learn.tables.features import (
     Category,
     Column,
@@ -224,7 +225,7 @@ def fit_table(
 
 def _for_questions(estimator: PrivateEstimator, account: Account | None) -> None:
     """Where only questions can pay, training takes full batches, which zCDP can count."""
-    if account is not None and plan_pool(account) is Pool.QUESTIONS and isinstance(estimator, NetworkEstimator):
+    if account is not None and plan_pool(account) is Pool.QUESTIONS and isinstance(estimator, FittedNetwork):
         estimator.sampling = "full"
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from hubbub.durable import replacing_file
-from hubbub.learn.base.parameters import Estimator
+from hubbub.learn.base.private_estimator import PrivateEstimator, need_fit
 from hubbub.learn.identity import (
     estimator_from,
     estimators,
@@ -75,8 +75,8 @@ def save(model: Any, path: str | Path) -> None:
     (True, True)
     >>> folder.cleanup()
     """
-    if isinstance(model, Estimator):
-        model._need_fit()
+    if isinstance(model, PrivateEstimator):
+        need_fit(model)
     arrays: list[np.ndarray[Any, Any]] = []
     told = json.dumps({"hubbub": f"{_HEADER}{VERSION}", "model": _encode(model, arrays)}, allow_nan=False, indent=1)
     _refuse_large(len(told), sum(array.nbytes for array in arrays))
@@ -135,7 +135,7 @@ def _model_in(members: _Members, name: str) -> Any:
     if _version(document, name) > VERSION:
         raise _newer(name)
     model = _decode(document["model"], members.array)
-    if not isinstance(model, Estimator | values()["TableModel"]):
+    if not isinstance(model, PrivateEstimator | values()["TableModel"]):
         raise _unreadable(name)
     return model
 
@@ -215,10 +215,10 @@ def _decoded(told: dict[str, Any], array: Callable[[int], Any]) -> dict[str, Any
     return {name: _decode(each, array) for name, each in told.items()}
 
 
-def _decode_estimator(told: dict[str, Any], array: Callable[[int], Any]) -> Estimator:
+def _decode_estimator(told: dict[str, Any], array: Callable[[int], Any]) -> PrivateEstimator:
     if told["parameters"].get("account") is not None:
         raise ValueError("an account")
-    made: Estimator = estimator_from(told["estimator"], _decoded(told["parameters"], array))
+    made: PrivateEstimator = estimator_from(told["estimator"], _decoded(told["parameters"], array))
     for key, value in _decoded(told["learned"], array).items():
         if not _LEARNED.fullmatch(key):
             raise ValueError(key)

@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from hubbub.learn.base.bounded_estimator import BUCKETS, private_bounds
-from hubbub.learn.base.private_estimator import PrivateEstimator
-from hubbub.learn.base.sum_estimator import SumDesign, SumEstimator, SumFitPlan
+from hubbub.learn.base.column_bounds import BUCKETS, private_bounds
+from hubbub.learn.base.fit_plan import FitFacts, FitPlan
+from hubbub.learn.base.private_estimator import PrivateEstimator, PrivateTransformer
+from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.composition.held_out_score import ModelScore, public_score
-from hubbub.learn.estimators.scaler import Transformer
 from hubbub.learn.tables.features import (
     MISSING,
     Category,
@@ -29,18 +29,46 @@ from hubbub.learn.tables.features import (
     words_in,
 )
 from hubbub.learn.training.network import Floats
-from hubbub.learn.training.sampling import step_of
-from hubbub.ledger import Account, AccountLike
+from hubbub.ledger import AccountLike
 from hubbub.terms import Event, Guarantee, Neighbours, Real, Receipt, Unreadable
 
 _ZERO = 1e-6  # numbers below it are about zero
 
 
-class PrivateColumns(Transformer, SumEstimator):
+@dataclass(frozen=True, slots=True)
+class Magnitudes:
+    """How many values of each column without bounds have which magnitude; and the bounds that follow."""
+
+    columns: tuple[Column, ...]
+    style: str
+    unknown: list[int]  # which columns have no bounds
+
+    def design(self, columns: int) -> SumDesign:
+        """A histogram of each of these columns."""
+        count = len(self.unknown)
+        identity = {"columns": [each.identity() for each in self.columns], "style": str(self.style)}
+        return SumDesign(size=count * BUCKETS, square=Fraction(count), largest=1, stored=2 * count, identity=identity)
+
+    def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None) -> Floats:
+        """The bounds, from noisy histograms."""
+        codes = table[:, self.unknown]
+        codes[codes == MISSING] = 0.0
+        return np.concatenate(private_bounds(codes, plan.grid, plan.step))
+
+    def learned(self, plan: SumFitPlan, values: Floats) -> dict[str, object]:
+        """All columns with bounds."""
+        lower, upper = np.split(values, 2)
+        columns = list(self.columns)
+        for number, low, high in zip(self.unknown, lower.tolist(), upper.tolist(), strict=True):
+            columns[number] = NumberFeature(columns[number].name, *_tidy(low, high))
+        return {"columns_": tuple(columns)}
+
+
+class PrivateColumns(PrivateTransformer):
     """Codes of a table become features; bounds of numbers that nobody declared are found privately.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one row.
-    Because: a noisy histogram of magnitudes per column, released at once [DMNS06]; ``bounded.private_bounds``.
+    Because: a noisy histogram of magnitudes per column, released at once [DMNS06]; ``column_bounds.private_bounds``.
     Error: bounds are powers of two; values in sparse magnitudes are left out, and then clipped.
     Not covered: running time; the number of rows, where it is not declared.
     """
@@ -52,7 +80,7 @@ class PrivateColumns(Transformer, SumEstimator):
         style: str = "bins",
         epsilon: Real | None = None,
         delta: Real | None = None,
-        rows: Any = None,
+        rows: int | str | None = None,
         neighbours: Neighbours | str = "add-remove",
         unit: str = "",
         account: AccountLike | None = None,
@@ -71,26 +99,12 @@ class PrivateColumns(Transformer, SumEstimator):
     def _leaving(self, columns: int) -> int:
         return width_of(self.columns, Style(self.style))
 
-    def _design(self, rows: int, columns: int, y: Any, account: Account | None) -> SumDesign:
-        count = len(self._unknown())
-        facts = {"columns": [each.identity() for each in self.columns], "style": str(self.style)}
-        return SumDesign(size=count * BUCKETS, square=Fraction(count), largest=1, stored=2 * count, facts=facts)
+    def _plan(self, facts: FitFacts) -> FitPlan:
+        return plan_sum_fit(Magnitudes(tuple(self.columns), self.style, self._unknown()), facts)
 
-    def _release(self, made: SumFitPlan, X: Any, y: Any) -> Floats:
-        table = self._table(X, made)[:, self._unknown()]
-        table[table == MISSING] = 0.0
-        return np.concatenate(private_bounds(table, made.plan.grid, step_of(made.plan.run)))
-
-    def _learn(self, made: SumFitPlan, values: Floats) -> None:
-        lower, upper = np.split(values, 2)
-        found = list(self.columns)
-        for place, low, high in zip(self._unknown(), lower.tolist(), upper.tolist(), strict=True):
-            found[place] = NumberFeature(found[place].name, *_tidy(low, high))
-        self.columns_ = tuple(found)
-
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: ArrayLike) -> Floats:
         """The features of codes."""
-        return features_of(self._known(X), self.columns_, Style(self.style))
+        return features_of(self._rows_to_answer(X), self.columns_, Style(self.style))
 
 
 def _tidy(lower: float, upper: float) -> tuple[float, float]:

@@ -64,7 +64,7 @@ def source_of(
         raise WrongShape(
             "fit takes data, and a DataLoader came.",
             why="A loader shuffles and batches by itself, and the cost of training follows from our own sample alone.",
-            fix="Give loader.dataset; batch= sets the expected size of a batch, physical= the size in memory.",
+            fix="Give loader.dataset; batch_size= sets the expected size of a batch, physical= the size in memory.",
         )
     if isinstance(X, TensorDataset) and y is None:
         *inputs, target = X.tensors

@@ -36,8 +36,8 @@ class Settings:
     delta: Any = None
     clip: Any = 1.0
     epochs: float | None = None
-    steps: int | None = None
-    batch: int | None = None
+    max_iter: int | None = None
+    batch_size: int | None = None
     learning_rate: float = 0.5
     momentum: float = 0.9
     optimizer: Callable[[Iterable[Tensor]], Optimizer] | None = None
@@ -62,16 +62,16 @@ class Settings:
 
     def length(self, rows: int) -> tuple[int, int]:
         """The expected batch and the number of steps."""
-        if self.steps is not None and self.epochs is not None:
+        if self.max_iter is not None and self.epochs is not None:
             raise MissingParameter(
-                "epochs= and steps= both say how long to train.",
+                "epochs= and max_iter= both say how long to train.",
                 why="One follows from the other and the batch.",
                 fix="Give one of them.",
             )
         default = min(_LARGEST, max(1, rows // _BATCHES))
-        batch = min(rows, default if self.batch is None else whole(self.batch, name="batch"))
-        if self.steps is not None:
-            return batch, whole(self.steps, name="steps")
+        batch = min(rows, default if self.batch_size is None else whole(self.batch_size, name="batch_size"))
+        if self.max_iter is not None:
+            return batch, whole(self.max_iter, name="max_iter")
         epochs = _EPOCHS if self.epochs is None else float(positive(self.epochs, name="epochs"))
         return batch, max(1, math.ceil(epochs * rows / batch))
 

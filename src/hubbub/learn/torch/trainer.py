@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hubbub.learn.base.jobs import FitJob, account_of, fit_facts, release_fit
+from hubbub.learn.base.jobs import FitJob, job_facts, release_fit
+from hubbub.learn.base.parameters import account_of
 from hubbub.learn.torch.checkpoints import TrainingState, attempted, begin
 from hubbub.learn.torch.example_independence import evaluating
 from hubbub.learn.torch.examples import inputs_of, target_of
@@ -42,12 +43,13 @@ class PrivateTrainer(Settings):
     """Trains a torch model privately and in place: each example's gradient is clipped, and sums get noise.
 
     ``model`` is a torch module whose first dimension is the batch; parameters that need no gradient stay as they are.
-    ``loss`` compares outputs with targets. ``epochs`` or ``steps`` and the expected ``batch`` say how long; ``clip`` is
-    the clipping norm, or an ``AdaptiveClip``. ``optimizer`` makes a torch optimizer from parameters (else it is SGD
-    with ``learning_rate`` and ``momentum``), and the answer is the average over the last ``tail`` of the steps.
-    ``physical`` examples are in memory at a time. ``account`` is charged before data is read. With ``checkpoint`` a run
-    that died goes on, under the same charge. The weights that the model comes with count as public, and a second
-    ``fit`` begins with them again. ``parallel`` trains with the other processes of torch.distributed.
+    ``loss`` compares outputs with targets. ``epochs`` or ``max_iter`` (steps) and the expected ``batch_size`` say how
+    long; ``clip`` is the clipping norm, or an ``AdaptiveClip``. ``optimizer`` makes a torch optimizer from parameters
+    (else it is SGD with ``learning_rate`` and ``momentum``), and the answer is the average over the last ``tail`` of
+    the steps. ``physical`` examples are in memory at a time. ``account`` is charged before data is read. With
+    ``checkpoint`` a run that died goes on, under the same charge. The weights that the model comes with count as
+    public, and a second ``fit`` begins with them again. ``parallel`` trains with the other processes of
+    torch.distributed.
 
     Guarantee: (epsilon, delta)-DP for the given unit and neighbours, if each unit has one example and rounding in
     float32 moves no sum beyond the allowance for it.
@@ -136,13 +138,13 @@ class PrivateTrainer(Settings):
         return found
 
     def _facts(self, made: TorchPlan, state: TrainingState) -> JobFacts:
-        return fit_facts(
+        return job_facts(
             made.course.run,
             delta=made.holds.delta,
             size=len(state.weights),
             dataset=self.dataset or "",
             job="train",
-            parts={"network": fingerprint(**made.parts), **self._own(state)},
+            identity={"network": fingerprint(**made.parts), **self._own(state)},
             title=f"train {type(self.model).__name__}",
         )
 

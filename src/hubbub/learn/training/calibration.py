@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from hubbub.accounting import epsilon as cost_of
 from hubbub.accounting import mu_for, privacy_loss_distribution, quick_epsilon
-from hubbub.learn.training.sampling import FixedBatch, FullBatch, PoissonBatch, Sampling, step_of
+from hubbub.learn.training.sampling import FixedBatch, FullBatch, PoissonBatch, Sampling, most_rows
 from hubbub.terms import GaussianNoise, Neighbours, Repeat, TooLarge, Unit, root_of, round_up
 
 _FINENESS = 32  # the grid is 2^-32 of the noise
@@ -44,18 +44,48 @@ def plan(
     Guarantee: training that does what the event says is (epsilon, delta)-DP for the neighbours asked for.
     Because: the accounting of the event itself, [ZDW22, Thm. 10]; the sensitivity by ``docs/proofs/learn.md``.
     """
-    noise = multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours)
     most = most_rows(sampling, rows, steps, delta)
-    run = planned(
-        sampling=sampling, steps=steps, clip=clip, error=error(most), size=size, multiplier=noise, unit=unit or Unit()
+    return plan_run(
+        sampling=sampling,
+        steps=steps,
+        clip=clip,
+        error=error(most),
+        size=size,
+        most=most,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        unit=unit or Unit(),
     )
-    if most * Fraction(clip) > _SUMS * step_of(run).grid:
+
+
+def plan_run(
+    *,
+    sampling: Sampling,
+    steps: int,
+    clip: float,
+    error: float,
+    size: int,
+    most: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    neighbours: Neighbours,
+    unit: Unit,
+) -> Repeat:
+    """``plan``, where it is known that batches have at most ``most`` rows, and that their sums stray by ``error``.
+
+    Guarantee: training that does what the event says is (epsilon, delta)-DP for the neighbours asked for.
+    Because: the accounting of the event itself, [ZDW22, Thm. 10]; the sensitivity by ``docs/proofs/learn.md``.
+    """
+    noise = multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours)
+    step = _noisy_step(sampling, clip=clip, error=error, size=size, multiplier=noise, unit=unit)
+    if most * Fraction(clip) > _SUMS * step.grid:
         raise TooLarge(
             f"sums over {most} rows do not fit into integers on the grid of so little noise.",
             why="Sums and noise are added as 64-bit integers.",
             fix="Ask for a smaller epsilon: this one protects nobody.",
         )
-    return run
+    return Repeat(sampling.event(step), steps)
 
 
 def planned(
@@ -69,20 +99,27 @@ def planned(
     unit: Unit | None = None,
 ) -> Repeat:
     """The run whose noise is ``multiplier`` times its sensitivity, clip + 2 error + sqrt(size) grid."""
+    step = _noisy_step(sampling, clip=clip, error=error, size=size, multiplier=multiplier, unit=unit or Unit())
+    return Repeat(sampling.event(step), steps)
+
+
+def _noisy_step(
+    sampling: Sampling, *, clip: float, error: float, size: int, multiplier: Fraction, unit: Unit
+) -> GaussianNoise:
+    """One step of a run whose noise is ``multiplier`` times its sensitivity."""
     fixed = isinstance(sampling, FixedBatch)
-    moved = Fraction(clip) * (2 if fixed else 1) + 2 * round_up(error)
+    moved, root = Fraction(clip) * (2 if fixed else 1) + 2 * round_up(error), root_of(size)
     grid = _grid(moved * multiplier)
-    sensitivity = moved + root_of(size) * grid
-    step = GaussianNoise(
+    sensitivity = moved + root * grid
+    return GaussianNoise(
         sigma=-(-sensitivity * multiplier // grid) * grid,
         sensitivity=sensitivity,
         grid=grid,
         dimension=size,
         mechanism="clipped-sum",
         neighbours=Neighbours.REPLACE if fixed else Neighbours.ADD_REMOVE,
-        unit=unit or Unit(),
+        unit=unit,
     )
-    return Repeat(sampling.event(step), steps)
 
 
 def in_units(
@@ -103,18 +140,6 @@ def in_units(
     """
     step = _unit_step(multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours), sampling)
     return Repeat(sampling.event(replace(step, dimension=size, mechanism="clipped-sum", unit=unit)), steps)
-
-
-def most_rows(sampling: Sampling, rows: int, steps: int, delta: Fraction) -> int:
-    """How many rows the largest batch of a run has, but for a probability of a millionth of delta.
-
-    Because: Bernstein's inequality [BLM13] for one batch: more than expected + x with probability at most
-    exp(-x^2 / (2 (expected + x/3))); and the sum over the steps.
-    """
-    if not isinstance(sampling, PoissonBatch):
-        return math.ceil(sampling.expected(rows))
-    expected, bits = sampling.expected(rows), math.log(steps * 1e6 / float(delta))
-    return min(rows, math.ceil(expected + bits / 3 + math.sqrt(bits**2 / 9 + 2 * bits * expected)) + 1)
 
 
 @lru_cache(maxsize=256)

@@ -44,7 +44,7 @@ class ColumnStatistics:
     variance: Floats
 
     @classmethod
-    def of(cls, sums: Floats, bounds: tuple[Floats, Floats], deviation: float) -> ColumnStatistics:
+    def from_sums(cls, sums: Floats, bounds: tuple[Floats, Floats], deviation: float) -> ColumnStatistics:
         """From noisy sums. Variances lie above the noise, and means within the bounds."""
         columns = len(sums) // 2
         count = max(1.0, float(sums[0]))

@@ -30,6 +30,7 @@ _WORD, _NOISE, _DOUBLE = 1 << 60, 1 << 50, 1 << 52  # the largest sum, noise, an
 _MARGIN = Fraction(999_997, 1_000_000)  # of epsilon and delta, which a ledger rounds up
 _LARGEST = 1e300
 DIAGONAL, BESIDE = 5, 7  # weights of a symmetric matrix: 7 is a little below 5 sqrt(2), so the norm is that of 5 x x^T
+CONSTANT = Fraction(1, 2)  # the entry of each row that feeds the intercept, beside a row of norm 1
 
 Integers = NDArray[np.int64]
 
@@ -147,6 +148,11 @@ def unit_rows(table: Floats, norm: float, grid: Grid) -> Floats:
     entries[long] = np.trunc(entries[long] * (grid.one / np.sqrt(squares[long]))[:, None])
     entries[_squares(entries) > grid.unit] = 0  # never happens; and if it did, the bound would hold
     return entries
+
+
+def with_constant(entries: Floats, grid: Grid) -> Floats:
+    """Integer rows and a constant entry of ``CONSTANT``."""
+    return np.hstack([entries, np.full((len(entries), 1), float(CONSTANT * grid.one))])
 
 
 def _squares(entries: Floats) -> Floats:

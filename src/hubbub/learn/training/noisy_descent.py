@@ -58,10 +58,10 @@ def train(
     Because: [ACGMMTZ16, Alg. 1] with the run's own sampling; ``docs/proofs/learn.md`` for sums in doubles.
     Not covered: running time, and a ``rng`` given by a test.
     """
-    weights, one = project(start.copy()), step_of(run)
+    weights, one, count = project(start.copy()), step_of(run), len(examples.inputs)
     velocity, mean, kept = np.zeros_like(weights), np.zeros_like(weights), 0
     first = math.floor(run.times * (1 - descent.tail))
-    for step, (rows, drawn) in enumerate(zip(batches(run, len(examples), rng=rng), noises(run, rng), strict=True)):
+    for step, (rows, drawn) in enumerate(zip(batches(run, count, rng=rng), noises(run, rng), strict=True)):
         total = noisy(clipped_sum(weights, examples, rows), drawn, one)
         velocity *= descent.momentum
         velocity += np.divide(total, descent.scale, out=total)

@@ -11,6 +11,7 @@ There is no other description of the sample anywhere, hence none that could disa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -105,16 +106,28 @@ def sampling_of(kind: str, *, batch: int, rows: int, neighbours: Neighbours) -> 
     return FixedBatch(min(batch, rows), rows)
 
 
+def most_rows(sampling: Sampling, rows: int, steps: int, delta: Fraction) -> int:
+    """How many rows the largest batch of a run has, but for a probability of a millionth of delta.
+
+    Because: Bernstein's inequality [BLM13] for one batch: more than expected + x with probability at most
+    exp(-x^2 / (2 (expected + x/3))); and the sum over the steps.
+    """
+    if not isinstance(sampling, PoissonBatch):
+        return math.ceil(sampling.expected(rows))
+    expected, bits = sampling.expected(rows), math.log(steps * 1e6 / float(delta))
+    return min(rows, math.ceil(expected + bits / 3 + math.sqrt(bits**2 / 9 + 2 * bits * expected)) + 1)
+
+
 def step_of(run: Repeat) -> GaussianNoise:
     """The noise of one step of a run."""
-    steps = list(run.steps())
-    if len(steps) != 1 or not isinstance(steps[0], GaussianNoise):
+    step = run.event.event if isinstance(run.event, Poisson | WithoutReplacement) else run.event
+    if not isinstance(step, GaussianNoise):
         raise WrongShape(
             "a training run repeats one step with Gaussian noise.",
             why="Sampler and noise are read from the event, which must say both.",
             fix="Make it with hubbub.learn.plan(...).",
         )
-    return steps[0]
+    return step
 
 
 def batches(run: Repeat, rows: int, *, rng: noise.RandomSource | None = None) -> Iterator[Rows | None]:
