@@ -13,7 +13,7 @@ import pytest
 import hubbub as hb
 from hubbub.ledger import Ledger
 from hubbub.local import Collection, KaryResponse
-from hubbub.local.collection import charge
+from hubbub.local.collection import charge_collection
 from hubbub.publish import Unread, compare
 from hubbub.sql import Connection
 from tests.asked import Caught, catching
@@ -161,4 +161,4 @@ def test_no_comparison_reads_before_its_charge(ledger: Ledger) -> None:
 def test_no_collection_is_taken_for_paid_before_its_charge(tmp_path: Path, ledger: Ledger) -> None:
     fruit = Collection(name="fruit", question="Which?", randomizer=KaryResponse(epsilon=1, domain=3))
     with pytest.raises(Caught):
-        charge(fruit, ledger)
+        charge_collection(fruit, ledger)

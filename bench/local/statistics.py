@@ -69,14 +69,14 @@ def _depth_row(rounds: int) -> Row:
 
 
 def _shuffle() -> list[Row]:
-    from hubbub.local.amplification.clones import clones
+    from hubbub.local.amplification.clones import clones_epsilon
 
     works = {
-        "clones": lambda: clones(2.0, honest=10**6, delta=1e-6),
+        "clones": lambda: clones_epsilon(2.0, honest=10**6, delta=1e-6),
         "blanket": lambda: shuffle_bounds.bounds(KaryResponse(epsilon=2, domain=16), n=10**6, delta=1e-6),
     }
     taken = side_by_side(works, rounds=5)
-    off = abs(clones(2.0, honest=10**5, delta=1e-6) - 0.0450)
+    off = abs(clones_epsilon(2.0, honest=10**5, delta=1e-6) - 0.0450)
     return [
         Row("shuffling of a million reports, any randomizer", taken["clones"], "s", 0.5, "lower"),
         Row("the same with k-ary response's own blanket", taken["blanket"], "s", 3, "lower"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from hubbub import local
 from hubbub.local import Randomizer
-from hubbub.local.collection.randomizer_config import law_of
+from hubbub.local.collection.randomizer_config import distribution_parameters
 
 WORD = 1 << 64
 Law = dict[bytes, Fraction]
@@ -93,7 +93,7 @@ def cases(epsilons: list[Fraction], each: int) -> Iterator[tuple[dict[str, Any],
     for epsilon in epsilons:
         for make in WIDE:
             made = make(epsilon)
-            edges = [int(t) + move for t in law_of(made)["thresholds"] for move in (-1, 0, 1)]
+            edges = [int(t) + move for t in distribution_parameters(made)["thresholds"] for move in (-1, 0, 1)]
             edges += [WORD - edge for edge in edges] + [0, 1, WORD - 1, WORD // 2]
             pool = [edge for edge in edges if 0 <= edge < WORD]
             for _ in range(each):
@@ -103,4 +103,4 @@ def cases(epsilons: list[Fraction], each: int) -> Iterator[tuple[dict[str, Any],
                 payload = made.pack(made.respond([value], row))[0].tobytes()
                 assert made.pack([made._respond_one(value, words)])[0].tobytes() == payload
                 coins = base64.b64encode(row.astype("<u8").tobytes()).decode()
-                yield {"law": law_of(made), "value": value, "bytes": coins}, payload.hex()
+                yield {"law": distribution_parameters(made), "value": value, "bytes": coins}, payload.hex()

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub import local
 from hubbub.local.collection import report_wire
-from hubbub.local.collection.randomizer_config import law_of
+from hubbub.local.collection.randomizer_config import distribution_parameters
 from hubbub.local.randomizers.base import Randomizer
 
 PATH = Path(__file__).parents[1] / "fixtures" / "local" / "vectors.json"
@@ -109,7 +109,7 @@ def write() -> None:
 
 
 def _randomizer(name: str, randomizer: Randomizer) -> dict[str, Any]:
-    parameters = law_of(randomizer)
+    parameters = distribution_parameters(randomizer)
     cases = [_case(randomizer, value, words) for value, words in _inputs(name, randomizer)]
     return {"name": name, "parameters": parameters, "cases": cases}
 

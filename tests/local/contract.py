@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hubbub import local
-from hubbub.local import Randomizer, exact_law, from_parameters, largest_ratio
+from hubbub.local import Randomizer, exact_distribution, from_parameters, largest_ratio
 from hubbub.local.randomizers.common.exact_words import from_bytes
 from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.noise.testing import seeded
@@ -90,7 +90,7 @@ class Contract:
 
     def test_the_probabilities_add_up_to_one(self) -> None:
         for value in self.values:
-            assert sum(exact_law(self.make(), value).values()) == 1
+            assert sum(exact_distribution(self.make(), value).values()) == 1
 
     def test_between_two_cuts_the_report_does_not_change(self) -> None:
         """Which the exact law relies on: first, last and some word of every interval give the same report."""
@@ -121,7 +121,7 @@ class Contract:
         randomizer, value, people = self.make(), self.values[-1], 20_000 * soak
         reports = randomizer.pack(randomizer.randomize([value] * people, rng=seeded(3)))
         seen, counts = np.unique(reports, axis=0, return_counts=True)
-        law = exact_law(randomizer, value)
+        law = exact_distribution(randomizer, value)
         for report, count in zip(seen, counts, strict=True):
             chance = float(law[report.tobytes()])
             assert abs(count - people * chance) <= 6 * np.sqrt(people * chance) + 6
@@ -288,7 +288,7 @@ class FrequencyContract(Contract):
 
     def test_influence_is_what_the_worst_report_does(self) -> None:
         randomizer = self.make()
-        reports = [np.frombuffer(r, dtype=np.uint8) for v in self.values for r in exact_law(randomizer, v)]
+        reports = [np.frombuffer(r, dtype=np.uint8) for v in self.values for r in exact_distribution(randomizer, v)]
         scores = np.array([randomizer.estimate(randomizer.unpack(r[None])).values for r in reports])
         worst = max(scores.max(), 1 - scores.min())
         assert worst <= randomizer.influence(1.0) + 1e-9
@@ -375,6 +375,6 @@ class MeanContract(Contract):
         randomizer = self.make()
         scores = [
             randomizer.estimate(randomizer.unpack(np.frombuffer(report, dtype=np.uint8)[None])).value
-            for report in exact_law(randomizer, self.values[0])
+            for report in exact_distribution(randomizer, self.values[0])
         ]
         assert max(max(scores) + 1, 1 - min(scores)) == pytest.approx(randomizer.influence(1.0))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hubbub import accounting, audit
-from hubbub.local import LocalGaussian, LocalLaplace, exact_law, from_parameters
+from hubbub.local import LocalGaussian, LocalLaplace, exact_distribution, from_parameters
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
     BadReport,
@@ -72,7 +72,7 @@ def test_there_is_no_fixed_number_of_words(name: str) -> None:
     with pytest.raises(WrongShape):
         survey.respond([1.0], np.zeros((1, 0), dtype=np.uint64))
     with pytest.raises(NotAuditable):
-        exact_law(survey, 1.0)
+        exact_distribution(survey, 1.0)
 
 
 @both

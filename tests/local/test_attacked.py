@@ -18,7 +18,7 @@ import pytest
 from hubbub import local
 from hubbub.local.amplification import shuffle_bounds
 from hubbub.local.collection import report_wire
-from hubbub.local.collection.randomizer_config import law_of
+from hubbub.local.collection.randomizer_config import distribution_parameters
 from hubbub.local.randomizers.common.exact_words import exp_low
 from hubbub.noise.testing import seeded
 from hubbub.terms import Unreadable
@@ -89,7 +89,7 @@ def test_an_owner_who_signs_coins_that_lean_the_other_way_is_refused_in_javascri
     component: Callable[[str], str],
 ) -> None:
     laws = [{"epsilon": "1", **law} for law in DISHONEST]
-    honest = law_of(local.BinaryResponse(epsilon=1))
+    honest = distribution_parameters(local.BinaryResponse(epsilon=1))
     script = f"""
     import {{ randomizer, BadCollection }} from {json.dumps(MODULE.as_uri())};
     const taken = (law) => {{

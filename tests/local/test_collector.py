@@ -232,10 +232,10 @@ def test_without_a_token_that_was_issued_nothing_is_taken(desk: Desk, token: str
 def test_a_token_of_another_collection_or_key_is_none(desk: Desk) -> None:
     other = Desk(collection(), desk.folder / "other")
     for token in (tokens.issue(other.collection, desk.key), tokens.issue(desk.collection, other.key)):
-        assert tokens.mark(desk.collection, desk.public_key, token) is None
+        assert tokens.token_mark(desk.collection, desk.public_key, token) is None
     good = tokens.issue(desk.collection, desk.key)
-    assert tokens.mark(desk.collection, desk.public_key, good) is not None
-    assert tokens.mark(desk.collection, desk.public_key, good[:-2] + "AA") is None
+    assert tokens.token_mark(desk.collection, desk.public_key, good) is not None
+    assert tokens.token_mark(desk.collection, desk.public_key, good[:-2] + "AA") is None
 
 
 def test_what_tokens_sent_in_closed_epochs_is_forgotten(desk: Desk) -> None:

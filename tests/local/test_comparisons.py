@@ -13,7 +13,7 @@ from scipy.stats import mannwhitneyu
 from hubbub.local import AUC, HierarchicalAUC, MannWhitney
 from hubbub.local.pair_averages import Response, between_mean, between_variance
 from hubbub.local.statistics.auc import predicted_error
-from hubbub.local.statistics.group_comparison import exceeds
+from hubbub.local.statistics.group_comparison import exceeds_matrix
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadReport, EmptyInput, MissingParameter, OutOfRange, TooLarge, WrongShape
 
@@ -33,8 +33,8 @@ def area(first: Array, second: Array) -> float:
 
 def test_value_and_variance_of_two_groups_are_exact_over_all_reports() -> None:
     law = Response(0.6, 0.2)
-    first, second, kernel = (0, 2), (1, 0, 0), exceeds(3)
-    laws, mean, square = law.laws(3), 0.0, 0.0
+    first, second, kernel = (0, 2), (1, 0, 0), exceeds_matrix(3)
+    laws, mean, square = law.distributions(3), 0.0, 0.0
     for told in product(range(3), repeat=5):
         chance = math.prod(laws[person, report] for person, report in zip(first + second, told, strict=True))
         counts = [np.bincount(part, minlength=3).astype(float) for part in (told[:2], told[2:])]

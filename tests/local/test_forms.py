@@ -334,10 +334,10 @@ def test_javascript_has_the_very_text_of_the_forms() -> None:
 
 
 def test_every_protocol_on_the_wire_has_a_form_and_every_form_is_used() -> None:
-    assert set(configuration_forms.table()["laws"]) == set(PROTOCOLS)
+    assert set(configuration_forms.form_table()["laws"]) == set(PROTOCOLS)
     for document in COLLECTIONS.values():
         law = document["randomizer"]
-        assert {"protocol", *configuration_forms.table()["laws"][law["protocol"]]} == set(law)
+        assert {"protocol", *configuration_forms.form_table()["laws"][law["protocol"]]} == set(law)
     assert {each["randomizer"]["protocol"] for each in COLLECTIONS.values()} == set(PROTOCOLS) - WITHOUT
 
 
@@ -381,6 +381,6 @@ def test_answers_that_look_alike_are_one_answer(tmp_path: Path) -> None:
         local.Collection(**fields, answers=(composed, apart))
     cafe = local.Collection(**fields, answers=(apart, "tea"))
     assert cafe.answers == (composed, "tea")
-    from hubbub.local.collection.client import _total
+    from hubbub.local.collection.client import _value_or_missing
 
-    assert _total(cafe, apart) == _total(cafe, composed) == 0
+    assert _value_or_missing(cafe, apart) == _value_or_missing(cafe, composed) == 0

@@ -9,7 +9,7 @@ import pytest
 
 from hubbub.accounting import group_privacy
 from hubbub.local import KaryResponse, LocalGaussian, Memoised, Rappor, group
-from hubbub.local.amplification.group_privacy import profile
+from hubbub.local.amplification.group_privacy import group_profile
 from hubbub.terms import NotProved, OutOfRange
 
 TABLE = {
@@ -40,7 +40,7 @@ def test_the_profile_is_that_of_all_answers(loss: float) -> None:
         here = math.prod(keep if true else 1 - keep for true in answers)
         there = math.prod(1 - keep if true else keep for true in answers)
         gap += max(0.0, here - math.exp(loss) * there)
-    assert profile(loss, epsilon=1.0, size=3) == pytest.approx(gap, abs=1e-12)
+    assert group_profile(loss, epsilon=1.0, size=3) == pytest.approx(gap, abs=1e-12)
 
 
 def test_any_randomizer_is_dominated() -> None:
@@ -55,7 +55,7 @@ def test_any_randomizer_is_dominated() -> None:
             )
             for told in product(range(4), repeat=4)
         )
-        assert gap <= profile(loss, epsilon=1.0, size=4)
+        assert gap <= group_profile(loss, epsilon=1.0, size=4)
 
 
 def test_more_people_cost_more_and_never_more_than_each_alone() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hubbub.local import HadamardResponse, OneBitHadamard
-from hubbub.local.randomizers.hadamard import walsh
+from hubbub.local.randomizers.hadamard import walsh_transform
 from hubbub.noise.testing import seeded
 
 from .contract import LargeDomains
@@ -37,7 +37,7 @@ class TestOneBitHadamard(LargeDomains):
 def test_the_fast_transform_is_the_matrix() -> None:
     matrix = np.array([[(-1) ** (i & j).bit_count() for j in range(32)] for i in range(32)])
     counts = np.random.default_rng(1).integers(0, 1000, 32)
-    assert np.array_equal(walsh(counts), matrix @ counts)
+    assert np.array_equal(walsh_transform(counts), matrix @ counts)
 
 
 def test_a_collector_may_assign_the_column() -> None:

@@ -22,7 +22,7 @@ import pytest
 
 from hubbub.local.collection import collector_client, report_wire, tokens
 from hubbub.local.collection.collector import Collector, Rules
-from hubbub.local.collection.collector_http import LARGEST, TOKEN, app, owner_app, serve
+from hubbub.local.collection.collector_http import LARGEST, TOKEN, collector_app, owner_app, serve
 from hubbub.local.shuffling import shuffler_http
 from hubbub.local.shuffling.shuffler import Shuffler
 from hubbub.terms import BadReport, MissingExtra, OutOfRange, SourceUnavailable
@@ -43,7 +43,7 @@ def served(store: Path, *, rules: Rules | None = None, port: int = 0, largest: i
 
 def _serve(store: Path, rules: Rules | None, port: int, largest: int, report: Report) -> None:
     with Collector(store, rules=rules) as collector:
-        serve(app(collector, largest=largest), port=port, ready=lambda address: report(address=address))
+        serve(collector_app(collector, largest=largest), port=port, ready=lambda address: report(address=address))
 
 
 @contextmanager
@@ -441,7 +441,7 @@ def test_a_port_that_is_taken_is_said_in_our_words(desk: Desk, monkeypatch: pyte
         Collector(desk.folder / "reports.db") as collector,
         pytest.raises(SourceUnavailable, match="nothing can listen"),
     ):
-        serve(app(collector), port=taken.getsockname()[1])
+        serve(collector_app(collector), port=taken.getsockname()[1])
 
 
 @pytest.mark.parametrize("name", ["uvicorn", "starlette.applications"])
@@ -451,7 +451,7 @@ def test_without_the_extra_the_way_to_install_it_is_told(
     with Collector(desk.folder / "reports.db") as collector:
         monkeypatch.setitem(sys.modules, name, None)
         with pytest.raises(MissingExtra, match=r"hubbub\[collect\]"):
-            serve(app(collector), port=0)
+            serve(collector_app(collector), port=0)
 
 
 # ---------------------------------------------------------------- through a shuffler
@@ -459,7 +459,7 @@ def test_without_the_extra_the_way_to_install_it_is_told(
 
 def _shuffle(upstream: str, desk: Desk, report: Report) -> None:
     through = shuffler_http.Relay(Shuffler(desk.collection), lambda batch: collector_client.send(upstream, batch))
-    application = shuffler_http.app(through, desk.signed, every=0.05)
+    application = shuffler_http.shuffler_app(through, desk.signed, every=0.05)
     serve(application, port=0, ready=lambda address: report(address=address))
 
 

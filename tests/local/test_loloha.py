@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hubbub.local import Loloha, exact_law, from_parameters, largest_ratio
+from hubbub.local import Loloha, exact_distribution, from_parameters, largest_ratio
 from hubbub.local.longitudinal.loloha import step_threshold
-from hubbub.local.randomizers.common.exact_words import WORD, exp_low, fewest
+from hubbub.local.randomizers.common.exact_words import WORD, exp_low, fewest_words
 from hubbub.terms import BadCollection, OutOfRange
 
 from .contract import FrequencyContract, exp
@@ -46,7 +46,7 @@ class TestLoloha(FrequencyContract):
 
 @pytest.mark.parametrize("survey", SURVEYS, ids=repr)
 def test_memo_and_step_keep_what_they_promise(survey: Loloha) -> None:
-    few = fewest(survey.buckets - 1)
+    few = fewest_words(survey.buckets - 1)
     assert Fraction(survey._memo.keep * WORD, (WORD - survey._memo.keep) * few) <= exp_low(survey.forever)
     assert Fraction(survey._sets.keep * WORD, (WORD - survey._sets.keep) * few) <= exp_low(survey.again)
     assert survey.again > survey.epsilon
@@ -82,7 +82,7 @@ def test_all_reports_together_cannot_tell_less_than_one() -> None:
 def test_the_threshold_is_the_largest_that_will_do() -> None:
     survey = SURVEYS[1]
     best = step_threshold(survey._memo.keep, survey.epsilon, survey.buckets)
-    law = exact_law(survey, 0)
+    law = exact_distribution(survey, 0)
     assert best == survey._sets.keep
     assert len(law) == survey.buckets
     assert sum(law.values()) == 1

@@ -14,7 +14,7 @@ from hubbub.local import (
     HadamardResponse,
     KaryResponse,
     ProjectiveGeometry,
-    exact_law,
+    exact_distribution,
 )
 from hubbub.noise.testing import seeded
 from hubbub.terms import NoBound, OutOfRange, WrongShape
@@ -107,7 +107,7 @@ def test_a_report_that_never_occurs_may_be_the_last() -> None:
     finite = FiniteRandomizer([[0.75, 0.25, 0], [0.25, 0.75, 0]])
     words = np.array([[0], [(1 << 64) - 1]], dtype=np.uint64)
     assert finite.respond([0, 0], words).tolist() == [0, 1]
-    assert set(exact_law(finite, 0)) == {b"\0", b"\1"}
+    assert set(exact_distribution(finite, 0)) == {b"\0", b"\1"}
     assert set(finite.randomize([0, 1] * 500, rng=seeded(2)).tolist()) == {0, 1}
 
 

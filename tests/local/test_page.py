@@ -18,7 +18,7 @@ import pytest
 from hubbub import local
 from hubbub.local.amplification.shuffle_bounds import amplify
 from hubbub.local.collection.collector import BatchWay, Collector, Rules
-from hubbub.local.collection.collector_page import Page, look
+from hubbub.local.collection.collector_page import Page, read_page
 from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.randomizers.kary import KaryResponse
 from tests.explain.test_explain_browser import ARGUMENTS, BOXES, COLOURS, contrast, cut_off, overlapping
@@ -36,7 +36,7 @@ def page(folder: Path, randomizer: Randomizer | None = None, *, count: int = 300
         if count:
             collector.take(frame(packed(desk.collection, count)))
         collector.take(frame([b"X" * (64 + desk.collection.randomizer.payload_bytes)] * 2000))
-        return look(collector)
+        return read_page(collector)
 
 
 def told(of: Page) -> str:
@@ -105,7 +105,7 @@ def test_shuffling_is_not_told_where_reports_can_be_linked_or_nothing_is_known(
 def test_shuffling_is_told_for_the_only_report_of_a_client_that_remembers(tmp_path: Path) -> None:
     once = collection(local.Loloha(epsilon=1, forever=2, domain=4), epochs=1)
     with Desk(once, tmp_path).collector(rules=Rules(shuffled=1000)) as collector:
-        assert "one report, among 500 honest ones, shuffled" in told(look(collector))
+        assert "one report, among 500 honest ones, shuffled" in told(read_page(collector))
 
 
 def test_the_smaller_epsilon_is_for_the_declared_share_of_honest_reports(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ def test_one_report_that_came_another_way_ends_the_claim(tmp_path: Path) -> None
     desk = Desk(collection(), tmp_path)
     with desk.collector(rules=Rules(shuffled=100)) as collector:
         collector.take(frame(packed(desk.collection, 100)))
-        assert look(collector).way == BatchWay(100, Fraction(1, 2))
+        assert read_page(collector).way == BatchWay(100, Fraction(1, 2))
     with Collector(tmp_path / "reports.db") as direct:
-        assert look(direct).way == BatchWay(100, Fraction(1, 2))  # also for whoever only looks
+        assert read_page(direct).way == BatchWay(100, Fraction(1, 2))  # also for whoever only looks
         direct.take(frame(packed(desk.collection, 1, seed=2)))
-        assert look(direct).way is None
+        assert read_page(direct).way is None
     with Collector(tmp_path / "reports.db", rules=Rules(shuffled=200)) as again:
         again.take(frame(packed(desk.collection, 200, seed=3)))
-        assert look(again).way is None
+        assert read_page(again).way is None
 
 
 def test_what_is_taken_over_from_another_store_came_by_its_way(tmp_path: Path) -> None:
@@ -152,12 +152,12 @@ def test_no_single_report_can_be_read_off_the_page(tmp_path: Path) -> None:
     desk = Desk(collection(), tmp_path)
     with desk.collector() as collector:
         collector.take(frame(packed(desk.collection, 300)))
-        shown, recovered = [look(collector).to_json()], []
+        shown, recovered = [read_page(collector).to_json()], []
         for number in range(120):
             before = collector.published().state
             collector.take(frame(packed(desk.collection, 1, seed=1000 + number)))
             recovered.append(int((collector.published().state - before).sum()))
-            shown.append(look(collector).to_json())
+            shown.append(read_page(collector).to_json())
         assert set(recovered) == {0, 100}
         assert len({json.dumps(each) for each in shown}) == 2
         assert [each["reports"] for each in shown].count(400) == 21
@@ -174,7 +174,7 @@ def test_looking_from_another_process_does_not_move_the_page_sooner(tmp_path: Pa
     for _ in range(3):
         with Collector(tmp_path / "reports.db") as other:
             assert (other.published(0).reports, other.published(1).reports) == (150, 0)
-            assert look(other).epochs == {0: 150}
+            assert read_page(other).epochs == {0: 150}
             assert other.tally(0).reports == 249
 
 
@@ -182,12 +182,12 @@ def test_what_was_refused_is_shown_in_steps_too(tmp_path: Path) -> None:
     desk = Desk(collection(), tmp_path)
     with desk.collector() as collector:
         collector.take(frame(packed(desk.collection, 100)))
-        assert look(collector).refused == {}
+        assert read_page(collector).refused == {}
         bad = packed(desk.collection, 1, seed=2)[0][:-1] + b"\x09"
         collector.take(frame([bad]))
-        assert look(collector).refused == {}
+        assert read_page(collector).refused == {}
         collector.take(frame(packed(desk.collection, 100, seed=3)))
-        assert look(collector).refused == {"domain": 1}
+        assert read_page(collector).refused == {"domain": 1}
 
 
 def test_a_store_of_before_is_shown_in_steps_from_now_on(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_store_of_before_is_shown_in_steps_from_now_on(tmp_path: Path) -> None
             file.execute(f"DROP TABLE {table}")
         file.commit()
     with Collector(tmp_path / "reports.db") as collector:
-        assert look(collector).reports == 100
+        assert read_page(collector).reports == 100
         assert collector.way is None
 
 
@@ -207,7 +207,7 @@ def shown_in(folder: Path, epoch: int, **fields: Any) -> Page:
     desk = Desk(collection(epochs=20, **fields), folder)
     with desk.collector() as collector:
         collector.take(frame(packed(desk.collection, 200, epoch=epoch)))
-        return look(collector)
+        return read_page(collector)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_hostile_words_in_the_configuration_stay_words(opened: Callable[..., Any
     desk = Desk(hostile, tmp_path)
     with desk.collector() as collector:
         collector.take(frame(packed(hostile, 2000)))
-        shown = opened(look(collector).html())
+        shown = opened(read_page(collector).html())
     assert shown.locator("h1").text_content() == hostile.question
     assert shown.locator("script, img, b").count() == 0
     assert cut_off(shown.evaluate(BOXES)) == []

@@ -10,7 +10,7 @@ import pytest
 from hubbub.local import KaryResponse, OneBitHadamard, ProjectiveGeometry, Ranges
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.statistics.interval_tree import Forest, Haar
-from hubbub.local.statistics.one_level_reports import scores
+from hubbub.local.statistics.one_level_reports import report_scores
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadReport, EmptyInput, OutOfRange, PureStep, TooLarge
 
@@ -101,7 +101,7 @@ def test_a_consistent_tree_is_left_alone() -> None:
 def test_the_mean_score_is_the_estimate(randomizer: FrequencyRandomizer) -> None:
     state = randomizer.accumulate(randomizer.randomize(RNG.integers(0, randomizer.domain, 500), rng=seeded(1)))
     weights = RNG.normal(size=randomizer.domain)
-    told = float(state @ scores(randomizer, weights)) / 500
+    told = float(state @ report_scores(randomizer, weights)) / 500
     assert told == pytest.approx(float(weights @ randomizer.decode(state, count=500).values), abs=1e-9)
 
 

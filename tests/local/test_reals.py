@@ -10,7 +10,7 @@ import pytest
 
 from hubbub.local import Duchi, Hybrid, LocalLaplace, OneBitMean, Piecewise, SignResponse
 from hubbub.local.randomizers import bounded_means
-from hubbub.local.randomizers.common.exact_words import WORD, fewest, most
+from hubbub.local.randomizers.common.exact_words import WORD, fewest_words, most_words
 from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.noise.testing import seeded
 from hubbub.terms import OutOfRange
@@ -61,8 +61,8 @@ class TestHybrid(Grid):
 def reals_ratio(randomizer: Piecewise) -> Fraction:
     """The largest ratio of the piecewise law, from the number of words that lead to a place."""
     window = randomizer._window
-    inside = Fraction(window.sets.keep * most(window.size), WORD**2)
-    outside = Fraction((WORD - window.sets.keep) * fewest(window.steps), WORD**2)
+    inside = Fraction(window.sets.keep * most_words(window.size), WORD**2)
+    outside = Fraction((WORD - window.sets.keep) * fewest_words(window.steps), WORD**2)
     return inside / outside
 
 

@@ -22,11 +22,11 @@ from hubbub.local import (
     ProjectiveGeometry,
     Randomizer,
     SubsetSelection,
-    exact_law,
+    exact_distribution,
 )
 from hubbub.local.amplification import shuffle_bounds
-from hubbub.local.amplification.clones import Clones, clones, closed_form
-from hubbub.local.amplification.privacy_blanket import blanket, pairs_of, profile, two_levels
+from hubbub.local.amplification.clones import Clones, clones_epsilon, closed_form
+from hubbub.local.amplification.privacy_blanket import blanket_epsilon, blanket_profile, pairs_of, two_levels
 from hubbub.terms import ApproximateDP, Neighbours, NotProved, OutOfRange
 
 DELTA = 1e-6
@@ -61,16 +61,16 @@ def test_known_values(
     found = closed_form(epsilon, honest=n, delta=DELTA)
     assert (found is None) == (formula is None)
     assert found is None or near(found, formula or 0)
-    assert near(clones(epsilon, honest=n, delta=DELTA), numeric)
-    assert near(clones(epsilon, honest=n, delta=DELTA, chance=2 / (math.exp(epsilon) + 1)), stronger)
+    assert near(clones_epsilon(epsilon, honest=n, delta=DELTA), numeric)
+    assert near(clones_epsilon(epsilon, honest=n, delta=DELTA, chance=2 / (math.exp(epsilon) + 1)), stronger)
     assert near(shuffle_bounds.lower_bound(epsilon, n=n, delta=DELTA), least)
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(10**4, 1), (10**4, 4), (10**5, 6)])
 def test_the_blanket_of_two_valued_response_is_its_clones(n: int, epsilon: int) -> None:
     pair = two_levels(epsilon, support=0.5, overlap=0.0)
-    by_fourier = blanket([pair], honest=n, delta=DELTA, most=epsilon)
-    by_sums = clones(epsilon, honest=n, delta=DELTA, chance=2 / (math.exp(epsilon) + 1))
+    by_fourier = blanket_epsilon([pair], honest=n, delta=DELTA, most=epsilon)
+    by_sums = clones_epsilon(epsilon, honest=n, delta=DELTA, chance=2 / (math.exp(epsilon) + 1))
     assert by_fourier == pytest.approx(by_sums, rel=0.01)
     assert by_fourier >= by_sums * 0.9999
 
@@ -131,7 +131,7 @@ def shuffled_profile(matrix: np.ndarray, n: int, loss: float) -> float:
 
 
 def matrix_of(randomizer: Randomizer, size: int) -> np.ndarray:
-    laws = [exact_law(randomizer, value) for value in range(size)]
+    laws = [exact_distribution(randomizer, value) for value in range(size)]
     reports = sorted(set().union(*laws))
     return np.array([[float(law.get(report, 0)) for report in reports] for law in laws])
 
@@ -140,8 +140,8 @@ def matrix_of(randomizer: Randomizer, size: int) -> np.ndarray:
 def test_bounds_hold_for_every_small_collection(loss: float) -> None:
     kary = matrix_of(KaryResponse(epsilon=1.5, domain=3), 3)
     exact = shuffled_profile(kary, 4, loss)
-    by_design = profile(two_levels(1.5, support=1 / 3, overlap=0.0), loss, honest=4)
-    by_matrix = max(profile(pair, loss, honest=4) for pair in pairs_of(kary))
+    by_design = blanket_profile(two_levels(1.5, support=1 / 3, overlap=0.0), loss, honest=4)
+    by_matrix = max(blanket_profile(pair, loss, honest=4) for pair in pairs_of(kary))
     assert by_design == pytest.approx(by_matrix, rel=1e-6)
     assert exact <= by_design
     assert exact <= Clones(1.5, 3, math.exp(-1.5), tail=1e-12).delta(loss)
@@ -152,13 +152,13 @@ def test_a_blanket_of_half_the_reports_would_be_noticed() -> None:
     pair = two_levels(1.5, support=1 / 3, overlap=0.0)
     more = two_levels(0.8, support=1 / 3, overlap=0.0)  # as if reports were noisier than they are
     exact = shuffled_profile(matrix_of(KaryResponse(epsilon=1.5, domain=3), 3), 4, 0.4)
-    assert profile(more, 0.4, honest=4) < exact <= profile(pair, 0.4, honest=4)
+    assert blanket_profile(more, 0.4, honest=4) < exact <= blanket_profile(pair, 0.4, honest=4)
 
 
 def test_overlapping_supports_hide_more() -> None:
     apart = two_levels(1.0, support=0.25, overlap=0.0)
     joint = two_levels(1.0, support=0.25, overlap=0.1)
-    assert profile(joint, 0.1, honest=500) < profile(apart, 0.1, honest=500)
+    assert blanket_profile(joint, 0.1, honest=500) < blanket_profile(apart, 0.1, honest=500)
 
 
 @pytest.mark.parametrize(
@@ -198,12 +198,14 @@ def test_a_known_law_amplifies_more_than_any_law(randomizer: Randomizer) -> None
     ids=lambda made: getattr(made, "protocol", ""),
 )
 def test_the_designs_are_those_of_the_exact_laws(randomizer: Randomizer, support: float, overlap: float) -> None:
-    design = shuffle_bounds._design(randomizer)
+    design = shuffle_bounds._find_design(randomizer)
     assert design is not None
     assert (design.support, design.overlap) == pytest.approx((support, overlap))
     ideal = two_levels(1.0, support=support, overlap=overlap)
     found = pairs_of(matrix_of(randomizer, randomizer.domain))  # type: ignore[attr-defined]
-    assert max(profile(pair, 0.1, honest=50) for pair in found) <= profile(ideal, 0.1, honest=50) * (1 + 1e-4)
+    assert max(blanket_profile(pair, 0.1, honest=50) for pair in found) <= blanket_profile(ideal, 0.1, honest=50) * (
+        1 + 1e-4
+    )
     assert found[0].gamma >= ideal.gamma * (1 - 1e-9)
 
 
@@ -232,7 +234,7 @@ def test_only_honest_people_hide_anybody() -> None:
 
 def test_bounds_are_rounded_against_us() -> None:
     pair = Clones(1.0, 9999, math.exp(-1), tail=1e-12)
-    found = clones(1.0, honest=10_000, delta=DELTA)
+    found = clones_epsilon(1.0, honest=10_000, delta=DELTA)
     assert pair.delta(found) <= DELTA
     assert pair.delta(found * (1 - 1e-5)) > DELTA * (1 - 1e-3)
 
@@ -260,8 +262,8 @@ def test_more_people_and_larger_delta_never_cost_more() -> None:
 
 def test_the_local_epsilon_is_the_inverse() -> None:
     alone = shuffle_bounds.local_epsilon(0.3, n=20_000, delta=DELTA)
-    assert clones(alone, honest=20_000, delta=DELTA) <= 0.3 * (1 + 1e-6)
-    assert clones(alone * 1.001, honest=20_000, delta=DELTA) > 0.3
+    assert clones_epsilon(alone, honest=20_000, delta=DELTA) <= 0.3 * (1 + 1e-6)
+    assert clones_epsilon(alone * 1.001, honest=20_000, delta=DELTA) > 0.3
     assert shuffle_bounds.local_epsilon(0.3, n=1, delta=DELTA) == 0.3
 
 

@@ -415,11 +415,11 @@ def test_nothing_is_sealed_for_nobody_or_for_everybody() -> None:
 
 
 def test_padding_that_says_something_is_malformed() -> None:
-    from hubbub.local.shuffling.mixnet import _sealed
+    from hubbub.local.shuffling.mixnet import _seal_layer
 
     hop = Hop(minimum=1)
     for content in (b"\1\0\0\0" + b"x" + bytes(SIZE - 2) + b"y", b"\xff\xff\0\0" + bytes(SIZE)):
-        assert hop.add(_sealed(content, hop.public_key)) == "malformed"
+        assert hop.add(_seal_layer(content, hop.public_key)) == "malformed"
 
 
 def test_a_small_batch_is_not_passed_on() -> None:

@@ -19,13 +19,13 @@ from hubbub.local.randomizers.common.exact_words import (
     Number,
     as_number,
     as_word,
-    below,
+    coin_threshold,
     exp_low,
-    fewest,
-    most,
+    fewest_words,
+    integer_below,
+    most_words,
     parity,
     pick,
-    threshold,
 )
 from hubbub.local.randomizers.two_sets import TwoSets, coin_for
 from hubbub.noise.testing import seeded
@@ -66,11 +66,11 @@ def test_every_user_of_the_lemma_keeps_epsilon(name: str, epsilon: Fraction) -> 
 
 
 def sizes_forgotten(cls: type[TwoSets], epsilon: Fraction, *, own: int, other: int) -> TwoSets:
-    return TwoSets(own, other, threshold(exp_low(epsilon)))
+    return TwoSets(own, other, coin_threshold(exp_low(epsilon)))
 
 
 def sizes_exchanged(cls: type[TwoSets], epsilon: Fraction, *, own: int, other: int) -> TwoSets:
-    return TwoSets(own, other, threshold(exp_low(epsilon) * fewest(own) / most(other)))
+    return TwoSets(own, other, coin_threshold(exp_low(epsilon) * fewest_words(own) / most_words(other)))
 
 
 def odds_as_chance(cls: type[TwoSets], epsilon: Fraction, *, own: int, other: int) -> TwoSets:
@@ -79,23 +79,23 @@ def odds_as_chance(cls: type[TwoSets], epsilon: Fraction, *, own: int, other: in
 
 
 def epsilon_twice(cls: type[TwoSets], epsilon: Fraction, *, own: int, other: int) -> TwoSets:
-    return TwoSets(own, other, threshold(exp_low(2 * epsilon) * fewest(other) / most(own)))
+    return TwoSets(own, other, coin_threshold(exp_low(2 * epsilon) * fewest_words(other) / most_words(own)))
 
 
 def always_inside(self: TwoSets, coin: Any, word: Any) -> Any:
     inside = coin < WORD - 1
-    return inside, below(word, self.own)
+    return inside, integer_below(word, self.own)
 
 
 def same_range(self: TwoSets, coin: Any, word: Any) -> Any:
     inside = coin < self.keep
-    return inside, below(word, self.own)
+    return inside, integer_below(word, self.own)
 
 
 def coin_again(self: TwoSets, coin: Any, word: Any) -> Any:
     """The word that chose the set also chooses within it."""
     inside = coin < self.keep
-    return inside, below(coin, pick(inside, self.own, self.other))
+    return inside, integer_below(coin, pick(inside, self.own, self.other))
 
 
 def nothing_skipped(self: TwoSets, start: Number, coin: Any, word: Any) -> Number:
@@ -197,5 +197,5 @@ def test_an_interval_and_its_rest_are_numbered_once_each(own: int, start: int, w
 
 
 def test_a_bit_is_the_lemma_with_two_single_reports() -> None:
-    assert coin_for(Fraction(1)).keep == threshold(exp_low(Fraction(1)))
-    assert two_sets.coin_for(Fraction(2)).word_cuts() == [[threshold(exp_low(Fraction(2)))], []]
+    assert coin_for(Fraction(1)).keep == coin_threshold(exp_low(Fraction(1)))
+    assert two_sets.coin_for(Fraction(2)).word_cuts() == [[coin_threshold(exp_low(Fraction(2)))], []]

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from hubbub.local import UStatistic
-from hubbub.local.pair_averages import Response, likely, pair_mean, pair_variance
+from hubbub.local.pair_averages import Response, nearest_histogram, pair_mean, pair_variance
 from hubbub.local.statistics.pair_kernels import best_bins, error_bound
 from hubbub.noise.testing import seeded
 from hubbub.terms import (
@@ -40,7 +40,7 @@ def law(epsilon: float = 1.0, values: int = 3) -> Response:
 
 def enumerated(response: Response, people: tuple[int, ...] = PEOPLE) -> tuple[float, float]:
     """The exact expectation and variance of the estimate over all possible reports."""
-    laws = response.laws(3)
+    laws = response.distributions(3)
     first = second = 0.0
     for reports in product(range(3), repeat=len(people)):
         chance = math.prod(laws[person, report] for person, report in zip(people, reports, strict=True))
@@ -66,12 +66,12 @@ def test_the_variance_formula_is_exact_over_all_reports() -> None:
 def test_the_slides_probabilities_would_not_do() -> None:
     b = 3 / (3 + math.e - 1)
     slide = Response(1 - b, b / 3)  # as printed: the rows do not add up to 1
-    assert slide.laws(3).sum(axis=1) != pytest.approx(1)
+    assert slide.distributions(3).sum(axis=1) != pytest.approx(1)
     assert law().keep == pytest.approx(1 - b + b / 3)
     assert law().lie == pytest.approx(b / 3)
     wrong = Response(1 - b, b / 3)
     biased = sum(
-        math.prod(law().laws(3)[person, report] for person, report in zip(PEOPLE, reports, strict=True))
+        math.prod(law().distributions(3)[person, report] for person, report in zip(PEOPLE, reports, strict=True))
         * pair_mean(np.bincount(reports, minlength=3).astype(float), KERNEL, wrong)
         for reports in product(range(3), repeat=4)
     )
@@ -188,7 +188,7 @@ def test_the_interval_widens_for_a_population_and_for_rounding() -> None:
 
 def test_the_likely_histogram_is_the_nearest_possible_one() -> None:
     given = np.array([7.0, -2.0, 4.0, 1.0])
-    found = likely(given)
+    found = nearest_histogram(given)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(10)
     for _ in range(200):

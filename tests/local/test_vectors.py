@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hubbub.local import PrivUnitG, from_parameters
-from hubbub.local.randomizers.common.exact_words import WORD, cuts
+from hubbub.local.randomizers.common.exact_words import WORD, interval_cuts
 from hubbub.noise.testing import seeded
 from hubbub.terms import BadReport, EmptyInput, Neighbours, OutOfRange, WrongShape
 
@@ -24,7 +24,7 @@ def unit(*coordinates: float) -> np.ndarray:
 
 def masses(survey: PrivUnitG, vector: np.ndarray, seed: int) -> np.ndarray:
     """The exact mass of each choice given the seed, in units of 2^-128."""
-    edges = sorted({0, *cuts(survey.near), *cuts(survey.candidates - survey.near), WORD})
+    edges = sorted({0, *interval_cuts(survey.near), *interval_cuts(survey.candidates - survey.near), WORD})
     total = np.zeros(survey.candidates, dtype=object)
     for low, high in ((0, survey._sets.keep), (survey._sets.keep, WORD)):
         words = np.array([[seed << 32, 0, low, start] for start in edges[:-1]], dtype=np.uint64)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from hubbub.local.randomizers.common import exact_words
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
-    below,
-    cuts,
+    coin_threshold,
     exp_high,
     exp_low,
-    fewest,
-    most,
-    threshold,
+    fewest_words,
+    integer_below,
+    interval_cuts,
+    most_words,
 )
 
 from .contract import exp
@@ -30,22 +30,22 @@ ranges = st.integers(1, 1 << 32)
 
 @given(st.lists(words, min_size=1, max_size=20), ranges)
 def test_products_of_halves_are_the_whole_product(drawn: list[int], k: int) -> None:
-    assert below(np.array(drawn, dtype=np.uint64), k).tolist() == [below(word, k) for word in drawn]
+    assert integer_below(np.array(drawn, dtype=np.uint64), k).tolist() == [integer_below(word, k) for word in drawn]
 
 
 @given(st.integers(1, 300))
 def test_each_integer_gets_as_many_words_as_told(k: int) -> None:
-    ends = [0, *cuts(k), WORD]
+    ends = [0, *interval_cuts(k), WORD]
     shares = {high - low for low, high in pairwise(ends)}
-    assert shares <= {fewest(k), most(k)}
+    assert shares <= {fewest_words(k), most_words(k)}
     for i, start in enumerate(ends[:-1]):
-        assert below(start, k) == i
-        assert start == 0 or below(start - 1, k) == i - 1
+        assert integer_below(start, k) == i
+        assert start == 0 or integer_below(start - 1, k) == i - 1
 
 
 @given(st.fractions(Fraction(1, 1000), 10**12))
 def test_a_threshold_is_the_largest_within_the_odds(odds: Fraction) -> None:
-    limit = threshold(odds)
+    limit = coin_threshold(odds)
     assert limit <= odds * (WORD - limit)
     assert limit + 1 > odds * (WORD - limit - 1)
 

@@ -43,7 +43,7 @@ from hubbub.local.randomizers.binary import BinaryResponse, SignResponse
 from hubbub.local.randomizers.bounded_means import Duchi, Hybrid, Piecewise
 from hubbub.local.randomizers.choose import Choice, choose
 from hubbub.local.randomizers.count_mean_sketch import CountMeanSketch, HadamardCountMeanSketch
-from hubbub.local.randomizers.exact_distribution import exact_law, largest_ratio
+from hubbub.local.randomizers.exact_distribution import exact_distribution, largest_ratio
 from hubbub.local.randomizers.finite import FiniteRandomizer
 from hubbub.local.randomizers.hadamard import HadamardResponse, OneBitHadamard
 from hubbub.local.randomizers.kary import KaryResponse
@@ -135,7 +135,7 @@ __all__ = [
     "aggregate",
     "choose",
     "confidence_set",
-    "exact_law",
+    "exact_distribution",
     "export",
     "from_parameters",
     "group",

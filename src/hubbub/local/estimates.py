@@ -1,4 +1,4 @@
-"""What comes out of many reports: shares or a mean, each with its error, and what fakes could have done."""
+"""Estimates from reports: frequencies, a mean or a vector, with variances, confidence intervals and influence."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class FrequencyEstimate(Document):
         ``simultaneous``: all of them at once (Bonferroni). ``population``: the share in the population of which the
         people are a random sample.
         """
-        times = quantile(confidence, self.values.size if simultaneous else 1)
+        times = normal_quantile(confidence, self.values.size if simultaneous else 1)
         reach = times * np.sqrt(self._spread(population)) + self.bias
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def detection_limit(self, confidence: Real = 0.95, *, simultaneous: bool = False) -> float:
         """The share above which a value is, with that confidence, not one that nobody has."""
-        times = quantile(confidence, self.values.size if simultaneous else 1)
+        times = normal_quantile(confidence, self.values.size if simultaneous else 1)
         return times * math.sqrt(self.null_variance) + float(np.max(self.bias))
 
     def shift(self, share: Real) -> float:
@@ -87,7 +87,7 @@ class FrequencyEstimate(Document):
     def __repr__(self) -> str:
         return (
             f"Frequencies({self.values.size} values, {self.count} people, epsilon={short(self.epsilon)}, "
-            f"±{short(quantile(0.95) * math.sqrt(self.null_variance))} (95%))"
+            f"±{short(normal_quantile(0.95) * math.sqrt(self.null_variance))} (95%))"
         )
 
     def _spread(self, population: bool) -> Floats:
@@ -179,7 +179,7 @@ class MeanEstimate(Document):
 
     def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the mean lies, with that confidence."""
-        reach = quantile(confidence) * self.standard_error
+        reach = normal_quantile(confidence) * self.standard_error
         return self.value - reach, self.value + reach
 
     def shift(self, share: Real) -> float:
@@ -219,7 +219,7 @@ class MeanEstimate(Document):
         }
 
     def __repr__(self) -> str:
-        reach = quantile(0.95) * self.standard_error
+        reach = normal_quantile(0.95) * self.standard_error
         return f"MeanEstimate({self.value:.6g} ±{reach:.3g} (95%), {self.count} people)"
 
 
@@ -241,7 +241,7 @@ class VectorEstimate(Document):
 
     def intervals(self, confidence: Real = 0.95, *, simultaneous: bool = False) -> Floats:
         """Rows (low, high) that hold the mean of a coordinate, each with that confidence."""
-        reach = quantile(confidence, self.values.size if simultaneous else 1) * np.sqrt(self.variances)
+        reach = normal_quantile(confidence, self.values.size if simultaneous else 1) * np.sqrt(self.variances)
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def shift(self, share: Real) -> float:
@@ -282,7 +282,7 @@ class VectorEstimate(Document):
 Estimate = FrequencyEstimate | MeanEstimate | VectorEstimate
 
 
-def quantile(confidence: Real, times: int = 1) -> float:
+def normal_quantile(confidence: Real, times: int = 1) -> float:
     """How many standard deviations hold that confidence, for ``times`` estimates at once."""
     level = float(fraction_of(confidence, name="confidence"))
     return -NormalDist().inv_cdf((1 - level) / 2 / times)

@@ -105,7 +105,7 @@ def serve(
 ) -> None:
     """Take reports over HTTP, until interrupted. No address of a sender is kept or logged, and nothing is shown."""
     from hubbub.local.collection import Rules
-    from hubbub.local.collection import app as application
+    from hubbub.local.collection import collector_app as application
     from hubbub.local.collection import serve as run
 
     share = number(honest, "--honest")
@@ -191,7 +191,7 @@ def estimate(
     html: Html = None,
 ) -> None:
     """What the reports say, with intervals: unbiased, and shown as it came out."""
-    from hubbub.local.collection import look, look_at
+    from hubbub.local.collection import look_at, read_page
 
     with collector_in(folder) as collector:
         if parquet:
@@ -199,7 +199,7 @@ def estimate(
 
             page = look_at(aggregate(parquet, collector.collection, epoch=epoch or 0))
         else:
-            page = look(collector, epoch=epoch)
+            page = read_page(collector, epoch=epoch)
     output.leaflet(replace(page, simplex=simplex), as_json=as_json, svg=svg, html=html)
 
 
@@ -275,7 +275,7 @@ def shuffle(
     through = shuffler_http.Relay(
         shuffler, lambda batch: collector_client.send(url, batch, token=token), complain=output.talk
     )
-    run(shuffler_http.app(through, configuration, every=every), host=host, port=port, ready=_listening)
+    run(shuffler_http.shuffler_app(through, configuration, every=every), host=host, port=port, ready=_listening)
 
 
 def _listening(address: str) -> None:

@@ -157,14 +157,14 @@ def make(
 def _charge(collection: Collection, ledger: str | None, population: str | None, state: Path | None) -> Any:
     from hubbub.cli.options.ledgers import opened as ledger_at
     from hubbub.ledger import Account
-    from hubbub.local.collection import charge
+    from hubbub.local.collection import charge_collection
 
     if (ledger is None) != (population is None):
         raise typer.BadParameter("--ledger and --population belong together.")
     if ledger is None or population is None:
         return None
     with ledger_at(ledger, state) as book:
-        return charge(collection, Account(ledger=book, population=population))
+        return charge_collection(collection, Account(ledger=book, population=population))
 
 
 def _write(path: Path, content: str, *, mode: int) -> None:

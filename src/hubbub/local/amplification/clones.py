@@ -1,4 +1,4 @@
-"""How much shuffling hides, by counting clones: the profile of the pair of counts that dominates it.
+"""Privacy amplification by shuffling, by clones: the profile of the pair of counts that dominates it.
 
 With probability ``chance`` each of the other people sends what could as well be the report of the one we look at. C
 such clones, A of which look like the first input, A ~ Binomial(C, 1/2), hide whether one more report came from the
@@ -68,14 +68,14 @@ class Clones:
         return np.asarray(np.maximum(0.0, won - lost) + _SPREAD * (won + lost))
 
 
-def clones(epsilon: float, *, honest: int, delta: float, chance: float | None = None) -> float:
+def clones_epsilon(epsilon: float, *, honest: int, delta: float, chance: float | None = None) -> float:
     """The epsilon of ``honest`` shuffled reports, each epsilon-DP; ``chance`` is the one of any such randomizer."""
     share = math.exp(-epsilon) if chance is None else chance
     pair = Clones(epsilon, honest - 1, share, tail=delta * 1e-6)
-    return least(pair.delta, delta=delta, most=epsilon)
+    return least_epsilon(pair.delta, delta=delta, most=epsilon)
 
 
-def least(profile: Callable[[float], float], *, delta: float, most: float, halvings: int = _HALVINGS) -> float:
+def least_epsilon(profile: Callable[[float], float], *, delta: float, most: float, halvings: int = _HALVINGS) -> float:
     """The smallest epsilon found at which the profile is at most ``delta``: rounded up, and never above ``most``."""
     low, high = 0.0, most
     for _ in range(halvings):

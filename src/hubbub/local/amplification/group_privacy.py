@@ -1,4 +1,4 @@
-"""Groups in the local model: what k people who all change their values cost together, exactly."""
+"""Group privacy in the local model: what k people who all change their values cost together, exactly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.accounting import group_privacy
-from hubbub.local.amplification.clones import least
+from hubbub.local.amplification.clones import least_epsilon
 from hubbub.local.amplification.pure_epsilon import pure_epsilon
 from hubbub.local.longitudinal.memoized import Memoised
 from hubbub.local.longitudinal.memories import memory_of
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 _ERROR = 1e-12  # relative, of the binomial masses and their sum
 
 
-def group(what: Randomizer | object, *, size: int, delta: Real, independent: bool = True) -> ApproximateDP:
+def group(what: Randomizer | Real, *, size: int, delta: Real, independent: bool = True) -> ApproximateDP:
     """What ``size`` people cost who each send one epsilon-LDP report: the least of k epsilon, theorem and profile.
 
     Guarantee: (epsilon', delta)-DP for the values of any ``size`` people together, if every report is epsilon-LDP and
@@ -40,32 +40,32 @@ def group(what: Randomizer | object, *, size: int, delta: Real, independent: boo
     return ApproximateDP(min(theorem.epsilon, exact, people * epsilon), slack)
 
 
-def profile(loss: float, *, epsilon: float, size: int) -> float:
+def group_profile(loss: float, *, epsilon: float, size: int) -> float:
     """delta at ``loss`` of ``size`` independent answers of two-valued randomized response, rounded up.
 
     The sum over j of Binomial(j; k, e/(1+e)) max(0, 1 - e^(loss - (2j - k) epsilon)).
     """
-    return _above(loss, *_losses(epsilon, size))
+    return _delta_at(loss, *_privacy_losses(epsilon, size))
 
 
 def exact_epsilon(epsilon: float, size: int, delta: float) -> float:
     """The smallest loss at which the profile is at most ``delta``, rounded up."""
-    losses, masses = _losses(epsilon, size)
-    return least(lambda loss: _above(loss, losses, masses), delta=delta, most=size * epsilon, halvings=60)
+    losses, masses = _privacy_losses(epsilon, size)
+    return least_epsilon(lambda loss: _delta_at(loss, losses, masses), delta=delta, most=size * epsilon, halvings=60)
 
 
-def _above(loss: float, losses: Floats, masses: Floats) -> float:
+def _delta_at(loss: float, losses: Floats, masses: Floats) -> float:
     larger = losses > loss
     return float(masses[larger] @ -np.expm1(loss - losses[larger])) * (1 + _ERROR)
 
 
-def _losses(epsilon: float, size: int) -> tuple[Floats, Floats]:
+def _privacy_losses(epsilon: float, size: int) -> tuple[Floats, Floats]:
     """The privacy loss of each number of true answers, and its probability."""
     from scipy.stats import binom
 
-    told = np.arange(size + 1)
-    losses = ((2 * told - size) * epsilon).astype(np.float64)
-    return losses, binom.pmf(told, size, 1 / (1 + math.exp(-epsilon)))
+    true_answers = np.arange(size + 1)
+    losses = ((2 * true_answers - size) * epsilon).astype(np.float64)
+    return losses, binom.pmf(true_answers, size, 1 / (1 + math.exp(-epsilon)))
 
 
 def _check_independent(what: object, independent: bool) -> None:

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.randomizers.common.values import epsilon_of
-from hubbub.terms import GaussianNoise, NotProved
+from hubbub.terms import GaussianNoise, NotProved, Real
 
 
-def pure_epsilon(what: Randomizer | object) -> Fraction:
+def pure_epsilon(what: Randomizer | Real) -> Fraction:
     """The epsilon of a randomizer, or the one that is given; refused for a report that needs a delta."""
     if not isinstance(what, Randomizer):
         return epsilon_of(what)

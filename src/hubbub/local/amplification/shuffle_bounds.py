@@ -1,4 +1,4 @@
-"""The shuffle model: reports that arrive mixed, without senders, protect better than each does by itself.
+"""Privacy amplification in the shuffle model: reports that arrive mixed protect better than each by itself.
 
 The shuffler must strip everything that tells reports apart but their content (senders, addresses, times), hold them
 until the batch is complete, and permute them. Whoever works with the shuffler gains nothing: then the epsilon of each
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-from hubbub.local.amplification.clones import Clones, clones, closed_form, least
-from hubbub.local.amplification.privacy_blanket import blanket, pairs_of, two_levels
+from hubbub.local.amplification.clones import Clones, clones_epsilon, closed_form, least_epsilon
+from hubbub.local.amplification.privacy_blanket import blanket_epsilon, pairs_of, two_levels
 from hubbub.local.amplification.pure_epsilon import pure_epsilon
 from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.randomizers.binary import BinaryResponse, SignResponse
@@ -29,7 +29,7 @@ from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.terms import ApproximateDP, ApproximateStep, Neighbours, OutOfRange, Real, fraction_of, round_up, whole
 
-What: TypeAlias = "Randomizer | object"  # a randomizer, or the epsilon of any
+What: TypeAlias = "Randomizer | Real"  # a randomizer, or the epsilon of any
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def amplify(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> 
 
     Guarantee: (epsilon, delta)-DP for the value of one honest person (neighbours: replace), against whoever sees the
     shuffled reports and all reports and secrets of those who are not honest.
-    Because: [FMT21, Sec. 3] for any randomizer, [BBGN19] for one whose law is known, through
+    Because: [FMT21, Sec. 3] for any randomizer, [BBGN19] for one whose distribution is known, through
     ``docs/proofs/shuffle.md``; all bounds are computed from above.
     Not covered: a shuffler that tells, reports that carry anything but their content, several reports of a person.
 
@@ -68,24 +68,24 @@ def amplify(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> 
 def bounds(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> tuple[ShuffleBound, ...]:
     """Every bound that holds for this randomizer; the first is the report alone, without a shuffler."""
     epsilon, slack = float(pure_epsilon(what)), float(fraction_of(delta, name="delta"))
-    people = _honest(n, n_honest)
-    found = [ShuffleBound("alone", epsilon, "any randomizer, without a shuffler")]
+    people = _honest_count(n, n_honest)
+    holding = [ShuffleBound("alone", epsilon, "any randomizer, without a shuffler")]
     formula = closed_form(epsilon, honest=people, delta=slack)
     if formula is not None:
-        found.append(ShuffleBound("closed form", formula, "any randomizer, if epsilon <= ln(n / (16 ln(4/delta)))"))
+        holding.append(ShuffleBound("closed form", formula, "any randomizer, if epsilon <= ln(n / (16 ln(4/delta)))"))
     if people > 1:
-        found.append(ShuffleBound("clones", clones(epsilon, honest=people, delta=slack), "any randomizer"))
+        holding.append(ShuffleBound("clones", clones_epsilon(epsilon, honest=people, delta=slack), "any randomizer"))
         if isinstance(what, Randomizer) and (known := _blanket_of(what, people, slack)) is not None:
-            found.append(ShuffleBound("blanket", known, f"{what.protocol} only"))
-    return tuple(found)
+            holding.append(ShuffleBound("blanket", known, f"{what.protocol} only"))
+    return tuple(holding)
 
 
 def event(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> ApproximateStep:
     """What a shuffled collection leaves in a ledger: it holds as long as the shuffler does."""
-    found = amplify(what, n=n, delta=delta, n_honest=n_honest)
+    protection = amplify(what, n=n, delta=delta, n_honest=n_honest)
     name = what.protocol if isinstance(what, Randomizer) else "report"
     return ApproximateStep(
-        mechanism=f"shuffled-{name}", epsilon=found.epsilon, delta=found.delta, neighbours=Neighbours.REPLACE
+        mechanism=f"shuffled-{name}", epsilon=protection.epsilon, delta=protection.delta, neighbours=Neighbours.REPLACE
     )
 
 
@@ -126,7 +126,7 @@ def lower_bound(epsilon: Real, *, n: int, delta: Real) -> float:
         factor = math.exp(loss)
         return max(float(np.maximum(0, yes - factor * no).sum()), float(np.maximum(0, no - factor * yes).sum()))
 
-    return least(profile, delta=slack, most=alone)
+    return least_epsilon(profile, delta=slack, most=alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Amplification(Document):
     n: int
     honest: int
     delta: Fraction
-    found: tuple[ShuffleBound, ...]
+    bounds: tuple[ShuffleBound, ...]
     least: float
 
     @property
@@ -147,16 +147,16 @@ class Amplification(Document):
     @property
     def best(self) -> ShuffleBound:
         """The smallest bound."""
-        return min(self.found, key=lambda bound: bound.epsilon)
+        return min(self.bounds, key=lambda bound: bound.epsilon)
 
     def sections(self) -> tuple[Section, ...]:
         """The report, part by part."""
         words = (
-            f"Each report alone has epsilon = {short(self.found[0].epsilon)}. Mixed with those of {self.honest - 1:,} "
+            f"Each report alone has epsilon = {short(self.bounds[0].epsilon)}. Mixed with those of {self.honest - 1:,} "
             f"other honest people it has epsilon = {short(self.best.epsilon)} at delta = {short(self.delta)}, as long "
             "as nobody learns who sent what.",
         )
-        rows = tuple((bound.name, f"{bound.epsilon:.4g}", bound.holds_for) for bound in self.found)
+        rows = tuple((bound.name, f"{bound.epsilon:.4g}", bound.holds_for) for bound in self.bounds)
         rows += (("no bound for all can be below", f"{self.least:.4g}", "two-valued randomized response"),)
         figure = Figure("shuffle", self._chart(), "The shorter, the better the protection that is proved.")
         return (Section("What shuffling adds", words, TextTable(("bound", "epsilon", "holds for"), rows), figure),)
@@ -168,28 +168,28 @@ class Amplification(Document):
             "n": self.n,
             "n_honest": self.honest,
             "delta": float(self.delta),
-            "bounds": [{"name": b.name, "epsilon": b.epsilon, "holds_for": b.holds_for} for b in self.found],
+            "bounds": [{"name": b.name, "epsilon": b.epsilon, "holds_for": b.holds_for} for b in self.bounds],
             "lower_bound": self.least,
         }
 
     def _chart(self) -> str:
-        bars = [Bar(bound.name, bound.epsilon) for bound in self.found]
+        bars = [Bar(bound.name, bound.epsilon) for bound in self.bounds]
         return bar_chart(bars, title=self.title, description="Epsilon by bound.", label="epsilon")
 
 
 def compare(what: What, *, n: int, delta: Real, n_honest: int | None = None) -> Amplification:
     """All bounds side by side, as a report for people."""
-    people = _honest(n, n_honest)
+    people = _honest_count(n, n_honest)
     return Amplification(
         n=whole(n, name="n"),
         honest=people,
         delta=fraction_of(delta, name="delta"),
-        found=bounds(what, n=n, delta=delta, n_honest=n_honest),
+        bounds=bounds(what, n=n, delta=delta, n_honest=n_honest),
         least=lower_bound(pure_epsilon(what), n=people, delta=delta),
     )
 
 
-def _honest(n: int, n_honest: int | None) -> int:
+def _honest_count(n: int, n_honest: int | None) -> int:
     people = whole(n, name="n")
     honest = people if n_honest is None else whole(n_honest, name="n_honest")
     if honest > people:
@@ -216,33 +216,33 @@ class _Design:
 
 
 def _blanket_of(randomizer: Randomizer, honest: int, delta: float) -> float | None:
-    """The bound by the randomizer's own blanket; None where its law has no known shape or delta is too small."""
+    """The bound by the randomizer's own blanket; None where its shape is not known or delta is too small."""
     epsilon = float(randomizer.epsilon)
     if isinstance(randomizer, FiniteRandomizer):
         known, grain = pairs_of(randomizer.matrix), 0
-    elif design := _design(randomizer):
+    elif design := _find_design(randomizer):
         known, grain = [two_levels(epsilon, support=design.support, overlap=design.overlap)], design.grain
     else:
         return None
     rounding = (1 + math.exp(epsilon)) * honest * (grain + 1) * 2.0**-64  # of all reports, on both sides
     if rounding > delta / 2:
         return None
-    return blanket(known, honest=honest, delta=delta - rounding, most=epsilon)
+    return blanket_epsilon(known, honest=honest, delta=delta - rounding, most=epsilon)
 
 
-def _design(randomizer: Randomizer) -> _Design | None:
-    found: _Design | None = None
+def _find_design(randomizer: Randomizer) -> _Design | None:
+    design: _Design | None = None
     match randomizer:
         case KaryResponse(domain=domain):
-            found = _Design(1 / domain, grain=domain)
+            design = _Design(1 / domain, grain=domain)
         case BinaryResponse() | SignResponse() | Duchi():
-            found = _Design(0.5)
+            design = _Design(0.5)
         case HadamardResponse() | OneBitHadamard():
-            found = _Design(0.5, 0.25)
+            design = _Design(0.5, 0.25)
         case ProjectiveGeometry(space=space):
-            found = _Design(space.plane / space.points, space.common / space.points, grain=space.points)
+            design = _Design(space.plane / space.points, space.common / space.points, grain=space.points)
         case SubsetSelection(size=size, domain=domain):
-            found = _Design(size / domain, size * (size - 1) / (domain * (domain - 1)), grain=2 * size * domain)
+            design = _Design(size / domain, size * (size - 1) / (domain * (domain - 1)), grain=2 * size * domain)
         case LocalHashing(buckets=buckets):
-            found = _Design(1 / buckets, grain=buckets)
-    return found
+            design = _Design(1 / buckets, grain=buckets)
+    return design

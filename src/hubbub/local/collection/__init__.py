@@ -8,10 +8,10 @@ from hubbub.local.collection import collector_client, report_wire
 from hubbub.local.collection.aggregate import aggregate, export
 from hubbub.local.collection.client import Client
 from hubbub.local.collection.collection import Collection
-from hubbub.local.collection.collection_cost import charge
+from hubbub.local.collection.collection_cost import charge_collection
 from hubbub.local.collection.collector import Collector, Rules
-from hubbub.local.collection.collector_http import app, owner_app, serve
-from hubbub.local.collection.collector_page import look, look_at
+from hubbub.local.collection.collector_http import collector_app, owner_app, serve
+from hubbub.local.collection.collector_page import look_at, read_page
 from hubbub.local.collection.report_store import Store
 from hubbub.local.collection.signed_configuration import key_text, new_key, open_signed, public_text, read_key, sign
 from hubbub.local.collection.tokens import issue, issue_shuffler
@@ -23,20 +23,20 @@ __all__ = [
     "Rules",
     "Store",
     "aggregate",
-    "app",
-    "charge",
+    "charge_collection",
+    "collector_app",
     "collector_client",
     "export",
     "issue",
     "issue_shuffler",
     "key_text",
-    "look",
     "look_at",
     "new_key",
     "open_signed",
     "owner_app",
     "public_text",
     "read_key",
+    "read_page",
     "report_wire",
     "serve",
     "sign",

@@ -36,13 +36,15 @@ def export(collector: Collector, path: str | Path, *, epoch: int | None = None) 
     from pyarrow import parquet
 
     place, count = Path(path), 0
-    schema = _schema(collector.collection)
+    schema = _parquet_schema(collector.collection)
     chosen = collector.store.epochs() if epoch is None else [epoch]
     try:
         with replacing_file(place) as draft, parquet.ParquetWriter(draft, schema) as writer:
             for number in chosen:
                 for part in collector.store.reports(number, at_once=_GROUP):
-                    writer.write_table(_table(collector.collection, number, [payload for _, payload in part], schema))
+                    writer.write_table(
+                        _report_table(collector.collection, number, [payload for _, payload in part], schema)
+                    )
                     count += len(part)
     except OSError as error:
         raise SourceUnavailable(
@@ -69,7 +71,7 @@ def aggregate(
     """
     names = [str(files)] if isinstance(files, str | Path) else [str(file) for file in files]
     with tempfile.TemporaryDirectory(prefix="hubbub-aggregate-") as spill:
-        connection = _connected(spill, memory, threads)
+        connection = _open_duckdb(spill, memory, threads)
         try:
             _check_collection(connection, names, collection)
             count = _by_symbol if collection.randomizer.symbols is not None else _by_payload
@@ -80,8 +82,8 @@ def aggregate(
 
 def _check_collection(connection: Any, names: list[str], collection: Collection) -> None:
     statement = "SELECT DISTINCT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = ?"
-    found = {digest for (digest,) in _run(connection, statement, names, _ABOUT).fetchall()}
-    if found - {collection.digest.hex()}:
+    digests = {digest for (digest,) in _run_statement(connection, statement, names, _ABOUT).fetchall()}
+    if digests - {collection.digest.hex()}:
         raise BadCollection(
             "a Parquet file holds the reports of another collection.",
             why="Counts mean something only under the parameters under which they were reported.",
@@ -91,7 +93,7 @@ def _check_collection(connection: Any, names: list[str], collection: Collection)
 
 def _by_symbol(connection: Any, names: list[str], collection: Collection, epoch: int) -> Tally:
     """One GROUP BY: the state counts each symbol."""
-    rows = _run(
+    rows = _run_statement(
         connection, "SELECT symbol, count(*) FROM read_parquet(?) WHERE epoch = ? GROUP BY symbol", names, epoch
     ).fetchall()
     state = np.zeros(collection.randomizer.state_size, dtype=np.int64)
@@ -105,8 +107,8 @@ def _by_symbol(connection: Any, names: list[str], collection: Collection, epoch:
 def _by_payload(connection: Any, names: list[str], collection: Collection, epoch: int) -> Tally:
     """Reports that are no integers are read in parts and added up."""
     tally, randomizer = Tally.empty(collection, epoch), collection.randomizer
-    found = _run(connection, "SELECT payload FROM read_parquet(?) WHERE epoch = ?", names, epoch)
-    for part in _parts(found):
+    result = _run_statement(connection, "SELECT payload FROM read_parquet(?) WHERE epoch = ?", names, epoch)
+    for part in _payload_chunks(result):
         try:
             state = randomizer.accumulate(randomizer.unpack(part))
         except BadReport:
@@ -115,16 +117,16 @@ def _by_payload(connection: Any, names: list[str], collection: Collection, epoch
     return tally
 
 
-def _parts(found: Any) -> Iterator[NDArray[np.uint8]]:
+def _payload_chunks(result: Any) -> Iterator[NDArray[np.uint8]]:
     """Payloads in parts, as rows of bytes."""
-    while rows := found.fetchmany(_FETCH):
+    while rows := result.fetchmany(_FETCH):
         payloads = [payload for (payload,) in rows]
         if any(payload is None or len(payload) != len(payloads[0]) for payload in payloads):
             raise _no_report()
         yield np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(len(payloads), -1)
 
 
-def _connected(spill: str, memory: str | None, threads: int | None) -> Any:
+def _open_duckdb(spill: str, memory: str | None, threads: int | None) -> Any:
     import duckdb
 
     settings: dict[str, Any] = {"temp_directory": spill, "preserve_insertion_order": False}
@@ -133,7 +135,7 @@ def _connected(spill: str, memory: str | None, threads: int | None) -> Any:
     return duckdb.connect(config=settings)
 
 
-def _run(connection: Any, statement: str, names: list[str], value: object) -> Any:
+def _run_statement(connection: Any, statement: str, names: list[str], value: object) -> Any:
     import duckdb
 
     try:
@@ -146,22 +148,22 @@ def _run(connection: Any, statement: str, names: list[str], value: object) -> An
         ) from error
 
 
-def _schema(collection: Collection) -> Any:
+def _parquet_schema(collection: Collection) -> Any:
     import pyarrow
 
     symbols = collection.randomizer.symbols
-    held = ("payload", pyarrow.binary()) if symbols is None else ("symbol", _whole(symbols))
+    held = ("payload", pyarrow.binary()) if symbols is None else ("symbol", _integer_type(symbols))
     about = {_ABOUT: collection.digest.hex()}
     return pyarrow.schema([("epoch", pyarrow.int64()), held], metadata=about)
 
 
-def _whole(symbols: int) -> Any:
+def _integer_type(symbols: int) -> Any:
     import pyarrow
 
     return pyarrow.int32() if symbols <= 1 << 31 else pyarrow.int64()
 
 
-def _table(collection: Collection, epoch: int, payloads: list[bytes], schema: Any) -> Any:
+def _report_table(collection: Collection, epoch: int, payloads: list[bytes], schema: Any) -> Any:
     import pyarrow
 
     held: Any = payloads

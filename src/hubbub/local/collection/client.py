@@ -14,14 +14,14 @@ from hubbub.durable import canonical_json
 from hubbub.local.collection import report_wire
 from hubbub.local.collection.client_state import ClientStateFile, Memory, Record, SeenConfiguration
 from hubbub.local.collection.collection import Collection, bad_collection, one_form
-from hubbub.local.collection.randomizer_config import law_of
+from hubbub.local.collection.randomizer_config import distribution_parameters
 from hubbub.local.collection.signed_configuration import open_signed
 from hubbub.local.longitudinal.lifetime import Caps, CollectionSpending, Lifetime, price_of
 from hubbub.local.longitudinal.memoizing import Memoising
 from hubbub.local.longitudinal.memories import memory_of
 from hubbub.local.randomizers.base import FrequencyRandomizer, Randomizer
 from hubbub.local.randomizers.binary import SignResponse
-from hubbub.local.randomizers.common.exact_words import below
+from hubbub.local.randomizers.common.exact_words import integer_below
 from hubbub.noise import SECURE
 from hubbub.terms import MissingParameter, OutOfRange, exact, whole
 
@@ -53,17 +53,17 @@ class Client:
     def __init__(
         self, config: str | Collection, public_key: str | None = None, *, state: str | Path, caps: Caps | None = None
     ) -> None:
-        self.collection = _opened(config, public_key)
+        self.collection = _open_collection(config, public_key)
         self.caps = Caps() if caps is None else caps
         self._state = ClientStateFile(state)
-        self._law = _law(self.collection.randomizer)
+        self._law = _distribution_digest(self.collection.randomizer)
 
     def report(self, value: Any, *, epoch: int = 0, rng: noise.RandomSource | None = None) -> bytes:
         """The packed report for an epoch; what it costs is on disk when this returns."""
         number = self._epoch(epoch)
         with self._state.locked():
             memory = self._state.read()
-            _follow(memory, self.collection)
+            _note_version(memory, self.collection)
             data = self._report(memory.records, value, number, SECURE if rng is None else rng)
             self._state.write(memory)
         return data
@@ -71,12 +71,12 @@ class Client:
     def lifetime(self) -> Lifetime:
         """What this client has given away, over all collections that share its state."""
         with self._state.locked():
-            return _lifetime(self._state.read().records, self.caps)
+            return _sum_lifetime(self._state.read().records, self.caps)
 
     def _report(self, records: list[Record], value: Any, epoch: int, source: noise.RandomSource) -> bytes:
         last = max((r for r in records if r.collection == self.collection.id), key=_epoch_of, default=None)
         if last is not None and epoch <= last.epoch:
-            return _again(last, epoch)
+            return _last_report(last, epoch)
         maker = _Maker(self.collection, self._record(records), source)
         return maker.make(value, epoch, room=self._room(records))
 
@@ -91,20 +91,20 @@ class Client:
         return number
 
     def _record(self, records: list[Record]) -> Record:
-        """The record of this collection under its law; room for memos is reserved when the client joins."""
+        """The record of this collection under its distribution; room for memos is reserved when the client joins."""
         mine = (r for r in records if r.collection == self.collection.id and r.law == self._law)
-        found = next(mine, None)
-        if found is None:
-            found = _new_record(self.collection, self._law)
+        record = next(mine, None)
+        if record is None:
+            record = _new_record(self.collection, self._law)
             if memory := memory_of(self.collection.randomizer):
-                found.charges = min(self._room(records) // Fraction(found.price), memory.kinds)
-            records.append(found)
-        return found
+                record.charges = min(self._room(records) // Fraction(record.price), memory.kinds)
+            records.append(record)
+        return record
 
     def _room(self, records: list[Record]) -> Fraction:
         """What may still be charged, under the client's caps and the collection's own."""
         own = sum((r.charges * Fraction(r.price) for r in records if r.collection == self.collection.id), Fraction(0))
-        room = _lifetime(records, self.caps).room(self.collection.attribute)
+        room = _sum_lifetime(records, self.caps).room(self.collection.attribute)
         return max(Fraction(0), min(room, self.collection.cap - own))
 
 
@@ -117,21 +117,21 @@ class _Maker:
     def make(self, value: Any, epoch: int, *, room: Fraction) -> bytes:
         randomizer, record = self._collection.randomizer, self._record
         mark = self._source.random_words(2).tobytes()
-        shown = _total(self._collection, value)
+        shown = _value_or_missing(self._collection, value)
         if memory := memory_of(randomizer):
             report = self._remembered(memory, int(randomizer.codes([shown])[0]))
         else:
-            report = self._fresh(randomizer, shown, told=room >= Fraction(record.price))
+            report = self._fresh(randomizer, shown, informative=room >= Fraction(record.price))
         payload = randomizer.pack([report])[0].tobytes()
         data = report_wire.pack(self._collection, report_wire.Report(epoch=epoch, id=mark, payload=payload))
         record.epoch, record.report = epoch, data.hex()
         return data
 
-    def _fresh(self, randomizer: Randomizer, value: Any, *, told: bool) -> Any:
+    def _fresh(self, randomizer: Randomizer, value: Any, *, informative: bool) -> Any:
         """A report of its own; past a cap, the report of a random value."""
-        self._count(told)
-        self._record.charges += told
-        shown = value if told else self._any_value(randomizer)
+        self._count(informative)
+        self._record.charges += informative
+        shown = value if informative else self._any_value(randomizer)
         return randomizer.randomize(shown, rng=self._source)
 
     def _remembered(self, memory: Memoising, code: int) -> Any:
@@ -141,10 +141,10 @@ class _Maker:
             record.part = f"{memory.part(self._words(memory.part_words)):x}"
         part = int(record.part, 16)
         kind = memory.kind(part, code)
-        told = str(kind) in record.memos or len(record.memos) < record.charges
-        self._count(told)
-        if not told:
-            kind = below(self._words(1)[0], memory.kinds)
+        informative = str(kind) in record.memos or len(record.memos) < record.charges
+        self._count(informative)
+        if not informative:
+            kind = integer_below(self._words(1)[0], memory.kinds)
             return self._step(memory, part, memory.memo(part, kind, self._words(memory.memo_words)))
         if str(kind) not in record.memos:
             record.memos[str(kind)] = f"{memory.memo(part, kind, self._words(memory.memo_words)):x}"
@@ -155,37 +155,37 @@ class _Maker:
 
     def _any_value(self, randomizer: Randomizer) -> Any:
         if isinstance(randomizer, FrequencyRandomizer):
-            return below(self._words(1)[0], randomizer.domain)
-        return _missing(randomizer)
+            return integer_below(self._words(1)[0], randomizer.domain)
+        return _missing_value(randomizer)
 
-    def _count(self, told: bool) -> None:
-        self._record.told += told
-        self._record.silent += not told
+    def _count(self, informative: bool) -> None:
+        self._record.told += informative
+        self._record.silent += not informative
 
     def _words(self, count: int) -> list[int]:
         words: list[int] = self._source.random_words(count).tolist()
         return words
 
 
-def _total(collection: Collection, value: Any) -> Any:
+def _value_or_missing(collection: Collection, value: Any) -> Any:
     """The value as the randomizer takes it. Whatever it does not know counts as missing: nothing here may fail."""
     if isinstance(value, str) and one_form(value) in collection.answers:
         return collection.answers.index(one_form(value))
     if not isinstance(value, int | float | np.integer | np.floating):
-        return _missing(collection.randomizer)
+        return _missing_value(collection.randomizer)
     counts = isinstance(collection.randomizer, FrequencyRandomizer | SignResponse)
     if counts and isinstance(value, float | np.floating):
-        return int(value) if float(value).is_integer() else _missing(collection.randomizer)
+        return int(value) if float(value).is_integer() else _missing_value(collection.randomizer)
     return value
 
 
-def _missing(randomizer: Randomizer) -> Any:
+def _missing_value(randomizer: Randomizer) -> Any:
     """The public value that stands for any other."""
     missing = exact(getattr(randomizer, "missing", 0), name="missing")
     return int(missing) if missing.denominator == 1 else float(missing)
 
 
-def _opened(config: str | Collection, public_key: str | None) -> Collection:
+def _open_collection(config: str | Collection, public_key: str | None) -> Collection:
     if isinstance(config, Collection):
         return config
     if public_key is None:
@@ -197,11 +197,11 @@ def _opened(config: str | Collection, public_key: str | None) -> Collection:
     return open_signed(config, public_key)
 
 
-def _follow(memory: Memory, collection: Collection) -> None:
+def _note_version(memory: Memory, collection: Collection) -> None:
     """Note the newest configuration. An old signature stays valid for ever, and must not bring back what was replaced.
 
-    A new version may have another law: that has a record and a price of its own, under the same caps. What it is about
-    stays, or the caps of the old and of the new attribute would each hold half of what was told.
+    A new version may have another distribution: that has a record and a price of its own, under the same caps. What it
+    is about stays, or the caps of the old and of the new attribute would each hold half of what was told.
     """
     mine = SeenConfiguration(collection.version, collection.digest.hex(), collection.attribute)
     known = memory.seen.get(collection.id, mine)
@@ -227,15 +227,15 @@ def _new_record(collection: Collection, law: str) -> Record:
     )
 
 
-def _law(randomizer: Randomizer) -> str:
-    return hashlib.sha256(canonical_json(law_of(randomizer)).encode()).hexdigest()
+def _distribution_digest(randomizer: Randomizer) -> str:
+    return hashlib.sha256(canonical_json(distribution_parameters(randomizer)).encode()).hexdigest()
 
 
-def _lifetime(records: list[Record], caps: Caps) -> Lifetime:
-    return Lifetime(spent=tuple(_spent(record) for record in records), caps=caps)
+def _sum_lifetime(records: list[Record], caps: Caps) -> Lifetime:
+    return Lifetime(spent=tuple(_record_spending(record) for record in records), caps=caps)
 
 
-def _spent(record: Record) -> CollectionSpending:
+def _record_spending(record: Record) -> CollectionSpending:
     return CollectionSpending(
         collection=record.name,
         attribute=record.attribute,
@@ -254,7 +254,7 @@ def _epoch_of(record: Record) -> int:
     return record.epoch
 
 
-def _again(last: Record, epoch: int) -> bytes:
+def _last_report(last: Record, epoch: int) -> bytes:
     """The report that was made for this epoch, if it is the last one."""
     if epoch < last.epoch:
         raise OutOfRange(

@@ -39,10 +39,10 @@ _COUNTS = {"charges", "told", "silent", "epoch"}
 
 @dataclass
 class Record:
-    """What is remembered of one collection under one law. Rationals are text; part, memos and report hexadecimal."""
+    """What is remembered of one collection under one distribution. Rationals are text; part, memos, report are hex."""
 
     collection: str
-    law: str  # digest of the randomizer's parameters: another law has a record of its own
+    law: str  # digest of the randomizer's parameters: another distribution has a record of its own
     name: str
     attribute: str
     price: str
@@ -96,7 +96,7 @@ class ClientStateFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle = lock_file(self.path.with_name(self.path.name + ".lock"))
         except OSError as error:
-            raise _unavailable() from error
+            raise _memory_unavailable() from error
         try:
             yield
         finally:
@@ -109,38 +109,38 @@ class ClientStateFile:
         except FileNotFoundError:
             return Memory()
         except OSError as error:
-            raise _unavailable() from error
+            raise _memory_unavailable() from error
         except ValueError as error:
-            raise _damaged() from error
-        return _memory(text)
+            raise _damaged_memory() from error
+        return _parse_memory(text)
 
     def write(self, memory: Memory) -> None:
         """Replace the file; when this returns, it is on disk."""
         try:
-            replace_file(self.path, json.dumps(_document(memory), indent=1).encode())
+            replace_file(self.path, json.dumps(_to_document(memory), indent=1).encode())
         except OSError as error:
-            raise _unavailable() from error
+            raise _memory_unavailable() from error
 
 
-def _document(memory: Memory) -> dict[str, Any]:
-    seen = {key: _written(each) for key, each in memory.seen.items()}
-    return {"hubbub": FORMAT, "records": [_written(record) for record in memory.records], "seen": seen}
+def _to_document(memory: Memory) -> dict[str, Any]:
+    seen = {key: _record_fields(each) for key, each in memory.seen.items()}
+    return {"hubbub": FORMAT, "records": [_record_fields(record) for record in memory.records], "seen": seen}
 
 
-def _written(value: Record | SeenConfiguration) -> dict[str, Any]:
+def _record_fields(value: Record | SeenConfiguration) -> dict[str, Any]:
     return {key: getattr(value, attribute) for key, attribute in _KEYS[type(value)].items()}
 
 
-def _memory(text: str) -> Memory:
+def _parse_memory(text: str) -> Memory:
     try:
         document = json.loads(text)
         form = str(document["hubbub"])
         if form == FORMAT:
-            return _told(document)
+            return _read_document(document)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _damaged() from error
+        raise _damaged_memory() from error
     if not form.startswith("lifetime/"):
-        raise _damaged()
+        raise _damaged_memory()
     raise NewerFormat(
         f"this client's memory has the format {form}, and this version reads {FORMAT}.",
         why="A newer format may mean something that an older reader would get wrong.",
@@ -148,22 +148,22 @@ def _memory(text: str) -> Memory:
     )
 
 
-def _told(document: dict[str, Any]) -> Memory:
+def _read_document(document: dict[str, Any]) -> Memory:
     """Field by field: a field that is missing or of another form means that something was lost."""
     if document.keys() != {"hubbub", "records", "seen"} or not isinstance(document["records"], list):
         raise ValueError(document.keys())
-    records = [Record(**_checked(Record, each)) for each in document["records"]]
-    seen = {key: SeenConfiguration(**_checked(SeenConfiguration, each)) for key, each in document["seen"].items()}
+    records = [Record(**_check_fields(Record, each)) for each in document["records"]]
+    seen = {key: SeenConfiguration(**_check_fields(SeenConfiguration, each)) for key, each in document["seen"].items()}
     if any(record.collection not in seen for record in records):
         raise ValueError(seen.keys())
     return Memory(records, seen)
 
 
-def _checked(kind: type, told: dict[str, Any]) -> dict[str, Any]:
+def _check_fields(kind: type, fields: dict[str, Any]) -> dict[str, Any]:
     keys = _KEYS[kind]
-    if told.keys() != keys.keys() or not all(_well_formed(key, told[key]) for key in keys):
-        raise ValueError(told.keys())
-    return {keys[key]: value for key, value in told.items()}
+    if fields.keys() != keys.keys() or not all(_well_formed(key, fields[key]) for key in keys):
+        raise ValueError(fields.keys())
+    return {keys[key]: value for key, value in fields.items()}
 
 
 def _well_formed(key: str, value: Any) -> bool:
@@ -181,7 +181,7 @@ def _is_text(value: Any, pattern: str) -> bool:
     return isinstance(value, str) and re.fullmatch(pattern, value) is not None
 
 
-def _damaged() -> Unreadable:
+def _damaged_memory() -> Unreadable:
     return Unreadable(
         "this client's memory cannot be read.",
         why="A client that forgets what it has told would tell it all again.",
@@ -189,7 +189,7 @@ def _damaged() -> Unreadable:
     )
 
 
-def _unavailable() -> LedgerUnavailable:
+def _memory_unavailable() -> LedgerUnavailable:
     return LedgerUnavailable(
         "this client's memory could not be read or written.",
         why="What a report costs is on disk before the report leaves.",

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import Any
 
 from hubbub.durable import canonical_json
-from hubbub.local.collection.configuration_forms import misfit, without_doubles
-from hubbub.local.collection.randomizer_config import law_of, read_law
+from hubbub.local.collection.configuration_forms import find_misfit, without_doubles
+from hubbub.local.collection.randomizer_config import distribution_parameters, read_distribution
 from hubbub.local.collection.report_layout import PROTOCOLS
 from hubbub.local.longitudinal.lifetime import most_ever, price_of
 from hubbub.local.randomizers.base import Randomizer
@@ -32,7 +32,7 @@ _WORDS = {
     "question": "its question must be one line of 1 to 1000 signs, all of which show what they are",
     "answers": "its answers must be different lines of 1 to 1000 signs, all of which show what they are",
     "epochs": "it must have between 1 and 4294967295 epochs",
-    "randomizer": "a field of its randomizer's law is missing, unknown or of another kind",
+    "randomizer": "a field of its randomizer is missing, unknown or of another kind",
 }
 
 
@@ -81,8 +81,8 @@ class Collection:
         domain = getattr(self.randomizer, "domain", None)
         if self.randomizer.protocol not in PROTOCOLS:
             return "reports of its randomizer have no form on the wire"
-        if field := misfit("collection", self.to_json()):
-            return _misfits(field)
+        if field := find_misfit("collection", self.to_json()):
+            return _misfit_sentence(field)
         if self.cap < price_of(self.randomizer):
             return "its lifetime does not pay for one report: nobody could tell anything"
         if self.answers and len(self.answers) != domain:
@@ -104,7 +104,7 @@ class Collection:
             "question": self.question,
             "attribute": self.attribute,
             "answers": list(self.answers),
-            "randomizer": law_of(self.randomizer),
+            "randomizer": distribution_parameters(self.randomizer),
             "epochs": self.epochs,
             "lifetime": str(self.lifetime),
             "minimum_batch": self.minimum_batch,
@@ -113,15 +113,15 @@ class Collection:
 
     @classmethod
     def from_json(cls, document: object) -> Collection:
-        """The collection that a document says; BadCollection if it says none, or a law that is not ours.
+        """The collection that a document says; BadCollection if it says none, or a randomizer that is not ours.
 
         The thresholds in the document must be those that this version works out from epsilon and the domain: whoever
         writes a configuration cannot weaken the noise behind an honest-looking epsilon.
         """
         if not isinstance(document, dict) or document.get("hubbub") != FORMAT:
             raise bad_collection(f'it does not start with "hubbub": "{FORMAT}"')
-        if misfitting := misfit("collection", document):
-            raise bad_collection(_misfits(misfitting))
+        if misfitting := find_misfit("collection", document):
+            raise bad_collection(_misfit_sentence(misfitting))
         try:
             collection = cls(
                 id=document["id"],
@@ -129,7 +129,7 @@ class Collection:
                 question=document["question"],
                 attribute=document["attribute"],
                 answers=document["answers"],
-                randomizer=read_law(document["randomizer"]),
+                randomizer=read_distribution(document["randomizer"]),
                 epochs=document["epochs"],
                 lifetime=Fraction(document["lifetime"]),
                 minimum_batch=document["minimum_batch"],
@@ -140,7 +140,7 @@ class Collection:
         except HubbubError as error:
             raise bad_collection("its numbers do not go together") from error
         if collection.to_json() != document:
-            raise bad_collection("a field, or a number of the randomizer's law, is not what this version makes of it")
+            raise bad_collection("a field, or a number of its randomizer, is not what this version makes of it")
         return collection
 
     def canonical(self) -> str:
@@ -171,7 +171,7 @@ def read_canonical(text: str) -> Collection:
     return collection
 
 
-def _misfits(field: str) -> str:
+def _misfit_sentence(field: str) -> str:
     return _WORDS.get(field, f'its field "{field}" is missing, unknown or of another kind')
 
 

@@ -51,16 +51,16 @@ def silent_from(collection: Collection) -> int | None:
     return paid if paid < most else None
 
 
-def promise(collection: Collection) -> PrivacyBound:
+def lifetime_bound(collection: Collection) -> PrivacyBound:
     """What holds about the values of a person who reports in every epoch."""
-    spent, delta = whole_life(collection), _delta(collection)
+    spent, delta = whole_life(collection), _report_delta(collection)
     return ApproximateDP(spent.values, spent.charges * delta) if delta else PureDP(spent.values)
 
 
 def event_of(collection: Collection) -> Event:
     """All that the collection does to one person, as one event: any two lives are told apart by no more than this."""
     spent, once = whole_life(collection), collection.randomizer.event
-    if _delta(collection):
+    if _report_delta(collection):
         return Repeat(once, max(1, spent.charges))
     if spent.worst_case is None:
         raise NoBound(
@@ -76,7 +76,7 @@ def event_of(collection: Collection) -> Event:
     )
 
 
-def _delta(collection: Collection) -> Fraction:
+def _report_delta(collection: Collection) -> Fraction:
     """The delta of one report: Gaussian noise has one."""
     return Fraction(getattr(collection.randomizer, "delta", 0))
 
@@ -113,7 +113,7 @@ class CollectionJob:
         return receipt
 
 
-def charge(collection: Collection, account: AccountLike) -> Receipt:
+def charge_collection(collection: Collection, account: AccountLike) -> Receipt:
     """Charge the whole collection to an account, once: the same collection again is free."""
     from hubbub.releases import release_job
 

@@ -22,7 +22,7 @@ from hubbub.local.collection.configuration_forms import without_doubles
 from hubbub.local.collection.report_layout import bad_report
 from hubbub.local.collection.report_store import Fate, Store, WriteBatch
 from hubbub.local.collection.signed_configuration import open_signed
-from hubbub.local.collection.store_file import damaged
+from hubbub.local.collection.store_file import damaged_store
 from hubbub.local.collection.tally import Tally
 from hubbub.terms import (
     BadCollection,
@@ -146,7 +146,7 @@ class Collector:
         self.collection = open_signed(self.configuration, self.store.public_key)
         self.rules = rules or Rules()
         if account is not None:
-            self.store.keep_receipt(collection_cost.charge(self.collection, account))
+            self.store.keep_receipt(collection_cost.charge_collection(self.collection, account))
         self.receipt = self.store.receipt
         if self.rules.open_epochs is not None:
             with self.store.turn() as turn:
@@ -165,7 +165,7 @@ class Collector:
     @property
     def guarantee(self) -> Guarantee:
         """What holds for each person who reports to the end, about what their values were."""
-        holds = collection_cost.promise(self.collection)
+        holds = collection_cost.lifetime_bound(self.collection)
         kept = "It holds for clients that keep to the collection's configuration, whatever the collector does."
         charged = () if self.receipt is not None else ("Charged to no ledger.",)
         return Guarantee(holds, Unit(), Neighbours.REPLACE, (kept, *charged))
@@ -201,7 +201,7 @@ class Collector:
 
     def _parsed(self, sent: Sent) -> report_wire.Batch:
         if sent.twins:
-            return report_wire.parse_json_batch(self.collection, _document(sent.data))
+            return report_wire.parse_json_batch(self.collection, _parse_json(sent.data))
         assert isinstance(sent.data, bytes)
         return report_wire.parse_batch(self.collection, sent.data)
 
@@ -217,7 +217,7 @@ class Collector:
         """What a token counts under, or None if it is none: behind a shuffler it must be the shuffler's."""
         key = self.store.public_key
         if self.rules.shuffled is None:
-            return tokens.mark(self.collection, key, token)
+            return tokens.token_mark(self.collection, key, token)
         return _SHUFFLER if tokens.is_shuffler(self.collection, key, token) else None
 
     def _settled(self, turn: WriteBatch, read: _Read | BadReport) -> Taken | BadReport:
@@ -260,7 +260,7 @@ class Collector:
         """Keep for ever by which way the least protected of the reports came."""
         known, least = turn.about(_WAY), came
         if known or turn.has_reports():
-            before = _way(known)
+            before = _parse_way(known)
             least = BatchWay(min(before.batch, came.batch), min(before.honest, came.honest))
         if (note := f"{least.batch} {least.honest}") != known:
             turn.note(_WAY, note)
@@ -271,7 +271,7 @@ class Collector:
         known = self.store.about(_WAY)
         if not known and not self.store.epochs():
             return None if self.rules.shuffled is None else BatchWay(self.rules.shuffled, self.rules.honest)
-        way = _way(known)
+        way = _parse_way(known)
         return way if way.batch > 0 else None
 
     def _add(self, turn: WriteBatch, epoch: int, ids: Any, payloads: Any, most: int | None = None) -> Taken:
@@ -299,8 +299,8 @@ class Collector:
             for part in source.reports(epoch, at_once=_AT_ONCE):
                 ids, payloads = zip(*part, strict=True)
                 with self.store.turn() as turn:
-                    self._note_way(turn, _way(source.about(_WAY)))
-                    total = total + self._add(turn, epoch, ids, _rows(payloads))
+                    self._note_way(turn, _parse_way(source.about(_WAY)))
+                    total = total + self._add(turn, epoch, ids, _payload_rows(payloads))
         return total
 
     # ------------------------------------------------------------ reading
@@ -329,8 +329,8 @@ class Collector:
         for part in self.store.reports(epoch):
             payloads = [payload for _, payload in part]
             if any(len(payload) != randomizer.payload_bytes for payload in payloads):
-                raise damaged(self.store.path)
-            state = randomizer.accumulate(randomizer.unpack(_rows(payloads)))
+                raise damaged_store(self.store.path)
+            state = randomizer.accumulate(randomizer.unpack(_payload_rows(payloads)))
             total = total + replace(total, state=state, reports=len(part))
         return total
 
@@ -343,26 +343,26 @@ class Collector:
             )
 
 
-def _way(note: str) -> BatchWay:
+def _parse_way(note: str) -> BatchWay:
     """What a note says; without one, nothing is known of a shuffler."""
     batch, _, honest = (note or "0 1").partition(" ")
     return BatchWay(int(batch), Fraction(honest))
 
 
-def _or_raise(found: Taken | BadReport) -> Taken:
-    if isinstance(found, BadReport):
-        raise found
-    return found
+def _or_raise(outcome: Taken | BadReport) -> Taken:
+    if isinstance(outcome, BadReport):
+        raise outcome
+    return outcome
 
 
-def _document(data: bytes | str) -> object:
+def _parse_json(data: bytes | str) -> object:
     try:
         return json.loads(data, object_pairs_hook=without_doubles)
     except (ValueError, RecursionError):
         raise bad_report("malformed") from None
 
 
-def _rows(payloads: Iterable[bytes]) -> Any:
+def _payload_rows(payloads: Iterable[bytes]) -> Any:
     """Payloads of one length as rows of bytes."""
     parts = list(payloads)
     return np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(len(parts), -1)

@@ -1,6 +1,6 @@
 """The collector over HTTP: reports in at one door, and for its owner a page at another.
 
-For everybody (``app``):
+For everybody (``collector_app``):
 
     POST /v1/reports         a batch: binary (application/octet-stream), or its JSON twin (application/json)
     GET  /v1/collection      the signed configuration; may be cached
@@ -55,7 +55,7 @@ TOKEN = "Hubbub-Token"  # noqa: S105 - the header that a token comes in
 SDK = Path(__file__).parent / "js" / "hubbub.js"
 
 
-def app(collector: Collector, *, largest: int = LARGEST) -> Starlette:
+def collector_app(collector: Collector, *, largest: int = LARGEST) -> Starlette:
     """Where reports are sent, as an ASGI application: it takes, and shows nothing of what came."""
     desk, public = _Desk(collector, largest), PublicEndpoints(collector.configuration, collector.collection)
     endpoints = {("POST", "/v1/reports"): desk.reports, **public.endpoints()}
@@ -108,27 +108,27 @@ class _Window:
         self._last: tuple[object, Page] | None = None
 
     async def estimate(self, request: Request) -> Response:
-        epoch = _epoch(request)
+        epoch = _requested_epoch(request)
         return json_response(await asyncio.to_thread(lambda: self._look(epoch).to_json()))
 
     async def page(self, request: Request) -> Response:
-        epoch = _epoch(request)
+        epoch = _requested_epoch(request)
         html = await asyncio.to_thread(lambda: self._look(epoch).html())
         return bytes_response(html.encode(), media_type="text/html; charset=utf-8")
 
     def _look(self, epoch: int | None) -> Page:
         """The page, worked out anew only if it has moved on."""
-        from hubbub.local.collection.collector_page import look
+        from hubbub.local.collection.collector_page import read_page
 
         store = self.collector.store
         store.publish(step=self.collector.collection.minimum_batch)
         known = (epoch, store.published_epochs(), store.published_refusals())
         if self._last is None or self._last[0] != known:
-            self._last = known, look(self.collector, epoch=epoch)
+            self._last = known, read_page(self.collector, epoch=epoch)
         return self._last[1]
 
 
-def _epoch(request: Request) -> int | None:
+def _requested_epoch(request: Request) -> int | None:
     asked = request.query_params.get("epoch")
     if asked is not None and not (asked.isascii() and asked.isdigit() and len(asked) < 12):
         raise OutOfRange("an epoch is a whole number.", why="Epochs are numbered from 0.", fix="Write ?epoch=0.")

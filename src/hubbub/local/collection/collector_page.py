@@ -52,7 +52,7 @@ _REASONS = {
 }
 
 
-def look(collector: Collector, *, epoch: int | None = None) -> Page:
+def read_page(collector: Collector, *, epoch: int | None = None) -> Page:
     """What a collector has to show about an epoch: the last one that has reports, unless one is asked for.
 
     It moves on by at least the minimum batch at a time, in all its numbers: two looks never differ by one report.
@@ -106,8 +106,8 @@ class Page(Document):
         if self.estimate is None:
             return self._waiting(), self._cost(), self._came()
         silent = collection_cost.silent_from(self.collection)
-        past = (_past(self.collection, self.epoch),) if silent is not None and self.epoch >= silent else ()
-        return self._answer(self.estimate), *past, _trust(self.estimate), self._cost(), self._came()
+        past = (_past_section(self.collection, self.epoch),) if silent is not None and self.epoch >= silent else ()
+        return self._answer(self.estimate), *past, _trust_section(self.estimate), self._cost(), self._came()
 
     def to_json(self) -> dict[str, Json]:
         """The same as data."""
@@ -154,8 +154,8 @@ class Page(Document):
         rows = tuple(
             (
                 self._name(i),
-                _percent(estimate.values[i]),
-                f"{_percent(ends[i, 0])} to {_percent(ends[i, 1])}",
+                _percent_text(estimate.values[i]),
+                f"{_percent_text(ends[i, 0])} to {_percent_text(ends[i, 1])}",
                 "no: below the limit" if estimate.values[i] <= limit else "yes",
             )
             for i in order[:ROWS]
@@ -163,9 +163,9 @@ class Page(Document):
         words = (
             f"{self.reports:,} reports have come{self._when()}. Each answer was randomized at home, so the shares are "
             "estimates: each interval holds the true share among those who reported, 95 times out of 100.",
-            f"The detection limit is {_percent(limit)}: below it, an answer cannot be told from one that nobody gave. "
-            f"{_below(estimate.values, limit)} To tell a share of 1% from nobody takes about "
-            f"{_rounded(self.reports * (limit / 0.01) ** 2)} reports.",
+            f"The detection limit is {_percent_text(limit)}: below it, an answer cannot be told from one that nobody "
+            f"gave. {_below_sentence(estimate.values, limit)} To tell a share of 1% from nobody takes about "
+            f"{_rounded_count(self.reports * (limit / 0.01) ** 2)} reports.",
             *([f"The {ROWS} largest of {len(order):,} are shown."] if len(order) > ROWS else []),
         )
         figure = Figure("shares", self._shares_svg(estimate, order[:BARS], limit), "Shares with 95% intervals.")
@@ -182,13 +182,13 @@ class Page(Document):
                 float(estimate.values[i]),
                 float(ends[i, 0]),
                 float(ends[i, 1]),
-                _percent(estimate.values[i]) + ("*" if estimate.values[i] <= limit else ""),
+                _percent_text(estimate.values[i]) + ("*" if estimate.values[i] <= limit else ""),
             )
             for i in shown
         ]
         return bar_chart(
             bars,
-            title=f"Estimated shares; * is below the detection limit of {_percent(limit)}",
+            title=f"Estimated shares; * is below the detection limit of {_percent_text(limit)}",
             description=f"The {len(bars)} largest shares with their 95% intervals; the table below has the numbers.",
             label="share of the people",
             show=percentage,
@@ -222,8 +222,8 @@ class Page(Document):
 
     def _cost(self) -> Section:
         once, spent = self.collection.randomizer.epsilon, collection_cost.whole_life(self.collection)
-        rows = (("one report", short(once)), *self._through(), *_life(spent))
-        told = collection_cost.promise(self.collection).describe()
+        rows = (("one report", short(once)), *self._through(), *_lifetime_rows(spent))
+        sentence = collection_cost.lifetime_bound(self.collection).describe()
         ledger = "Charged to no ledger."
         if self.receipt is not None:
             ledger = f"Charged to the budget of {self.receipt.population}: receipt #{self.receipt.sequence}."
@@ -232,7 +232,7 @@ class Page(Document):
             "Toss a coin between two answers and report one of them. Someone who sees the report and guesses which it "
             f"was is right at most {out_of_100(explain.epsilon(once).belief(0.5))} times; without it, 50. That holds "
             "against everybody, this collector included.",
-            f"Lifetime of the collection: {epochs}, {told}. {ledger}",
+            f"Lifetime of the collection: {epochs}, {sentence}. {ledger}",
             *self._way_words(),
         )
         return Section("What it costs one person", words, TextTable(("for", "epsilon"), rows))
@@ -269,7 +269,7 @@ class Page(Document):
         linked = self.collection.epochs > 1 and memory_of(self.collection.randomizer) is not None
         if self.way is None or linked or hasattr(self.collection.randomizer, "delta"):
             return None
-        epsilon = _amplified(self.collection.randomizer, self.way.batch, self.way.crowd)
+        epsilon = _amplified_epsilon(self.collection.randomizer, self.way.batch, self.way.crowd)
         honest = float(self.way.honest)
         return {"batch": self.way.batch, "honest": honest, "epsilon": epsilon, "delta": float(DELTA)}
 
@@ -285,37 +285,37 @@ class Page(Document):
         return Section("What came in", words, TextTable(("reports", "how many"), tuple(rows)))
 
     def _others(self) -> str:
-        told = ", ".join(f"{epoch} ({count:,})" for epoch, count in list(self.epochs.items())[-12:])
-        return f"Reports by epoch: {told}. This is epoch {self.epoch}; `?epoch=` in the address shows another."
+        counts = ", ".join(f"{epoch} ({count:,})" for epoch, count in list(self.epochs.items())[-12:])
+        return f"Reports by epoch: {counts}. This is epoch {self.epoch}; `?epoch=` in the address shows another."
 
     def _estimate_json(self, estimate: Estimate) -> dict[str, Json]:
         fakes: Json = [{"fakes": share, "moves_at_most": estimate.shift(share)} for share in FAKES]
-        told = {**estimate.to_json(), "fake_clients": fakes}
+        document = {**estimate.to_json(), "fake_clients": fakes}
         if not isinstance(estimate, FrequencyEstimate):
-            return told
+            return document
         limit, ends = estimate.detection_limit(simultaneous=True), estimate.intervals()
-        told["answers"] = list(self.collection.answers) or None
-        told["interval_95"] = ends.tolist()
-        told["detection_limit_95_all"] = limit
-        told["below_limit"] = [bool(share <= limit) for share in estimate.values]
+        document["answers"] = list(self.collection.answers) or None
+        document["interval_95"] = ends.tolist()
+        document["detection_limit_95_all"] = limit
+        document["below_limit"] = [bool(share <= limit) for share in estimate.values]
         if self.simplex:
-            told["simplex_biased"] = simplex(estimate).values.tolist()
-        return told
+            document["simplex_biased"] = simplex(estimate).values.tolist()
+        return document
 
 
 def _with_simplex(table: TextTable, shares: Any) -> TextTable:
-    rows = tuple((*row, _percent(share)) for row, share in zip(table.rows, shares, strict=False))
+    rows = tuple((*row, _percent_text(share)) for row, share in zip(table.rows, shares, strict=False))
     return TextTable((*table.header, "simplex (biased)"), rows)
 
 
 @lru_cache(maxsize=64)
-def _amplified(randomizer: Randomizer, batch: int, crowd: int) -> float:
+def _amplified_epsilon(randomizer: Randomizer, batch: int, crowd: int) -> float:
     from hubbub.local.amplification.shuffle_bounds import amplify
 
     return float(amplify(randomizer, n=batch, n_honest=max(1, crowd), delta=DELTA).epsilon)
 
 
-def _past(collection: Collection, epoch: int) -> Section:
+def _past_section(collection: Collection, epoch: int) -> Section:
     """Reports past a cap say nothing, and nobody can tell which those are."""
     paid, usual, memory = collection_cost.silent_from(collection), Caps(), memory_of(collection.randomizer)
     what = f"{paid:,} reports" if memory is None else f"{paid:,} of {memory.kinds:,} remembered answers"
@@ -330,7 +330,7 @@ def _past(collection: Collection, epoch: int) -> Section:
     return Section("Some reports may say nothing", words)
 
 
-def _trust(estimate: Estimate) -> Section:
+def _trust_section(estimate: Estimate) -> Section:
     shares = isinstance(estimate, FrequencyEstimate)
     words = (
         "The intervals hold the noise alone. Reports are not checked against the truth, and nobody can: a client that "
@@ -342,27 +342,27 @@ def _trust(estimate: Estimate) -> Section:
     return Section("How far to trust it", words, TextTable(("fake clients", unit), rows))
 
 
-def _percent(share: float) -> str:
+def _percent_text(share: float) -> str:
     """A share with two digits after the point; with more where it is small."""
     if share == 0 or abs(share) >= 0.001:
         return f"{100 * share:.2f}%"
     return f"{100 * share:.{2 - math.floor(math.log10(abs(100 * share)))}f}%"
 
 
-def _below(values: Any, limit: float) -> str:
+def _below_sentence(values: Any, limit: float) -> str:
     below, negative = int((values <= limit).sum()), int((values < 0).sum())
     if not below:
         return "Every answer is above it."
-    told = f"{below:,} of {len(values):,} answers are below it."
-    return f"{told} Negative estimates are shown as they came out." if negative else told
+    sentence = f"{below:,} of {len(values):,} answers are below it."
+    return f"{sentence} Negative estimates are shown as they came out." if negative else sentence
 
 
-def _rounded(count: float) -> str:
+def _rounded_count(count: float) -> str:
     """A count for people: two digits of it."""
     return f"{float(f'{count:.1e}'):,.0f}"
 
 
-def _life(spent: CollectionSpending) -> list[tuple[str, str]]:
+def _lifetime_rows(spent: CollectionSpending) -> list[tuple[str, str]]:
     """What all reports together cost; the three numbers are one where nothing is remembered."""
     if not spent.memoised:
         return [("all reports of the collection", short(spent.values))]

@@ -31,28 +31,28 @@ _LONGEST_ANSWER = 1000
 
 
 @cache
-def table() -> dict[str, Any]:
+def form_table() -> dict[str, Any]:
     """The forms of a signed text, of a collection and of every law."""
     forms: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
     return forms
 
 
-def misfit(form: str, document: object) -> str | None:
+def find_misfit(form: str, document: object) -> str | None:
     """The first field of a document that is not as its form says (None if all are): a public fact, for an error.
 
-    >>> misfit("signed", {"hubbub": "signed-collection/1", "collection": "{}", "key": "0" * 64, "signature": 5})
+    >>> find_misfit("signed", {"hubbub": "signed-collection/1", "collection": "{}", "key": "0" * 64, "signature": 5})
     'signature'
     """
-    return _first(table()[form], document)
+    return _first_misfit(form_table()[form], document)
 
 
 def misfit_of_law(law: object) -> str | None:
     """The first field of a law that is not as its protocol's form says."""
     protocol = law.get("protocol") if isinstance(law, dict) else None
-    forms = table()["laws"]
+    forms = form_table()["laws"]
     if not isinstance(protocol, str) or protocol not in forms:
         return "protocol"
-    return _first({"protocol": ["is", protocol], **forms[protocol]}, law)
+    return _first_misfit({"protocol": ["is", protocol], **forms[protocol]}, law)
 
 
 def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -63,28 +63,28 @@ def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _first(form: Mapping[str, Any], document: object) -> str | None:
+def _first_misfit(form: Mapping[str, Any], document: object) -> str | None:
     if not isinstance(document, dict):
         return "document"
     if strange := sorted(str(name) for name in document if name not in form):
         return strange[0] if _NAME.fullmatch(strange[0]) else "unknown"
-    return next((name for name in form if name not in document or not _fits(form[name], document[name])), None)
+    return next((name for name in form if name not in document or not _value_fits(form[name], document[name])), None)
 
 
-def _fits(kind: str | list[Any], value: Any) -> bool:
+def _value_fits(kind: str | list[Any], value: Any) -> bool:
     name, *limits = [kind] if isinstance(kind, str) else kind
     return _KINDS[name](value, *limits)
 
 
-def _is(value: Any, wanted: str) -> bool:
+def _is_text(value: Any, wanted: str) -> bool:
     return type(value) is str and value == wanted
 
 
-def _whole(value: Any, least: int, most: int) -> bool:
+def _is_whole(value: Any, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def _line(value: Any, longest: int) -> bool:
+def _is_line(value: Any, longest: int) -> bool:
     """A line that shows what it says, in the one form that Unicode has for it (two answers must not look alike)."""
     if type(value) is not str or not value or unicodedata.normalize("NFC", value) != value:
         return False
@@ -95,30 +95,32 @@ def _line(value: Any, longest: int) -> bool:
     return True
 
 
-def _lines(value: Any) -> bool:
-    return type(value) is list and all(_line(each, _LONGEST_ANSWER) for each in value) and len(set(value)) == len(value)
+def _are_lines(value: Any) -> bool:
+    return (
+        type(value) is list and all(_is_line(each, _LONGEST_ANSWER) for each in value) and len(set(value)) == len(value)
+    )
 
 
-def _rational(value: Any) -> bool:
+def _is_rational(value: Any) -> bool:
     """A number above 0, in lowest terms."""
     return type(value) is str and _RATIONAL.fullmatch(value) is not None and str(Fraction(value)) == value
 
 
-def _epsilon(value: Any) -> bool:
-    return _rational(value) and SMALLEST_EPSILON <= Fraction(value) <= LARGEST_EPSILON
+def _is_epsilon(value: Any) -> bool:
+    return _is_rational(value) and SMALLEST_EPSILON <= Fraction(value) <= LARGEST_EPSILON
 
 
-def _bound(value: Any) -> bool:
+def _is_bound(value: Any) -> bool:
     if type(value) is not str or not _BOUND.fullmatch(value) or str(Fraction(value)) != value:
         return False
     return value == "0" or SMALLEST_BOUND <= abs(Fraction(value)) <= LARGEST_BOUND
 
 
-def _coins(value: Any, count: int) -> bool:
+def _are_thresholds(value: Any, count: int) -> bool:
     return type(value) is list and len(value) == count and all(_of_a_word(each) for each in value)
 
 
-def _matrix(value: Any, most: int) -> bool:
+def _is_matrix(value: Any, most: int) -> bool:
     if type(value) is not list or len(value) < 2 or not all(type(row) is list for row in value):
         return False
     widths = {len(row) for row in value}
@@ -130,18 +132,18 @@ def _of_a_word(value: Any) -> bool:
 
 
 _KINDS: dict[str, Callable[..., bool]] = {
-    "is": _is,
+    "is": _is_text,
     "text": lambda value: type(value) is str,
     "digits": lambda value, size: type(value) is str and len(value) == size and bool(_DIGITS.fullmatch(value)),
     "name": lambda value: type(value) is str and bool(_NAME.fullmatch(value)),
-    "line": _line,
-    "lines": _lines,
+    "line": _is_line,
+    "lines": _are_lines,
     "law": lambda value: misfit_of_law(value) is None,
-    "whole": _whole,
-    "rational": _rational,
-    "epsilon": _epsilon,
-    "bound": _bound,
+    "whole": _is_whole,
+    "rational": _is_rational,
+    "epsilon": _is_epsilon,
+    "bound": _is_bound,
     "truth": lambda value: type(value) is bool,
-    "coins": _coins,
-    "matrix": _matrix,
+    "coins": _are_thresholds,
+    "matrix": _is_matrix,
 }

@@ -33,19 +33,21 @@ class Writer:
             group, self._waiting = self._waiting[:_MOST], self._waiting[_MOST:]
             answers = [answer for _, answer in group]
             try:
-                found = await asyncio.to_thread(self._collector.take_all, [sent for sent, _ in group])
+                outcomes = await asyncio.to_thread(self._collector.take_all, [sent for sent, _ in group])
             except Exception as error:  # whatever it is, nobody may wait for ever
-                _settle(answers, [error] * len(group))
+                _settle_answers(answers, [error] * len(group))
             else:
-                _settle(answers, found)
+                _settle_answers(answers, outcomes)
 
 
-def _settle(answers: list[asyncio.Future[Taken | BadReport]], found: list[Taken | BadReport] | list[Exception]) -> None:
+def _settle_answers(
+    answers: list[asyncio.Future[Taken | BadReport]], outcomes: list[Taken | BadReport] | list[Exception]
+) -> None:
     """Tell each sender who is still there; an error of the group is everybody's."""
     from hubbub.local.collection.collector import Taken
     from hubbub.terms import BadReport
 
-    for answer, each in zip(answers, found, strict=True):
+    for answer, each in zip(answers, outcomes, strict=True):
         if answer.done():
             continue
         if isinstance(each, Taken | BadReport):

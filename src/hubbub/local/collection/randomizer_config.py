@@ -14,25 +14,25 @@ from hubbub.local.randomizers.bounded_means import Hybrid, Piecewise
 from hubbub.local.randomizers.finite import FiniteRandomizer
 
 
-def law_of(randomizer: Randomizer) -> dict[str, Any]:
+def distribution_parameters(randomizer: Randomizer) -> dict[str, Any]:
     """All that determines a report, for clients.
 
     >>> from hubbub.local import Piecewise
-    >>> sorted(law_of(Piecewise(epsilon=1, lower=0, upper=1)).keys() - {"lower", "upper", "missing"})
+    >>> sorted(distribution_parameters(Piecewise(epsilon=1, lower=0, upper=1)).keys() - {"lower", "upper", "missing"})
     ['epsilon', 'protocol', 'thresholds', 'window']
     """
-    return {**randomizer.parameters(), **_more(randomizer)}
+    return {**randomizer.parameters(), **_derived_parameters(randomizer)}
 
 
-def read_law(law: Mapping[str, Any]) -> Randomizer:
-    """The randomizer that a law describes. Whoever reads it compares ``law_of`` of the result with what was read."""
+def read_distribution(parameters: Mapping[str, Any]) -> Randomizer:
+    """The randomizer with these parameters; whoever reads compares ``distribution_parameters`` of it with them."""
     worked_out = {"piecewise": {"window"}, "hybrid": {"window"}, "finite": {"epsilon"}}.get(
-        str(law.get("protocol")), ()
+        str(parameters.get("protocol")), ()
     )
-    return from_parameters({name: value for name, value in law.items() if name not in worked_out})
+    return from_parameters({name: value for name, value in parameters.items() if name not in worked_out})
 
 
-def _more(randomizer: Randomizer) -> dict[str, Any]:
+def _derived_parameters(randomizer: Randomizer) -> dict[str, Any]:
     if isinstance(randomizer, Piecewise | Hybrid):
         return {"window": randomizer._window.size}
     return {"epsilon": str(randomizer.epsilon)} if isinstance(randomizer, FiniteRandomizer) else {}

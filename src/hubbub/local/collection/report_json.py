@@ -37,12 +37,14 @@ def from_twin(document: object) -> bytes:
     if form != str(FORMAT):
         raise bad_report("version" if form.isdigit() else "malformed")
     try:
-        return HEAD.pack(REPORT, FORMAT, *_numbers(document), *_marks(document)) + _payload(document["payload"])
+        return HEAD.pack(REPORT, FORMAT, *_read_numbers(document), *_read_marks(document)) + _read_payload(
+            document["payload"]
+        )
     except (struct.error, ValueError, TypeError) as error:
         raise bad_report("malformed") from error
 
 
-def _numbers(document: dict[str, Any]) -> tuple[int, int, int]:
+def _read_numbers(document: dict[str, Any]) -> tuple[int, int, int]:
     """Code, epsilon and epoch."""
     epsilon, epoch, protocol = document["epsilon"], document["epoch"], document["protocol"]
     if type(epsilon) is not int or type(epoch) is not int or not isinstance(protocol, str):
@@ -52,7 +54,7 @@ def _numbers(document: dict[str, Any]) -> tuple[int, int, int]:
     return PROTOCOLS.get(protocol, 0), epsilon, epoch
 
 
-def _marks(document: dict[str, Any]) -> list[bytes]:
+def _read_marks(document: dict[str, Any]) -> list[bytes]:
     """Collection, digest and id, 16 bytes each."""
     texts = [document[name] for name in ("collection", "digest", "id")]
     if not all(isinstance(text, str) and _HEXADECIMAL.fullmatch(text) for text in texts):
@@ -60,7 +62,7 @@ def _marks(document: dict[str, Any]) -> list[bytes]:
     return [bytes.fromhex(text) for text in texts]
 
 
-def _payload(text: object) -> bytes:
+def _read_payload(text: object) -> bytes:
     if not isinstance(text, str):
         raise TypeError(text)
     payload = base64.b64decode(text.encode("ascii"), validate=True)

@@ -1,4 +1,4 @@
-"""The layout of reports, format 1: what ``wire`` and ``twin`` agree on."""
+"""The layout of reports, format 1: what ``report_wire`` and ``report_json`` agree on."""
 
 from __future__ import annotations
 

@@ -28,7 +28,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.collection.store_file import FORMAT, MARK, check, connected, damaged, erase_log, reserve, told
+from hubbub.local.collection.store_file import (
+    FORMAT,
+    MARK,
+    check_store,
+    connect_store,
+    damaged_store,
+    disk_errors,
+    erase_log,
+    reserve_name,
+)
 from hubbub.terms import HubbubError, Receipt, SourceUnavailable, from_json, to_json
 
 PIECE = 512  # counters of the state in one row: a page
@@ -88,9 +97,9 @@ class Store:
                 why="A store is a file that is made once, for one collection.",
                 fix="Check the name, or make one: hubbub.local.Store.create, or `hubbub collect init`.",
             )
-        with told(self.path):
-            self._connection = connected(self.path)
-            check(self._connection, self.path)
+        with disk_errors(self.path):
+            self._connection = connect_store(self.path)
+            check_store(self._connection, self.path)
             for statement in _PUBLISHED:
                 self._connection.execute(statement)
             erase_log(self._connection)
@@ -99,9 +108,9 @@ class Store:
     def create(cls, path: str | Path, *, configuration: str, public_key: str) -> Store:
         """A new store for the collection with this signed configuration; a file that is there is never touched."""
         place = Path(path)
-        with told(place):
-            reserve(place)
-            connection = connected(place)
+        with disk_errors(place):
+            reserve_name(place)
+            connection = connect_store(place)
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 for statement in _TABLES:
@@ -141,11 +150,11 @@ class Store:
     @property
     def receipt(self) -> Receipt | None:
         """The ledger's receipt for the whole collection, if it was charged."""
-        found = self.about("receipt")
+        text = self.about("receipt")
         try:
-            return from_json(json.loads(found)) if found else None
+            return from_json(json.loads(text)) if text else None
         except (ValueError, KeyError, TypeError, AttributeError, HubbubError):
-            raise damaged(self.path) from None
+            raise damaged_store(self.path) from None
 
     def keep_receipt(self, receipt: Receipt) -> None:
         """Keep the ledger's receipt beside what was collected under it."""
@@ -161,7 +170,7 @@ class Store:
     @contextmanager
     def turn(self) -> Iterator[WriteBatch]:
         """One transaction, and the only way to write; other writers wait until it ends."""
-        with self._lock, told(self.path):
+        with self._lock, disk_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield WriteBatch(self._connection.cursor())
@@ -174,7 +183,7 @@ class Store:
 
     def tidy(self) -> None:
         """Write the file anew, so that not even its layout shows in which order reports came."""
-        with self._lock, told(self.path):
+        with self._lock, disk_errors(self.path):
             self._connection.execute("VACUUM")
             erase_log(self._connection)
 
@@ -229,14 +238,14 @@ class Store:
         state = np.zeros(size, dtype=np.int64)
         totals = f"SELECT * FROM {prefix}totals WHERE epoch = ?"  # noqa: S608 - ours
         tallies = f"SELECT piece, counts FROM {prefix}tallies WHERE epoch = ?"  # noqa: S608 - ours
-        with self._lock, told(self.path):
+        with self._lock, disk_errors(self.path):
             self._connection.execute("BEGIN")
             try:
                 count = sum(reports for _, reports in self._rows(totals, epoch))
                 for piece, counts in self._rows(tallies, epoch):
                     place = state[piece * PIECE : (piece + 1) * PIECE]
                     if piece < 0 or len(counts) != place.nbytes:
-                        raise damaged(self.path)
+                        raise damaged_store(self.path)
                     place[:] = np.frombuffer(counts, dtype="<i8")
             finally:
                 self._connection.execute("COMMIT")
@@ -244,17 +253,17 @@ class Store:
 
     def reports(self, epoch: int, *, at_once: int = 65_536) -> Iterator[list[tuple[bytes, bytes]]]:
         """(id, payload) of every report of an epoch as of one moment, in lists, in the order of the ids."""
-        with told(self.path):
-            connection = connected(self.path)
+        with disk_errors(self.path):
+            connection = connect_store(self.path)
             try:
                 rows = connection.execute("SELECT id, payload FROM reports WHERE epoch = ? ORDER BY id", (epoch,))
-                while found := rows.fetchmany(at_once):
-                    yield found
+                while rows_read := rows.fetchmany(at_once):
+                    yield rows_read
             finally:
                 connection.close()
 
     def _rows(self, statement: str, *values: object) -> list[Any]:
-        with self._lock, told(self.path):
+        with self._lock, disk_errors(self.path):
             return self._connection.execute(statement, values).fetchall()
 
 
@@ -292,11 +301,11 @@ class WriteBatch:
         )
         for piece in np.unique(np.flatnonzero(state) // PIECE).tolist():
             added = state[piece * PIECE : (piece + 1) * PIECE].astype("<i8")
-            found = self._cursor.execute(
+            row = self._cursor.execute(
                 "SELECT counts FROM tallies WHERE epoch = ? AND piece = ?", (epoch, piece)
             ).fetchone()
-            if found is not None:
-                added = added + np.frombuffer(found[0], dtype="<i8")
+            if row is not None:
+                added = added + np.frombuffer(row[0], dtype="<i8")
             self._cursor.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?, ?)", (epoch, piece, added.tobytes()))
 
     def publish(self, epochs: Iterable[int]) -> None:
@@ -337,8 +346,8 @@ class WriteBatch:
 
     def used(self, epoch: int, token: bytes) -> int:
         """How many reports a token has sent in this epoch."""
-        found = self._cursor.execute("SELECT used FROM tokens WHERE epoch = ? AND mark = ?", (epoch, token)).fetchone()
-        return int(found[0]) if found else 0
+        row = self._cursor.execute("SELECT used FROM tokens WHERE epoch = ? AND mark = ?", (epoch, token)).fetchone()
+        return int(row[0]) if row else 0
 
     def use(self, epoch: int, token: bytes, count: int) -> None:
         """Note that a token has sent so many more."""

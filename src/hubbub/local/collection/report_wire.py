@@ -92,7 +92,7 @@ class Batch:
 
 def pack(collection: Collection, report: Report) -> bytes:
     """A report in bytes."""
-    return _head(collection, report.epoch, report.id) + report.payload
+    return _report_header(collection, report.epoch, report.id) + report.payload
 
 
 def parse(collection: Collection, data: bytes) -> Report:
@@ -106,7 +106,7 @@ def parse(collection: Collection, data: bytes) -> Report:
     """
     if len(data) != HEADER + collection.randomizer.payload_bytes:
         raise bad_report(_reason_of_length(data))
-    batch = _checked(collection, np.frombuffer(data, dtype=np.uint8).reshape(1, -1))
+    batch = _check_rows(collection, np.frombuffer(data, dtype=np.uint8).reshape(1, -1))
     if batch.rejected:
         raise bad_report(batch.rejected[0])
     return Report(epoch=int(batch.epochs[0]), id=batch.ids[0].tobytes(), payload=batch.payloads[0].tobytes())
@@ -136,11 +136,11 @@ def parse_batch(collection: Collection, data: bytes) -> Batch:
     A frame whose length is not what it says, or whose reports have another length than the collection's, is refused as
     a whole.
     """
-    rows = _rows(data)
+    rows = _frame_rows(data)
     size = HEADER + collection.randomizer.payload_bytes
     if len(rows) and rows.shape[1] != size:
         raise bad_report(_reason_of_length(rows[0].tobytes()))
-    return _checked(collection, rows.reshape(-1, size))
+    return _check_rows(collection, rows.reshape(-1, size))
 
 
 def parse_json_batch(collection: Collection, document: object) -> Batch:
@@ -160,8 +160,8 @@ def parse_json_batch(collection: Collection, document: object) -> Batch:
             rows[place] = data
         else:
             rejected[place] = _reason_of_length(data)
-    found = _checked(collection, np.frombuffer(b"".join(rows.values()), dtype=np.uint8).reshape(-1, size))
-    return _moved(found, np.fromiter(rows, dtype=np.int64, count=len(rows)), rejected)
+    batch = _check_rows(collection, np.frombuffer(b"".join(rows.values()), dtype=np.uint8).reshape(-1, size))
+    return _within_batch(batch, np.fromiter(rows, dtype=np.int64, count=len(rows)), rejected)
 
 
 def collection_of(data: bytes) -> str | None:
@@ -172,25 +172,27 @@ def collection_of(data: bytes) -> str | None:
     return bytes(data[start + 16 : start + 32]).hex()
 
 
-def _millionths(collection: Collection) -> int:
+def _epsilon_millionths(collection: Collection) -> int:
     """The epsilon of one report in millionths, rounded up."""
     return -int(-collection.randomizer.epsilon * _MICRO // 1)
 
 
 @lru_cache(maxsize=256)
-def _fixed(collection: Collection) -> bytes:
+def _fixed_header(collection: Collection) -> bytes:
     """The header of every report of a collection, with epoch and id left at zero."""
     code = PROTOCOLS[collection.randomizer.protocol]
     mark = bytes.fromhex(collection.id)
-    return HEAD.pack(REPORT, FORMAT, code, _millionths(collection), 0, mark, collection.digest[:MARK], bytes(MARK))
+    return HEAD.pack(
+        REPORT, FORMAT, code, _epsilon_millionths(collection), 0, mark, collection.digest[:MARK], bytes(MARK)
+    )
 
 
-def _head(collection: Collection, epoch: int, mark: bytes) -> bytes:
-    fixed = _fixed(collection)
+def _report_header(collection: Collection, epoch: int, mark: bytes) -> bytes:
+    fixed = _fixed_header(collection)
     return fixed[:12] + epoch.to_bytes(4, "little") + fixed[16:48] + mark
 
 
-def _rows(data: bytes) -> NDArray[np.uint8]:
+def _frame_rows(data: bytes) -> NDArray[np.uint8]:
     """The reports of a frame as rows of bytes; a report by itself, which begins otherwise, is one row."""
     if len(data) >= HEADER and data[:3] == REPORT:
         return np.frombuffer(data, dtype=np.uint8).reshape(1, -1)
@@ -204,17 +206,17 @@ def _rows(data: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(data, dtype=np.uint8, offset=FRAME.size).reshape(count, size)
 
 
-def _checked(collection: Collection, rows: NDArray[np.uint8]) -> Batch:
+def _check_rows(collection: Collection, rows: NDArray[np.uint8]) -> Batch:
     """Rows of the right length, checked field by field; the first reason that applies is the one that is told."""
-    fixed = np.frombuffer(_fixed(collection), dtype=np.uint8)
+    fixed = np.frombuffer(_fixed_header(collection), dtype=np.uint8)
     epochs = np.ascontiguousarray(rows[:, 12:16]).view("<u4")[:, 0].astype(np.uint32)
     tests: list[tuple[str, Callable[[], NDArray[np.bool_]]]] = [
-        ("malformed", lambda: _same(rows, fixed, 0, 3) & _same(rows, fixed, 5, 8)),
-        ("version", lambda: _same(rows, fixed, 3, 4)),
-        ("collection", lambda: _same(rows, fixed, 16, 32)),
-        ("protocol", lambda: _same(rows, fixed, 4, 5)),
-        ("epsilon", lambda: _same(rows, fixed, 8, 12)),
-        ("digest", lambda: _same(rows, fixed, 32, 48)),
+        ("malformed", lambda: _same_bytes(rows, fixed, 0, 3) & _same_bytes(rows, fixed, 5, 8)),
+        ("version", lambda: _same_bytes(rows, fixed, 3, 4)),
+        ("collection", lambda: _same_bytes(rows, fixed, 16, 32)),
+        ("protocol", lambda: _same_bytes(rows, fixed, 4, 5)),
+        ("epsilon", lambda: _same_bytes(rows, fixed, 8, 12)),
+        ("digest", lambda: _same_bytes(rows, fixed, 32, 48)),
         ("epoch", lambda: epochs < collection.epochs),
         ("domain", lambda: collection.randomizer.valid(np.ascontiguousarray(rows[:, HEADER:]))),
     ]
@@ -231,12 +233,12 @@ def _checked(collection: Collection, rows: NDArray[np.uint8]) -> Batch:
     )
 
 
-def _same(rows: NDArray[np.uint8], fixed: NDArray[np.uint8], start: int, stop: int) -> NDArray[np.bool_]:
+def _same_bytes(rows: NDArray[np.uint8], fixed: NDArray[np.uint8], start: int, stop: int) -> NDArray[np.bool_]:
     equal: NDArray[np.bool_] = (rows[:, start:stop] == fixed[start:stop]).all(axis=1)
     return equal
 
 
-def _moved(batch: Batch, places: NDArray[np.int64], rejected: dict[int, str]) -> Batch:
+def _within_batch(batch: Batch, places: NDArray[np.int64], rejected: dict[int, str]) -> Batch:
     """A batch of some rows, seen as part of a larger one: ``places`` says where each row stood there."""
     reasons = {int(places[place]): reason for place, reason in batch.rejected.items()}
     return Batch(

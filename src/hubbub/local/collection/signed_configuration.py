@@ -20,7 +20,7 @@ from hubbub.durable import (
     verifying_key_from_hex,
 )
 from hubbub.local.collection.collection import Collection, bad_collection, read_canonical
-from hubbub.local.collection.configuration_forms import misfit, without_doubles
+from hubbub.local.collection.configuration_forms import find_misfit, without_doubles
 
 FORMAT = "signed-collection/1"
 _CONTEXT = b"hubbub signed-collection/1\n"  # a signature over a collection is a signature over nothing else
@@ -71,14 +71,14 @@ def open_signed(text: str, public_key: str) -> Collection:
 
     An old signature stays valid for ever: ``Client`` remembers which version it has followed, and goes back to none.
     """
-    document = _document(text)
-    pinned, said = public_key.strip().lower(), document["collection"]
-    if document["key"] != pinned or not _holds(pinned, document["signature"], said):
+    document = _parse_signed(text)
+    pinned, signed = public_key.strip().lower(), document["collection"]
+    if document["key"] != pinned or not _signature_holds(pinned, document["signature"], signed):
         raise bad_collection("its signature was not made with the key that this client was given")
-    return read_canonical(said)
+    return read_canonical(signed)
 
 
-def _document(text: str) -> dict[str, Any]:
+def _parse_signed(text: str) -> dict[str, Any]:
     try:
         short = isinstance(text, str) and len(text) <= _LONGEST
         document = json.loads(text, object_pairs_hook=without_doubles) if short else None
@@ -86,14 +86,14 @@ def _document(text: str) -> dict[str, Any]:
         document = None
     if not isinstance(document, dict) or document.get("hubbub") != FORMAT:
         raise bad_collection(f'it is not JSON of the form "hubbub": "{FORMAT}"')
-    if field := misfit("signed", document):
+    if field := find_misfit("signed", document):
         raise bad_collection(f'its field "{field}" is missing, unknown or of another kind')
     return document
 
 
-def _holds(public_key: str, signature: str, said: str) -> bool:
+def _signature_holds(public_key: str, signature: str, text: str) -> bool:
     try:
-        message, signed = _CONTEXT + said.encode(), bytes.fromhex(signature)
+        message, signature_bytes = _CONTEXT + text.encode(), bytes.fromhex(signature)
     except ValueError:  # also of text that is none
         return False
-    return signature_holds(verifying_key_from_hex(public_key), message, signed)
+    return signature_holds(verifying_key_from_hex(public_key), message, signature_bytes)

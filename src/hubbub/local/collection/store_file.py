@@ -16,7 +16,7 @@ WAIT = 60  # seconds for another writer's turn to end
 MARK = 0x48754C43  # "HuLC": what a file of ours says it is
 
 
-def reserve(path: Path) -> None:
+def reserve_name(path: Path) -> None:
     """Take the name; whoever comes second finds it taken."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -29,7 +29,7 @@ def reserve(path: Path) -> None:
         ) from None
 
 
-def connected(path: Path) -> sqlite3.Connection:
+def connect_store(path: Path) -> sqlite3.Connection:
     """A connection that logs ahead and forces every commit to disk."""
     connection = sqlite3.connect(path, timeout=WAIT, check_same_thread=False)
     try:
@@ -53,13 +53,13 @@ def erase_log(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA busy_timeout = {1000 * WAIT}")
 
 
-def check(connection: sqlite3.Connection, path: Path, *, mark: int = MARK) -> None:
+def check_store(connection: sqlite3.Connection, path: Path, *, mark: int = MARK) -> None:
     """Refuse what is not a store of this kind, or is a newer one."""
-    ((found,),) = connection.execute("PRAGMA application_id")
+    ((row,),) = connection.execute("PRAGMA application_id")
     ((version,),) = connection.execute("PRAGMA user_version")
-    if found != mark:
+    if row != mark:
         connection.close()
-        raise unavailable(path, "it is not a collector's store")
+        raise store_unavailable(path, "it is not a collector's store")
     if version > FORMAT:
         connection.close()
         raise NewerFormat(
@@ -83,25 +83,25 @@ _REASONS = {
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def disk_errors(path: Path) -> Iterator[None]:
     """Errors of the disk and the database, in our words."""
     try:
         yield
     except UnicodeDecodeError as error:
-        raise damaged(path) from error
+        raise damaged_store(path) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        raise unavailable(path, _REASONS.get(code, "it is not a whole store")) from error
+        raise store_unavailable(path, _REASONS.get(code, "it is not a whole store")) from error
     except OSError as error:
-        raise unavailable(path, os.strerror(error.errno or 0).lower()) from error
+        raise store_unavailable(path, os.strerror(error.errno or 0).lower()) from error
 
 
-def damaged(path: Path) -> HubbubError:
+def damaged_store(path: Path) -> HubbubError:
     """The refusal of what this store cannot have written."""
-    return unavailable(path, _REASONS[sqlite3.SQLITE_CORRUPT])
+    return store_unavailable(path, _REASONS[sqlite3.SQLITE_CORRUPT])
 
 
-def unavailable(path: Path, reason: str) -> HubbubError:
+def store_unavailable(path: Path, reason: str) -> HubbubError:
     """The refusal when a store cannot be read or written."""
     return SourceUnavailable(
         f"the store {path} could not be used: {reason}.",

@@ -79,7 +79,7 @@ class Tally:
                 raise ValueError("another number than a whole one")
             state = np.array(numbers, dtype=np.int64)
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise _unreadable() from None
+            raise _unreadable_tally() from None
         if digest != collection.digest:
             raise BadCollection(
                 "this tally was made under other parameters.",
@@ -89,11 +89,11 @@ class Tally:
         randomizer = collection.randomizer
         counted = randomizer.symbols is None or (state.min(initial=0) >= 0 and int(state.sum()) == reports)
         if state.shape != (randomizer.state_size,) or reports < 0 or not 0 <= epoch < collection.epochs or not counted:
-            raise _unreadable()
+            raise _unreadable_tally()
         return cls(collection, epoch, state, reports)
 
 
-def _unreadable() -> Unreadable:
+def _unreadable_tally() -> Unreadable:
     return Unreadable(
         "a tally could not be read.",
         why=f'It is a document of kind "{KIND}", as Tally.to_json writes it.',

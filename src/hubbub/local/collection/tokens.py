@@ -27,30 +27,30 @@ _CLIENT, _SHUFFLER = b"hubbub token 1\n", b"hubbub shuffler token 1\n"
 
 def issue(collection: Collection, key: SigningKey) -> str:
     """A new token for a client of this collection."""
-    return _issued(collection, key, _CLIENT)
+    return _issue_for(collection, key, _CLIENT)
 
 
 def issue_shuffler(collection: Collection, key: SigningKey) -> str:
     """A new token for a shuffler before this collection's collector: no client's token is one."""
-    return _issued(collection, key, _SHUFFLER)
+    return _issue_for(collection, key, _SHUFFLER)
 
 
-def mark(collection: Collection, public_key: str, token: str | None) -> bytes | None:
+def token_mark(collection: Collection, public_key: str, token: str | None) -> bytes | None:
     """What a client's token is counted under, or None if it was not issued for this collection."""
-    return _checked(collection, public_key, token, _CLIENT)
+    return _check_token(collection, public_key, token, _CLIENT)
 
 
 def is_shuffler(collection: Collection, public_key: str, token: str | None) -> bool:
     """Whether this is a token for a shuffler."""
-    return _checked(collection, public_key, token, _SHUFFLER) is not None
+    return _check_token(collection, public_key, token, _SHUFFLER) is not None
 
 
-def _issued(collection: Collection, key: SigningKey, role: bytes) -> str:
+def _issue_for(collection: Collection, key: SigningKey, role: bytes) -> str:
     nonce = secrets.token_bytes(_NONCE)
-    return base64.urlsafe_b64encode(nonce + key.sign(_said(collection, nonce, role))).decode().rstrip("=")
+    return base64.urlsafe_b64encode(nonce + key.sign(_signed_bytes(collection, nonce, role))).decode().rstrip("=")
 
 
-def _checked(collection: Collection, public_key: str, token: str | None, role: bytes) -> bytes | None:
+def _check_token(collection: Collection, public_key: str, token: str | None, role: bytes) -> bytes | None:
     text = token or ""
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -59,10 +59,10 @@ def _checked(collection: Collection, public_key: str, token: str | None, role: b
     if len(raw) != _NONCE + _SIGNATURE:
         return None
     nonce, signature = raw[:_NONCE], raw[_NONCE:]
-    if not signature_holds(verifying_key_from_hex(public_key), _said(collection, nonce, role), signature):
+    if not signature_holds(verifying_key_from_hex(public_key), _signed_bytes(collection, nonce, role), signature):
         return None
     return hashlib.sha256(nonce).digest()[:_NONCE]
 
 
-def _said(collection: Collection, nonce: bytes, role: bytes) -> bytes:
+def _signed_bytes(collection: Collection, nonce: bytes, role: bytes) -> bytes:
     return role + collection.id.encode() + b"\n" + nonce

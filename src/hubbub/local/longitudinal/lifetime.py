@@ -1,4 +1,4 @@
-"""What one client has ever given away: epochs, remembered answers, and epsilon over all collections.
+"""The lifetime privacy loss of one client: epochs, remembered answers, and epsilon over all collections.
 
 Three numbers are kept apart, because they answer three questions (``docs/proofs/lifetime.md``):
 
@@ -81,12 +81,12 @@ class CollectionSpending:
     @property
     def values(self) -> Fraction:
         """For two lives in which changes come at the same times."""
-        return _least(self.memos * self.epsilon if self.memoised else self.charged, self.worst_case)
+        return _least_known(self.memos * self.epsilon if self.memoised else self.charged, self.worst_case)
 
     @property
     def constant(self) -> Fraction:
         """For two lives in each of which the value never changes."""
-        return _least(min(self.memos, 1) * self.epsilon if self.memoised else self.charged, self.worst_case)
+        return _least_known(min(self.memos, 1) * self.epsilon if self.memoised else self.charged, self.worst_case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Lifetime(Document):
     @property
     def worst_case(self) -> Fraction | None:
         """Epsilon for everything, also when values changed; None if nothing bounds it."""
-        return _sum(each.worst_case for each in self.spent)
+        return _sum_known(each.worst_case for each in self.spent)
 
     @property
     def delta(self) -> Fraction:
@@ -135,13 +135,13 @@ class Lifetime(Document):
 
     def _given_away(self) -> Section:
         words = (
-            f"About values that never changed, all reports together move the odds at most {_fold(self.constant)}; "
-            f"about what the values were, {_fold(self.values)}; about everything, also when they changed, "
-            f"{_fold(self.worst_case)}.",
+            f"About values that never changed, all reports together move the odds at most {_odds_text(self.constant)}; "
+            f"about what the values were, {_odds_text(self.values)}; about everything, also when they changed, "
+            f"{_odds_text(self.worst_case)}.",
             *([f"With a chance of at most {short(self.delta)} (delta) it is more."] if self.delta else []),
         )
         rows = tuple(
-            (each.collection, *(_told(epsilon) for epsilon in (each.constant, each.values, each.worst_case)))
+            (each.collection, *(_epsilon_text(epsilon) for epsilon in (each.constant, each.values, each.worst_case)))
             for each in self.spent
         )
         return Section(
@@ -153,7 +153,9 @@ class Lifetime(Document):
             f"Caps: {short(self.caps.attribute)} for one attribute, {short(self.caps.total)} in total. Past a cap this "
             "client goes on sending reports that say nothing, because silence would tell.",
         )
-        rows = tuple((each.collection, each.attribute, *_counts(each), _told(each.charged)) for each in self.spent)
+        rows = tuple(
+            (each.collection, each.attribute, *_epoch_counts(each), _epsilon_text(each.charged)) for each in self.spent
+        )
         return Section(
             "What was sent", words, TextTable(("collection", "about", "told", "silent", "memos", "charged"), rows)
         )
@@ -193,31 +195,31 @@ def price_of(randomizer: Randomizer) -> Fraction:
     return randomizer.epsilon if memory is None else memory.forever
 
 
-def _counts(spent: CollectionSpending) -> tuple[str, str, str]:
+def _epoch_counts(spent: CollectionSpending) -> tuple[str, str, str]:
     """Epochs that told something, epochs that did not, memos."""
     return f"{spent.told:,}", f"{spent.silent:,}", str(spent.memos) if spent.memoised else "none"
 
 
-def _told(epsilon: Fraction | None) -> str:
+def _epsilon_text(epsilon: Fraction | None) -> str:
     """An epsilon, rounded up to hundredths."""
     return "without bound" if epsilon is None else short(Fraction(math.ceil(100 * epsilon), 100))
 
 
-def _fold(epsilon: Fraction | None) -> str:
+def _odds_text(epsilon: Fraction | None) -> str:
     """An epsilon as a change of odds."""
     if epsilon is None:
         return "without any bound"
     if epsilon > 20:
-        return f"e^{_told(epsilon)}-fold, which is no protection"
+        return f"e^{_epsilon_text(epsilon)}-fold, which is no protection"
     times = math.exp(epsilon)
-    return f"{short(times) if times < 100 else f'{times:,.0f}'}-fold (epsilon {_told(epsilon)})"
+    return f"{short(times) if times < 100 else f'{times:,.0f}'}-fold (epsilon {_epsilon_text(epsilon)})"
 
 
-def _least(one: Fraction, other: Fraction | None) -> Fraction:
+def _least_known(one: Fraction, other: Fraction | None) -> Fraction:
     return one if other is None else min(one, other)
 
 
-def _sum(terms: Iterable[Fraction | None]) -> Fraction | None:
+def _sum_known(terms: Iterable[Fraction | None]) -> Fraction | None:
     total = Fraction(0)
     for term in terms:
         if term is None:

@@ -12,15 +12,15 @@ from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Number,
     Word,
-    below,
     bytes_for,
-    chance,
     exp_high,
     exp_low,
-    fewest,
-    most,
+    fewest_words,
+    integer_below,
+    most_words,
+    word_chance,
 )
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket
+from hubbub.local.randomizers.common.hash_family import SEEDS, hash_bucket
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.local.randomizers.two_sets import TwoSets
@@ -41,7 +41,7 @@ class Loloha(LocalHashing, Memoising):
     Guarantee: epsilon-LDP for each report alone; ``forever``-LDP for all reports of a value that never changes; k times
     ``forever`` for lives that use k buckets and change at the same times; n times ``again`` for any lives of n epochs.
     Because: [APPG23] for the construction; ``docs/proofs/lifetime.md`` for what holds over time, also where values
-    change, and for the law with 64-bit coins.
+    change, and for the distribution with 64-bit coins.
     Error: that of local hashing with the answer kept as often as both coins together keep it; unbiased in each epoch.
     Not covered: *when* a value changes, beyond n times ``again``; that reports of one client share a hash function, by
     which they can be linked; fewer ``functions`` hide a client among others and make estimates less exact.
@@ -64,14 +64,14 @@ class Loloha(LocalHashing, Memoising):
         self,
         *,
         epsilon: Real,
-        forever: object,
-        domain: object,
-        buckets: object = 2,
-        functions: object = SEEDS,
-        missing: object = 0,
+        forever: Real,
+        domain: int,
+        buckets: int = 2,
+        functions: int = SEEDS,
+        missing: int = 0,
     ) -> None:
         FrequencyRandomizer.__init__(self, epsilon=epsilon, domain=domain, missing=missing)
-        self.forever = _longer(epsilon_of(forever, name="forever"), self.epsilon)
+        self.forever = _check_forever(epsilon_of(forever, name="forever"), self.epsilon)
         self.buckets = self.kinds = domain_of(buckets, name="buckets", most=_MOST_BUCKETS)
         self.functions = whole(functions, name="functions", least=1)
         if self.functions > SEEDS:
@@ -83,7 +83,7 @@ class Loloha(LocalHashing, Memoising):
         others = self.buckets - 1
         self._memo = TwoSets.for_epsilon(self.forever, own=1, other=others)
         self._sets = TwoSets(1, others, step_threshold(self._memo.keep, self.epsilon, self.buckets))
-        self.again = epsilon_above(Fraction(self._sets.keep * WORD, (WORD - self._sets.keep) * fewest(others)))
+        self.again = epsilon_above(Fraction(self._sets.keep * WORD, (WORD - self._sets.keep) * fewest_words(others)))
         self.symbols = None
         self.state_size = self.domain
         self.payload_bytes = 4 + bytes_for(self.buckets)
@@ -97,11 +97,11 @@ class Loloha(LocalHashing, Memoising):
 
     def part(self, words: list[int]) -> int:
         """The client's hash function."""
-        return below(words[0], self.functions)
+        return integer_below(words[0], self.functions)
 
     def kind(self, part: int, code: int) -> int:
         """The bucket of a value."""
-        return int(bucket(part, code, self.buckets))
+        return int(hash_bucket(part, code, self.buckets))
 
     def memo(self, part: int, kind: int, words: list[int]) -> int:
         """The remembered answer of a bucket: itself, or another one."""
@@ -112,7 +112,7 @@ class Loloha(LocalHashing, Memoising):
         return part + (int(self._sets.interval(memo, *words)) << _ANSWER)
 
     def word_cuts(self, code: int) -> list[list[int]]:
-        """For each word but the seed's, where the report may change: the law given the seed 0, and all are alike."""
+        """For each word but the seed's, where the report may change: it is the distribution given the seed 0."""
         return [[], *self._memo.word_cuts(), *self._sets.word_cuts()]
 
     @classmethod
@@ -120,8 +120,8 @@ class Loloha(LocalHashing, Memoising):
         return super()._read({name: value for name, value in parameters.items() if name != "again"})
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
-        seed = below(words[0], self.functions)
-        memo = self._memo.interval(bucket(seed, code, self.buckets), words[1], words[2])
+        seed = integer_below(words[0], self.functions)
+        memo = self._memo.interval(hash_bucket(seed, code, self.buckets), words[1], words[2])
         return seed + (self._sets.interval(memo, words[3], words[4]) << _ANSWER)
 
 
@@ -133,7 +133,7 @@ def step_threshold(memo: int, epsilon: Fraction, buckets: int) -> int:
     low, high = WORD // buckets + 1, WORD - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if _ratio(memo, middle, buckets) <= exp_low(epsilon):
+        if _report_ratio(memo, middle, buckets) <= exp_low(epsilon):
             low = middle
         else:
             high = middle - 1
@@ -142,17 +142,17 @@ def step_threshold(memo: int, epsilon: Fraction, buckets: int) -> int:
 
 def kept_twice(memo: int, keep: int, buckets: int) -> float:
     """The chance that both coins together report the true bucket."""
-    first, second = chance(memo), chance(keep)
+    first, second = word_chance(memo), word_chance(keep)
     return first * second + (1 - first) * (1 - second) / (buckets - 1)
 
 
-def _ratio(memo: int, keep: int, buckets: int) -> Fraction:
+def _report_ratio(memo: int, keep: int, buckets: int) -> Fraction:
     """At most how many times likelier a report is for one bucket than for another, after both coins.
 
     In units of 2^-256; each coin sends a bucket to each other one with at least ``few`` and at most ``many`` of 2^128.
     """
-    few = [(WORD - coin) * fewest(buckets - 1) for coin in (memo, keep)]
-    many = [(WORD - coin) * most(buckets - 1) for coin in (memo, keep)]
+    few = [(WORD - coin) * fewest_words(buckets - 1) for coin in (memo, keep)]
+    many = [(WORD - coin) * most_words(buckets - 1) for coin in (memo, keep)]
     same = [coin * WORD for coin in (memo, keep)]
     true = same[0] * same[1] + (buckets - 1) * many[0] * many[1]
     false = same[0] * few[1] + few[0] * same[1] + (buckets - 2) * few[0] * few[1]
@@ -160,7 +160,7 @@ def _ratio(memo: int, keep: int, buckets: int) -> Fraction:
     return Fraction(max(true, falsest), false)
 
 
-def _longer(forever: Fraction, epsilon: Fraction) -> Fraction:
+def _check_forever(forever: Fraction, epsilon: Fraction) -> Fraction:
     if exp_low(forever) <= exp_high(epsilon):
         raise OutOfRange(
             f"forever must be above epsilon = {shown(epsilon)} and is {shown(forever)}.",

@@ -1,4 +1,4 @@
-"""A client that answers for years from one secret: permanent noise that survives a restart without being stored."""
+"""Memoization from one secret: permanent noise that survives a restart without being stored."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Memoised:
                 fix="Take Loloha, Rappor, DBitFlip or OneBitMean where people report again and again.",
             )
         self.randomizer, self._memory = randomizer, memory
-        law = canonical_json(randomizer.parameters())
-        self._key = hmac.digest(_checked(secret), f"hubbub/memoised/{collection}/{law}".encode(), sha256)
+        parameters = canonical_json(randomizer.parameters())
+        self._key = hmac.digest(_check_secret(secret), f"hubbub/memoised/{collection}/{parameters}".encode(), sha256)
         self._part = memory.part(self._words("part", 0, memory.part_words))
 
     def randomize(self, value: Any, *, rng: noise.RandomSource | None = None) -> Any:
@@ -70,7 +70,7 @@ def new_secret() -> bytes:
     return secrets.token_bytes(SECRET_BYTES)
 
 
-def _checked(secret: bytes) -> bytes:
+def _check_secret(secret: bytes) -> bytes:
     if not isinstance(secret, bytes) or len(secret) < SECRET_BYTES:
         raise OutOfRange(
             f"a client's secret has at least {SECRET_BYTES} bytes.",

@@ -1,4 +1,4 @@
-"""Randomizers that remember: what a client does once, once for each kind of value, and in every epoch.
+"""Memoizing randomizers: what a client does once, once for each kind of value, and in every epoch.
 
     part   once: what stays the same for this client (a hash function, a cohort, the bits it was given)
     kind   which of its remembered answers a value uses: a fixed map, such as a hash

@@ -12,8 +12,8 @@ from hubbub.local.longitudinal.rappor import Rappor
 from hubbub.local.longitudinal.telemetry import DBitFlip, OneBitMean
 from hubbub.local.randomizers.base import Randomizer
 from hubbub.local.randomizers.bounded_means import line_threshold
-from hubbub.local.randomizers.common.exact_words import WORD, below
-from hubbub.local.randomizers.common.hash_family import bucket
+from hubbub.local.randomizers.common.exact_words import WORD, integer_below
+from hubbub.local.randomizers.common.hash_family import hash_bucket
 
 
 def memory_of(randomizer: Randomizer) -> Memoising | None:
@@ -73,7 +73,7 @@ class _Bit(Memoising):
         self._randomizer, self.forever = randomizer, randomizer.epsilon
 
     def part(self, words: list[int]) -> int:
-        return below(words[0], self._randomizer.steps)
+        return integer_below(words[0], self._randomizer.steps)
 
     def kind(self, part: int, code: int) -> int:
         return int(code > part)  # with probability code / steps
@@ -103,7 +103,7 @@ class _Bloom(Memoising):
         self.again = randomizer.bits * epsilon_above(Fraction(keep, WORD - keep))
 
     def part(self, words: list[int]) -> int:
-        return below(words[0], self._randomizer.cohorts)
+        return integer_below(words[0], self._randomizer.cohorts)
 
     def kind(self, part: int, code: int) -> int:
         return code
@@ -111,16 +111,16 @@ class _Bloom(Memoising):
     def memo(self, part: int, kind: int, words: list[int]) -> int:
         first = part * self._randomizer.hashes
         seeds = range(first, first + self._randomizer.hashes)
-        true = sum(1 << place for place in {bucket(seed, kind, self._randomizer.bits) for seed in seeds})
-        return _flipped(true, words, self._randomizer._permanent)
+        true = sum(1 << place for place in {hash_bucket(seed, kind, self._randomizer.bits) for seed in seeds})
+        return _flip_bits(true, words, self._randomizer._permanent)
 
     def step(self, part: int, memo: int, words: list[int]) -> Any:
-        bits = _flipped(memo, words, self._randomizer._instant)
+        bits = _flip_bits(memo, words, self._randomizer._instant)
         header = self._randomizer._header
         size = self._randomizer.payload_bytes - header
         return np.frombuffer(part.to_bytes(header, "little") + bits.to_bytes(size, "little"), dtype=np.uint8)
 
 
-def _flipped(bits: int, words: list[int], keep: int) -> int:
+def _flip_bits(bits: int, words: list[int], keep: int) -> int:
     limits = (WORD - keep, keep)
     return sum((word < limits[bits >> place & 1]) << place for place, word in enumerate(words))

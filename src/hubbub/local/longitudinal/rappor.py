@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from hubbub.local.pair_averages import possible
+from hubbub.local.pair_averages import nearest_shares
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
 from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
     Words,
-    below,
     bytes_for,
-    chance,
-    cuts,
+    coin_threshold,
     exp_low,
     from_bytes,
-    threshold,
+    integer_below,
+    interval_cuts,
     to_bytes,
+    word_chance,
 )
-from hubbub.local.randomizers.common.hash_family import bucket
+from hubbub.local.randomizers.common.hash_family import hash_bucket
 from hubbub.local.randomizers.common.values import domain_of, epsilon_of
 from hubbub.render import Json
 from hubbub.terms import OutOfRange, Real, fraction_of, whole
@@ -58,22 +58,22 @@ class Rappor(Bits, FrequencyRandomizer):
         self,
         *,
         epsilon: Real,
-        domain: object,
-        report_epsilon: object = None,
-        bits: object = 128,
-        hashes: object = 2,
-        cohorts: object = 8,
-        missing: object = 0,
+        domain: int,
+        report_epsilon: Real | None = None,
+        bits: int = 128,
+        hashes: int = 2,
+        cohorts: int = 8,
+        missing: int = 0,
     ) -> None:
         super().__init__(epsilon=epsilon, domain=domain_of(domain, most=_MOST), missing=missing)
-        self.report_epsilon = _single(report_epsilon, self.epsilon)
-        self.bits, self.hashes, self.cohorts = _sizes(bits, hashes, cohorts)
+        self.report_epsilon = _single_epsilon(report_epsilon, self.epsilon)
+        self.bits, self.hashes, self.cohorts = _check_sizes(bits, hashes, cohorts)
         if self.bits * self.cohorts < self.domain:
             raise self._too_few()
         share = 2 * self.hashes  # bits in which two values differ, at most
-        self._permanent = threshold(exp_low(self.epsilon / share))
-        self._instant = _second(self._permanent, exp_low(self.report_epsilon / share))
-        first, again = chance(self._permanent), chance(self._instant)
+        self._permanent = coin_threshold(exp_low(self.epsilon / share))
+        self._instant = _instant_threshold(self._permanent, exp_low(self.report_epsilon / share))
+        first, again = word_chance(self._permanent), word_chance(self._instant)
         self.p = first * again + (1 - first) * (1 - again)
         self.q = 1 - self.p
         self._header = bytes_for(self.cohorts)
@@ -97,10 +97,10 @@ class Rappor(Bits, FrequencyRandomizer):
         people = np.arange(len(codes))
         bits = np.zeros((len(codes), self.bits), dtype=np.bool_)
         for turn in range(self.hashes):
-            bits[people, bucket(cohorts * self.hashes + turn, codes, self.bits)] = True
+            bits[people, hash_bucket(cohorts * self.hashes + turn, codes, self.bits)] = True
         return bits
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """For each cohort, how many reports have each bit set, and how many reports there are."""
         rows = self._reports(reports)
         cohort = from_bytes(rows[:, : self._header])
@@ -143,10 +143,10 @@ class Rappor(Bits, FrequencyRandomizer):
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
         coins = [self._permanent, WORD - self._permanent], [self._instant, WORD - self._instant]
-        return [cuts(self.cohorts), *([coins[0]] * self.bits), *([coins[1]] * self.bits)]
+        return [interval_cuts(self.cohorts), *([coins[0]] * self.bits), *([coins[1]] * self.bits)]
 
     def _variances(self, shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-        return np.asarray(self._noise(count) + self._mixing @ possible(shares) / count)
+        return np.asarray(self._noise(count) + self._mixing @ nearest_shares(shares) / count)
 
     def _noise(self, count: int) -> NDArray[np.float64]:
         """The variance that the flipped bits make."""
@@ -184,27 +184,27 @@ class Rappor(Bits, FrequencyRandomizer):
         return total
 
     def _respond(self, codes: Codes, words: Words) -> NDArray[np.uint8]:
-        cohorts = below(words[:, 0], self.cohorts)
-        kept = _flip(self.bloom(cohorts, codes), words[:, 1 : 1 + self.bits], self._permanent)
-        return self._report(cohorts, _flip(kept, words[:, 1 + self.bits :], self._instant))
+        cohorts = integer_below(words[:, 0], self.cohorts)
+        kept = _flip_bits(self.bloom(cohorts, codes), words[:, 1 : 1 + self.bits], self._permanent)
+        return self._report(cohorts, _flip_bits(kept, words[:, 1 + self.bits :], self._instant))
 
     def _report(self, cohorts: Codes, bits: NDArray[np.bool_]) -> NDArray[np.uint8]:
         return np.concatenate([to_bytes(cohorts, self._header), np.packbits(bits, axis=1, bitorder="little")], axis=1)
 
 
-def _flip(bits: NDArray[np.bool_], words: Words, keep: int) -> NDArray[np.bool_]:
+def _flip_bits(bits: NDArray[np.bool_], words: Words, keep: int) -> NDArray[np.bool_]:
     """Each bit as it is where its word is below the threshold; written as two thresholds, so that 1 means below."""
     return np.asarray(words < np.where(bits, np.uint64(keep), np.uint64(WORD - keep)))
 
 
-def _second(permanent: int, odds: Fraction) -> int:
+def _instant_threshold(permanent: int, odds: Fraction) -> int:
     """The largest threshold of the second coin for which both together keep a bit with at most these odds."""
     kept = odds / (1 + odds)
     first = Fraction(permanent, WORD)
     return min(WORD - 1, int(WORD * (kept - (1 - first)) / (2 * first - 1)))
 
 
-def _single(report_epsilon: object, epsilon: Fraction) -> Fraction:
+def _single_epsilon(report_epsilon: Real | None, epsilon: Fraction) -> Fraction:
     single = epsilon_of(epsilon / 2 if report_epsilon is None else report_epsilon, name="report_epsilon")
     if single >= epsilon:
         raise OutOfRange(
@@ -215,7 +215,7 @@ def _single(report_epsilon: object, epsilon: Fraction) -> Fraction:
     return single
 
 
-def _sizes(bits: object, hashes: object, cohorts: object) -> tuple[int, int, int]:
+def _check_sizes(bits: int, hashes: int, cohorts: int) -> tuple[int, int, int]:
     sizes = whole(bits, name="bits", least=2), whole(hashes, name="hashes"), whole(cohorts, name="cohorts")
     if sizes[0] > 4096 or sizes[1] > sizes[0] or sizes[2] > 1024:
         raise OutOfRange(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.local.randomizers.base import FrequencyRandomizer, no_reports
 from hubbub.local.randomizers.bounded_means import Duchi
@@ -13,14 +13,14 @@ from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
     Words,
-    below,
     bytes_for,
-    chance,
-    cuts,
+    coin_threshold,
     exp_low,
     from_bytes,
-    threshold,
+    integer_below,
+    interval_cuts,
     to_bytes,
+    word_chance,
 )
 from hubbub.local.randomizers.common.values import domain_of, report_array, whole_reports
 from hubbub.render import Json
@@ -68,7 +68,7 @@ class DBitFlip(FrequencyRandomizer):
 
     protocol: ClassVar[str] = "dbitflip"
 
-    def __init__(self, *, epsilon: Real, domain: object, flips: object = 1, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, flips: int = 1, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain_of(domain, most=_MOST), missing=missing)
         self.flips = whole(flips, name="flips")
         if self.flips > self.domain:
@@ -77,13 +77,13 @@ class DBitFlip(FrequencyRandomizer):
                 why="Each client picks that many different values.",
                 fix="Give fewer.",
             )
-        self._keep = threshold(exp_low(self.epsilon / 2))
+        self._keep = coin_threshold(exp_low(self.epsilon / 2))
         self.words = 2 * self.flips
         self.symbols = None
         self.state_size = 2 * self.domain
         self._width = bytes_for(2 * self.domain)
         self.payload_bytes = self.flips * self._width
-        self.p = chance(self._keep)
+        self.p = word_chance(self._keep)
         self.q = 1 - self.p
 
     def parameters(self) -> dict[str, Json]:
@@ -97,7 +97,7 @@ class DBitFlip(FrequencyRandomizer):
         """
         return super().influence(share) * self.domain / self.flips
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """How many reports say no, and how many say yes, to each value."""
         return np.bincount(self._reports(reports).ravel(), minlength=self.state_size).astype(np.int64)
 
@@ -109,7 +109,7 @@ class DBitFlip(FrequencyRandomizer):
         np.divide(answers[:, 1] * count, asked, out=shares, where=asked > 0)
         return shares
 
-    def pack(self, reports: Any) -> NDArray[np.uint8]:
+    def pack(self, reports: ArrayLike) -> NDArray[np.uint8]:
         """Reports as rows of bytes."""
         rows = np.atleast_2d(whole_reports(reports))
         if rows.shape[1:] != (self.flips,):
@@ -124,7 +124,7 @@ class DBitFlip(FrequencyRandomizer):
         """For each word, where the report may change."""
         first = self.domain - self.flips
         return [
-            *(cuts(first + step + 1) for step in range(self.flips)),
+            *(interval_cuts(first + step + 1) for step in range(self.flips)),
             *([[self._keep, WORD - self._keep]] * self.flips),
         ]
 
@@ -142,7 +142,7 @@ class DBitFlip(FrequencyRandomizer):
         rising = (np.diff(values, axis=1) > 0).all(axis=1)
         return rising & (values[:, 0] >= 0) & (values[:, -1] < self.domain)
 
-    def _reports(self, reports: Any) -> Codes:
+    def _reports(self, reports: ArrayLike) -> Codes:
         rows = np.atleast_2d(report_array(reports))
         if not rows.size:
             raise no_reports()
@@ -163,7 +163,7 @@ class DBitFlip(FrequencyRandomizer):
         picked = np.empty(words.shape, dtype=np.int64)
         for step in range(self.flips):
             last = self.domain - self.flips + step
-            drawn = below(words[:, step], last + 1)
+            drawn = integer_below(words[:, step], last + 1)
             taken = (picked[:, :step] == drawn[:, None]).any(axis=1)
             picked[:, step] = np.where(taken, last, drawn)
         return np.sort(picked, axis=1)

@@ -1,4 +1,4 @@
-"""Noise added at home: exact discrete Laplace or Gaussian noise on the steps of a grid."""
+"""Additive noise at home: exact discrete Laplace or Gaussian noise on the steps of a grid."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
 from hubbub.local.estimates import MeanEstimate
-from hubbub.local.randomizers.base import Reports, checked_state, no_reports, reported
+from hubbub.local.randomizers.base import Reports, checked_state, no_reports, report_count
 from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for, from_bytes
 from hubbub.local.randomizers.common.values import Values, report_array
 from hubbub.local.randomizers.mean_base import MeanRandomizer
@@ -36,7 +36,7 @@ class Additive(MeanRandomizer):
     words = 0
     _reach: int  # steps of noise in either direction
 
-    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: Real | None) -> None:
         super().__init__(epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=STEPS, symbols=2)
 
     def _set_reach(self, scale: Fraction) -> None:
@@ -70,13 +70,13 @@ class Additive(MeanRandomizer):
             fix="Use randomize, or Hybrid, which is better and has a fixed number.",
         )
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """The sum of the reports."""
         return np.array([int(self._reports(reports).sum())], dtype=np.int64)
 
     def decode(self, state: NDArray[np.int64], *, count: int) -> MeanEstimate:
         """The mean report, and the variance of the noise alone: for the mean of those who reported."""
-        people = reported(count)
+        people = report_count(count)
         mean = float(self._score(checked_state(state, 1) / people)[0])
         return MeanEstimate(
             value=mean,
@@ -105,7 +105,7 @@ class Additive(MeanRandomizer):
     def _respond(self, codes: NDArray[Any], words: Words) -> Reports:
         return self.respond(codes, words)
 
-    def _reports(self, reports: Any) -> Codes:
+    def _reports(self, reports: ArrayLike) -> Codes:
         codes = np.atleast_1d(report_array(reports))
         if not codes.size:
             raise no_reports()
@@ -135,10 +135,10 @@ class LocalLaplace(Additive):
 
     protocol: ClassVar[str] = "laplace"
 
-    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: Real | None = None) -> None:
         super().__init__(epsilon=epsilon, lower=lower, upper=upper, missing=missing)
-        made = Geometric(sensitivity=self.steps, epsilon=self.epsilon, dimension=1, neighbours=Neighbours.REPLACE)
-        self.event: LaplaceNoise = replace(made.event, mechanism="local-laplace")
+        mechanism = Geometric(sensitivity=self.steps, epsilon=self.epsilon, dimension=1, neighbours=Neighbours.REPLACE)
+        self.event: LaplaceNoise = replace(mechanism.event, mechanism="local-laplace")
         self._set_reach(self.event.scale)
 
     def parameters(self) -> dict[str, Json]:
@@ -171,17 +171,17 @@ class LocalGaussian(Additive):
 
     protocol: ClassVar[str] = "gaussian"
 
-    def __init__(self, *, epsilon: Real, delta: Real, lower: Real, upper: Real, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, delta: Real, lower: Real, upper: Real, missing: Real | None = None) -> None:
         super().__init__(epsilon=epsilon, lower=lower, upper=upper, missing=missing)
         self.delta = fraction_of(delta, name="delta")
-        made = DiscreteGaussian(
+        mechanism = DiscreteGaussian(
             sensitivity=self.steps,
             epsilon=self.epsilon,
             delta=self.delta,
             dimension=1,
             neighbours=Neighbours.REPLACE,
         )
-        self.event: GaussianNoise = replace(made.event, mechanism="local-gaussian")
+        self.event: GaussianNoise = replace(mechanism.event, mechanism="local-gaussian")
         self._set_reach(self.event.sigma / 4)  # 11 standard deviations
 
     def parameters(self) -> dict[str, Json]:

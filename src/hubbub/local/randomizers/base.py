@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
 from hubbub.local.estimates import Estimate, FrequencyEstimate
@@ -20,9 +20,9 @@ from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for,
 from hubbub.local.randomizers.common.values import (
     Values,
     code_of,
+    domain_codes,
     domain_of,
     epsilon_of,
-    known,
     report_array,
     whole_reports,
 )
@@ -57,7 +57,7 @@ class Randomizer(ABC):
 
     Guarantee: each report is epsilon-LDP for the value of one person, against whoever sees it: for the exact
     probabilities with which words are turned into reports, no two values differ by more than e^epsilon.
-    Because: [KLNRS11]; ``docs/proofs/local.md`` has the law of every randomizer and its thresholds.
+    Because: [KLNRS11]; ``docs/proofs/local.md`` has the distribution of every randomizer and its thresholds.
     Not covered: that somebody reported at all, and when; running time; a person who reports twice pays twice.
     """
 
@@ -77,7 +77,7 @@ class Randomizer(ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, Json]:
-        """Everything that determines the law of a report; ``from_parameters`` reads it.
+        """Everything that determines the distribution of a report; ``from_parameters`` reads it.
 
         Its keys are signed with a collection, and the key of permanent noise is made of them: with another key a client
         would draw a second answer, which is a second charge. So none is ever renamed, whatever an attribute is called.
@@ -112,7 +112,7 @@ class Randomizer(ABC):
         With it ``exact_law`` works out the probability of every report.
         """
         raise NotAuditable(
-            f"{self.protocol} has no finite law that could be written down.",
+            f"{self.protocol} has no finite distribution that could be written down.",
             why="Its noise is drawn exactly, by a sampler that takes as many random words as it needs.",
             fix="Use its event, or audit it as a black box.",
         )
@@ -125,17 +125,17 @@ class Randomizer(ABC):
         codes = self.codes(values)
         return self._joined([self._respond(part, self._words_for(part, source)) for part in self._parts(codes)])
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: ArrayLike) -> Estimate:
         """The estimate from the reports of many people."""
         array = self._reports(reports)
         return self.decode(self.accumulate(array), count=len(array))
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """Reports as a vector of integers that add up: the state of many is the sum of the states of parts."""
         assert self.symbols is not None
         return np.bincount(self._reports(reports), minlength=self.symbols).astype(np.int64, copy=False)
 
-    def pack(self, reports: Any) -> NDArray[np.uint8]:
+    def pack(self, reports: ArrayLike) -> NDArray[np.uint8]:
         """Reports as rows of ``payload_bytes`` bytes."""
         return to_bytes(np.atleast_1d(whole_reports(reports)), self.payload_bytes)
 
@@ -166,8 +166,8 @@ class Randomizer(ABC):
         return hash((self.protocol, self.epsilon))
 
     def __repr__(self) -> str:
-        told = {name: value for name, value in self.parameters().items() if name not in {"protocol", "thresholds"}}
-        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in told.items())})"
+        arguments = {name: value for name, value in self.parameters().items() if name not in {"protocol", "thresholds"}}
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
 
     # for the randomizers
 
@@ -195,7 +195,7 @@ class Randomizer(ABC):
     def _unpack(self, payload: NDArray[np.uint8]) -> Reports:
         return from_bytes(payload)
 
-    def _reports(self, reports: Any) -> Reports:
+    def _reports(self, reports: ArrayLike) -> Reports:
         """Reports as integers, refused if one of them cannot be: reports are public."""
         codes = np.atleast_1d(report_array(reports))
         assert self.symbols is not None
@@ -254,7 +254,7 @@ class FrequencyRandomizer(Randomizer):
     p: float
     q: float
 
-    def __init__(self, *, epsilon: Real, domain: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, missing: int = 0) -> None:
         self.epsilon = epsilon_of(epsilon)
         self.domain = domain_of(domain)
         self.missing = code_of(missing, self.domain)
@@ -266,7 +266,7 @@ class FrequencyRandomizer(Randomizer):
 
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> Codes:
         """Codes as they are; anything outside the domain counts as ``missing``."""
-        return known(values, domain=self.domain, missing=self.missing)
+        return domain_codes(values, domain=self.domain, missing=self.missing)
 
     def respond(self, values: Sequence[Any] | NDArray[Any], words: Words) -> Reports:
         """The reports that these values and these words lead to."""
@@ -275,7 +275,7 @@ class FrequencyRandomizer(Randomizer):
 
     def decode(self, state: NDArray[np.int64], *, count: int) -> FrequencyEstimate:
         """Unbiased shares of all values (some may fall outside [0, 1]), with their variances."""
-        people = reported(count)
+        people = report_count(count)
         return self._frequencies(self.support(checked_state(state, self.state_size), count=people), people)
 
     @property
@@ -334,7 +334,7 @@ class FrequencyRandomizer(Randomizer):
 
 
 def from_parameters(parameters: Mapping[str, Any]) -> Randomizer:
-    """The randomizer that ``parameters()`` describes; refused unless its law is exactly the one described.
+    """The randomizer that ``parameters()`` describes; refused unless its distribution is exactly the one described.
 
     >>> from hubbub.local import KaryResponse
     >>> from_parameters(KaryResponse(epsilon=1, domain=10).parameters())
@@ -342,21 +342,23 @@ def from_parameters(parameters: Mapping[str, Any]) -> Randomizer:
     """
     kind = _PROTOCOLS.get(str(parameters.get("protocol")))
     if kind is None:
-        raise _unreadable("its protocol is not one of " + ", ".join(sorted(_PROTOCOLS)))
+        raise _unreadable_parameters("its protocol is not one of " + ", ".join(sorted(_PROTOCOLS)))
     try:
-        made = kind._read(parameters)
+        randomizer = kind._read(parameters)
     except (HubbubError, TypeError, ValueError, KeyError) as problem:
-        raise _unreadable(problem.what if isinstance(problem, HubbubError) else "parameters are missing") from None
-    told = made.parameters()
-    if {name: told[name] for name in told if name in parameters or name not in kind._worked_out} != dict(parameters):
-        raise _unreadable("its thresholds are not those of its epsilon")
-    return made
+        raise _unreadable_parameters(
+            problem.what if isinstance(problem, HubbubError) else "parameters are missing"
+        ) from None
+    own = randomizer.parameters()
+    if {name: own[name] for name in own if name in parameters or name not in kind._worked_out} != dict(parameters):
+        raise _unreadable_parameters("its thresholds are not those of its epsilon")
+    return randomizer
 
 
-def _unreadable(told: str) -> BadCollection:
+def _unreadable_parameters(problem: str) -> BadCollection:
     return BadCollection(
-        f"a randomizer could not be made from its parameters: {told}.",
-        why="Client and collector must use the same law to the last bit.",
+        f"a randomizer could not be made from its parameters: {problem}.",
+        why="Client and collector must use the same distribution to the last bit.",
         fix="Give what parameters() of the randomizer says, unchanged.",
     )
 
@@ -371,7 +373,7 @@ def symbol_bytes(symbols: int) -> int:
     return bytes_for(symbols)
 
 
-def reported(count: object) -> int:
+def report_count(count: int) -> int:
     """How many reports there are; none is refused."""
     number = whole(count, name="count", least=0)
     if number == 0:
@@ -379,7 +381,7 @@ def reported(count: object) -> int:
     return number
 
 
-def checked_state(state: Any, size: int) -> NDArray[np.int64]:
+def checked_state(state: ArrayLike, size: int) -> NDArray[np.int64]:
     """A state of the declared length."""
     array = plain_array(state, name="a state")
     if array.shape != (size,) or array.dtype.kind not in "iuO":

@@ -1,4 +1,4 @@
-"""Randomized response as the lectures have it: a bit, or a sign."""
+"""Warner's randomized response: a bit, or a sign."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.exact_words import Codes, Number, Word
 from hubbub.local.randomizers.common.integer_reports import IntegerReports
-from hubbub.local.randomizers.common.values import epsilon_of, integers
+from hubbub.local.randomizers.common.values import epsilon_of, integer_column
 from hubbub.local.randomizers.mean_base import MeanRandomizer
 from hubbub.local.randomizers.two_sets import coin_for
 from hubbub.render import Json
@@ -36,7 +36,7 @@ class BinaryResponse(IntegerReports, FrequencyRandomizer):
     protocol: ClassVar[str] = "binary"
     words = 1
 
-    def __init__(self, *, epsilon: Real, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=2, missing=missing)
         self._sets = coin_for(self.epsilon)
         self.symbols = self.state_size = 2
@@ -82,10 +82,10 @@ class SignResponse(IntegerReports, MeanRandomizer):
     protocol: ClassVar[str] = "sign"
     words = 1
 
-    def __init__(self, *, epsilon: Real, missing: object = -1) -> None:
+    def __init__(self, *, epsilon: Real, missing: Real = -1) -> None:
         self._sets = coin_for(epsilon_of(epsilon))
         contrast = 2 * self._sets.p - 1
-        super().__init__(epsilon=epsilon, lower=-1, upper=1, missing=_sign(missing), steps=1, symbols=2)
+        super().__init__(epsilon=epsilon, lower=-1, upper=1, missing=_check_sign(missing), steps=1, symbols=2)
         self._scores = np.array([-1 / contrast, 1 / contrast])
 
     def parameters(self) -> dict[str, Json]:
@@ -99,7 +99,7 @@ class SignResponse(IntegerReports, MeanRandomizer):
 
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> Codes:
         """0 for -1 and 1 for +1; anything else counts as ``missing``."""
-        array = integers(values)
+        array = integer_column(values)
         return np.where((array == 1) | (array == -1), array == 1, self.missing == 1).astype(np.int64)
 
     def word_cuts(self, code: int) -> list[list[int]]:
@@ -118,7 +118,7 @@ class SignResponse(IntegerReports, MeanRandomizer):
         return self._sets.flip(code, words[0])
 
 
-def _sign(missing: object) -> int:
+def _check_sign(missing: Real) -> int:
     sign = exact(missing, name="missing")
     if sign not in (1, -1):
         raise OutOfRange(

@@ -1,4 +1,4 @@
-"""Means of bounded numbers: one bit (Duchi), a point of a grid (Piecewise), or the better of both (Hybrid)."""
+"""Means of bounded numbers: Duchi's one bit, the piecewise mechanism on a grid, or the hybrid of both."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hubbub.local.randomizers.common.exact_words import (
     Number,
     Word,
     as_word,
-    chance,
+    coin_threshold,
     exp_low,
     pick,
-    threshold,
+    word_chance,
 )
 from hubbub.local.randomizers.common.integer_reports import IntegerReports
 from hubbub.local.randomizers.common.values import epsilon_of
@@ -37,8 +37,8 @@ class Duchi(IntegerReports, MeanRandomizer):
     """Report one bit; its probability goes in a straight line from 1 / (e^epsilon + 1) at lower to the rest at upper.
 
     Guarantee: epsilon-LDP for the value of one person.
-    Because: [DJW18], [CS208, Ex. 3.4]: both ends have ratio e^epsilon, all else lies between; the law with 64-bit
-    coins is in ``docs/proofs/local.md``.
+    Because: [DJW18], [CS208, Ex. 3.4]: both ends have ratio e^epsilon, all else lies between; ``docs/proofs/local.md``
+    has the distribution with 64-bit coins.
     Error: on [-1, 1], n * variance is c^2 - x^2 with c = (e^epsilon + 1) / (e^epsilon - 1).
     Not covered: that somebody reported; NaN counts as ``missing`` (default: lower), values outside go to the bounds.
 
@@ -51,9 +51,9 @@ class Duchi(IntegerReports, MeanRandomizer):
     protocol: ClassVar[str] = "duchi"
     words = 1
 
-    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: Real | None = None) -> None:
         super().__init__(epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=STEPS, symbols=2)
-        self._top = threshold(exp_low(self.epsilon))
+        self._top = coin_threshold(exp_low(self.epsilon))
         self._scores = bit_scores(self._top, float(self.lower), self.span)
 
     def parameters(self) -> dict[str, Json]:
@@ -89,7 +89,7 @@ class Piecewise(IntegerReports, MeanRandomizer):
     _worked_out = frozenset({"window"})
     words = 2
 
-    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: Real | None = None) -> None:
         self._window = PiecewiseWindow(epsilon_of(epsilon))
         super().__init__(
             epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=self._window.steps, symbols=CELLS
@@ -137,12 +137,12 @@ class Hybrid(IntegerReports, MeanRandomizer):
     _worked_out = frozenset({"window"})
     words = 3
 
-    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object = None) -> None:
+    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: Real | None = None) -> None:
         self._window = PiecewiseWindow(epsilon_of(epsilon))
         super().__init__(
             epsilon=epsilon, lower=lower, upper=upper, missing=missing, steps=self._window.steps, symbols=CELLS + 2
         )
-        self._top = threshold(exp_low(self.epsilon))
+        self._top = coin_threshold(exp_low(self.epsilon))
         self._mix = int(WORD * (1 - 1 / exp_low(self.epsilon / 2))) if self.epsilon > _CROSSING else 0
         low = float(self.lower)
         self._bits = bit_scores(self._top, low, self.span)
@@ -159,7 +159,7 @@ class Hybrid(IntegerReports, MeanRandomizer):
         return [[self._mix], [*stay, int(line_threshold(self._top, code, self.steps))], places]
 
     def _spread(self, value: float) -> float:
-        share = chance(self._mix)
+        share = word_chance(self._mix)
         place = self._window.spread(round((value - float(self.lower)) / self.span * self.steps)) * self.span**2
         return share * place + (1 - share) * float((self._bits[1] - value) * (value - self._bits[0]))
 
@@ -186,7 +186,7 @@ class PiecewiseWindow:
 
     def spread(self, start: int) -> float:
         """The variance of a score on [0, 1]."""
-        square = self._low * _squares(CELLS) + self._extra * (_squares(start + self.size) - _squares(start))
+        square = self._low * _sum_squares(CELLS) + self._extra * (_sum_squares(start + self.size) - _sum_squares(start))
         return (square - self._mean(start) ** 2) / (self._extra * self.size * self.steps) ** 2
 
     def _mean(self, start: int) -> float:
@@ -205,11 +205,11 @@ def line_threshold(top: int, code: Number, steps: int) -> Word:
 
 def bit_scores(top: int, lower: float, span: float) -> NDArray[np.float64]:
     """The scores of the bits 0 and 1: their expectation is the value."""
-    likely = chance(top)
+    likely = word_chance(top)
     return lower + span * (np.array([0.0, 1.0]) - (1 - likely)) / (2 * likely - 1)
 
 
-def _squares(below_this: int) -> float:
+def _sum_squares(below_this: int) -> float:
     """0 + 1 + 4 + ... + (n - 1)^2."""
     n = below_this
     return n * (n - 1) * (2 * n - 1) / 6

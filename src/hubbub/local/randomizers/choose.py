@@ -1,4 +1,4 @@
-"""Which randomizer to take for shares: the least error that fits into the bytes, and why."""
+"""Choice of a frequency oracle: the least variance that fits into the bytes, and why."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Choice(Document):
         }
 
 
-def choose(*, domain: object, epsilon: Real, bytes: object = None) -> Choice:
+def choose(*, domain: int, epsilon: Real, bytes: int | None = None) -> Choice:
     """The randomizer with the least error for shares of so many values, in at most so many bytes a report.
 
     For few values (below about 3 e^epsilon + 2) that is ``KaryResponse``, or ``SubsetSelection`` where sets are short;
@@ -71,7 +71,7 @@ def choose(*, domain: object, epsilon: Real, bytes: object = None) -> Choice:
     """
     values, cost = domain_of(domain), epsilon_of(epsilon)
     limit = None if bytes is None else whole(bytes, name="bytes")
-    considered = _candidates(values, cost)
+    considered = _candidate_randomizers(values, cost)
     fitting = [r for r in considered if limit is None or r.payload_bytes <= limit]
     if not fitting:
         shortest = min(r.payload_bytes for r in considered)
@@ -83,25 +83,25 @@ def choose(*, domain: object, epsilon: Real, bytes: object = None) -> Choice:
     least = min(r.variance(count=1) for r in fitting)
     good = [r for r in fitting if r.variance(count=1) <= _NEARLY * least]
     picked = min(good, key=lambda r: (r.payload_bytes, r.words, r.variance(count=1)))
-    return Choice(picked, _reason(picked, least, limit), tuple(considered))
+    return Choice(picked, _choice_reason(picked, least, limit), tuple(considered))
 
 
-def _candidates(domain: int, epsilon: Fraction) -> list[FrequencyRandomizer]:
-    found: list[FrequencyRandomizer] = [KaryResponse(epsilon=epsilon, domain=domain)]
+def _candidate_randomizers(domain: int, epsilon: Fraction) -> list[FrequencyRandomizer]:
+    candidates: list[FrequencyRandomizer] = [KaryResponse(epsilon=epsilon, domain=domain)]
     if domain <= _SET_DOMAIN:
-        found.append(SubsetSelection(epsilon=epsilon, domain=domain))
+        candidates.append(SubsetSelection(epsilon=epsilon, domain=domain))
     if domain <= _DECODES_AT_ONCE:
-        found.append(ProjectiveGeometry(epsilon=epsilon, domain=domain))
-    found.append(OneBitHadamard(epsilon=epsilon, domain=domain))
+        candidates.append(ProjectiveGeometry(epsilon=epsilon, domain=domain))
+    candidates.append(OneBitHadamard(epsilon=epsilon, domain=domain))
     if domain <= _HASH_WORK:
-        found.append(LocalHashing(epsilon=epsilon, domain=domain))
-    return found
+        candidates.append(LocalHashing(epsilon=epsilon, domain=domain))
+    return candidates
 
 
-def _reason(picked: FrequencyRandomizer, least: float, limit: int | None) -> str:
+def _choice_reason(picked: FrequencyRandomizer, least: float, limit: int | None) -> str:
     odds = math.exp(float(picked.epsilon))
     best = 4 * odds / (odds - 1) ** 2
-    told = {
+    reason = {
         "kary": f"few values ({picked.domain}, below about 3 e^epsilon + 2): naming one outright has the least error",
         "subset": "few values: a set of them has the least error of all, and fits into a few bytes",
         "projective": "many values: close to the least error possible, in a short report, decoded by one transform",
@@ -110,4 +110,4 @@ def _reason(picked: FrequencyRandomizer, least: float, limit: int | None) -> str
     }[picked.protocol]
     within = "" if limit is None else f" within {limit} bytes"
     error = f"n * variance {picked.variance(count=1):.3g} for a rare value (the best for many values is {best:.3g})"
-    return f"{told[0].upper()}{told[1:]}{within}: {error}, {picked.payload_bytes} bytes a report."
+    return f"{reason[0].upper()}{reason[1:]}{within}: {error}, {picked.payload_bytes} bytes a report."

@@ -1,4 +1,4 @@
-"""Sketches: values are hashed into a table of a few rows, and a report is about one row (CMS) or one bit of it (HCMS).
+"""Count-mean sketches: a report is about one row of a hashed table (CMS), or one Hadamard bit of it (HCMS).
 
 Both are dominated (``ProjectiveGeometry`` has less error in fewer bytes); they are here for those who must read them.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.local.estimates import FrequencyEstimate
-from hubbub.local.pair_averages import possible
+from hubbub.local.pair_averages import nearest_shares
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
 from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
 from hubbub.local.randomizers.common.collisions import Collisions
@@ -23,20 +23,20 @@ from hubbub.local.randomizers.common.exact_words import (
     Number,
     Word,
     Words,
-    below,
     bytes_for,
-    chance,
-    coins,
-    cuts,
+    coin_flags,
+    coin_threshold,
     exp_low,
     from_bytes,
+    integer_below,
+    interval_cuts,
     parity,
-    threshold,
     to_bytes,
+    word_chance,
 )
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket
+from hubbub.local.randomizers.common.hash_family import SEEDS, hash_bucket
 from hubbub.local.randomizers.common.integer_reports import IntegerReports
-from hubbub.local.randomizers.hadamard import walsh
+from hubbub.local.randomizers.hadamard import walsh_transform
 from hubbub.local.randomizers.two_sets import coin_for
 from hubbub.render import Json
 from hubbub.terms import OutOfRange, Real, fraction_of, whole
@@ -47,12 +47,10 @@ class Sketch(FrequencyRandomizer):
 
     _apart: float  # the probability to support a value that is elsewhere
 
-    def __init__(
-        self, *, epsilon: Real, domain: object, rows: object, width: int, seed: object, missing: object
-    ) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, rows: int, width: int, seed: int, missing: int) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
-        self.rows, self.width = _within(rows, "rows", 1, 1 << 14), _within(width, "width", 2, 1 << 16)
-        self.seed = _within(seed, "seed", 0, 1 << 16)
+        self.rows, self.width = _check_range(rows, "rows", 1, 1 << 14), _check_range(width, "width", 2, 1 << 16)
+        self.seed = _check_range(seed, "seed", 0, 1 << 16)
         if self.width & (self.width - 1):
             raise OutOfRange(
                 f"width must be a power of two and is {self.width}.",
@@ -91,7 +89,7 @@ class Sketch(FrequencyRandomizer):
     @cached_property
     def _places(self) -> Codes:
         """The place of every value in every row."""
-        return bucket(self._row_seed(np.arange(self.rows)[:, None]), np.arange(self.domain)[None, :], self.width)
+        return hash_bucket(self._row_seed(np.arange(self.rows)[:, None]), np.arange(self.domain)[None, :], self.width)
 
     def _row_seed(self, row: Number) -> Number:
         return (self.seed * self.rows + row) % SEEDS
@@ -140,20 +138,20 @@ class CountMeanSketch(Bits, Sketch):
         self,
         *,
         epsilon: Real,
-        domain: object,
-        rows: object = 256,
+        domain: int,
+        rows: int = 256,
         width: int = 1024,
-        seed: object = 0,
-        missing: object = 0,
+        seed: int = 0,
+        missing: int = 0,
     ) -> None:
         super().__init__(epsilon=epsilon, domain=domain, rows=rows, width=width, seed=seed, missing=missing)
-        self._keep = threshold(exp_low(self.epsilon / 2))
+        self._keep = coin_threshold(exp_low(self.epsilon / 2))
         self.words = 1 + self.width
         self.symbols = None
         self.state_size = self.rows * self.width
         self._header = bytes_for(self.rows)
         self.payload_bytes = self._header + (self.width + 7) // 8
-        self.p = chance(self._keep)
+        self.p = word_chance(self._keep)
         self._apart = 1 - self.p
         self.q = self._collided()
 
@@ -161,7 +159,7 @@ class CountMeanSketch(Bits, Sketch):
         """The table, and the threshold of the coin that keeps a bit."""
         return self._sketch_parameters([self._keep])
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """How many reports of each row have each bit set."""
         reports = self._reports(reports)
         row = from_bytes(reports[:, : self._header])
@@ -189,14 +187,14 @@ class CountMeanSketch(Bits, Sketch):
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [cuts(self.rows), *([[self._keep, WORD - self._keep]] * self.width)]
+        return [interval_cuts(self.rows), *([[self._keep, WORD - self._keep]] * self.width)]
 
     def _respond(self, codes: Codes, words: Words) -> NDArray[np.uint8]:
-        row = below(words[:, 0], self.rows)
-        place = bucket(self._row_seed(row), codes, self.width)
+        row = integer_below(words[:, 0], self.rows)
+        place = hash_bucket(self._row_seed(row), codes, self.width)
         people = np.arange(len(codes))
         bits = words[:, 1:] < np.uint64(WORD - self._keep)
-        bits[people, place] = coins(words[people, 1 + place], self._keep)
+        bits[people, place] = coin_flags(words[people, 1 + place], self._keep)
         return np.concatenate([to_bytes(row, self._header), np.packbits(bits, axis=1, bitorder="little")], axis=1)
 
 
@@ -224,11 +222,11 @@ class HadamardCountMeanSketch(IntegerReports, Sketch):
         self,
         *,
         epsilon: Real,
-        domain: object,
-        rows: object = 256,
+        domain: int,
+        rows: int = 256,
         width: int = 1024,
-        seed: object = 0,
-        missing: object = 0,
+        seed: int = 0,
+        missing: int = 0,
     ) -> None:
         super().__init__(epsilon=epsilon, domain=domain, rows=rows, width=width, seed=seed, missing=missing)
         self._sets = coin_for(self.epsilon)
@@ -245,23 +243,23 @@ class HadamardCountMeanSketch(IntegerReports, Sketch):
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values whose place has its sign in its column."""
         pairs = state.reshape(self.rows, self.width, 2)
-        signs = np.stack([walsh(row) for row in pairs[:, :, 0] - pairs[:, :, 1]])
+        signs = np.stack([walsh_transform(row) for row in pairs[:, :, 0] - pairs[:, :, 1]])
         return np.asarray((count + np.take_along_axis(signs, self._places, axis=1).sum(axis=0)) / 2)
 
     def _variances(self, shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-        return (self._collisions.diagonal / (2 * self._gap) ** 2 - possible(shares)) / count
+        return (self._collisions.diagonal / (2 * self._gap) ** 2 - nearest_shares(shares)) / count
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [cuts(self.rows), cuts(self.width), [self._sets.keep]]
+        return [interval_cuts(self.rows), interval_cuts(self.width), [self._sets.keep]]
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
-        row, column = below(words[0], self.rows), below(words[1], self.width)
-        place = bucket(self._row_seed(row), code, self.width)
+        row, column = integer_below(words[0], self.rows), integer_below(words[1], self.width)
+        place = hash_bucket(self._row_seed(row), code, self.width)
         return 2 * (row * self.width + column) + self._sets.flip(parity(place & column), words[2])
 
 
-def _within(value: object, name: str, least: int, most: int) -> int:
+def _check_range(value: int, name: str, least: int, most: int) -> int:
     number = whole(value, name=name, least=least)
     if number > most:
         raise OutOfRange(

@@ -1,4 +1,4 @@
-"""Any randomizer with finitely many values and reports, given by its matrix, and undone by inverting that matrix."""
+"""Any finite randomizer, given by its channel matrix, and undone by inverting that matrix."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.pair_averages import possible
+from hubbub.local.pair_averages import nearest_shares
 from hubbub.local.randomizers.base import FrequencyRandomizer, Randomizer, symbol_bytes
 from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, exp_low
-from hubbub.local.randomizers.exact_distribution import exact_law
+from hubbub.local.randomizers.exact_distribution import exact_distribution
 from hubbub.render import Json
 from hubbub.terms import NoBound, OutOfRange, WrongShape, exact, fraction_of, plain_array, whole
 
@@ -46,24 +46,24 @@ class FiniteRandomizer(FrequencyRandomizer):
     words = 1
     p, q = 1.0, 0.0  # what ``support`` gives are shares already
 
-    def __init__(self, matrix: Sequence[Sequence[object]] | NDArray[Any], *, missing: object = 0) -> None:
-        self.masses = _masses(matrix)
-        super().__init__(epsilon=_epsilon(self.masses), domain=len(self.masses), missing=missing)
+    def __init__(self, matrix: Sequence[Sequence[object]] | NDArray[Any], *, missing: int = 0) -> None:
+        self.masses = _word_masses(matrix)
+        super().__init__(epsilon=_matrix_epsilon(self.masses), domain=len(self.masses), missing=missing)
         self.symbols = self.state_size = len(self.masses[0])
         self.payload_bytes = symbol_bytes(self.symbols)
         self._ends = [[end for end in accumulate(row) if end < WORD] for row in self.masses]
         self.matrix = np.array([[float(Fraction(mass, WORD)) for mass in row] for row in self.masses])
-        self.inverse = _inverse(self.matrix)
+        self.inverse = _matrix_inverse(self.matrix)
 
     @classmethod
     def of(cls, randomizer: Randomizer, values: Sequence[Any]) -> Self:
-        """The matrix of another randomizer, from its exact law; symbols that never occur are left out.
+        """The matrix of another randomizer, from its exact distribution; symbols that never occur are left out.
 
         Rounding to 2^-64 may raise epsilon in the last digits.
         """
-        laws = [exact_law(randomizer, value) for value in values]
-        reports = sorted(set().union(*laws))
-        return cls([[law.get(report, Fraction(0)) for report in reports] for law in laws])
+        distributions = [exact_distribution(randomizer, value) for value in values]
+        reports = sorted(set().union(*distributions))
+        return cls([[distribution.get(report, Fraction(0)) for report in reports] for distribution in distributions])
 
     def parameters(self) -> dict[str, Json]:
         """The matrix, in units of 2^-64."""
@@ -109,7 +109,7 @@ class FiniteRandomizer(FrequencyRandomizer):
         return [np.array(ends, dtype=np.uint64) for ends in self._ends]
 
     def _variances(self, shares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-        return np.asarray(self._spreads @ possible(shares) / count)
+        return np.asarray(self._spreads @ nearest_shares(shares) / count)
 
     def _respond(self, codes: Codes, words: Words) -> Codes:
         reports = np.empty(len(codes), dtype=np.int64)
@@ -119,7 +119,7 @@ class FiniteRandomizer(FrequencyRandomizer):
         return reports
 
 
-def _masses(matrix: Sequence[Sequence[object]] | NDArray[Any]) -> list[list[int]]:
+def _word_masses(matrix: Sequence[Sequence[object]] | NDArray[Any]) -> list[list[int]]:
     """Rows of probabilities in units of 2^-64 that add up to 2^64: cumulative sums are rounded, so none is lost."""
     plain = plain_array(matrix, name="the matrix")
     if plain.ndim != 2:
@@ -127,7 +127,7 @@ def _masses(matrix: Sequence[Sequence[object]] | NDArray[Any]) -> list[list[int]
     rows = [[exact(value, name="a probability") for value in row] for row in plain.tolist()]
     if len(rows) < 2 or len({len(row) for row in rows}) != 1 or not 2 <= len(rows[0]) <= _MOST:
         raise _no_matrix()
-    return [_row(row) for row in rows]
+    return [_row_masses(row) for row in rows]
 
 
 def _no_matrix() -> WrongShape:
@@ -138,7 +138,7 @@ def _no_matrix() -> WrongShape:
     )
 
 
-def _row(row: list[Fraction]) -> list[int]:
+def _row_masses(row: list[Fraction]) -> list[int]:
     total = sum(row)
     if min(row) < 0 or not Fraction(999_999, 1_000_000) <= total <= Fraction(1_000_001, 1_000_000):
         raise OutOfRange(
@@ -150,7 +150,7 @@ def _row(row: list[Fraction]) -> list[int]:
     return [high - low for low, high in zip([0, *ends], ends, strict=False)]
 
 
-def _epsilon(masses: list[list[int]]) -> Fraction:
+def _matrix_epsilon(masses: list[list[int]]) -> Fraction:
     """The logarithm of the largest ratio, rounded up by about a billionth of a billionth."""
     ratio = Fraction(1)
     for column in zip(*masses, strict=True):
@@ -167,7 +167,7 @@ def _epsilon(masses: list[list[int]]) -> Fraction:
     return max(epsilon, Fraction(1, 10**6))
 
 
-def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _matrix_inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """What undoes the matrix: weighted least squares, with weights for values that are equally common."""
     common = matrix.mean(axis=0)
     weights = np.divide(1, common, out=np.zeros_like(common), where=common > 0)

@@ -1,4 +1,4 @@
-"""Two ways by Hadamard's matrix: half of all columns are near one's own row, or one entry of the row is sent."""
+"""Hadamard response, and its one-bit form: reports are columns of Hadamard's matrix."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.randomizers.base import FrequencyRandomizer, symbol_bytes
-from hubbub.local.randomizers.common.exact_words import Codes, Number, Word, Words, below, cuts, parity, pick
+from hubbub.local.randomizers.common.exact_words import (
+    Codes,
+    Number,
+    Word,
+    Words,
+    integer_below,
+    interval_cuts,
+    parity,
+    pick,
+)
 from hubbub.local.randomizers.common.integer_reports import IntegerReports
 from hubbub.local.randomizers.two_sets import TwoSets, coin_for
 from hubbub.render import Json
@@ -35,7 +44,7 @@ class HadamardResponse(IntegerReports, FrequencyRandomizer):
     protocol: ClassVar[str] = "hadamard"
     words = 2
 
-    def __init__(self, *, epsilon: Real, domain: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.symbols = self.state_size = 1 << self.domain.bit_length()  # rows 1, ..., domain: row 0 has no -1
         self._sets = TwoSets.for_epsilon(self.epsilon, own=self.symbols, other=self.symbols)
@@ -48,7 +57,7 @@ class HadamardResponse(IntegerReports, FrequencyRandomizer):
 
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values whose rows have +1 in its column: all at once by a fast transform."""
-        return (count + walsh(state)[1 : self.domain + 1]) / 2
+        return (count + walsh_transform(state)[1 : self.domain + 1]) / 2
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
@@ -82,7 +91,7 @@ class OneBitHadamard(IntegerReports, FrequencyRandomizer):
     protocol: ClassVar[str] = "onebit"
     words = 2
 
-    def __init__(self, *, epsilon: Real, domain: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.columns = 1 << (self.domain - 1).bit_length()
         self._sets = coin_for(self.epsilon)
@@ -101,18 +110,18 @@ class OneBitHadamard(IntegerReports, FrequencyRandomizer):
     def support(self, state: NDArray[np.int64], *, count: int) -> NDArray[np.float64]:
         """A report supports the values whose rows have its sign in its column."""
         pairs = state.reshape(-1, 2)
-        return (count + walsh(pairs[:, 0] - pairs[:, 1])[: self.domain]) / 2
+        return (count + walsh_transform(pairs[:, 0] - pairs[:, 1])[: self.domain]) / 2
 
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
-        return [cuts(self.columns), [self._sets.keep]]
+        return [interval_cuts(self.columns), [self._sets.keep]]
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
-        column = below(words[0], self.columns)
+        column = integer_below(words[0], self.columns)
         return 2 * column + self._sets.flip(parity(code & column), words[1])
 
 
-def walsh(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def walsh_transform(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Hadamard's matrix times a vector, in n log n additions of integers."""
     out = counts.astype(np.int64)
     half = 1

@@ -1,4 +1,4 @@
-"""Randomized response over k values: the true one with the best odds that epsilon allows, else any other."""
+"""K-ary randomized response: the true value with the best odds that epsilon allows, else any other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KaryResponse(IntegerReports, FrequencyRandomizer):
     protocol: ClassVar[str] = "kary"
     words = 2
 
-    def __init__(self, *, epsilon: Real, domain: object, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self._sets = TwoSets.for_epsilon(self.epsilon, own=1, other=self.domain - 1)
         self.symbols = self.state_size = self.domain

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.local.estimates import FrequencyEstimate
 from hubbub.local.randomizers.base import FrequencyRandomizer, no_reports
-from hubbub.local.randomizers.common.exact_words import Codes, Number, Word, below, bytes_for, from_bytes
-from hubbub.local.randomizers.common.hash_family import SEEDS, bucket
+from hubbub.local.randomizers.common.exact_words import Codes, Number, Word, bytes_for, from_bytes, integer_below
+from hubbub.local.randomizers.common.hash_family import SEEDS, hash_bucket
 from hubbub.local.randomizers.common.integer_reports import IntegerReports
 from hubbub.local.randomizers.common.kernels import count_hits
-from hubbub.local.randomizers.common.values import domain_of, integers, report_array
+from hubbub.local.randomizers.common.values import domain_of, integer_column, report_array
 from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
 from hubbub.terms import BadReport, Real
@@ -47,7 +47,7 @@ class LocalHashing(IntegerReports, FrequencyRandomizer):
     protocol: ClassVar[str] = "hashing"
     words = 3
 
-    def __init__(self, *, epsilon: Real, domain: object, buckets: object = None, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, buckets: int | None = None, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.buckets = domain_of(best_buckets(float(self.epsilon)) if buckets is None else buckets, name="buckets")
         self._sets = TwoSets.for_epsilon(self.epsilon, own=1, other=self.buckets - 1)
@@ -60,15 +60,15 @@ class LocalHashing(IntegerReports, FrequencyRandomizer):
         """The domain, the number of buckets, and the threshold of the coin that keeps the true bucket."""
         return {**self._base_parameters([self._sets.keep]), "buckets": self.buckets}
 
-    def estimate(self, reports: Any, candidates: Sequence[int] | NDArray[Any] | None = None) -> FrequencyEstimate:
+    def estimate(self, reports: ArrayLike, candidates: Sequence[int] | NDArray[Any] | None = None) -> FrequencyEstimate:
         """Shares of all values, or of the candidates only: the work is reports times values."""
         answers = self._reports(reports)
         if candidates is None:
             return self.decode(self.accumulate(answers), count=len(answers))
-        asked = integers(candidates)
+        asked = integer_column(candidates)
         return self._frequencies(self._hits(answers, asked).astype(np.float64), len(answers))
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """How many reports support each value of the domain."""
         return self._hits(self._reports(reports), np.arange(self.domain))
 
@@ -90,13 +90,13 @@ class LocalHashing(IntegerReports, FrequencyRandomizer):
         return from_bytes(self._rows(payload)) >> _ANSWER < self.buckets
 
     def word_cuts(self, code: int) -> list[list[int]]:
-        """For each word but the seed's, where the report may change: the law given the seed 0, and all are alike."""
+        """For each word but the seed's, where the report may change: it is the distribution given the seed 0."""
         return [[], *self._sets.word_cuts()]
 
     def _hits(self, reports: Codes, codes: Codes) -> NDArray[np.int64]:
         return count_hits(reports & (SEEDS - 1), reports >> _ANSWER, codes, self.buckets)
 
-    def _reports(self, reports: Any) -> Codes:
+    def _reports(self, reports: ArrayLike) -> Codes:
         array = np.atleast_1d(report_array(reports))
         if not array.size:
             raise no_reports()
@@ -110,8 +110,8 @@ class LocalHashing(IntegerReports, FrequencyRandomizer):
         return array.astype(np.int64, copy=False)
 
     def _report(self, code: Number, words: Sequence[Word]) -> Number:
-        seed = below(words[0], SEEDS)
-        answer = self._sets.interval(bucket(seed, code, self.buckets), words[1], words[2])
+        seed = integer_below(words[0], SEEDS)
+        answer = self._sets.interval(hash_bucket(seed, code, self.buckets), words[1], words[2])
         return seed + (answer << _ANSWER)
 
 

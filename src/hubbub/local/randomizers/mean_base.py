@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.local.estimates import MeanEstimate
-from hubbub.local.randomizers.base import Randomizer, Reports, checked_state, local_step, reported, symbol_bytes
+from hubbub.local.randomizers.base import Randomizer, Reports, checked_state, local_step, report_count, symbol_bytes
 from hubbub.local.randomizers.common.exact_words import Codes, Words
 from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, grid_steps
 from hubbub.render import Json
@@ -26,7 +26,9 @@ class MeanRandomizer(Randomizer):
 
     _scores: NDArray[np.float64]  # of each symbol
 
-    def __init__(self, *, epsilon: Real, lower: Real, upper: Real, missing: object, steps: int, symbols: int) -> None:
+    def __init__(
+        self, *, epsilon: Real, lower: Real, upper: Real, missing: Real | None, steps: int, symbols: int
+    ) -> None:
         self.epsilon = epsilon_of(epsilon)
         self.lower, self.upper = bounds_of(lower, upper)
         self.missing = self.lower if missing is None else exact(missing, name="missing")
@@ -57,7 +59,7 @@ class MeanRandomizer(Randomizer):
         It is never taken for less than that of people who all have this mean: where reports are few or alike, chance
         may show no spread at all.
         """
-        people = reported(count)
+        people = report_count(count)
         weights = checked_state(state, self.state_size) / people
         mean = float(weights @ self._scores)
         seen = float(weights @ (self._scores - mean) ** 2) * people / max(1, people - 1)

@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
 from hubbub.local.estimates import VectorEstimate
-from hubbub.local.randomizers.base import Randomizer, checked_state, local_step, no_reports, reported
+from hubbub.local.randomizers.base import Randomizer, checked_state, local_step, no_reports, report_count
 from hubbub.local.randomizers.common.exact_words import Codes, Words, bytes_for, from_bytes
-from hubbub.local.randomizers.common.hash_family import SEEDS, mix
+from hubbub.local.randomizers.common.hash_family import SEEDS, mix_bits
 from hubbub.local.randomizers.common.values import epsilon_of, report_array
 from hubbub.local.randomizers.two_sets import TwoSets
 from hubbub.render import Json
@@ -31,8 +31,8 @@ class PrivUnitG(Randomizer):
 
     The seed of a report determines its candidates; those near to the own vector are e^epsilon times likelier to be
     chosen than the others. Exactly ``near`` of them count as near, whatever the vector: so the guarantee is exact
-    although the candidates are floats. With ever more candidates the law becomes that of PrivUnitG; with few it is a
-    little worse (``multiplier``). A vector shorter than 1 is first sent to its direction or the opposite one.
+    although the candidates are floats. With ever more candidates the distribution becomes that of PrivUnitG; with few
+    it is a little worse (``multiplier``). A vector shorter than 1 is first sent to its direction or the opposite one.
 
     Guarantee: epsilon-LDP for the vector of one person, for every seed.
     Because: [AFT22] for PrivUnitG; here, given the seed, one's own set is the near candidates (``TwoSets``), as
@@ -50,14 +50,14 @@ class PrivUnitG(Randomizer):
     protocol: ClassVar[str] = "privunitg"
     words = 4
 
-    def __init__(self, *, epsilon: Real, dimension: object, candidates: object = None) -> None:
+    def __init__(self, *, epsilon: Real, dimension: int, candidates: int | None = None) -> None:
         self.epsilon = epsilon_of(epsilon)
         self.event = local_step(self.protocol, self.epsilon)
         self.dimension = whole(dimension, name="dimension", least=2)
-        self.candidates = best_candidates(float(self.epsilon)) if candidates is None else _count(candidates)
+        self.candidates = best_candidates(float(self.epsilon)) if candidates is None else _check_candidates(candidates)
         self.near = best_near(float(self.epsilon), self.candidates)
         self._sets = TwoSets.for_epsilon(self.epsilon, own=self.near, other=self.candidates - self.near)
-        self.multiplier, self._square = _moments(self._sets.p, self.near, self.candidates)
+        self.multiplier, self._square = _choice_moments(self._sets.p, self.near, self.candidates)
         self.symbols = None
         self.state_size = self.dimension
         self.payload_bytes = 4 + bytes_for(self.candidates)
@@ -107,7 +107,7 @@ class PrivUnitG(Randomizer):
         vectors = self.codes(values)
         return self._respond(vectors, self._checked_words(vectors, words))
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """The sum of the chosen candidates, in units of 2^-20."""
         codes = self._reports(reports)
         total = np.zeros(self.dimension, dtype=np.int64)
@@ -120,7 +120,7 @@ class PrivUnitG(Randomizer):
 
     def decode(self, state: NDArray[np.int64], *, count: int) -> VectorEstimate:
         """The average candidate over the multiplier, which is unbiased."""
-        people = reported(count)
+        people = report_count(count)
         mean = checked_state(state, self.state_size) / (_UNIT * people * self.multiplier)
         spread = (self.dimension - 1 + self._square) / (self.dimension * self.multiplier**2)
         return VectorEstimate(
@@ -161,7 +161,7 @@ class PrivUnitG(Randomizer):
 
     def _respond_part(self, vectors: Floats, words: Words) -> Codes:
         seeds = (words[:, 0] >> np.uint64(32)).astype(np.int64)
-        directions = _directions(vectors, words[:, 1])
+        directions = _unit_directions(vectors, words[:, 1])
         every = self._candidates(seeds[:, None], np.arange(self.candidates)[None, :])
         order = np.argsort(-np.einsum("nkd,nd->nk", every, directions), axis=1, kind="stable")
         rank = self._sets.interval(0, words[:, 2], words[:, 3])
@@ -170,15 +170,15 @@ class PrivUnitG(Randomizer):
     def _candidates(self, seeds: Codes, choices: Codes) -> Floats:
         """Gaussian vectors from a counter: Box and Muller's pairs of coordinates."""
         pairs = (self.dimension + 1) // 2
-        start = mix((seeds + (choices << _CHOICE)).astype(np.uint64))[..., None]
+        start = mix_bits((seeds + (choices << _CHOICE)).astype(np.uint64))[..., None]
         counter = np.arange(2 * pairs, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        uniform = ((mix(start + counter) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        uniform = ((mix_bits(start + counter) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
         radius = np.sqrt(-2 * np.log(uniform[..., :pairs]))
         angle = 2 * np.pi * uniform[..., pairs:]
         both = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
         return both[..., : self.dimension]
 
-    def _reports(self, reports: Any) -> Codes:
+    def _reports(self, reports: ArrayLike) -> Codes:
         codes = np.atleast_1d(report_array(reports))
         if not codes.size:
             raise no_reports()
@@ -197,7 +197,7 @@ class PrivUnitG(Randomizer):
         return codes.astype(np.int64, copy=False)
 
 
-def _directions(vectors: Floats, words: Words) -> Floats:
+def _unit_directions(vectors: Floats, words: Words) -> Floats:
     """Unit vectors whose expectation is the vector: its direction with probability (1 + norm) / 2, or the opposite."""
     norm = np.linalg.norm(vectors, axis=1)
     first = np.zeros_like(vectors)
@@ -229,7 +229,7 @@ def _best_share(epsilon: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _moments(keep: float, near: int, candidates: int) -> tuple[float, float]:
+def _choice_moments(keep: float, near: int, candidates: int) -> tuple[float, float]:
     """First and second moment, along the own direction, of the candidate that is chosen.
 
     The mean of the ``near`` largest of so many normal numbers, by integrating each number's chance to be among them.
@@ -245,7 +245,7 @@ def _moments(keep: float, near: int, candidates: int) -> tuple[float, float]:
     return keep * top + (1 - keep) * rest, keep * square + (1 - keep) * rest_square
 
 
-def _count(candidates: object) -> int:
+def _check_candidates(candidates: int) -> int:
     number = whole(candidates, name="candidates", least=2)
     if number > _MOST_CANDIDATES:
         raise OutOfRange(

@@ -48,9 +48,9 @@ class ProjectiveGeometry(IntegerReports, FrequencyRandomizer):
     protocol: ClassVar[str] = "projective"
     words = 2
 
-    def __init__(self, *, epsilon: Real, domain: object, order: object = None, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, order: int | None = None, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain_of(domain, most=_MOST_DOMAIN), missing=missing)
-        self.order = best_order(float(self.epsilon), self.domain) if order is None else _prime(order, self.domain)
+        self.order = best_order(float(self.epsilon), self.domain) if order is None else _check_order(order, self.domain)
         self.space = Space(self.order, dimension_for(self.order, self.domain))
         plane, outside, common = self.space.plane, self.space.outside, self.space.common
         self._sets = TwoSets.for_epsilon(self.epsilon, own=plane, other=outside)
@@ -94,7 +94,7 @@ def best_order(epsilon: float, domain: int) -> int:
 
 
 def _rare_variance(order: int, domain: int, epsilon: float) -> float:
-    """n * variance for a value that nobody has, by the ideal law."""
+    """n * variance for a value that nobody has, by the ideal distribution."""
     space = Space(order, dimension_for(order, domain))
     odds = math.exp(epsilon)
     whole_mass = odds * space.plane + space.outside
@@ -103,7 +103,7 @@ def _rare_variance(order: int, domain: int, epsilon: float) -> float:
     return float(other * (1 - other) / (own - other) ** 2)
 
 
-def _prime(order: object, domain: int) -> int:
+def _check_order(order: int, domain: int) -> int:
     prime = whole(order, name="order", least=2)
     if not _is_prime(prime) or prime ** dimension_for(prime, domain) > MOST_VECTORS:
         raise OutOfRange(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
@@ -15,12 +15,12 @@ from hubbub.local.randomizers.common.exact_words import (
     WORD,
     Codes,
     Words,
-    below,
-    chance,
-    coins,
-    cuts,
+    coin_flags,
+    coin_threshold,
     exp_low,
-    threshold,
+    integer_below,
+    interval_cuts,
+    word_chance,
 )
 from hubbub.local.randomizers.common.values import domain_of
 from hubbub.render import Json
@@ -36,7 +36,7 @@ class SubsetSelection(Bits, FrequencyRandomizer):
 
     Guarantee: epsilon-LDP for the value of one person.
     Because: [YB18]; all sets with one's own value are alike, and so are all without; ``docs/proofs/local.md`` has the
-    law with Floyd's method and 64-bit words.
+    distribution with Floyd's method and 64-bit words.
     Error: the least variance of all randomizers for shares, at a report of one bit for each value.
     Not covered: that somebody reported; values outside the domain count as ``missing``.
 
@@ -49,24 +49,24 @@ class SubsetSelection(Bits, FrequencyRandomizer):
 
     protocol: ClassVar[str] = "subset"
 
-    def __init__(self, *, epsilon: Real, domain: object, size: object = None, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, size: int | None = None, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain_of(domain, most=_MOST), missing=missing)
-        self.size = _size(size, self.domain, float(self.epsilon))
+        self.size = _set_size(size, self.domain, float(self.epsilon))
         others = self.domain - self.size
         bias = Fraction(self.size * self.domain, WORD)  # of ``size`` multiply-shifts below the domain, and more
-        self._inside = threshold(exp_low(self.epsilon) * Fraction(self.size, others) * (1 - bias) ** 2)
+        self._inside = coin_threshold(exp_low(self.epsilon) * Fraction(self.size, others) * (1 - bias) ** 2)
         self.words = 1 + self.size
         self.symbols = None
         self.state_size = self.domain
         self.payload_bytes = (self.domain + 7) // 8
-        self.p = chance(self._inside)
+        self.p = word_chance(self._inside)
         self.q = (self.size - self.p) / (self.domain - 1)
 
     def parameters(self) -> dict[str, Json]:
         """The domain, the size of the set, and the threshold of the coin that puts one's own value into it."""
         return {**self._base_parameters([self._inside]), "size": self.size}
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """How many sets contain each value."""
         return bit_counts(self._reports(reports), self.domain)
 
@@ -83,16 +83,16 @@ class SubsetSelection(Bits, FrequencyRandomizer):
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, where the report may change."""
         first = self.domain - self.size
-        return [[self._inside], *(cuts(first + step) for step in range(self.size))]
+        return [[self._inside], *(interval_cuts(first + step) for step in range(self.size))]
 
     def _respond(self, codes: Codes, words: Words) -> NDArray[np.uint8]:
         """Floyd's method among the other values, which are 0, ..., domain - 2 with the last one in one's own place."""
-        inside = coins(words[:, 0], self._inside)
+        inside = coin_flags(words[:, 0], self._inside)
         people = np.arange(len(codes))
         chosen = np.zeros((len(codes), self.domain), dtype=np.bool_)
         for step in range(self.size):
             last = self.domain - 1 - self.size + step
-            drawn = below(words[:, 1 + step], last + 1)
+            drawn = integer_below(words[:, 1 + step], last + 1)
             picked = np.where(chosen[people, drawn], last, drawn)
             chosen[people, picked] = ~inside if step == 0 else True  # one fewer if one's own is in
         chosen[:, -1] = chosen[people, codes] & (codes < self.domain - 1)
@@ -104,14 +104,14 @@ class SubsetSelection(Bits, FrequencyRandomizer):
         chosen: set[int] = set()
         for step in range(1 if inside else 0, self.size):
             end = last - self.size + step
-            drawn = below(words[1 + step], end + 1)
+            drawn = integer_below(words[1 + step], end + 1)
             chosen.add(end if drawn in chosen else drawn)
         values = {last if place == code else place for place in chosen} | ({code} if inside else set())
         bits = sum(1 << place for place in values)
         return np.frombuffer(bits.to_bytes(self.payload_bytes, "little"), dtype=np.uint8)
 
 
-def _size(size: object, domain: int, epsilon: float) -> int:
+def _set_size(size: int | None, domain: int, epsilon: float) -> int:
     if size is None:
         return min(domain - 1, max(1, round(domain / (math.exp(epsilon) + 1))))
     wanted = whole(size, name="size")

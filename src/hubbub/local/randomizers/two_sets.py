@@ -22,14 +22,14 @@ from hubbub.local.randomizers.common.exact_words import (
     Flag,
     Number,
     Word,
-    below,
-    chance,
-    cuts,
+    coin_threshold,
     exp_low,
-    fewest,
-    most,
+    fewest_words,
+    integer_below,
+    interval_cuts,
+    most_words,
     pick,
-    threshold,
+    word_chance,
 )
 
 
@@ -60,21 +60,21 @@ class TwoSets:
     @classmethod
     def for_epsilon(cls, epsilon: Fraction, *, own: int, other: int) -> TwoSets:
         """The likeliest coin for which a report of one's own set is at most e^epsilon times likelier than another."""
-        return cls(own, other, threshold(exp_low(epsilon) * fewest(other) / most(own)))
+        return cls(own, other, coin_threshold(exp_low(epsilon) * fewest_words(other) / most_words(own)))
 
     @property
     def p(self) -> float:
         """The probability that the report is of one's own set."""
-        return chance(self.keep)
+        return word_chance(self.keep)
 
     def word_cuts(self) -> list[list[int]]:
         """Where a draw may change, for the coin's word and for the other."""
-        return [[self.keep], sorted({*cuts(self.own), *cuts(self.other)})]
+        return [[self.keep], sorted({*interval_cuts(self.own), *interval_cuts(self.other)})]
 
     def draw(self, coin: Word, word: Word) -> tuple[Flag, Number]:
         """Whether the report is of one's own set, and which draw of that set it is."""
         inside = coin < self.keep
-        return inside, below(word, pick(inside, self.own, self.other))
+        return inside, integer_below(word, pick(inside, self.own, self.other))
 
     def interval(self, start: Number, coin: Word, word: Word) -> Number:
         """A report where one's own set is ``start``, ..., ``start + own - 1`` among all ``own + other`` integers."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.local.randomizers.base import FrequencyRandomizer
 from hubbub.local.randomizers.common.bit_reports import Bits, bit_counts, padding_is_zero
-from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, chance, exp_low, threshold
+from hubbub.local.randomizers.common.exact_words import WORD, Codes, Words, coin_threshold, exp_low, word_chance
 from hubbub.render import Json
 from hubbub.terms import Real
 
@@ -21,7 +21,7 @@ class UnaryEncoding(Bits, FrequencyRandomizer):
     RAPPOR: p = 1 - q = e^(epsilon/2) / (e^(epsilon/2) + 1). Reports are bits packed into bytes, eight values in one.
 
     Guarantee: epsilon-LDP for the value of one person.
-    Because: [WBLJ17]: two values differ in two bits; the law with 64-bit coins is in
+    Because: [WBLJ17]: two values differ in two bits; the distribution with 64-bit coins is in
     ``docs/proofs/local.md``.
     Error: n * variance is 4 e^epsilon / (e^epsilon - 1)^2 for a rare value if optimised.
     Not covered: that somebody reported; values outside the domain count as ``missing``.
@@ -35,24 +35,24 @@ class UnaryEncoding(Bits, FrequencyRandomizer):
 
     protocol: ClassVar[str] = "unary"
 
-    def __init__(self, *, epsilon: Real, domain: object, optimised: bool = True, missing: object = 0) -> None:
+    def __init__(self, *, epsilon: Real, domain: int, optimised: bool = True, missing: int = 0) -> None:
         super().__init__(epsilon=epsilon, domain=domain, missing=missing)
         self.optimised = bool(optimised)
         if self.optimised:
-            self._own, self._other = WORD // 2, WORD - threshold(exp_low(self.epsilon))
+            self._own, self._other = WORD // 2, WORD - coin_threshold(exp_low(self.epsilon))
         else:
-            self._own = threshold(exp_low(self.epsilon / 2))
+            self._own = coin_threshold(exp_low(self.epsilon / 2))
             self._other = WORD - self._own
         self.words = self.state_size = self.domain
         self.symbols = None
         self.payload_bytes = (self.domain + 7) // 8
-        self.p, self.q = chance(self._own), chance(self._other)
+        self.p, self.q = word_chance(self._own), word_chance(self._other)
 
     def parameters(self) -> dict[str, Json]:
         """The domain, and the thresholds of the coins for the own bit and for all others."""
         return {**self._base_parameters([self._own, self._other]), "optimised": self.optimised}
 
-    def accumulate(self, reports: Any) -> NDArray[np.int64]:
+    def accumulate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """How many reports have each bit set."""
         return bit_counts(self._reports(reports), self.domain)
 

@@ -47,9 +47,9 @@ def seal(report: bytes, hops: Sequence[str], *, size: int = SIZE) -> bytes:
             why="What is sealed for nobody can be read by everybody.",
             fix="Give the public keys of the hops, the first hop's first.",
         )
-    content = _padded(report, whole(size, name="size"))
+    content = _pad_report(report, whole(size, name="size"))
     for public in reversed(hops):
-        content = _sealed(content, public)
+        content = _seal_layer(content, public)
     return content
 
 
@@ -113,14 +113,14 @@ class Hop:
         sender = envelope[:_KEY]
         try:
             secret = self._key.exchange(X25519PublicKey.from_public_bytes(sender))
-            cipher = _cipher(secret, sender, self._key.public_key().public_bytes_raw())
+            cipher = _layer_cipher(secret, sender, self._key.public_key().public_bytes_raw())
             content = cipher.decrypt(_NONCE, envelope[_KEY:], _LABEL)
         except (InvalidTag, ValueError):
             return None
-        return _unpadded(content) if self.layers == 1 else content
+        return _unpad_report(content) if self.layers == 1 else content
 
 
-def _sealed(content: bytes, hop: str) -> bytes:
+def _seal_layer(content: bytes, hop: str) -> bytes:
     mine = X25519PrivateKey.generate()
     sender = mine.public_key().public_bytes_raw()
     try:
@@ -132,15 +132,15 @@ def _sealed(content: bytes, hop: str) -> bytes:
             why="A report sealed for another key could be opened by nobody, or by everybody.",
             fix="Give the hop's public_key as it is announced.",
         ) from error
-    return sender + _cipher(secret, sender, receiver).encrypt(_NONCE, content, _LABEL)
+    return sender + _layer_cipher(secret, sender, receiver).encrypt(_NONCE, content, _LABEL)
 
 
-def _cipher(secret: bytes, sender: bytes, receiver: bytes) -> ChaCha20Poly1305:
+def _layer_cipher(secret: bytes, sender: bytes, receiver: bytes) -> ChaCha20Poly1305:
     derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=sender + receiver, info=_LABEL).derive(secret)
     return ChaCha20Poly1305(derived)
 
 
-def _padded(report: bytes, size: int) -> bytes:
+def _pad_report(report: bytes, size: int) -> bytes:
     if len(report) > size:
         raise OutOfRange(
             f"a report of this collection has more than the {size} bytes that are passed on.",
@@ -150,7 +150,7 @@ def _padded(report: bytes, size: int) -> bytes:
     return len(report).to_bytes(_LENGTH, "little") + report.ljust(size, b"\0")
 
 
-def _unpadded(content: bytes) -> bytes | None:
+def _unpad_report(content: bytes) -> bytes | None:
     length = int.from_bytes(content[:_LENGTH], "little")
     rest = content[_LENGTH:]
     return rest[:length] if length <= len(rest) and not any(rest[length:]) else None

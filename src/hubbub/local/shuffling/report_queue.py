@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hubbub.local.collection.store_file import check, connected, erase_log, reserve, told
+from hubbub.local.collection.store_file import check_store, connect_store, disk_errors, erase_log, reserve_name
 from hubbub.terms import BadCollection
 
 _MARK = 0x4875536D  # "HuSm": what a shuffler's file says it is
@@ -43,13 +43,13 @@ class Queue:
         self.path = Path(":memory:" if path is None else path)
         self._lock = threading.RLock()
         fresh = path is None or not self.path.exists()
-        with told(self.path):
+        with disk_errors(self.path):
             if path is not None and fresh:
-                reserve(self.path)
-            self._connection = connected(self.path)
+                reserve_name(self.path)
+            self._connection = connect_store(self.path)
             if fresh:
                 self._begin(digest)
-            check(self._connection, self.path, mark=_MARK)
+            check_store(self._connection, self.path, mark=_MARK)
         self._secret, known = self._about("secret"), self._about("digest")
         if known != digest:
             self.close()
@@ -78,7 +78,7 @@ class Queue:
     @contextmanager
     def turn(self) -> Iterator[None]:
         """One transaction, and the only way to write."""
-        with self._lock, told(self.path):
+        with self._lock, disk_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -149,5 +149,5 @@ class Queue:
             self._connection.execute("DELETE FROM batches WHERE number = ?", (number,))
 
     def _rows(self, statement: str, *values: object) -> list[Any]:
-        with self._lock, told(self.path):
+        with self._lock, disk_errors(self.path):
             return self._connection.execute(statement, values).fetchall()

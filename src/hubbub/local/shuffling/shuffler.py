@@ -115,7 +115,7 @@ class Shuffler:
         return [reports[low:high] for low, high in pairwise(ends)]
 
     def _mark(self, token: str | None) -> bytes | None:
-        return None if self.per_token is None else tokens.mark(self.collection, self._public_key, token)
+        return None if self.per_token is None else tokens.token_mark(self.collection, self._public_key, token)
 
     def _take(self, report: report_wire.Report, token: bytes | None) -> str:
         if self.per_token is not None and token is None:

@@ -70,7 +70,7 @@ class Relay:
             self._complain(words)
 
 
-def app(relay: Relay, configuration: str, *, every: float = 1.0, largest: int = LARGEST) -> Starlette:
+def shuffler_app(relay: Relay, configuration: str, *, every: float = 1.0, largest: int = LARGEST) -> Starlette:
     """The shuffler as an ASGI application that looks ``every`` so many seconds for a batch to pass on."""
     public = PublicEndpoints(configuration, relay.shuffler.collection)
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
-from hubbub.local.pair_averages import Response, likely, pair_mean, pair_variance
-from hubbub.local.randomizers.common.values import Codes, bounds_of, epsilon_of, known
+from hubbub.local.pair_averages import Response, nearest_histogram, pair_mean, pair_variance
+from hubbub.local.randomizers.common.values import Codes, bounds_of, domain_codes, epsilon_of
 from hubbub.local.randomizers.hadamard import OneBitHadamard
 from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.local.statistics.group_comparison import GroupComparison, exceeds, few
+from hubbub.local.statistics.group_comparison import GroupComparison, bin_count, exceeds_matrix
 from hubbub.local.statistics.one_level_reports import LevelRandomizers, LevelReports
-from hubbub.local.statistics.ustatistics import binned, enough, plugged, sampling_variance
+from hubbub.local.statistics.ustatistics import bin_values, check_people, plug_in_variance, sampling_variance
 from hubbub.terms import MissingParameter, OutOfRange, Real, Step, TooLarge, WrongShape, whole
 
 Floats = NDArray[np.float64]
@@ -43,16 +43,22 @@ class AUC:
     """
 
     def __init__(self, *, epsilon: Real, bins: int, lower: Real, upper: Real) -> None:
-        self.bins = few(bins, most=_MOST_BINS)
+        self.bins = bin_count(bins, most=_MOST_BINS)
         low, high = bounds_of(lower, upper)
         self._lower, self._upper = float(low), float(high)
         self.randomizer = KaryResponse(epsilon=epsilon, domain=2 * self.bins)
         self.event: Step = self.randomizer.event
 
-    def randomize(self, scores: Any, labels: Any, *, rng: noise.RandomSource | None = None) -> Codes:
+    def randomize(
+        self,
+        scores: Sequence[Any] | NDArray[Any],
+        labels: Sequence[Any] | NDArray[Any],
+        *,
+        rng: noise.RandomSource | None = None,
+    ) -> Codes:
         """The report of each person; labels are 1 (positive) or 0, and anything else counts as 0."""
-        codes = binned(scores, lower=self._lower, upper=self._upper, bins=self.bins)
-        classes = known(labels, domain=2, missing=0)
+        codes = bin_values(scores, lower=self._lower, upper=self._upper, bins=self.bins)
+        classes = domain_codes(labels, domain=2, missing=0)
         if classes.shape != codes.shape:
             raise WrongShape(
                 "scores and labels must be lists of one length.",
@@ -61,34 +67,34 @@ class AUC:
             )
         return np.asarray(self.randomizer.randomize(classes * self.bins + codes, rng=rng))
 
-    def estimate(self, reports: Any) -> GroupComparison:
+    def estimate(self, reports: ArrayLike) -> GroupComparison:
         """The area under the curve, from the reports of many people."""
-        told = self.randomizer.accumulate(reports).astype(np.float64)
-        enough(int(told.sum()))
-        law = Response(self.randomizer.p, self.randomizer.q)
+        counts = self.randomizer.accumulate(reports).astype(np.float64)
+        check_people(int(counts.sum()))
+        response = Response(self.randomizer.p, self.randomizer.q)
         wins, mixed = self._kernels()
-        area, pairs = pair_mean(told, wins, law), pair_mean(told, mixed, law)
-        histogram = law.histogram(told)
-        noise_of_pairs = math.sqrt(plugged(lambda h: pair_variance(h, mixed, law), histogram))
+        area, pairs = pair_mean(counts, wins, response), pair_mean(counts, mixed, response)
+        histogram = response.histogram(counts)
+        noise_of_pairs = math.sqrt(plug_in_variance(lambda h: pair_variance(h, mixed, response), histogram))
         value = area / pairs if pairs > 2 * noise_of_pairs else math.nan
         leftover = wins - (0.5 if math.isnan(value) else value) * mixed  # its mean is 0 at the true value
         known_pairs = not math.isnan(value)
-        positives = float(np.clip(histogram[self.bins :].sum(), 0, told.sum()))
+        positives = float(np.clip(histogram[self.bins :].sum(), 0, counts.sum()))
         return GroupComparison(
             words="Area under the ROC curve",
             value=value,
-            variance=plugged(lambda h: pair_variance(h, leftover, law), histogram) / pairs**2
+            variance=plug_in_variance(lambda h: pair_variance(h, leftover, response), histogram) / pairs**2
             if known_pairs
             else math.inf,
-            sampling=sampling_variance(likely(histogram), leftover) / pairs**2 if known_pairs else math.inf,
-            counts=(round(positives), round(told.sum() - positives)),
+            sampling=sampling_variance(nearest_histogram(histogram), leftover) / pairs**2 if known_pairs else math.inf,
+            counts=(round(positives), round(counts.sum() - positives)),
             epsilon=self.randomizer.epsilon,
         )
 
     def _kernels(self) -> tuple[Floats, Floats]:
         """Per pair of people: how often the positive one wins, and whether their labels differ."""
         wins, mixed = np.zeros((2 * self.bins, 2 * self.bins)), np.zeros((2 * self.bins, 2 * self.bins))
-        wins[self.bins :, : self.bins] = exceeds(self.bins)
+        wins[self.bins :, : self.bins] = exceeds_matrix(self.bins)
         mixed[self.bins :, : self.bins] = 1.0
         return (wins + wins.T) / 2, (mixed + mixed.T) / 2
 
@@ -140,20 +146,20 @@ class HierarchicalAUC:
 
     def randomize(self, scores: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> LevelReports:
         """The report of each person: rows (level, report)."""
-        codes = known(scores, domain=self.domain, missing=0)
+        codes = domain_codes(scores, domain=self.domain, missing=0)
         return self.levels.randomize(
             len(codes), lambda level, chosen: codes[chosen] >> (self.bits - 1 - level), rng=rng
         )
 
-    def estimate(self, positives: Any, negatives: Any) -> GroupComparison:
+    def estimate(self, positives: LevelReports, negatives: LevelReports) -> GroupComparison:
         """The area under the curve from the reports of both groups."""
         value = variance = 0.0
         states = [self.levels.states(reports) for reports in (positives, negatives)]
-        shares = zip(*(self.levels.shares(told) for told in states), strict=True)
+        shares = zip(*(self.levels.shares(state) for state in states), strict=True)
         for level, (good, bad) in enumerate(shares):
             last = level == self.depth - 1
-            value += float(bad @ _wins(good, last=last))
-            goods, bads = (int(told[level].sum()) for told in states)
+            value += float(bad @ _right_siblings(good, last=last))
+            goods, bads = (int(state[level].sum()) for state in states)
             variance += self._variance(good, bad, goods, bads, last=last)
         return GroupComparison(
             words="Area under the ROC curve",
@@ -188,11 +194,13 @@ class HierarchicalAUC:
 
     def _variance(self, good: Floats, bad: Floats, goods: int, bads: int, *, last: bool) -> float:
         """The variance of bad . B good at one level, where both have covariance (c^2 I - f f') / count."""
-        square = _scale(float(self.levels.randomizers[0].epsilon)) ** 2
-        size = _size(len(good), last=last)
-        area = float(bad @ _wins(good, last=last))
-        seen = max(0.0, float(np.sum(_wins(good, last=last) ** 2)) - square * size / goods)  # less the noise in it
-        back = max(0.0, float(np.sum(_losses(bad, last=last) ** 2)) - square * size / bads)
+        square = _debias_factor(float(self.levels.randomizers[0].epsilon)) ** 2
+        size = _weight_squares(len(good), last=last)
+        area = float(bad @ _right_siblings(good, last=last))
+        seen = max(
+            0.0, float(np.sum(_right_siblings(good, last=last) ** 2)) - square * size / goods
+        )  # less the noise in it
+        back = max(0.0, float(np.sum(_left_siblings(bad, last=last) ** 2)) - square * size / bads)
         linear = (square * seen - area**2) / bads + (square * back - area**2) / goods
         return max(0.0, linear) + square**2 * size / (goods * bads)
 
@@ -200,32 +208,34 @@ class HierarchicalAUC:
 def predicted_error(depth: int, bits: int, expected: tuple[int, int], epsilon: float) -> float:
     """The mean squared error for scores that are spread out evenly."""
     goods, bads = (whole(count, name="expected") / depth for count in expected)
-    square = _scale(epsilon) ** 2
+    square = _debias_factor(epsilon) ** 2
     linear = sum(square * 2.0 ** -(level + 2) * (1 / goods + 1 / bads) for level in range(depth))
-    together = sum(square**2 * _size(2 << level, last=level == depth - 1) / (goods * bads) for level in range(depth))
+    together = sum(
+        square**2 * _weight_squares(2 << level, last=level == depth - 1) / (goods * bads) for level in range(depth)
+    )
     lost = 2.0**-depth / 2 if depth < bits else 0.0
     return linear + together + lost**2
 
 
-def _scale(epsilon: float) -> float:
+def _debias_factor(epsilon: float) -> float:
     """c = (e^epsilon + 1) / (e^epsilon - 1)."""
     return 1 / math.tanh(epsilon / 2)
 
 
-def _wins(shares: Floats, *, last: bool) -> Floats:
+def _right_siblings(shares: Floats, *, last: bool) -> Floats:
     """For each node, what its right sibling has; at the last level also half of what it has itself."""
     out = np.zeros_like(shares)
     out[0::2] = shares[1::2]
     return out + shares / 2 if last else out
 
 
-def _losses(shares: Floats, *, last: bool) -> Floats:
+def _left_siblings(shares: Floats, *, last: bool) -> Floats:
     """For each node, what its left sibling has; at the last level also half of what it has itself."""
     out = np.zeros_like(shares)
     out[1::2] = shares[0::2]
     return out + shares / 2 if last else out
 
 
-def _size(nodes: int, *, last: bool) -> float:
+def _weight_squares(nodes: int, *, last: bool) -> float:
     """The sum of squares of the weights of all pairs of nodes of a level."""
     return nodes / 2 + nodes / 4 if last else nodes / 2

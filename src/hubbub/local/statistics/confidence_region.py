@@ -1,4 +1,4 @@
-"""Sets of tables that the reports allow: what can be said about all shares at once."""
+"""Simultaneous confidence regions for the frequency vector: all tables of shares that the reports allow."""
 
 from __future__ import annotations
 

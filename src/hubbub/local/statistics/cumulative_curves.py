@@ -1,4 +1,4 @@
-"""A cumulative curve from local reports: shares of ranges, and quantiles, with intervals."""
+"""Cumulative distribution functions from local reports: shares of ranges, and quantiles, with intervals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.estimates import quantile
+from hubbub.local.estimates import normal_quantile
 from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Axis, Panel, Series, line_chart, percentage
 from hubbub.terms import Real, fraction_of
@@ -50,7 +50,7 @@ class LocalCurve(Document):
 
     def interval(self, low: float, high: float, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the share of a range lies, with that confidence."""
-        reach = quantile(confidence) * math.sqrt(self.variance(low, high))
+        reach = normal_quantile(confidence) * math.sqrt(self.variance(low, high))
         return self.share(low, high) - reach, self.share(low, high) + reach
 
     @property
@@ -62,13 +62,13 @@ class LocalCurve(Document):
         raised[-1] = 1.0
         return np.asarray(raised)
 
-    def quantile(self, level: object) -> float:
+    def quantile(self, level: Real) -> float:
         """The value below which this share of the people lies: the first end of a cell where the curve reaches it."""
         return self._end(int(np.searchsorted(self.rising, self._level(level), side="left")))
 
-    def quantile_interval(self, level: object, confidence: Real = 0.95) -> tuple[float, float]:
+    def quantile_interval(self, level: Real, confidence: Real = 0.95) -> tuple[float, float]:
         """Values between which the quantile lies, with that confidence: all ends whose share may be ``level``."""
-        wanted, reach, rising = self._level(level), quantile(confidence), self.rising
+        wanted, reach, rising = self._level(level), normal_quantile(confidence), self.rising
         middle = int(np.searchsorted(rising, wanted, side="left"))
 
         def away(cell: int) -> float:
@@ -77,8 +77,8 @@ class LocalCurve(Document):
             asked[: cell + 1] = 1.0
             return float((rising[cell] - wanted) / math.sqrt(max(self.variance_of(asked), 1e-300)))
 
-        low = _first(lambda cell: away(cell) > -reach, 0, middle)
-        high = _first(lambda cell: away(cell) > reach, middle, self.cells.size - 1)
+        low = _first_index(lambda cell: away(cell) > -reach, 0, middle)
+        high = _first_index(lambda cell: away(cell) > reach, middle, self.cells.size - 1)
         return self._end(low - 1), self._end(high)
 
     @property
@@ -137,7 +137,7 @@ class LocalCurve(Document):
         asked = np.zeros(self.cells.size)
         asked[:cells] = 1.0
         value = float(self.cells[:cells].sum())
-        reach = quantile(0.95) * math.sqrt(max(0.0, self.variance_of(asked)))
+        reach = normal_quantile(0.95) * math.sqrt(max(0.0, self.variance_of(asked)))
         return value, value - reach, value + reach
 
     def _cell(self, value: float) -> int:
@@ -148,11 +148,11 @@ class LocalCurve(Document):
         return self.lower + (self.upper - self.lower) * (cell + 1) / self.cells.size
 
     @staticmethod
-    def _level(level: object) -> float:
+    def _level(level: Real) -> float:
         return float(fraction_of(level, name="level"))
 
 
-def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+def _first_index(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The first place from ``low`` at which a condition that then stays holds, or ``high``."""
     while low < high:
         middle = (low + high) // 2

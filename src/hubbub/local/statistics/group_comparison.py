@@ -1,4 +1,4 @@
-"""Two groups of people compared: how often one of the first exceeds one of the second (Mann-Whitney, AUC)."""
+"""Two-sample comparison (Mann-Whitney, AUC): how often one of the first group exceeds one of the second."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
-from hubbub.local.estimates import quantile
-from hubbub.local.pair_averages import Response, between_mean, between_variance, likely
+from hubbub.local.estimates import normal_quantile
+from hubbub.local.pair_averages import Response, between_mean, between_variance, nearest_histogram
 from hubbub.local.randomizers.common.values import Codes, bounds_of
 from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.local.statistics.ustatistics import binned
+from hubbub.local.statistics.ustatistics import bin_values
 from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.terms import Real, Step, TooLarge, whole
@@ -48,7 +48,7 @@ class GroupComparison(Document):
 
     def interval(self, confidence: Real = 0.95, *, population: bool = False) -> tuple[float, float]:
         """Where the value among those who reported (or in their population) lies, with that confidence."""
-        reach = quantile(confidence) * math.sqrt(self.variance + (self.sampling if population else 0.0))
+        reach = normal_quantile(confidence) * math.sqrt(self.variance + (self.sampling if population else 0.0))
         return self.value - reach, self.value + reach
 
     @property
@@ -112,7 +112,7 @@ class MannWhitney:
     """
 
     def __init__(self, *, epsilon: Real, bins: int, lower: Real, upper: Real) -> None:
-        self.bins = few(bins, most=_MOST_BINS)
+        self.bins = bin_count(bins, most=_MOST_BINS)
         low, high = bounds_of(lower, upper)
         self._lower, self._upper = float(low), float(high)
         self.randomizer = KaryResponse(epsilon=epsilon, domain=self.bins)
@@ -120,31 +120,31 @@ class MannWhitney:
 
     def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> Codes:
         """The report of each person of a group."""
-        codes = binned(values, lower=self._lower, upper=self._upper, bins=self.bins)
+        codes = bin_values(values, lower=self._lower, upper=self._upper, bins=self.bins)
         return np.asarray(self.randomizer.randomize(codes, rng=rng))
 
-    def estimate(self, first: Any, second: Any) -> GroupComparison:
+    def estimate(self, first: ArrayLike, second: ArrayLike) -> GroupComparison:
         """How often the first group exceeds the second, from the reports of both."""
-        told = [self.randomizer.accumulate(reports).astype(np.float64) for reports in (first, second)]
-        law = Response(self.randomizer.p, self.randomizer.q)
-        wins = exceeds(self.bins)
-        here, there = (likely(law.histogram(counts)) for counts in told)
+        tallies = [self.randomizer.accumulate(reports).astype(np.float64) for reports in (first, second)]
+        response = Response(self.randomizer.p, self.randomizer.q)
+        wins = exceeds_matrix(self.bins)
+        here, there = (nearest_histogram(response.histogram(counts)) for counts in tallies)
         return GroupComparison(
             words="Mann-Whitney",
-            value=between_mean(told[0], told[1], wins, law),
-            variance=max(0.0, between_variance(here, there, wins, law)),
-            sampling=_sampling(here, there, wins),
-            counts=(int(told[0].sum()), int(told[1].sum())),
+            value=between_mean(tallies[0], tallies[1], wins, response),
+            variance=max(0.0, between_variance(here, there, wins, response)),
+            sampling=_sampling_variance(here, there, wins),
+            counts=(int(tallies[0].sum()), int(tallies[1].sum())),
             epsilon=self.randomizer.epsilon,
         )
 
 
-def exceeds(bins: int) -> Floats:
+def exceeds_matrix(bins: int) -> Floats:
     """1 where the first bin is above the second, 1/2 where they are the same."""
     return np.tri(bins, k=-1) + np.eye(bins) / 2
 
 
-def few(bins: object, *, most: int) -> int:
+def bin_count(bins: int, *, most: int) -> int:
     """A number of bins whose matrix fits."""
     number = whole(bins, name="bins", least=2)
     if number > most:
@@ -156,7 +156,7 @@ def few(bins: object, *, most: int) -> int:
     return number
 
 
-def _sampling(first: Floats, second: Floats, matrix: Floats) -> float:
+def _sampling_variance(first: Floats, second: Floats, matrix: Floats) -> float:
     """What the choice of the people adds, if both groups are random samples."""
     total = 0.0
     for group, other, wins in ((first, second, matrix), (second, first, matrix.T)):

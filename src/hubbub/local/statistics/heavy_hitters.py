@@ -1,4 +1,4 @@
-"""Frequent strings that nobody listed beforehand: prefixes grow round by round, and only frequent ones are kept."""
+"""Heavy hitters without a known domain: frequent strings by growing prefixes, round by round (PEM, TreeHist)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
-from hubbub.local.estimates import FrequencyEstimate, quantile
+from hubbub.local.estimates import FrequencyEstimate, normal_quantile
 from hubbub.local.randomizers.base import local_step, no_reports
-from hubbub.local.randomizers.common.exact_words import Codes, below
+from hubbub.local.randomizers.common.exact_words import Codes, integer_below
 from hubbub.local.randomizers.common.values import report_array
 from hubbub.local.randomizers.local_hashing import LocalHashing
 from hubbub.noise import SECURE
@@ -57,7 +57,7 @@ class FrequentStrings(Document):
 
     def intervals(self, confidence: Real = 0.95) -> NDArray[np.float64]:
         """Rows (low, high): all strings that were looked at lie within theirs at once, with that confidence."""
-        reach = quantile(confidence, self.candidates) * np.sqrt(self.variances)
+        reach = normal_quantile(confidence, self.candidates) * np.sqrt(self.variances)
         return np.stack([self.values - reach, self.values + reach], axis=1)
 
     def detection_limit(self, confidence: Real = 0.95) -> float:
@@ -139,7 +139,7 @@ class HeavyHitters:
         step: int = 1,
         keep: int = 60,
     ) -> None:
-        self.alphabet = _alphabet(alphabet)
+        self.alphabet = _check_alphabet(alphabet)
         self.length = whole(length, name="length")
         self.step = min(self.length, whole(step, name="step"))
         self.keep = whole(keep, name="keep")
@@ -160,56 +160,56 @@ class HeavyHitters:
     def randomize(self, strings: Sequence[Any], *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
         """The report of each person: rows (round, report)."""
         source = SECURE if rng is None else rng
-        full = [self._full(string) for string in _people(strings)]
-        rounds = below(source.random_words(len(full)), self.rounds)
+        full = [self._full(string) for string in _flat_list(strings)]
+        rounds = integer_below(source.random_words(len(full)), self.rounds)
         names = self._names(text[: self._size(turn)] for text, turn in zip(full, rounds.tolist(), strict=True))
         reports = np.asarray(self.randomizer.randomize(names, rng=source)) if full else names
         return np.stack([rounds, reports], axis=1)
 
-    def estimate(self, reports: Any) -> FrequentStrings:
+    def estimate(self, reports: ArrayLike) -> FrequentStrings:
         """The frequent strings, from the reports of many people."""
         parts = self._split(reports)
         kept = [""]
         for turn, part in enumerate(parts):
             candidates = self._extended(kept, self._size(turn))
-            found = self.randomizer.estimate(part, self._names(candidates))
-            kept = self._kept(candidates, found)
-        return self._above_chance(candidates, found, sum(map(len, parts)))
+            estimate = self.randomizer.estimate(part, self._names(candidates))
+            kept = self._kept(candidates, estimate)
+        return self._above_chance(candidates, estimate, sum(map(len, parts)))
 
     def detection_limit(self, count: int, confidence: Real = 0.95) -> float:
         """The share from which a string is found with that confidence, if ``count`` people report."""
         variance = self.randomizer.variance(count=max(1, whole(count, name="count") // self.rounds))
         return detection_limit(variance, self.keep * (len(self.alphabet) + 1) ** self.step, self.rounds, confidence)
 
-    def _kept(self, candidates: list[str], found: FrequencyEstimate) -> list[str]:
+    def _kept(self, candidates: list[str], estimate: FrequencyEstimate) -> list[str]:
         """All prefixes that are above chance, and the best of the rest up to ``keep``; one at least."""
-        order = np.argsort(-found.values, kind="stable")
-        sure = int(np.sum(found.values > _threshold(found.null_variance, len(candidates))))
-        likely = int(np.sum(found.values > 0))
+        order = np.argsort(-estimate.values, kind="stable")
+        sure = int(np.sum(estimate.values > _chance_threshold(estimate.null_variance, len(candidates))))
+        likely = int(np.sum(estimate.values > 0))
         return [candidates[i] for i in order[: max(1, sure, min(self.keep, likely))][: self._most_kept]]
 
     @property
     def _most_kept(self) -> int:
         return int(_MOST_CANDIDATES // (len(self.alphabet) + 1) ** self.step)
 
-    def _above_chance(self, candidates: list[str], found: FrequencyEstimate, count: int) -> FrequentStrings:
-        limit = _threshold(found.null_variance, len(candidates))
-        best = [int(i) for i in np.argsort(-found.values, kind="stable") if found.values[i] > limit]
+    def _above_chance(self, candidates: list[str], estimate: FrequencyEstimate, count: int) -> FrequentStrings:
+        limit = _chance_threshold(estimate.null_variance, len(candidates))
+        best = [int(i) for i in np.argsort(-estimate.values, kind="stable") if estimate.values[i] > limit]
         return FrequentStrings(
             strings=tuple(candidates[i].rstrip(_END) for i in best),
-            values=found.values[best],
-            variances=self._variances(found, count)[best],
-            null_variance=found.null_variance,
+            values=estimate.values[best],
+            variances=self._variances(estimate, count)[best],
+            null_variance=estimate.null_variance,
             count=count,
             candidates=len(candidates),
             rounds=self.rounds,
             epsilon=self.randomizer.epsilon,
         )
 
-    def _variances(self, found: FrequencyEstimate, count: int) -> NDArray[np.float64]:
+    def _variances(self, estimate: FrequencyEstimate, count: int) -> NDArray[np.float64]:
         """Of the shares among all people: the noise, and that those of the last round are a sample of them."""
-        likely = np.clip(found.values, 0, 1)
-        return np.asarray(found.variances + likely * (1 - likely) * (1 / found.count - 1 / count))
+        likely = np.clip(estimate.values, 0, 1)
+        return np.asarray(estimate.variances + likely * (1 - likely) * (1 / estimate.count - 1 / count))
 
     def _full(self, string: object) -> str:
         known = string if isinstance(string, str) and set(string) <= set(self.alphabet) else ""
@@ -233,7 +233,7 @@ class HeavyHitters:
     def _tails(self, length: int, size: int) -> Iterable[str]:
         return ("".join(letters).ljust(size, _END) for letters in product(self.alphabet, repeat=length))
 
-    def _split(self, reports: Any) -> list[Codes]:
+    def _split(self, reports: ArrayLike) -> list[Codes]:
         rows = report_array(reports)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
             raise BadReport(
@@ -247,7 +247,7 @@ class HeavyHitters:
         return parts
 
 
-def _people(strings: Any) -> list[Any]:
+def _flat_list(strings: Any) -> list[Any]:
     """A flat list, one entry for each person; refused by its type alone."""
     refuse_masked(strings, name="strings")
     if isinstance(strings, str | bytes) or (
@@ -264,15 +264,15 @@ def _people(strings: Any) -> list[Any]:
 def detection_limit(variance: float, candidates: int, rounds: int, confidence: Real) -> float:
     """The share that exceeds the threshold of the last round, and survives the others, with that confidence."""
     level = float(fraction_of(confidence, name="confidence"))
-    return _threshold(variance, candidates) + NormalDist().inv_cdf(level ** (1 / rounds)) * math.sqrt(variance)
+    return _chance_threshold(variance, candidates) + NormalDist().inv_cdf(level ** (1 / rounds)) * math.sqrt(variance)
 
 
-def _threshold(variance: float, candidates: int) -> float:
+def _chance_threshold(variance: float, candidates: int) -> float:
     """What none of so many strings that nobody has exceeds, 19 times out of 20."""
     return NormalDist().inv_cdf(1 - 0.05 / candidates) * math.sqrt(variance)
 
 
-def _alphabet(alphabet: str) -> str:
+def _check_alphabet(alphabet: str) -> str:
     if not alphabet or len(set(alphabet)) != len(alphabet) or _END in alphabet:
         raise OutOfRange(
             "alphabet must have each character once.",

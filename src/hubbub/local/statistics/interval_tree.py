@@ -1,4 +1,4 @@
-"""A full tree over ordered cells: consistent shares from noisy ones, and which measurement weighs how much.
+"""Hierarchical histograms and Haar trees: consistent shares from noisy ones, and the weight of each measurement.
 
 Level l has b^l nodes; the root has share 1. From below, a node's own measurement is averaged with the sum of its
 children's estimates by their precisions; from above, children share what their parent has more than they add up to, by
@@ -32,12 +32,12 @@ class Forest:
     def _known(self) -> tuple[tuple[Floats, Floats], ...]:
         """By level, the weight of a node's own measurement against its children's sum, and the node's variance then."""
         last = self._real(len(self.variances))
-        found = [(last, self.variances[-1] * last)]
+        levels = [(last, self.variances[-1] * last)]
         for level in range(len(self.variances) - 1, 0, -1):
-            children, own = self._sums(found[-1][1]), self.variances[level - 1]
+            children, own = self._sums(levels[-1][1]), self.variances[level - 1]
             trust = children / (own + children)
-            found.append((trust, (trust**2 * own + (1 - trust) ** 2 * children) * self._real(level)))
-        return tuple(reversed(found))
+            levels.append((trust, (trust**2 * own + (1 - trust) ** 2 * children) * self._real(level)))
+        return tuple(reversed(levels))
 
     def leaves(self, shares: list[Floats]) -> Floats:
         """The consistent shares of the cells."""
@@ -99,8 +99,8 @@ class Haar:
     def leaves(self, shares: list[Floats]) -> Floats:
         """Shares of the cells from the differences of every node, level by level."""
         best = np.ones(1)
-        for level, told in enumerate(shares):
-            split = np.where(self._halved(level), told[: 2**level], best)
+        for level, share in enumerate(shares):
+            split = np.where(self._halved(level), share[: 2**level], best)
             best = np.stack([(best + split) / 2, (best - split) / 2], axis=1).ravel()
         return best
 
@@ -112,7 +112,7 @@ class Haar:
             halved = self._halved(level)
             weights.append(np.where(halved, (left - right) / 2, 0.0))
             wanted = np.where(halved, (left + right) / 2, left)
-        return [np.pad(found, (0, max(0, 2 - found.size))) for found in reversed(weights)]
+        return [np.pad(weight, (0, max(0, 2 - weight.size))) for weight in reversed(weights)]
 
     def own(self, level: int, weights: Floats) -> Floats:
         """The weight with which a person in each half enters: the right one with a minus."""

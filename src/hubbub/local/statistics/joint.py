@@ -1,4 +1,4 @@
-"""Two attributes of the same person in one table."""
+"""Joint frequency tables (marginals) of two attributes of the same person."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
-from hubbub.local.estimates import quantile
+from hubbub.local.estimates import normal_quantile
 from hubbub.local.randomizers.base import FrequencyRandomizer, local_step
-from hubbub.local.randomizers.common.values import domain_of, epsilon_of, known, report_array
+from hubbub.local.randomizers.common.values import domain_codes, domain_of, epsilon_of, report_array
 from hubbub.local.randomizers.kary import KaryResponse
-from hubbub.local.statistics.one_level_reports import scores
+from hubbub.local.statistics.one_level_reports import report_scores
 from hubbub.local.statistics.ranges import level_randomizer
 from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart, percentage
@@ -44,7 +44,7 @@ class JointEstimate(Document):
 
     def intervals(self, confidence: Real = 0.95, *, simultaneous: bool = False) -> Floats:
         """For each pair of values (low, high), with that confidence each, or all at once."""
-        reach = quantile(confidence, self.values.size if simultaneous else 1) * np.sqrt(self.variances)
+        reach = normal_quantile(confidence, self.values.size if simultaneous else 1) * np.sqrt(self.variances)
         return np.stack([self.values - reach, self.values + reach], axis=-1)
 
     @property
@@ -128,7 +128,7 @@ class JointTable:
 
     def randomize(self, rows: Any, columns: Any, *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
         """The report of each person: an integer, or rows of two for the split."""
-        first, second = (known(v, domain=d, missing=0) for v, d in zip((rows, columns), self.shape, strict=True))
+        first, second = (domain_codes(v, domain=d, missing=0) for v, d in zip((rows, columns), self.shape, strict=True))
         if first.shape != second.shape:
             raise WrongShape(
                 "rows and columns must be lists of one length.",
@@ -140,24 +140,24 @@ class JointTable:
         pairs = zip(self.halves, (first, second), strict=True)
         return np.stack([half.randomize(codes, rng=rng) for half, codes in pairs], axis=1)
 
-    def estimate(self, reports: Any) -> JointEstimate:
+    def estimate(self, reports: ArrayLike) -> JointEstimate:
         """The table, from the reports of many people."""
         return self._from_product(reports) if self.method == "product" else self._from_split(report_array(reports))
 
-    def _from_product(self, reports: Any) -> JointEstimate:
+    def _from_product(self, reports: ArrayLike) -> JointEstimate:
         state = self.whole.accumulate(reports)
-        found = self.whole.decode(state, count=int(state.sum()))
-        table = found.values.reshape(self.shape)
+        estimate = self.whole.decode(state, count=int(state.sum()))
+        table = estimate.values.reshape(self.shape)
         margins = [table.sum(axis=1), table.sum(axis=0)]
         spreads = [self._margin_variances(state, axis, shares) for axis, shares in enumerate(margins)]
         return JointEstimate(
             table,
-            found.variances.reshape(self.shape),
+            estimate.variances.reshape(self.shape),
             margins[0],
             spreads[0],
             margins[1],
             spreads[1],
-            found.count,
+            estimate.count,
             self.epsilon,
         )
 
@@ -167,9 +167,9 @@ class JointTable:
         for place, share in enumerate(np.clip(shares, 0, 1)):
             weights = np.zeros(self.shape)
             weights[(place, slice(None)) if axis == 0 else (slice(None), place)] = 1.0
-            told = scores(self.whole, weights.ravel())
-            mean = float(state @ told) / state.sum()
-            out[place] = (float(state @ (told - mean) ** 2) / state.sum() - share * (1 - share)) / state.sum()
+            per_report = report_scores(self.whole, weights.ravel())
+            mean = float(state @ per_report) / state.sum()
+            out[place] = (float(state @ (per_report - mean) ** 2) / state.sum() - share * (1 - share)) / state.sum()
         return np.maximum(out, 0.0)
 
     def _from_split(self, reports: NDArray[Any]) -> JointEstimate:

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
 from hubbub.local.randomizers.base import FrequencyRandomizer, local_step, no_reports
-from hubbub.local.randomizers.common.exact_words import Codes, below
-from hubbub.local.randomizers.common.hash_family import mix
+from hubbub.local.randomizers.common.exact_words import Codes, integer_below
+from hubbub.local.randomizers.common.hash_family import mix_bits
 from hubbub.local.randomizers.common.values import report_array
-from hubbub.local.randomizers.hadamard import OneBitHadamard, walsh
+from hubbub.local.randomizers.hadamard import OneBitHadamard, walsh_transform
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.noise import SECURE
@@ -46,8 +45,10 @@ class LevelRandomizers:
     def places(self) -> tuple[Codes, ...]:
         """By level, the number under which each node is reported."""
         return tuple(
-            _scattered(made.domain) if isinstance(made, ProjectiveGeometry) else np.arange(made.domain)
-            for made in self.randomizers
+            _scattered_order(randomizer.domain)
+            if isinstance(randomizer, ProjectiveGeometry)
+            else np.arange(randomizer.domain)
+            for randomizer in self.randomizers
         )
 
     @property
@@ -60,7 +61,7 @@ class LevelRandomizers:
     ) -> LevelReports:
         """Reports of ``count`` people; ``codes(level, chosen)`` says what the chosen people hold at a level."""
         source = SECURE if rng is None else rng
-        levels = below(source.random_words(count), len(self.randomizers))
+        levels = integer_below(source.random_words(count), len(self.randomizers))
         reports = np.empty((count, 2), dtype=np.int64)
         reports[:, 0] = levels
         for level, randomizer in enumerate(self.randomizers):
@@ -69,18 +70,18 @@ class LevelRandomizers:
                 reports[chosen, 1] = randomizer.randomize(self.places[level][codes(level, chosen)], rng=source)
         return reports
 
-    def split(self, reports: Any) -> list[Codes]:
+    def split(self, reports: ArrayLike) -> list[Codes]:
         """The reports of each level."""
         rows = report_array(reports)
         if not rows.size:
             raise no_reports()
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
-            raise _malformed("Rows of two integers were expected: the level, and the report there.")
+            raise _malformed_report("Rows of two integers were expected: the level, and the report there.")
         if rows[:, 0].min() < 0 or rows[:, 0].max() >= len(self.randomizers):
-            raise _malformed(f"There are {len(self.randomizers)} levels.")
+            raise _malformed_report(f"There are {len(self.randomizers)} levels.")
         return [rows[rows[:, 0] == level, 1] for level in range(len(self.randomizers))]
 
-    def states(self, reports: Any) -> list[Codes]:
+    def states(self, reports: ArrayLike) -> list[Codes]:
         """The additive state of each level; every level needs somebody."""
         parts = self.split(reports)
         if any(not len(part) for part in parts):
@@ -99,23 +100,23 @@ class LevelRandomizers:
         randomizer = self.randomizers[level]
         placed = np.zeros(randomizer.domain)
         placed[self.places[level]] = weights[: randomizer.domain]
-        told = scores(randomizer, placed)
-        mean = float(state @ told) / state.sum()
-        return float(state @ (told - mean) ** 2) / int(state.sum())
+        per_report = report_scores(randomizer, placed)
+        mean = float(state @ per_report) / state.sum()
+        return float(state @ (per_report - mean) ** 2) / int(state.sum())
 
 
 @lru_cache(maxsize=64)
-def _scattered(size: int) -> Codes:
-    return np.argsort(mix(np.arange(size, dtype=np.uint64)))
+def _scattered_order(size: int) -> Codes:
+    return np.argsort(mix_bits(np.arange(size, dtype=np.uint64)))
 
 
-def _malformed(why: str) -> BadReport:
+def _malformed_report(why: str) -> BadReport:
     return BadReport(
         "these are no reports about levels.", why=why, fix="Give what randomize() returned.", reason="malformed"
     )
 
 
-def scores(randomizer: FrequencyRandomizer, weights: Floats) -> Floats:
+def report_scores(randomizer: FrequencyRandomizer, weights: Floats) -> Floats:
     """For each report, weights . (the debiased report): its expectation is the weight of the person's own value.
 
     The estimate of weights . shares is the mean of these scores over the reports, so that their variance over the
@@ -129,7 +130,7 @@ def scores(randomizer: FrequencyRandomizer, weights: Floats) -> Floats:
         case KaryResponse():
             supported = padded
         case OneBitHadamard():
-            signs = walsh(np.rint(padded[: randomizer.columns] * _UNIT).astype(np.int64)) / _UNIT
+            signs = walsh_transform(np.rint(padded[: randomizer.columns] * _UNIT).astype(np.int64)) / _UNIT
             supported = (total + np.outer(signs, (1.0, -1.0)).ravel()) / 2
         case ProjectiveGeometry(space=space):
             supported = (total + space.transform(padded)) / space.order  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What comes out of a statistic over pairs of people: a number, its error, and where the error comes from."""
+"""Estimates of U-statistics: a number, its error, and where the error comes from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hubbub.local.estimates import quantile
+from hubbub.local.estimates import normal_quantile
 from hubbub.render import Document, Figure, Json, Section, TextTable, short
 from hubbub.render.charts import Bar, bar_chart
 from hubbub.terms import Real
@@ -42,10 +42,11 @@ class PairEstimate(Document):
         """Where the statistic of the rounded values of those who reported lies, with that confidence.
 
         ``population``: that of the population of which they are a random sample. ``rounding``: that of the values
-        before rounding, by the worst case. The normal law is used: with a few hundred people and small epsilon it holds
-        a little less often than it says (92 times out of 100 instead of 95, for Gini with 300 people at epsilon 1).
+        before rounding, by the worst case. The normal approximation is used: with a few hundred people and small
+        epsilon it holds a little less often than it says (92 times out of 100 instead of 95, for Gini with 300 people
+        at epsilon 1).
         """
-        reach = quantile(confidence) * math.sqrt(self.variance + (self.sampling if population else 0.0))
+        reach = normal_quantile(confidence) * math.sqrt(self.variance + (self.sampling if population else 0.0))
         if rounding:
             reach += math.inf if self.rounding is None else self.rounding
         return self.value - reach, self.value + reach

@@ -1,11 +1,10 @@
-"""What is averaged over pairs of people: the kernels of U-statistics, and the theorem's bound on their error."""
+"""Kernels of U-statistics, and the theorem's bound on their error."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ class Kernel:
     slope: Callable[[float], float] | None
 
 
-def _kendall(first: Floats, second: Floats) -> Floats:
+def _kendall_kernel(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.sign(first[..., 0] - second[..., 0]) * np.sign(first[..., 1] - second[..., 1]))
 
 
@@ -42,12 +41,12 @@ NAMED = {
     for kernel in (
         Kernel("variance", "the variance", 1, lambda x, y: (x - y) ** 2 / 2, lambda width: math.sqrt(2) * width),
         Kernel("gini", "Gini's mean difference", 1, lambda x, y: np.abs(x - y), lambda _: math.sqrt(2)),
-        Kernel("kendall", "Kendall's tau", 2, _kendall, None),
+        Kernel("kendall", "Kendall's tau", 2, _kendall_kernel, None),
     )
 }
 
 
-def named(name: str) -> Kernel:
+def kernel_named(name: str) -> Kernel:
     """The kernel of that name."""
     if name not in NAMED:
         raise OutOfRange(
@@ -58,7 +57,7 @@ def named(name: str) -> Kernel:
     return NAMED[name]
 
 
-def custom(function: Function, slope: float | None) -> Kernel:
+def custom_kernel(function: Function, slope: float | None) -> Kernel:
     """A kernel given by its author; ``slope`` is the author's word."""
     return Kernel("custom", "the mean over pairs", 1, function, None if slope is None else lambda _: slope)
 
@@ -79,7 +78,7 @@ def matrix_at(kernel: Kernel, points: Floats) -> Floats:
         ) from None
 
 
-def checked_matrix(matrix: Any) -> Floats:
+def checked_matrix(matrix: object) -> Floats:
     """A square matrix of finite numbers, made symmetric: a pair has no order."""
     refuse_masked(matrix, name="the kernel")
     try:

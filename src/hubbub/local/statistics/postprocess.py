@@ -1,4 +1,4 @@
-"""Shares made to look like shares: none below 0, all adding up to 1. Opt-in, biased, and without intervals.
+"""Post-processing onto the simplex: norm-sub and iterative Bayes. Opt-in, biased, and without intervals.
 
 An unbiased estimate of a rare value is negative half of the time. Whoever only wants to draw a chart may prefer the
 nearest possible table; whoever compares, adds up or tests should not. So nothing here happens by itself, what comes out
@@ -8,13 +8,13 @@ says that it is biased, and it has no intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.local.estimates import FrequencyEstimate
-from hubbub.local.pair_averages import possible
+from hubbub.local.pair_averages import nearest_shares
 from hubbub.local.randomizers.finite import FiniteRandomizer
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.render import Document, Figure, Json, Section, TextTable
@@ -83,37 +83,37 @@ def simplex(frequencies: FrequencyEstimate) -> Processed:
     >>> bool(shares.values.min() >= 0), round(float(shares.values.sum()), 6), shares.label
     (True, 1.0, 'biased')
     """
-    return Processed(possible(frequencies.values), frequencies.count, "projection to the simplex")
+    return Processed(nearest_shares(frequencies.values), frequencies.count, "projection to the simplex")
 
 
 def iterative_bayes(
-    randomizer: KaryResponse | FiniteRandomizer, reports: Any, *, rounds: int = 1000, tolerance: object = 1e-9
+    randomizer: KaryResponse | FiniteRandomizer, reports: ArrayLike, *, rounds: int = 1000, tolerance: object = 1e-9
 ) -> Processed:
     """The shares under which the reports are likeliest, by expectation maximisation [AA01].
 
     Each round asks what each report tells under the present shares, by Bayes' rule, and averages.
     """
-    law = _law(randomizer)
+    distributions = _report_distributions(randomizer)
     counts = randomizer.accumulate(reports).astype(np.float64)
     seen, close = counts / counts.sum(), float(positive(tolerance, name="tolerance"))
-    shares = np.full(len(law), 1 / len(law))
+    shares = np.full(len(distributions), 1 / len(distributions))
     for _ in range(whole(rounds, name="rounds")):
-        expected = np.maximum(shares @ law, 1e-300)
-        better = shares * (law @ (seen / expected))
+        expected = np.maximum(shares @ distributions, 1e-300)
+        better = shares * (distributions @ (seen / expected))
         moved, shares = float(np.abs(better - shares).sum()), better
         if moved < close:
             break
     return Processed(shares / shares.sum(), int(counts.sum()), "iterative Bayes")
 
 
-def _law(randomizer: KaryResponse | FiniteRandomizer) -> Floats:
-    """Row x is the law of the report of x."""
+def _report_distributions(randomizer: KaryResponse | FiniteRandomizer) -> Floats:
+    """Row x is the distribution of the report of x."""
     if isinstance(randomizer, FiniteRandomizer):
         return randomizer.matrix
     if isinstance(randomizer, KaryResponse) and randomizer.domain <= 1 << 12:
         return np.full((randomizer.domain,) * 2, randomizer.q) + randomizer.contrast * np.eye(randomizer.domain)
     raise WrongShape(
         "iterative Bayes needs the matrix of the randomizer.",
-        why="It goes through every report's law in every round.",
+        why="It goes through every report's distribution in every round.",
         fix="Use KaryResponse of up to 4,096 values, or FiniteRandomizer.of(randomizer, values).",
     )

@@ -1,4 +1,4 @@
-"""Ranges and quantiles of ordered values, from one report a person: by a tree of counts, or by Haar's differences."""
+"""Range queries and quantiles: hierarchical histograms (a tree of counts) or Haar wavelets, one report a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
 from hubbub.local.randomizers.base import FrequencyRandomizer
@@ -20,7 +20,7 @@ from hubbub.local.randomizers.projective import ProjectiveGeometry
 from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.statistics.interval_tree import Forest, Haar, Shape, mean_prefix_variance
 from hubbub.local.statistics.one_level_reports import LevelRandomizers, LevelReports
-from hubbub.local.statistics.ustatistics import binned
+from hubbub.local.statistics.ustatistics import bin_values
 from hubbub.terms import OutOfRange, Real, Step, TooLarge, whole
 
 Floats = NDArray[np.float64]
@@ -64,11 +64,11 @@ class Ranges:
         branching: int | None = None,
     ) -> None:
         self.epsilon = epsilon_of(epsilon)
-        self.cells = _cells(cells)
+        self.cells = _check_cells(cells)
         low, high = bounds_of(lower, upper)
         self.lower, self.upper = float(low), float(high)
-        self.method, self.branching = _chosen(self.cells, self.epsilon, _method(method), branching)
-        self.depth = _depth(self.cells, self.branching)
+        self.method, self.branching = _choose_method(self.cells, self.epsilon, _check_method(method), branching)
+        self.depth = _tree_depth(self.cells, self.branching)
         self.levels = LevelRandomizers(
             f"ranges-{self.method}", tuple(self._randomizer(level) for level in range(self.depth))
         )
@@ -76,7 +76,7 @@ class Ranges:
 
     def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> LevelReports:
         """The report of each person: rows (level, report)."""
-        cells = binned(values, lower=self.lower, upper=self.upper, bins=self.cells)
+        cells = bin_values(values, lower=self.lower, upper=self.upper, bins=self.cells)
         nodes = [cells // self.branching ** (self.depth - 1 - level) for level in range(self.depth)]
         if self.method == "tree":
             return self.levels.randomize(len(cells), lambda level, chosen: nodes[level][chosen], rng=rng)
@@ -84,7 +84,7 @@ class Ranges:
         reports[:, 1] ^= np.choose(reports[:, 0], nodes) & 1  # the right half enters with a minus: its bit is turned
         return reports
 
-    def estimate(self, reports: Any) -> LocalCurve:
+    def estimate(self, reports: ArrayLike) -> LocalCurve:
         """The cumulative curve, from the reports of many people."""
         return self.decode(self.levels.states(reports))
 
@@ -107,11 +107,13 @@ class Ranges:
         if self.method == "haar":
             return Haar(self.depth, self.cells)
         pairs = zip(self.levels.randomizers, counts, strict=True)
-        return Forest(self.branching, tuple(_node_variance(made) / count for made, count in pairs), self.cells)
+        return Forest(
+            self.branching, tuple(_node_variance(randomizer) / count for randomizer, count in pairs), self.cells
+        )
 
     def predicted(self, count: int) -> float:
         """The variance of the share up to a cell, averaged over all cells, for ``count`` people."""
-        return _predicted(self.cells, self.epsilon, self.method, self.branching) / whole(count, name="count")
+        return _predicted_variance(self.cells, self.epsilon, self.method, self.branching) / whole(count, name="count")
 
     def _randomizer(self, level: int) -> FrequencyRandomizer:
         if self.method == "haar":
@@ -163,11 +165,11 @@ def _node_variance(randomizer: FrequencyRandomizer) -> float:
     return alone * randomizer.symbols / (randomizer.symbols - 1)
 
 
-def _square(randomizer: FrequencyRandomizer) -> float:
+def _score_square(randomizer: FrequencyRandomizer) -> float:
     return 1 / (2 * randomizer.p - 1) ** 2
 
 
-def _depth(cells: int, branching: int) -> int:
+def _tree_depth(cells: int, branching: int) -> int:
     depth = 1
     while branching**depth < cells:
         depth += 1
@@ -175,20 +177,20 @@ def _depth(cells: int, branching: int) -> int:
 
 
 @lru_cache(maxsize=512)
-def _predicted(cells: int, epsilon: Fraction, method: str, branching: int) -> float:
+def _predicted_variance(cells: int, epsilon: Fraction, method: str, branching: int) -> float:
     """The mean variance of a prefix times the number of people."""
-    depth = _depth(cells, branching)
+    depth = _tree_depth(cells, branching)
     if method == "haar":
-        return depth * depth * _square(OneBitHadamard(epsilon=epsilon, domain=2)) / 12
+        return depth * depth * _score_square(OneBitHadamard(epsilon=epsilon, domain=2)) / 12
     levels = [_node_variance(level_randomizer(epsilon, branching ** (level + 1))) for level in range(depth)]
     return depth * mean_prefix_variance(branching, tuple(levels))
 
 
 @lru_cache(maxsize=512)
-def _chosen(cells: int, epsilon: Fraction, method: str | None, branching: int | None) -> tuple[str, int]:
+def _choose_method(cells: int, epsilon: Fraction, method: str | None, branching: int | None) -> tuple[str, int]:
     """Method and fan-out with the least predicted error among those that are allowed."""
     fan_outs = [whole(branching, name="branching", least=2)] if branching is not None else [*_FAN_OUTS, cells]
-    trees = [("tree", b) for b in fan_outs if b <= cells and b ** _depth(cells, b) <= 1 << 21]
+    trees = [("tree", b) for b in fan_outs if b <= cells and b ** _tree_depth(cells, b) <= 1 << 21]
     options = trees if method != "haar" else []
     if method != "tree" and branching in (None, 2):
         options = [*options, ("haar", 2)]
@@ -198,10 +200,10 @@ def _chosen(cells: int, epsilon: Fraction, method: str | None, branching: int | 
             why="Haar's differences have two halves, and a node at most as many children as there are cells.",
             fix="Leave branching= out.",
         )
-    return min(options, key=lambda option: _predicted(cells, epsilon, *option))
+    return min(options, key=lambda option: _predicted_variance(cells, epsilon, *option))
 
 
-def _method(method: str | None) -> str | None:
+def _check_method(method: str | None) -> str | None:
     if method not in (None, "tree", "haar"):
         raise OutOfRange(
             f"method must be 'tree' or 'haar' and is {method!r}.",
@@ -211,7 +213,7 @@ def _method(method: str | None) -> str | None:
     return method
 
 
-def _cells(cells: object) -> int:
+def _check_cells(cells: object) -> int:
     number = whole(cells, name="cells", least=2)
     if number > _MOST_CELLS:
         raise TooLarge(

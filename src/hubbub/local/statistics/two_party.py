@@ -2,7 +2,7 @@
 
 The protocol needs secure two-party computation: the pair's kernel value is computed and randomized without either of
 the two learning the other's value. That part is *simulated* here: ``simulate`` sees both values, in one process. It
-tells how accurate such a deployment would be, with the exact law of its reports, and protects nobody by itself.
+tells how accurate such a deployment would be, with the exact distribution of its reports, and protects nobody.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hubbub import noise
 from hubbub.local.estimates import MeanEstimate
 from hubbub.local.randomizers.base import local_step
 from hubbub.local.randomizers.bounded_means import Duchi
-from hubbub.local.randomizers.common.values import bounds_of, reals
-from hubbub.local.statistics.pair_kernels import Function, custom, named
-from hubbub.local.statistics.ustatistics import enough
+from hubbub.local.randomizers.common.values import bounds_of, real_column
+from hubbub.local.statistics.pair_kernels import Function, custom_kernel, kernel_named
+from hubbub.local.statistics.ustatistics import check_people
 from hubbub.noise import SECURE
 from hubbub.render import Document, Json, Section, TextTable, short
 from hubbub.terms import OutOfRange, PureStep, Real, whole
@@ -114,7 +114,7 @@ class TwoPartyUStatistic:
         upper: Real,
         kernel_bounds: tuple[Real, Real] | None = None,
     ) -> None:
-        self.kernel = named(kernel) if isinstance(kernel, str) else custom(kernel, None)
+        self.kernel = kernel_named(kernel) if isinstance(kernel, str) else custom_kernel(kernel, None)
         if self.kernel.columns > 1 or (kernel_bounds is None and not isinstance(kernel, str)):
             raise OutOfRange(
                 "the kernel's own bounds are missing, or it needs two numbers a person.",
@@ -133,13 +133,13 @@ class TwoPartyUStatistic:
     ) -> TwoPartyEstimate:
         """The statistic of these values, by a simulation that sees them: for planning, not for protecting anybody."""
         source = SECURE if rng is None else rng
-        held = np.clip(np.nan_to_num(reals(values), nan=self._lower), self._lower, self._upper)
-        pairs = enough(len(held)) // 2
+        held = np.clip(np.nan_to_num(real_column(values), nan=self._lower), self._lower, self._upper)
+        pairs = check_people(len(held)) // 2
         order = np.argsort(source.random_words(len(held)), kind="stable")  # who meets whom is public and random
         first, second = held[order[:pairs]], held[order[pairs : 2 * pairs]]
         reports = self.randomizer.randomize(np.asarray(self.kernel.function(first, second)), rng=source)
-        found = self.randomizer.decode(self.randomizer.accumulate(reports), count=pairs)
-        return TwoPartyEstimate(self.kernel.words, found, pairs)
+        estimate = self.randomizer.decode(self.randomizer.accumulate(reports), count=pairs)
+        return TwoPartyEstimate(self.kernel.words, estimate, pairs)
 
     def expected_variance(self, value: float, *, people: int) -> float:
         """The mean squared error if the statistic is ``value``: (c^2/4 - (U - 1/2)^2) / (n/2) on [0, 1]."""

@@ -1,4 +1,4 @@
-"""Two rounds: first where the values lie, then their mean there. Later questions depend on earlier reports."""
+"""A mean by two adaptive rounds: first where the values lie, then their mean there."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hubbub import noise
 from hubbub.local.estimates import MeanEstimate
 from hubbub.local.randomizers.base import local_step
 from hubbub.local.randomizers.bounded_means import Hybrid
-from hubbub.local.randomizers.common.values import Codes, bounds_of, epsilon_of, reals
+from hubbub.local.randomizers.common.values import Codes, bounds_of, epsilon_of, real_column
 from hubbub.local.statistics.cumulative_curves import LocalCurve
 from hubbub.local.statistics.ranges import Ranges
-from hubbub.local.statistics.ustatistics import enough
+from hubbub.local.statistics.ustatistics import check_people
 from hubbub.noise import SECURE
 from hubbub.render import Document, Json, Section, TextTable, percent, short
 from hubbub.terms import Compose, Event, OutOfRange, Real, fraction_of, positive
@@ -123,7 +123,7 @@ class TwoRounds:
         upper: Real,
         rounds: str = "one",
         share: Real = 0.3,
-        reach: object = 2,
+        reach: Real = 2,
         cells: int = 256,
     ) -> None:
         self.epsilon = epsilon_of(epsilon)
@@ -152,7 +152,7 @@ class TwoRounds:
             upper=min(high + more, self.first.upper),
         )
 
-    def estimate(self, first_reports: Any, refined: Hybrid, second_reports: Any) -> RefinedMean:
+    def estimate(self, first_reports: Codes, refined: Hybrid, second_reports: Codes) -> RefinedMean:
         """The mean from the reports of both rounds."""
         mean = refined.decode(refined.accumulate(second_reports), count=len(second_reports))
         both = "Each person took part in both rounds, with half of epsilon each: the two add up."
@@ -169,13 +169,13 @@ class TwoRounds:
     def run(self, values: Any, *, rng: noise.RandomSource | None = None) -> RefinedMean:
         """Both rounds in one process, for those who hold all values (a simulation, or a test)."""
         source = SECURE if rng is None else rng
-        held = reals(values)
-        enough(len(held))
+        held = real_column(values)
+        check_people(len(held))
         asked = self._turns(len(held), source)
-        told = self.first.randomize(held if self.rounds == "both" else held[asked], rng=source)
-        refined = self.refine(self.first.estimate(told))
+        first_reports = self.first.randomize(held if self.rounds == "both" else held[asked], rng=source)
+        refined = self.refine(self.first.estimate(first_reports))
         rest = held if self.rounds == "both" else held[~asked]
-        return self.estimate(told, refined, np.asarray(refined.randomize(rest, rng=source)))
+        return self.estimate(first_reports, refined, np.asarray(refined.randomize(rest, rng=source)))
 
     def _turns(self, count: int, source: noise.RandomSource) -> NDArray[np.bool_]:
         """Who takes part in the first round: so many, at random, whatever they hold."""

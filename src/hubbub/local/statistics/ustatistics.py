@@ -1,4 +1,4 @@
-"""Averages over pairs of people: variance, Gini's mean difference, Kendall's tau, or any kernel of one's own."""
+"""U-statistics in the local model: variance, Gini's mean difference, Kendall's tau, or any kernel over pairs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
-from hubbub.local.pair_averages import Response, likely, pair_mean, pair_variance
-from hubbub.local.randomizers.common.values import Codes, bounds_of, column_of, known, reals
+from hubbub.local.pair_averages import Response, nearest_histogram, pair_mean, pair_variance
+from hubbub.local.randomizers.common.values import Codes, bounds_of, column_of, domain_codes, real_column
 from hubbub.local.randomizers.kary import KaryResponse
 from hubbub.local.statistics.pair_estimates import PairEstimate
 from hubbub.local.statistics.pair_kernels import (
@@ -21,10 +21,10 @@ from hubbub.local.statistics.pair_kernels import (
     Kernel,
     best_bins,
     checked_matrix,
-    custom,
+    custom_kernel,
     error_bound,
+    kernel_named,
     matrix_at,
-    named,
     rounding_bound,
 )
 from hubbub.terms import EmptyInput, MissingParameter, Real, Step, TooLarge, WrongShape, plain_array, positive, whole
@@ -63,8 +63,8 @@ class UStatistic:
         lower: Bounds | None = None,
         upper: Bounds | None = None,
         expected: int | None = None,
-        lipschitz: object = None,
-        density_lipschitz: object = None,
+        lipschitz: Real | None = None,
+        density_lipschitz: Real | None = None,
     ) -> None:
         cost = float(positive(epsilon, name="epsilon"))
         self._density = (
@@ -76,7 +76,7 @@ class UStatistic:
             self._edges: tuple[tuple[float, float], ...] = ()
             self.bins = len(self.matrix)
         else:
-            self._edges = _edges(lower, upper, self.kernel.columns)
+            self._edges = _column_bounds(lower, upper, self.kernel.columns)
             self.bins = self._number_of_bins(bins, expected, cost)
             self.matrix = matrix_at(self.kernel, self._points())
         self.randomizer = KaryResponse(epsilon=epsilon, domain=len(self.matrix))
@@ -85,7 +85,7 @@ class UStatistic:
     def codes(self, values: Sequence[Any] | NDArray[Any]) -> Codes:
         """Values as bins: a fixed map of each person's own value."""
         if not self._edges:
-            return known(values, domain=self.bins, missing=0)
+            return domain_codes(values, domain=self.bins, missing=0)
         columns = plain_array(column_of(values))
         if columns.ndim != (2 if len(self._edges) > 1 else 1) or (columns.ndim == 2 and columns.shape[1] != 2):
             raise WrongShape(
@@ -95,27 +95,29 @@ class UStatistic:
             )
         codes = np.zeros(len(columns), dtype=np.int64)
         for column, (low, high) in zip(columns.reshape(len(columns), -1).T, self._edges, strict=True):
-            codes = codes * self.bins + binned(column, lower=low, upper=high, bins=self.bins)
+            codes = codes * self.bins + bin_values(column, lower=low, upper=high, bins=self.bins)
         return codes
 
     def randomize(self, values: Sequence[Any] | NDArray[Any], *, rng: noise.RandomSource | None = None) -> Codes:
         """The report of each person."""
         return np.asarray(self.randomizer.randomize(self.codes(values), rng=rng))
 
-    def estimate(self, reports: Any) -> PairEstimate:
+    def estimate(self, reports: ArrayLike) -> PairEstimate:
         """The statistic from the reports of many people."""
         return self.decode(self.randomizer.accumulate(reports))
 
     def decode(self, counts: NDArray[np.int64]) -> PairEstimate:
         """The statistic from how many reports name each bin: all that a collector needs to keep."""
-        told = counts.astype(np.float64)
-        people = enough(int(counts.sum()))
-        law = Response(self.randomizer.p, self.randomizer.q)
-        histogram = likely(law.histogram(told))
+        report_counts = counts.astype(np.float64)
+        people = check_people(int(counts.sum()))
+        response = Response(self.randomizer.p, self.randomizer.q)
+        histogram = nearest_histogram(response.histogram(report_counts))
         return PairEstimate(
             words="the mean over pairs" if self.kernel is None else self.kernel.words,
-            value=pair_mean(told, self.matrix, law),
-            variance=plugged(lambda h: pair_variance(h, self.matrix, law), law.histogram(told)),
+            value=pair_mean(report_counts, self.matrix, response),
+            variance=plug_in_variance(
+                lambda h: pair_variance(h, self.matrix, response), response.histogram(report_counts)
+            ),
             sampling=sampling_variance(histogram, self.matrix),
             count=people,
             bins=self.bins,
@@ -163,7 +165,7 @@ class UStatistic:
     def _number_of_bins(self, bins: int | None, expected: int | None, cost: float) -> int:
         assert self.kernel is not None
         if bins is not None:
-            return _few(whole(bins, name="bins", least=2), self.kernel.columns)
+            return _check_bins(whole(bins, name="bins", least=2), self.kernel.columns)
         low, high = self._edges[0]
         slope = None if self.kernel.slope is None else self.kernel.slope(high - low) * (high - low)
         if expected is None or (slope is None and self._density is None) or self.kernel.columns > 1:
@@ -176,13 +178,13 @@ class UStatistic:
         return best_bins(expected, cost, slope=None if slope is None else slope / span, density=self._density)
 
 
-def binned(values: Any, *, lower: float, upper: float, bins: int) -> Codes:
+def bin_values(values: Any, *, lower: float, upper: float, bins: int) -> Codes:
     """The bin of each value; NaN counts as ``lower``, what is outside as the nearest bin."""
-    inside = np.clip(np.nan_to_num(reals(values), nan=lower, posinf=upper, neginf=lower), lower, upper)
+    inside = np.clip(np.nan_to_num(real_column(values), nan=lower, posinf=upper, neginf=lower), lower, upper)
     return np.minimum(np.floor((inside - lower) / (upper - lower) * bins), bins - 1).astype(np.int64)
 
 
-def enough(people: int) -> int:
+def check_people(people: int) -> int:
     """Two people at least: one has no pair."""
     if people < 2:
         raise EmptyInput(
@@ -201,20 +203,20 @@ def sampling_variance(histogram: Floats, matrix: Floats) -> float:
     return float(4 / people * max(0.0, shares @ means**2 - (shares @ means) ** 2))
 
 
-def plugged(variance: Callable[[Floats], float], histogram: Floats) -> float:
+def plug_in_variance(variance: Callable[[Floats], float], histogram: Floats) -> float:
     """A variance at an estimated histogram: the larger of that at the estimate and at the nearest possible one."""
-    return max(0.0, variance(histogram), variance(likely(histogram)))
+    return max(0.0, variance(histogram), variance(nearest_histogram(histogram)))
 
 
-def _kernel_of(kernel: Any, lipschitz: object) -> Kernel | None:
+def _kernel_of(kernel: Any, lipschitz: Real | None) -> Kernel | None:
     if isinstance(kernel, str):
-        return named(kernel)
+        return kernel_named(kernel)
     if callable(kernel):
-        return custom(kernel, None if lipschitz is None else float(positive(lipschitz, name="lipschitz")))
+        return custom_kernel(kernel, None if lipschitz is None else float(positive(lipschitz, name="lipschitz")))
     return None
 
 
-def _edges(lower: Bounds | None, upper: Bounds | None, columns: int) -> tuple[tuple[float, float], ...]:
+def _column_bounds(lower: Bounds | None, upper: Bounds | None, columns: int) -> tuple[tuple[float, float], ...]:
     if lower is None or upper is None:
         raise MissingParameter(
             "lower= and upper= are missing.",
@@ -231,7 +233,7 @@ def _edges(lower: Bounds | None, upper: Bounds | None, columns: int) -> tuple[tu
     return tuple((float(low), float(high)) for low, high in (bounds_of(*pair) for pair in zip(*ends, strict=True)))
 
 
-def _few(bins: int, columns: int) -> int:
+def _check_bins(bins: int, columns: int) -> int:
     if bins**columns > MOST_BINS:
         raise TooLarge(
             f"there are more than {MOST_BINS:,} bins.",

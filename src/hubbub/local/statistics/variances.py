@@ -9,14 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub import noise
-from hubbub.local.estimates import MeanEstimate, quantile
+from hubbub.local.estimates import MeanEstimate, normal_quantile
 from hubbub.local.randomizers.base import local_step, no_reports
 from hubbub.local.randomizers.bounded_means import Hybrid
-from hubbub.local.randomizers.common.exact_words import below
-from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, reals, report_array
+from hubbub.local.randomizers.common.exact_words import integer_below
+from hubbub.local.randomizers.common.values import bounds_of, epsilon_of, real_column, report_array
 from hubbub.noise import SECURE
 from hubbub.render import Document, Json, Section, TextTable, short
 from hubbub.terms import BadReport, Compose, EmptyInput, Event, OutOfRange, Real, Step, WrongShape
@@ -41,7 +41,7 @@ class VarianceEstimate(Document):
 
     def interval(self, confidence: Real = 0.95) -> tuple[float, float]:
         """Where the variance lies, with that confidence."""
-        reach = quantile(confidence) * math.sqrt(self.variance)
+        reach = normal_quantile(confidence) * math.sqrt(self.variance)
         return self.value - reach, self.value + reach
 
     @property
@@ -128,12 +128,12 @@ class LocalVariance:
         """The report of each person: rows (moment, report) for groups, rows of both reports otherwise."""
         source = SECURE if rng is None else rng
         low, high = float(self.lower), float(self.upper)
-        away = np.clip(np.nan_to_num(reals(values), nan=self.middle), low, high) - self.middle
+        away = np.clip(np.nan_to_num(real_column(values), nan=self.middle), low, high) - self.middle
         if self.split == "both":
             return np.stack(
                 [self.first.randomize(away, rng=source), self.second.randomize(away**2, rng=source)], axis=1
             )
-        moments = below(source.random_words(len(away)), 2)
+        moments = integer_below(source.random_words(len(away)), 2)
         reports = np.stack([moments, np.zeros_like(moments)], axis=1)
         for moment, randomizer in enumerate((self.first, self.second)):
             chosen = moments == moment
@@ -141,16 +141,18 @@ class LocalVariance:
                 reports[chosen, 1] = randomizer.randomize(away[chosen] ** (moment + 1), rng=source)
         return reports
 
-    def estimate(self, reports: Any) -> VarianceEstimate:
+    def estimate(self, reports: ArrayLike) -> VarianceEstimate:
         """The variance, from the reports of many people."""
-        rows = _pairs(reports, "A report names its moment, or has both.")
+        rows = _report_pairs(reports, "A report names its moment, or has both.")
         if self.split == "both":
-            told, shared = [rows[:, 0], rows[:, 1]], True
+            columns, shared = [rows[:, 0], rows[:, 1]], True
         else:
-            told, shared = [rows[rows[:, 0] == moment, 1] for moment in range(2)], False
-        if min(map(len, told)) < 2:
+            columns, shared = [rows[rows[:, 0] == moment, 1] for moment in range(2)], False
+        if min(map(len, columns)) < 2:
             raise no_reports()
-        return self._combined(_mean(self.first, told[0]), _mean(self.second, told[1]), len(rows), shared=shared)
+        return self._combined(
+            _mean_estimate(self.first, columns[0]), _mean_estimate(self.second, columns[1]), len(rows), shared=shared
+        )
 
     def _combined(self, first: MeanEstimate, second: MeanEstimate, count: int, *, shared: bool) -> VarianceEstimate:
         value = second.value - first.value**2 + first.variance  # the square of an estimate is too large by its variance
@@ -182,7 +184,7 @@ class LocalVariance:
         return min(1.0, float(self.upper - self.lower) ** 2 / 4 / first.count / first.variance)
 
 
-def _pairs(reports: Any, why: str) -> NDArray[np.int64]:
+def _report_pairs(reports: ArrayLike, why: str) -> NDArray[np.int64]:
     """Reports as rows of two integers."""
     rows = report_array(reports)
     if not rows.size:
@@ -192,7 +194,7 @@ def _pairs(reports: Any, why: str) -> NDArray[np.int64]:
     return rows
 
 
-def _mean(randomizer: Hybrid, reports: NDArray[np.int64]) -> MeanEstimate:
+def _mean_estimate(randomizer: Hybrid, reports: NDArray[np.int64]) -> MeanEstimate:
     return randomizer.decode(randomizer.accumulate(reports), count=len(reports))
 
 
@@ -224,14 +226,16 @@ class Means:
     def randomize(self, values: Mapping[str, Any], *, rng: noise.RandomSource | None = None) -> NDArray[np.int64]:
         """The report of each person: rows (number of the attribute, report)."""
         source = SECURE if rng is None else rng
-        columns = [reals(values[name]) for name in self.randomizers] if set(values) == set(self.randomizers) else []
+        columns = (
+            [real_column(values[name]) for name in self.randomizers] if set(values) == set(self.randomizers) else []
+        )
         if not columns or len({len(column) for column in columns}) != 1:
             raise WrongShape(
                 "a column of the same length for each attribute was expected.",
                 why="Each person has a value of every attribute, and reports one.",
                 fix="Give {name: values} with the names of bounds=.",
             )
-        picked = below(source.random_words(len(columns[0])), len(columns))
+        picked = integer_below(source.random_words(len(columns[0])), len(columns))
         reports = np.stack([picked, np.zeros_like(picked)], axis=1)
         for place, (column, randomizer) in enumerate(zip(columns, self.randomizers.values(), strict=True)):
             chosen = picked == place
@@ -239,9 +243,9 @@ class Means:
                 reports[chosen, 1] = randomizer.randomize(column[chosen], rng=source)
         return reports
 
-    def estimate(self, reports: Any) -> dict[str, MeanEstimate]:
+    def estimate(self, reports: ArrayLike) -> dict[str, MeanEstimate]:
         """The mean of each attribute, from the reports of many people."""
-        rows = _pairs(reports, "A report names its attribute, and what was reported about it.")
+        rows = _report_pairs(reports, "A report names its attribute, and what was reported about it.")
         if rows[:, 0].min() < 0 or rows[:, 0].max() >= len(self.randomizers):
             raise BadReport(
                 "a report is about an attribute that there is none of.",
@@ -250,6 +254,6 @@ class Means:
                 reason="domain",
             )
         return {
-            name: _mean(randomizer, rows[rows[:, 0] == place, 1])
+            name: _mean_estimate(randomizer, rows[rows[:, 0] == place, 1])
             for place, (name, randomizer) in enumerate(self.randomizers.items())
         }

@@ -23,7 +23,7 @@ from hubbub.local import (
     public_text,
     sign,
 )
-from hubbub.local.collection import look, report_wire
+from hubbub.local.collection import read_page, report_wire
 from hubbub.render import Figure, Section, TextTable, out_of_100, short
 from hubbub.studies.demo.hospital import Hospital
 
@@ -84,7 +84,7 @@ def run(folder: Path) -> Survey:
     with Collector(store) as collector:
         batches = [report_wire.pack_batch(reports[start : start + 5000]) for start in range(0, PEOPLE, 5000)]
         again = sum(collector.take(batch).duplicates for batch in [*batches, batches[0]])
-        tally, page = collector.tally(), look(collector)
+        tally, page = collector.tally(), read_page(collector)
     estimate = page.estimate
     assert isinstance(estimate, FrequencyEstimate)
     (figure,) = (section.figure for section in page.sections() if section.figure)

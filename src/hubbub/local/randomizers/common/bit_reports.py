@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.local.randomizers.base import Randomizer, Reports, no_reports
 from hubbub.local.randomizers.common.kernels import count_bits
@@ -18,7 +16,7 @@ Rows = NDArray[np.uint8]
 class Bits(Randomizer):
     """A randomizer whose reports are rows of bytes: what is sent is what it is."""
 
-    def pack(self, reports: Any) -> Rows:
+    def pack(self, reports: ArrayLike) -> Rows:
         """The reports as they are."""
         plain = report_array(reports)
         if plain.dtype == np.uint8:
@@ -31,7 +29,7 @@ class Bits(Randomizer):
     def _unpack(self, payload: Rows) -> Reports:
         return payload
 
-    def _reports(self, reports: Any) -> Rows:
+    def _reports(self, reports: ArrayLike) -> Rows:
         rows = np.atleast_2d(report_array(reports))
         if not rows.size:
             raise no_reports()

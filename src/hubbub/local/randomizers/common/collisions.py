@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.pair_averages import possible
+from hubbub.local.pair_averages import nearest_shares
 from hubbub.local.randomizers.common.exact_words import Codes
 from hubbub.terms import OutOfRange
 
@@ -64,7 +64,7 @@ class Collisions:
         """n times what the choice of a row adds to the variance of each estimate where all bits of a row are sent."""
         if self.domain > MOST_SOLVED:
             return self.diagonal * (1 + 1 / self.width) - 1
-        return np.maximum(0, self._mixing @ possible(shares))
+        return np.maximum(0, self._mixing @ nearest_shares(shares))
 
     def reach(self, *, ones: float, zeros: float) -> float:
         """The most that one report adds to an estimate, or takes from it, if a bit counts ``ones`` or -``zeros``."""
@@ -83,12 +83,12 @@ class Collisions:
         """B: the inverse of C, or what comes nearest to one."""
         dense = self._matrix.toarray()
         try:
-            found = np.linalg.inv(dense)
+            inverse = np.linalg.inv(dense)
         except np.linalg.LinAlgError:
             return np.asarray(np.linalg.pinv(dense, hermitian=True))
-        if np.abs(found @ dense - np.eye(self.domain)).max() > 1e-6:
+        if np.abs(inverse @ dense - np.eye(self.domain)).max() > 1e-6:
             return np.asarray(np.linalg.pinv(dense, hermitian=True))
-        return np.asarray((found + found.T) / 2)
+        return np.asarray((inverse + inverse.T) / 2)
 
     @cached_property
     def bias(self) -> Floats:

@@ -8,7 +8,6 @@ multiply-shift included (``docs/proofs/local.md``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from typing import overload
@@ -47,35 +46,35 @@ def exp_high(epsilon: Fraction) -> Fraction:
     return Fraction(1 << _BITS, enclose_exp_neg(epsilon, _BITS)[0])
 
 
-def threshold(odds: Fraction) -> int:
+def coin_threshold(odds: Fraction) -> int:
     """The largest T with T / (2^64 - T) <= odds: a coin ``word < T`` that is never likelier than these odds.
 
-    >>> threshold(Fraction(1)) == 2**63
+    >>> coin_threshold(Fraction(1)) == 2**63
     True
     """
     return WORD * odds.numerator // (odds.numerator + odds.denominator)
 
 
-def fewest(k: int) -> int:
+def fewest_words(k: int) -> int:
     """How many words, at least, multiply-shift sends to one integer below k."""
     return WORD // k
 
 
-def most(k: int) -> int:
+def most_words(k: int) -> int:
     """How many words, at most, multiply-shift sends to one integer below k."""
     return -(-WORD // k)
 
 
 @overload
-def below(word: int, k: int) -> int: ...
+def integer_below(word: int, k: int) -> int: ...
 @overload
-def below(word: Words, k: Number) -> Codes: ...
+def integer_below(word: Words, k: Number) -> Codes: ...
 @overload
-def below(word: Word, k: Number) -> Number: ...
-def below(word: Word, k: Number) -> Number:
+def integer_below(word: Word, k: Number) -> Number: ...
+def integer_below(word: Word, k: Number) -> Number:
     """The integer below k that a word stands for; for arrays by products of 32 bits: exact for k up to 2^32.
 
-    >>> below(2**63, 10)
+    >>> integer_below(2**63, 10)
     5
     """
     if isinstance(word, int):
@@ -113,17 +112,17 @@ def as_number(word: int | Integers) -> Number:
     return word if isinstance(word, int) else word.astype(np.int64, copy=False)
 
 
-def coins(words: Words, threshold: int) -> Flags:
+def coin_flags(words: Words, threshold: int) -> Flags:
     """Which words are below the threshold."""
     return words < np.uint64(threshold)
 
 
-def cuts(k: int) -> list[int]:
+def interval_cuts(k: int) -> list[int]:
     """The words at which multiply-shift goes on to the next integer: the boundaries of its k intervals."""
     return [-(-i * WORD // k) for i in range(1, k)]
 
 
-def chance(words: int) -> float:
+def word_chance(words: int) -> float:
     """That many words out of 2^64, as a probability."""
     return float(Fraction(words, WORD))
 
@@ -144,11 +143,3 @@ def from_bytes(rows: NDArray[np.uint8]) -> Codes:
     wide = np.zeros((*rows.shape[:-1], 8), dtype=np.uint8)
     wide[..., : rows.shape[-1]] = rows
     return wide.view("<i8")[..., 0].astype(np.int64)
-
-
-def product(numbers: Iterable[int]) -> int:
-    """The product of integers."""
-    result = 1
-    for number in numbers:
-        result *= number
-    return result

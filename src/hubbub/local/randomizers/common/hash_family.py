@@ -17,12 +17,12 @@ _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133
 
 
 @overload
-def mix(number: int) -> int: ...
+def mix_bits(number: int) -> int: ...
 @overload
-def mix(number: Words) -> Words: ...
+def mix_bits(number: Words) -> Words: ...
 @overload
-def mix(number: Word) -> Word: ...
-def mix(number: Word) -> Word:
+def mix_bits(number: Word) -> Word: ...
+def mix_bits(number: Word) -> Word:
     """A fixed scrambling of 64 bits (the finaliser of splitmix64)."""
     z = _modulo(number + _GOLDEN)
     z = _modulo((z ^ (z >> 30)) * _FIRST)
@@ -30,23 +30,23 @@ def mix(number: Word) -> Word:
     return _modulo(z ^ (z >> 31))
 
 
-def line(seed: Number) -> tuple[Word, Word]:
+def hash_line(seed: Number) -> tuple[Word, Word]:
     """The numbers a and b of a seed."""
     word = as_word(seed)
-    return mix(word), mix(word + SEEDS)
+    return mix_bits(word), mix_bits(word + SEEDS)
 
 
 @overload
-def bucket(seed: int, code: int, buckets: int) -> int: ...
+def hash_bucket(seed: int, code: int, buckets: int) -> int: ...
 @overload
-def bucket(seed: Codes, code: Number, buckets: int) -> Codes: ...
+def hash_bucket(seed: Codes, code: Number, buckets: int) -> Codes: ...
 @overload
-def bucket(seed: Number, code: Codes, buckets: int) -> Codes: ...
+def hash_bucket(seed: Number, code: Codes, buckets: int) -> Codes: ...
 @overload
-def bucket(seed: Number, code: Number, buckets: int) -> Number: ...
-def bucket(seed: Number, code: Number, buckets: int) -> Number:
+def hash_bucket(seed: Number, code: Number, buckets: int) -> Number: ...
+def hash_bucket(seed: Number, code: Number, buckets: int) -> Number:
     """The bucket of a code under a seed; arrays of the two are broadcast against each other."""
-    slope, start = line(seed)
+    slope, start = hash_line(seed)
     return as_number((_modulo(slope * as_word(code) + start) >> 32) * buckets >> 32)
 
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.local.randomizers.common.hash_family import bucket, line
+from hubbub.local.randomizers.common.hash_family import hash_bucket, hash_line
 
 Counts = NDArray[np.int64]
 _MUCH = 4_000_000  # steps from which loading the compiler pays
@@ -26,23 +26,23 @@ def count_bits(rows: NDArray[np.uint8]) -> Counts:
 
 def count_hits(seeds: Counts, answers: Counts, codes: Counts, buckets: int) -> Counts:
     """For each code, how many reports name the bucket that the report's own hash function sends it to."""
-    if seeds.size * codes.size > _MUCH and (fast := _compiled()):
-        slope, start = line(seeds)
+    if seeds.size * codes.size > _MUCH and (fast := _compiled_hits()):
+        slope, start = hash_line(seeds)
         return fast(slope, start, answers.astype(np.uint64), codes.astype(np.uint64), np.uint64(buckets))
     total = np.zeros(codes.size, dtype=np.int64)
     step = max(1, _CHUNK // max(1, codes.size))
     for begin in range(0, seeds.size, step):
         part = slice(begin, begin + step)
-        hashed = bucket(seeds[part, None], codes[None, :], buckets)
+        hashed = hash_bucket(seeds[part, None], codes[None, :], buckets)
         total += (hashed == answers[part, None]).sum(axis=0)
     return total
 
 
 @cache
-def _compiled() -> Callable[..., Counts] | None:
+def _compiled_hits() -> Callable[..., Counts] | None:
     """The loop compiled by numba, or None where numba is missing or finds no place for its compiled code."""
     try:
-        from hubbub.local.randomizers.common.kernels_numba import hits
+        from hubbub.local.randomizers.common.kernels_numba import count_hits_compiled
     except (ImportError, RuntimeError):
         return None
-    return hits
+    return count_hits_compiled

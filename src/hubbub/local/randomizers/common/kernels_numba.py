@@ -1,4 +1,4 @@
-"""The loop of ``_kernels``, compiled."""
+"""The loop of ``kernels``, compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Words = NDArray[np.uint64]
 
 
 @njit(cache=True, nogil=True)
-def hits(slope: Words, start: Words, answers: Words, codes: Words, buckets: np.uint64) -> Counts:
+def count_hits_compiled(slope: Words, start: Words, answers: Words, codes: Words, buckets: np.uint64) -> Counts:
     """For each code, how many reports name its bucket."""
     total = np.zeros(codes.size, dtype=np.int64)
     half = np.uint64(32)

@@ -45,7 +45,7 @@ class Space:
 
     def vector(self, point: Number) -> Digits:
         """The vector of a point."""
-        number = _small(point)
+        number = _as_digits(point)
         m = self._starts.last_up_to(number)
         return self._powers[m] + number - self._starts[m]
 
@@ -60,11 +60,11 @@ class Space:
 
         The digit at the leading place of ``point`` (where it has 1) is what makes the product come out.
         """
-        number = _small(point)
+        number = _as_digits(point)
         m = self._starts.last_up_to(number)
         place = self._powers[m]
-        high, low = divmod(_small(free), place)
-        missing = (_small(product) - self._product(number - self._starts[m], low)) % self.order
+        high, low = divmod(_as_digits(free), place)
+        missing = (_as_digits(product) - self._product(number - self._starts[m], low)) % self.order
         return self.point((high * self.order + missing) * place + low)
 
     def _product(self, a: Digits, b: Digits) -> Digits:
@@ -113,5 +113,5 @@ class _Table:
         return np.searchsorted(self._array, number, side="right") - 1
 
 
-def _small(number: int | Integers) -> Digits:
+def _as_digits(number: int | Integers) -> Digits:
     return number if isinstance(number, int) else number.astype(np.int32)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hubbub.mechanisms.common import integer_array
 from hubbub.terms import (
@@ -35,7 +35,7 @@ LARGEST_BOUND = 10**300  # the distance of two such numbers is still a double
 SMALLEST_BOUND = Fraction(1, 10**300)  # below it doubles have fewer bits, and clients would round twice
 
 
-def epsilon_of(value: object, *, name: str = "epsilon") -> Fraction:
+def epsilon_of(value: Real, *, name: str = "epsilon") -> Fraction:
     """An epsilon that thresholds of 64 bits can keep without waste."""
     epsilon = positive(value, name=name)
     if not SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON:
@@ -47,7 +47,7 @@ def epsilon_of(value: object, *, name: str = "epsilon") -> Fraction:
     return epsilon
 
 
-def domain_of(value: object, *, name: str = "domain", most: int = 1 << 24) -> int:
+def domain_of(value: int, *, name: str = "domain", most: int = 1 << 24) -> int:
     """How many values there are."""
     domain = whole(value, name=name, least=2)
     if domain > most:
@@ -59,7 +59,7 @@ def domain_of(value: object, *, name: str = "domain", most: int = 1 << 24) -> in
     return domain
 
 
-def code_of(missing: object, domain: int) -> int:
+def code_of(missing: int, domain: int) -> int:
     """The public code that stands for anything outside the domain."""
     code = whole(missing, name="missing", least=0)
     if code >= domain:
@@ -71,7 +71,7 @@ def code_of(missing: object, domain: int) -> int:
     return code
 
 
-def integers(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+def integer_column(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     """A flat array of integers of any size; anything else is refused by its type, not by its value."""
     values = column_of(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iub" and values.dtype != np.uint64:
@@ -87,9 +87,9 @@ def integers(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def known(values: Sequence[Any] | NDArray[Any], *, domain: int, missing: int) -> Codes:
+def domain_codes(values: Sequence[Any] | NDArray[Any], *, domain: int, missing: int) -> Codes:
     """Codes below ``domain``; anything outside counts as ``missing``."""
-    array = integers(values)
+    array = integer_column(values)
     return np.where((array >= 0) & (array < domain), array, missing).astype(np.int64, copy=False)
 
 
@@ -125,12 +125,12 @@ def grid_steps(
     In doubles, as every client computes it: floor((v - lower) / (upper - lower) * steps + 1/2). It is a fixed map of
     a person's own value, before anything random happens, so that its rounding cannot tell anything.
     """
-    array = reals(values)
+    array = real_column(values)
     filled = np.clip(np.where(np.isnan(array), missing, array), lower, upper)
     return np.floor((filled - lower) / (upper - lower) * steps + 0.5).astype(np.int64)
 
 
-def reals(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
+def real_column(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
     """A flat array of doubles; other types are refused by their type, and numbers beyond the doubles are infinite."""
     column = column_of(values)
     array = column if isinstance(column, np.ndarray) else plain_array(column)
@@ -142,10 +142,10 @@ def reals(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
         )
     if array.dtype.kind in "iufb":
         return array.astype(np.float64)
-    return np.array([_double(value) for value in array.tolist()], dtype=np.float64)
+    return np.array([_as_double(value) for value in array.tolist()], dtype=np.float64)
 
 
-def report_array(reports: Any) -> NDArray[Any]:
+def report_array(reports: ArrayLike) -> NDArray[Any]:
     """Reports as an ordinary array of whatever they are; masks are refused, and rows that do not fit together."""
     refuse_masked(reports, name="reports")
     try:
@@ -159,7 +159,7 @@ def report_array(reports: Any) -> NDArray[Any]:
         ) from None
 
 
-def whole_reports(reports: Any) -> NDArray[np.int64]:
+def whole_reports(reports: ArrayLike) -> NDArray[np.int64]:
     """Reports that are whole numbers of 63 bits, of any shape."""
     array = report_array(reports)
     if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.size and int(array.max()) >> 63):
@@ -190,7 +190,7 @@ def column_of(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any] | NDArray[A
     return np.asarray(values)
 
 
-def _double(value: object) -> float:
+def _as_double(value: object) -> float:
     if isinstance(value, str | bytes | complex) or value is None:
         raise _not_a_number(value)
     try:
