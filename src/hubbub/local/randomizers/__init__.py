@@ -1,4 +1,4 @@
 """One randomizer per file: k-ary, unary, hashing, Hadamard, subset, projective, means, vectors.
 
-From outside use ``hubbub.local``. Start with ``base``, then ``kary``.
+From outside use ``hubbub.local``. Start with ``base``, then ``two_sets`` (the lemma that most rest on), then ``kary``.
 """
