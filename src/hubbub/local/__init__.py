@@ -8,7 +8,7 @@
 - noise added at home         ``LocalLaplace`` ``LocalGaussian``
 - means of vectors            ``PrivUnitG``
 - by a matrix of your own     ``FiniteRandomizer``
-- what a report tells         ``exact_law`` ``largest_ratio``
+- what a report tells         ``exact_distribution`` ``largest_ratio``
 - reports for years           ``Loloha`` ``Memoised`` ``Client`` ``Caps`` ``Lifetime``
 - pairs of people             ``UStatistic`` ``MannWhitney`` ``AUC`` ``HierarchicalAUC`` ``TwoPartyUStatistic``
 - ranges and curves           ``Ranges`` ``LocalCurve`` ``LocalVariance``

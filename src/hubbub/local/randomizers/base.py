@@ -109,7 +109,7 @@ class Randomizer(ABC):
     def word_cuts(self, code: int) -> list[list[int]]:
         """For each word, the cut points between which it leads to the same report for this code.
 
-        With it ``exact_law`` works out the probability of every report.
+        With it ``exact_distribution`` works out the probability of every report.
         """
         raise NotAuditable(
             f"{self.protocol} has no finite distribution that could be written down.",
