@@ -285,6 +285,8 @@ class Connection:
     def show(self, told: QueryQuote, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
         """The release of a stored answer."""
         planned = told.planned
+        parameters = _parameters(told)
+        budget_left = _left(self.ledger.balance(self.dataset.population))
         parts = [
             answers.part_of(each, spent, measured)
             for each, spent, measured in zip(
@@ -297,8 +299,8 @@ class Connection:
             guarantee=told.guarantee,
             receipt=receipt,
             repeated=repeated,
-            parameters=_parameters(told),
-            budget_left=_left(self.ledger.balance(self.dataset.population)),
+            parameters=parameters,
+            budget_left=budget_left,
             order=planned.order,
             limit=planned.limit,
             offset=planned.offset,

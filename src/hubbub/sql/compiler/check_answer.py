@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from hubbub.sql.compiler.query_plan import AggregatePlan, PlannedColumn, SumKind, can_evaluate, can_tell
+from hubbub.relations import Expr
+from hubbub.schema import Kind
+from hubbub.sql.compiler.query_plan import AggregatePlan, PlannedColumn, SumKind
 from hubbub.sql.compiler.question import Question
 from hubbub.terms import NoKeys, NotAllowed
+
+_ARITHMETIC = {"add", "sub", "mul", "div", "neg", "abs", "round", "floor", "ceil", "sqrt", "ln", "exp"}
+_ARITHMETIC |= {"least", "greatest", "coalesce"}
+_EVALUATED = _ARITHMETIC | {"mod", "trunc", "sign", "and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "in"}
+_EVALUATED |= {"isnull", "same", "nullif", "case"}
 
 
 def check_answer(question: Question, plan: AggregatePlan, *, gaussian: bool) -> None:
@@ -31,7 +38,7 @@ def check_answer(question: Question, plan: AggregatePlan, *, gaussian: bool) -> 
 
 def _check_output(output: PlannedColumn) -> None:
     """Refuse a column that could not carry an interval."""
-    if not can_tell(output.value) and output.value.op != "literal":
+    if not _can_tell(output.value) and output.value.op != "literal":
         raise NotAllowed(
             f"{output.name!r} does more with its aggregates than can be carried with an interval.",
             why="Every number leaves with an interval; arithmetic, ROUND, ABS, SQRT, LN, EXP, LEAST and GREATEST "
@@ -43,7 +50,7 @@ def _check_output(output: PlannedColumn) -> None:
 def _check_after_noise(plan: AggregatePlan) -> None:
     """Refuse what HAVING and ORDER BY could not work out from noisy rows."""
     for part in (*([plan.having] if plan.having is not None else []), *(each.value for each in plan.order)):
-        if not can_evaluate(part):
+        if not _can_evaluate(part):
             raise NotAllowed(
                 "HAVING or ORDER BY does more with the noisy rows than can be worked out here.",
                 why="They are worked out from the release: comparisons, logic, CASE and arithmetic.",
@@ -78,3 +85,34 @@ def _check_levels(plan: AggregatePlan, gaussian: bool) -> None:
             why="Totals are sums over the finest groups, whose noise must add up to a known law.",
             fix="Ask for each level by itself, joined by UNION ALL.",
         )
+
+
+def _can_tell(value: Expr) -> bool:
+    """Whether arithmetic on aggregates is such that a release can carry an interval through it."""
+    if value.op in ("key", "read"):
+        return True
+    return _is_number(value) or (
+        (value.op in _ARITHMETIC or _keeps_number(value)) and all(_can_calculate(arg) for arg in value.args)
+    )
+
+
+def _can_calculate(value: Expr) -> bool:
+    return value.kind.is_number and _can_tell(value)
+
+
+def _is_number(value: Expr) -> bool:
+    return value.op == "literal" and value.kind.is_number
+
+
+def _keeps_number(value: Expr) -> bool:
+    """Whether it is a cast of a number that changes nothing: to DOUBLE, or of a whole number to BIGINT."""
+    if value.op != "cast" or value.param.width or value.param.name:
+        return False
+    return value.kind is Kind.NUMBER or value.args[0].facts.number.is_integer
+
+
+def _can_evaluate(value: Expr) -> bool:
+    """Whether HAVING and ORDER BY know how to work it out on noisy rows."""
+    if value.op in ("key", "read", "output", "literal"):
+        return True
+    return (value.op in _EVALUATED or _keeps_number(value)) and all(_can_evaluate(arg) for arg in value.args)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from hubbub.relations import Expr
-from hubbub.schema import Kind, Value
+from hubbub.schema import Value
 from hubbub.sql.compiler.question import Item, Ordering
 
 
@@ -247,42 +247,3 @@ class QuestionPlan:
         if not self.public_keys:
             return None
         return math.prod(len(key.domain or ()) for key in self.keys)
-
-
-_ARITHMETIC = {"add", "sub", "mul", "div", "neg", "abs", "round", "floor", "ceil", "sqrt", "ln", "exp"}
-_ARITHMETIC |= {"least", "greatest", "coalesce"}
-
-
-def can_tell(value: Expr) -> bool:
-    """Whether arithmetic on aggregates is such that a release can carry an interval through it."""
-    if value.op in ("key", "read"):
-        return True
-    return _is_number(value) or (
-        (value.op in _ARITHMETIC or _keeps_number(value)) and all(_can_calculate(arg) for arg in value.args)
-    )
-
-
-def _can_calculate(value: Expr) -> bool:
-    return value.kind.is_number and can_tell(value)
-
-
-def _is_number(value: Expr) -> bool:
-    return value.op == "literal" and value.kind.is_number
-
-
-def _keeps_number(value: Expr) -> bool:
-    """Whether it is a cast of a number that changes nothing: to DOUBLE, or of a whole number to BIGINT."""
-    if value.op != "cast" or value.param.width or value.param.name:
-        return False
-    return value.kind is Kind.NUMBER or value.args[0].facts.number.is_integer
-
-
-_EVALUATED = _ARITHMETIC | {"mod", "trunc", "sign", "and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "in"}
-_EVALUATED |= {"isnull", "same", "nullif", "case"}
-
-
-def can_evaluate(value: Expr) -> bool:
-    """Whether HAVING and ORDER BY know how to work it out on noisy rows."""
-    if value.op in ("key", "read", "output", "literal"):
-        return True
-    return (value.op in _EVALUATED or _keeps_number(value)) and all(can_evaluate(arg) for arg in value.args)
