@@ -91,11 +91,11 @@ def _clipped(part: AnswerPart) -> Iterator[tuple[str, str]]:
             for m in (part.measures[clamped.beyond], part.measures[clamped.all])
         )
         share, table = formulas.Over(formulas.Ref(0), formulas.Ref(1)), NoisyTable((), totals, 1, ())
-        (told,), ((low,), (high,)) = share.evaluate(table), share.interval(table, 0.95)
-        if told is None or low is None or high is None:
+        (share_with_interval,), ((low,), (high,)) = share.evaluate(table), share.interval(table, 0.95)
+        if share_with_interval is None or low is None or high is None:
             yield clamped.name, "how many values were clamped cannot be told from noise."
             continue
-        ends = [100 * min(1.0, max(0.0, float(end))) for end in (told, low, high)]
+        ends = [100 * min(1.0, max(0.0, float(end))) for end in (share_with_interval, low, high)]
         yield clamped.name, f"about {ends[0]:.2g}% of its values ({ends[1]:.2g}% to {ends[2]:.2g}%) were clamped."
 
 
@@ -316,15 +316,15 @@ def _read(reading: AggregateReading, part: AnswerPart) -> Formula:
     return _given(part.quantiles[quantiles_of(part.plan).index(reading)], reading, part)
 
 
-def _given(told: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:
+def _given(quantiles: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:
     """A quantile with its stored intervals; beyond these, it lies between its bounds for sure."""
-    size, levels = len(told.values), (*LEVELS, _SURE)
+    size, levels = len(quantiles.values), (*LEVELS, _SURE)
     assert reading.lower is not None and reading.upper is not None
-    lows = (*told.lows, (float(reading.lower),) * size)
-    highs = (*told.highs, (float(reading.upper),) * size)
+    lows = (*quantiles.lows, (float(reading.lower),) * size)
+    highs = (*quantiles.highs, (float(reading.upper),) * size)
     if part.plan.curves[reading.curve].value.kind is Kind.DATE:
-        return formulas.GivenIntervals(_dates(told.values), levels, tuple(map(_dates, lows)), tuple(map(_dates, highs)))
-    return formulas.GivenIntervals(told.values, levels, lows, highs)
+        return formulas.GivenIntervals(_dates(quantiles.values), levels, tuple(map(_dates, lows)), tuple(map(_dates, highs)))
+    return formulas.GivenIntervals(quantiles.values, levels, lows, highs)
 
 
 def _dates(column: Sequence[float | None]) -> Any:

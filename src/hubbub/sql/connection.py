@@ -118,8 +118,8 @@ class Connection:
                 why="What sql returns is an answer with a receipt.",
                 fix="Use explain(text), or `hubbub query`, which tells the two apart.",
             )
-        told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
-        return self.answer(told, fresh=fresh)
+        quote = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
+        return self.answer(quote, fresh=fresh)
 
     def preview(
         self,
@@ -137,15 +137,15 @@ class Connection:
         """What the same call of ``sql`` would cost and how exact it would be: free, and no data is read."""
         from hubbub.sql.preview import preview
 
-        told = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
-        quote = quote_job(AskJob(self, told), self.account)
+        quote = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
+        job_quote = quote_job(AskJob(self, quote), self.account)
         return preview(
-            told,
+            quote,
             self.ledger.balance(self.dataset.population),
             confidence=confidence,
             assume=assume,
-            repeated=quote.repeated,
-            refused=quote.refusal,
+            repeated=job_quote.repeated,
+            refused=job_quote.refusal,
         )
 
     def explain(self, text: str) -> PlanExplanation:
@@ -225,8 +225,8 @@ class Connection:
         """
         from hubbub.sql.remeasure import remeasured
 
-        told = self._priced(release.question, epsilon, delta, rho, within, confidence, totals, assume)
-        return remeasured(self, release, told)
+        quote = self._priced(release.question, epsilon, delta, rho, within, confidence, totals, assume)
+        return remeasured(self, release, quote)
 
     # ------------------------------------------------------------ the way through
 
@@ -278,25 +278,25 @@ class Connection:
         limit = self.limit
         return limit.epsilon is None or limit.delta > 0
 
-    def answer(self, told: QueryQuote, *, fresh: bool = False) -> Release:
+    def answer(self, quote: QueryQuote, *, fresh: bool = False) -> Release:
         """Charge, run, store and show a priced question."""
-        return release_job(AskJob(self, told), self.account, fresh=fresh, progress=self.watch)
+        return release_job(AskJob(self, quote), self.account, fresh=fresh, progress=self.watch)
 
-    def show(self, told: QueryQuote, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
+    def show(self, quote: QueryQuote, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
         """The release of a stored answer."""
-        planned = told.planned
-        parameters = _parameters(told)
+        planned = quote.planned
+        parameters = _parameters(quote)
         budget_left = _left(self.ledger.balance(self.dataset.population))
         parts = [
             answers.part_of(each, spent, measured)
             for each, spent, measured in zip(
-                planned.plans, told.spent, measurement.read(answer, planned.plans), strict=True
+                planned.plans, quote.spent, measurement.read(answer, planned.plans), strict=True
             )
         ]
         return answers.release(
             parts,
             question=planned.text,
-            guarantee=told.guarantee,
+            guarantee=quote.guarantee,
             receipt=receipt,
             repeated=repeated,
             parameters=parameters,
@@ -318,14 +318,14 @@ def _totals(given: Mapping[str, object]) -> dict[str, Fraction]:
     return {name: exact(value, name=f"totals[{name!r}]") for name, value in given.items()}
 
 
-def _parameters(told: QueryQuote) -> dict[str, str]:
-    price = told.price
+def _parameters(quote: QueryQuote) -> dict[str, str]:
+    price = quote.price
     given = {"epsilon": price.epsilon, "delta": price.delta or None, "rho": price.rho}
     parameters = {name: f"{float(value):g}" for name, value in given.items() if value is not None}
-    for i, plan in enumerate(told.planned.plans):
-        label = "bounding" if len(told.planned.plans) == 1 else f"bounding of part {i + 1}"
+    for i, plan in enumerate(quote.planned.plans):
+        label = "bounding" if len(quote.planned.plans) == 1 else f"bounding of part {i + 1}"
         parameters[label] = plan.bounding.words()
-    for spent in told.spent:
+    for spent in quote.spent:
         if spent.chooser is not None:
             parameters["threshold for keys"] = f"about {spent.chooser.threshold} people"
     return parameters

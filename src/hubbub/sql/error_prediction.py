@@ -35,7 +35,7 @@ def predict(
 
 def readings(value: Expr) -> list[AggregateReading]:
     """What an output reads."""
-    return [value.param] if value.op == "read" else [found for arg in value.args for found in readings(arg)]
+    return [value.param] if value.op == "read" else [inner for arg in value.args for inner in readings(arg)]
 
 
 def assumed_count(plan: QuestionPlan, assume: Fraction | None) -> float | None:
@@ -52,10 +52,10 @@ def _predicted(
 ) -> Predicted:
     if value.op != "read":
         parts = [_of(reading, plan, spent, confidence, count) for reading in readings(value)]
-        told = ", ".join(
+        errors = ", ".join(
             f"{reading.words()} ±{_short(part)}" for reading, part in zip(readings(value), parts, strict=True)
         )
-        return Predicted(name, None, f"from its parts: {told}")
+        return Predicted(name, None, f"from its parts: {errors}")
     reading: AggregateReading = value.param
     error = _of(reading, plan, spent, confidence, count)
     if error is not None:

@@ -125,9 +125,9 @@ def spend(
     half = price.delta / 2 if chosen else price.delta
     rho = _largest_rho(price.epsilon, half, chosen)
     for _ in range(_ROUNDS):
-        told = _at(plans, rho, half if chosen else price.delta, neighbours, unit)
-        if quick_epsilon(event_of(told), delta=price.delta, neighbours=neighbours) <= float(price.epsilon):
-            return told
+        allocations = _at(plans, rho, half if chosen else price.delta, neighbours, unit)
+        if quick_epsilon(event_of(allocations), delta=price.delta, neighbours=neighbours) <= float(price.epsilon):
+            return allocations
         rho *= _TENTH_PERCENT
     raise Unreachable(
         "no noise meets so small an epsilon and delta.",
@@ -253,6 +253,6 @@ def measure_of(price: Price, event: Event, neighbours: Neighbours) -> PrivacyBou
 
     if price.epsilon is not None:
         return ApproximateDP(price.epsilon, price.delta) if price.delta else PureDP(price.epsilon)
-    told = costs.concentrated(event, neighbours)
-    assert told is not None
-    return ZeroConcentratedDP(*told)
+    cost = costs.concentrated(event, neighbours)
+    assert cost is not None
+    return ZeroConcentratedDP(*cost)

@@ -108,37 +108,37 @@ class Preview(Document):
         return "rho" if self.currency is Currency.CONCENTRATED else "epsilon"
 
     def _cost_words(self) -> tuple[str, ...]:
-        told = [f"By itself: {self.guarantee}"]
+        lines = [f"By itself: {self.guarantee}"]
         if self.repeated:
-            return (*told, "It was answered before: asking again is free.")
+            return (*lines, "It was answered before: asking again is free.")
         left, cost = float(self.line.left.parts()[0]), float(self.cost.parts()[0])
         share = f" ({100 * cost / left:.2g}% of what is left)" if left else ""
-        told.append(f"From the budget of {self.line.name!r}: {self._unit()} {cost:.4g} of {left:.4g}{share}.")
+        lines.append(f"From the budget of {self.line.name!r}: {self._unit()} {cost:.4g} of {left:.4g}{share}.")
         if self.refused:
-            told.append(self.refused)
+            lines.append(self.refused)
         elif not self.affordable:
-            told.append("That does not fit. Ask for a larger error, or request more budget.")
+            lines.append("That does not fit. Ask for a larger error, or request more budget.")
         else:
-            told.append(f"About {int(left / cost):,} questions like this one fit.")
+            lines.append(f"About {int(left / cost):,} questions like this one fit.")
         limit: Limit | None = self.line.limit
         if limit is not None and (before := limit.epsilon(self.line.spent)) is not None:
             after = limit.epsilon(self.line.spent + self.cost)
-            told.append(f"Everything told so far: epsilon {before:.4g}; with this answer {after:.4g}.")
-        return tuple(told)
+            lines.append(f"Everything told so far: epsilon {before:.4g}; with this answer {after:.4g}.")
+        return tuple(lines)
 
 
 def preview(
-    told: QueryQuote, line: AccountBalance, *, confidence: Real, assume: Real | None, repeated: bool, refused: str = ""
+    quote: QueryQuote, line: AccountBalance, *, confidence: Real, assume: Real | None, repeated: bool, refused: str = ""
 ) -> Preview:
     """The preview of a priced question."""
     level = float(fraction_of(confidence, name="confidence"))
     reckoned = None if assume is None else exact(assume, name="assume")
-    dataset = told.planned.dataset
-    pairs = list(zip(told.planned.plans, told.spent, strict=True))
+    dataset = quote.planned.dataset
+    pairs = list(zip(quote.planned.plans, quote.spent, strict=True))
     return Preview(
-        question=told.planned.text,
-        guarantee=told.guarantee.describe(),
-        cost=cost_in(line.currency, told.event, dataset.neighbours),
+        question=quote.planned.text,
+        guarantee=quote.guarantee.describe(),
+        cost=cost_in(line.currency, quote.event, dataset.neighbours),
         currency=line.currency,
         line=line,
         columns=tuple(column for plan, spent in pairs for column in _columns(plan, spent, level, reckoned)),

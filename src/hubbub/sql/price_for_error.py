@@ -98,10 +98,10 @@ def _price(amount: Fraction, budget: Budget, pure: bool) -> Price:
 
 
 def _worst(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None) -> float:
-    told = priced(planned, price)
+    quote = priced(planned, price)
     errors = [
         each.error
-        for plan, spent in zip(planned.plans, told.spent, strict=True)
+        for plan, spent in zip(planned.plans, quote.spent, strict=True)
         for each in predict(plan, spent, confidence=level, assume=reckoned)
     ]
     return max(error for error in errors if error is not None)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 FINE = 1 << 10  # parts of a step in which a weighted mean is kept
 
 
-def remeasured(connection: Connection, release: Release, told: QueryQuote) -> Release:
-    """The answer of the accuracy that ``told`` buys, of which the release is a first part.
+def remeasured(connection: Connection, release: Release, quote: QueryQuote) -> Release:
+    """The answer of the accuracy that ``quote`` buys, of which the release is a first part.
 
-    Guarantee: old and new charge together cost no more than ``told`` alone would.
+    Guarantee: old and new charge together cost no more than ``quote`` alone would.
     Because: precisions of Gaussian noise add up, and so do their costs [BS16, Lem. 2.3]; weighting is post-processing.
     """
     if release.receipt is None:
@@ -38,12 +38,12 @@ def remeasured(connection: Connection, release: Release, told: QueryQuote) -> Re
             fix="Ask the question with sql(...).",
         )
     charge, answer = connection.ledger.behind(release.receipt)
-    wanted = request_for(AskJob(connection, told).facts, connection.account)
+    wanted = request_for(AskJob(connection, quote).facts, connection.account)
     request, plan = connection.ledger.remeasure(wanted, of=charge)
     if plan.weights is None:
-        return connection.answer(told, fresh=True)
-    extra = replace(told, spent=tuple(_spent(told.spent, plan.event)), event=plan.event)
-    job = RemeasureJob(connection, extra, told, charge, request.refines, measurement.read(answer, told.plans), plan)
+        return connection.answer(quote, fresh=True)
+    extra = replace(quote, spent=tuple(_spent(quote.spent, plan.event)), event=plan.event)
+    job = RemeasureJob(connection, extra, quote, charge, request.refines, measurement.read(answer, quote.plans), plan)
     return release_job(job, connection.account, progress=connection.watch)
 
 
@@ -103,8 +103,8 @@ def _combined(old: Sequence[NoisyResult], new: Sequence[NoisyResult], plan: Reme
     part = 0
     for before, after in zip(old, new, strict=True):
         columns = []
-        for was, told in zip(before.measures, after.measures, strict=True):
-            both = plan.combine([Fraction(x, before.fine) for x in was], [Fraction(x) for x in told], part=part)
+        for was, now in zip(before.measures, after.measures, strict=True):
+            both = plan.combine([Fraction(x, before.fine) for x in was], [Fraction(x) for x in now], part=part)
             columns.append(tuple(round(value * FINE) for value in both))
             part += 1
         yield NoisyResult(after.keys, tuple(columns), after.quantiles, FINE)

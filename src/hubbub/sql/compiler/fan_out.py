@@ -44,13 +44,13 @@ def bounded_inside(inside: SemiJoin, dataset: Dataset) -> SemiJoin:
 
 def notes(items: Iterable[Item]) -> list[str]:
     """What previews say about the limits of joins."""
-    told = []
+    lines = []
     for item in items:
         if item.at_most is not None:
-            told.append(f"At most {item.at_most:,} rows of one person from {_name(item)} take part in a join.")
+            lines.append(f"At most {item.at_most:,} rows of one person from {_name(item)} take part in a join.")
         if isinstance(item.rows, Subquery):
-            told += notes(item.rows.source)
-    return told
+            lines += notes(item.rows.source)
+    return lines
 
 
 class _Join:

@@ -42,7 +42,7 @@ def link_between(on: Expr | None, before: tuple[Item, ...], item: Item, dataset:
     to another's.)
     """
     aliases = {other.alias for other in before if other.rows.private}
-    found = [
+    links = [
         link
         for part in equalities(on)
         for new, old in (part, part[::-1])
@@ -51,7 +51,7 @@ def link_between(on: Expr | None, before: tuple[Item, ...], item: Item, dataset:
         if link is not None
     ]
     order = (JoinFanOut.TO_ONE, JoinFanOut.TO_MANY, JoinFanOut.SAME_PERSON)
-    return min(found, key=order.index, default=None)
+    return min(links, key=order.index, default=None)
 
 
 def link_of(new: Expr, old: Expr, dataset: Dataset) -> JoinFanOut | None:

@@ -262,10 +262,10 @@ def _about(value: Expr) -> str:
     if function == "QUANTILE":
         function = f"{float(100 * value.param.quantile):g}% QUANTILE"
     inside = "*" if argument is None else ("DISTINCT " if value.param.distinct else "") + readable(argument)
-    told = f"{function}({inside})" + (" with FILTER" if condition is not None else "")
+    description = f"{function}({inside})" + (" with FILTER" if condition is not None else "")
     if argument is None or not argument.facts.bounded or value.param.function == "count":
-        return told
-    return f"{told}, {readable(argument)} in [{_end(argument, 'lower')}, {_end(argument, 'upper')}]"
+        return description
+    return f"{description}, {readable(argument)} in [{_end(argument, 'lower')}, {_end(argument, 'upper')}]"
 
 
 def _end(value: Expr, side: str) -> str:

@@ -97,18 +97,18 @@ def _check_tokens(tokens: Sequence[Token]) -> None:
 
 
 def _unparsable(text: str, error: Exception) -> Unparsable:
-    told = "the text is not SQL that can be read."
+    what = "the text is not SQL that can be read."
     if isinstance(error, ParseError) and error.errors:
         first = error.errors[0]
         highlight = str(first.get("highlight") or "")
         start = text.find(highlight, _offset(text, int(first.get("line") or 1))) if highlight else -1
         if start >= 0:
             span = TextSpan(text, start, start + len(highlight) - 1)
-            told = f"the text is not SQL that can be read. At {span.words()}"
+            what = f"the text is not SQL that can be read. At {span.words()}"
     elif isinstance(error, TokenError):
-        told = "the text is not SQL that can be read: a quote or comment is not closed."
+        what = "the text is not SQL that can be read: a quote or comment is not closed."
     return Unparsable(
-        told,
+        what,
         why="It could not be turned into a tree, so nothing about it can be checked.",
         fix="Compare with: SELECT ward, COUNT(*) AS n FROM visits WHERE age >= 18 GROUP BY ward.",
     )

@@ -153,9 +153,9 @@ class _Scalars:
 
     def _finish(self, node: exp.Expr, function: ScalarFunction, args: list[Expr], params: list[Value]) -> Expr:
         op, _, part = function.op.partition(":")
-        made = _MADE_OF.get(op)
-        if made is not None:
-            return made(args)
+        composed = _MADE_OF.get(op)
+        if composed is not None:
+            return composed(args)
         if op == "date_part":
             return build("extract", args, self._part(node, str(params[0])))
         if op == "round":
