@@ -15,7 +15,7 @@ import pyarrow
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import measurement
 from hubbub.sql.noise_allocation import Price
-from hubbub.sql.quote import QueryQuote, plan_text, priced
+from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
 from hubbub.terms import Budget, Neighbours
 from tests.sql._exact import engine_over
 
@@ -57,7 +57,7 @@ def dataset(neighbours: Neighbours) -> Dataset:
 def entry(name: str, neighbours: Neighbours, *, claim: float = 1.0, price: Price | None = None) -> Entry:
     text, usual = QUESTIONS[name]
     paid = price or usual
-    told = priced(plan_text(text, dataset(neighbours), gaussian=paid.delta > 0), paid)
+    told = quote_plan(plan_text(text, dataset(neighbours), gaussian=paid.delta > 0), paid)
     other = CROWD if neighbours is Neighbours.ADD_REMOVE else [*CROWD, (99, 0.0, "b", "oslo")]
     return Entry(
         name=f"sql {name}, {neighbours.value}",

@@ -17,8 +17,8 @@ from typing import Any
 from hubbub.ledger import fingerprint
 from hubbub.releases import JobFacts
 from hubbub.sql.bounds.suggest import SuggestJob, plan_suggestion
-from hubbub.sql.noise_allocation import Price, spend
-from hubbub.sql.quote import plan_text, priced
+from hubbub.sql.noise_allocation import Price, allocate_noise
+from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.sql.remeasure import refined_identity
 from hubbub.sql.workload.plan import plan_workload
 from hubbub.terms import Unit
@@ -63,14 +63,14 @@ def _question(entry: Entry) -> JobFacts:
         totals=totals,
         clipping=entry.get("clipping", False),
     )
-    return priced(planned, _price(entry)).facts(seconds=60)
+    return quote_plan(planned, _price(entry)).facts(seconds=60)
 
 
 def _suggestion(entry: Entry) -> JobFacts:
     dataset = DATASETS[entry["dataset"]]
     planned = plan_suggestion(dataset, entry["table"], entry["columns"])
     unit = Unit(dataset.unit)
-    [spent] = spend((planned.plan(),), _price(entry), neighbours=dataset.neighbours, unit=unit)
+    [spent] = allocate_noise((planned.plan(),), _price(entry), neighbours=dataset.neighbours, unit=unit)
     return SuggestJob(_CONNECTION, planned, _price(entry), spent).facts
 
 

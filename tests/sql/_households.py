@@ -27,7 +27,7 @@ from hubbub.engines import DuckDB, InDatabase
 from hubbub.relations.person import form_of
 from hubbub.schema import descriptor
 from hubbub.schema.tables import Dataset
-from hubbub.sql.open_connection import complete
+from hubbub.sql.open_connection import complete_dataset
 from hubbub.sql.prepare_copy import prepare
 
 Row = tuple[Any, ...]
@@ -363,4 +363,4 @@ ANEW: dict[str, Source] = {"prepared": prepared, "csv": csv, "duckdb": database,
 def opened(one: Household, sources: Mapping[str, Any]) -> tuple[Dataset, DuckDB]:
     """The household as the program has it, over any kinds of sources."""
     engine = DuckDB(sources, threads=1)
-    return complete(descriptor.parse(one.text), engine, sources), engine
+    return complete_dataset(descriptor.parse(one.text), engine, sources), engine

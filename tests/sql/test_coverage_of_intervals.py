@@ -22,7 +22,7 @@ from hubbub.releases import Release
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql import answer, measurement
 from hubbub.sql.noise_allocation import Price
-from hubbub.sql.quote import QueryQuote, plan_text, priced
+from hubbub.sql.quote import QueryQuote, plan_text, quote_plan
 from hubbub.terms import Budget
 from tests.sql._exact import engine_over
 
@@ -87,7 +87,7 @@ def engine() -> Iterator[Remembering]:
 
 
 def question(price: Price, text: str = TEXT) -> QueryQuote:
-    return priced(plan_text(text, DATASET, gaussian=price.delta > 0), price)
+    return quote_plan(plan_text(text, DATASET, gaussian=price.delta > 0), price)
 
 
 def released(engine: Remembering, told: QueryQuote) -> Release:

@@ -18,7 +18,7 @@ from hubbub.engines import DuckDB
 from hubbub.releases import Release
 from hubbub.sql import answer, measurement
 from hubbub.sql.noise_allocation import Price
-from hubbub.sql.quote import plan_text, priced
+from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.terms import HubbubError
 from tests.sql._exact import SECRET, _Exact, _ExactCurve
 from tests.sql._meanings import DATASET, MADE, NOISY, ending, question
@@ -41,7 +41,7 @@ def engines() -> Iterator[tuple[DuckDB, Any]]:
 def told(engine: DuckDB, text: str) -> Release:
     """The answer by the real way, with nothing where the noise would be and every key."""
     planned = plan_text(text, DATASET, gaussian=True)
-    known = priced(planned, PRICE)
+    known = quote_plan(planned, PRICE)
     parts = []
     statements = planned.statements("duckdb", secret=SECRET)
     for plan, spent, texts in zip(planned.plans, known.spent, statements, strict=True):

@@ -39,7 +39,7 @@ from hubbub.sql.compiler.syntax.functions import FUNCTIONS
 from hubbub.sql.measurement import quantiles_of
 from hubbub.sql.noise_allocation import Price
 from hubbub.sql.plan_identity import OPERATIONS, expression_identity, plan_identity, value_identity
-from hubbub.sql.quote import QueryPlan, plan_text, priced
+from hubbub.sql.quote import QueryPlan, plan_text, quote_plan
 from hubbub.sql.workload.plan import plan_workload
 from hubbub.terms import HubbubError
 from tests.sql._fingerprints import Entry, accept, entries, fingerprints
@@ -434,7 +434,7 @@ def test_quantiles_that_differ_in_the_seventh_digit_are_two() -> None:
 def test_the_noise_is_in_the_fingerprint_and_not_in_the_question() -> None:
     planned = plan_text(ONE, HOSPITAL, gaussian=True)
     prices = [PRICE, replace(PRICE, rho=Fraction(1, 5)), Price(epsilon=Fraction(1), delta=Fraction(1, 10**8))]
-    facts = [priced(planned, price).facts(seconds=1) for price in prices]
+    facts = [quote_plan(planned, price).facts(seconds=1) for price in prices]
     assert len({json.dumps(each.identity) for each in facts}) == 3
     assert len({json.dumps(each.question) for each in facts}) == 1
 

@@ -24,7 +24,7 @@ from hubbub.schema.draft import from_dataset
 from hubbub.schema.tables import Dataset, Kind
 from hubbub.sql.noise_allocation import price_of
 from hubbub.sql.open_connection import connect, declare
-from hubbub.sql.quote import plan_text, priced
+from hubbub.sql.quote import plan_text, quote_plan
 from hubbub.terms import Budget, HubbubError
 
 WHO = list(range(1, 21))
@@ -158,7 +158,7 @@ def planned(text: str, dataset: Dataset) -> str:
     """Everything that is known of a question before it is paid, or the words of its refusal."""
     try:
         price = price_of(Budget(10, 0.1), epsilon=1)
-        bare, told = (priced(plan_text(text, each, gaussian=True), price) for each in (bared(dataset), dataset))
+        bare, told = (quote_plan(plan_text(text, each, gaussian=True), price) for each in (bared(dataset), dataset))
     except HubbubError as refusal:
         return str(refusal)
     facts = told.facts(seconds=1)

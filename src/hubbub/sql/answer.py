@@ -16,7 +16,7 @@ from hubbub.sql.compiler.question import Ordering
 from hubbub.sql.error_prediction import mechanism_words
 from hubbub.sql.measurement import LEVELS, NoisyResult, Quantiles, quantiles_of
 from hubbub.sql.noise_allocation import NoiseAllocation
-from hubbub.sql.three_valued_logic import evaluate, rank
+from hubbub.sql.three_valued_logic import evaluate_rows, sort_key
 from hubbub.terms import Guarantee, Receipt, root_of
 
 _SURE = 1 - 1e-12
@@ -75,12 +75,12 @@ def release(
         notes=tuple(dict.fromkeys(note for part in parts for note in part.plan.notes)),
         parameters=parameters,
         budget_left=budget_left,
-        clipped={name: words for part in parts for name, words in _clipped(part)},
+        clipped={name: words for part in parts for name, words in _clamped_shares(part)},
         looked_at=whole.looked_at,
     )
 
 
-def _clipped(part: AnswerPart) -> Iterator[tuple[str, str]]:
+def _clamped_shares(part: AnswerPart) -> Iterator[tuple[str, str]]:
     """What share of each value was clamped, over all groups together, where that was paid for."""
     groups = len(part.keys)
     for clamped in part.plan.clamped if groups else ():
@@ -115,7 +115,7 @@ class _Rows:
         if part.plan.levels:
             plan = part.plan
             order = _by_output(plan)
-            whole = cls.stacked([cls.of(level) for level in _levels(part)], order, plan.limit, plan.offset)
+            whole = cls.stacked([cls.of(level) for level in _grouping_parts(part)], order, plan.limit, plan.offset)
             return whole.selected(None, order, plan.limit, plan.offset)
         plan = part.plan
         keys = [
@@ -148,13 +148,13 @@ class _Rows:
         first = tables[0]
         noisy = any(_is_noisy(part.value, table) for part in order for table in tables)
         size = sum(table.size for table in tables)
-        chosen = any(table.looked_at > 1 for table in tables) or (noisy and _cuts(size, limit, offset))
+        chosen = any(table.looked_at > 1 for table in tables) or (noisy and _leaves_out(size, limit, offset))
         looked_at = sum(max(table.looked_at, table.size) for table in tables) if chosen else 1
         levels = tuple(simultaneous(level, looked_at) for level in LEVELS)
         keys: list[KeyColumn] = []
         columns: list[ReleasedColumn] = []
         for place, output in enumerate(first.columns):
-            values, lows, highs = _told(tables, place, levels)
+            values, lows, highs = _column_values(tables, place, levels)
             if all(isinstance(table.columns[place].formula, formulas.Key) for table in tables):
                 kinds = {table.kind_at(place) for table in tables}
                 keys.append(KeyColumn(output.name, tuple(values), kinds.pop() if len(kinds) == 1 else ""))
@@ -202,16 +202,16 @@ class _Rows:
         """
         places, looked_at = list(range(self.size)), self.looked_at
         if condition is not None:
-            holds = _evaluate(condition, self, part)
+            holds = _evaluate_rows(condition, self, part)
             places = [i for i in places if holds[i] is True]
             looked_at = max(looked_at, self.size) if _is_noisy(condition, self) else looked_at
-        if any(_is_noisy(each.value, self) for each in order) and _cuts(len(places), limit, offset):
+        if any(_is_noisy(each.value, self) for each in order) and _leaves_out(len(places), limit, offset):
             looked_at = max(looked_at, self.size)
         for ordering in reversed(order):
-            values = _evaluate(ordering.value, self, part)
+            values = _evaluate_rows(ordering.value, self, part)
             known = [i for i in places if values[i] is not None]
             missing = [i for i in places if values[i] is None]
-            known.sort(key=lambda i: rank(values[i]), reverse=ordering.descending)
+            known.sort(key=lambda i: sort_key(values[i]), reverse=ordering.descending)
             places = missing + known if ordering.nulls_first else known + missing
         places = places[offset : None if limit is None else offset + limit]
         chosen = self if places == list(range(self.size)) else self.picked(places)
@@ -225,12 +225,12 @@ class _Rows:
             for measure in self.measures
         )
         columns = tuple(
-            ReleasedColumn(o.name, _picked(o.formula, places), o.about, o.mechanism, o.notes) for o in self.columns
+            ReleasedColumn(o.name, _pick_rows(o.formula, places), o.about, o.mechanism, o.notes) for o in self.columns
         )
         return _Rows(keys, measures, columns, self.looked_at)
 
 
-def _cuts(size: int, limit: int | None, offset: int) -> bool:
+def _leaves_out(size: int, limit: int | None, offset: int) -> bool:
     """Whether LIMIT and OFFSET leave rows out."""
     return offset > 0 or (limit is not None and limit < size)
 
@@ -242,7 +242,7 @@ def _is_noisy(value: Expr, rows: _Rows) -> bool:
     return value.op == "read" or any(_is_noisy(arg, rows) for arg in value.args)
 
 
-def _picked(formula: Formula, places: Sequence[int]) -> Formula:
+def _pick_rows(formula: Formula, places: Sequence[int]) -> Formula:
     from hubbub.releases import rebuilt
 
     def change(part: Formula) -> Formula:
@@ -258,7 +258,7 @@ def _picked(formula: Formula, places: Sequence[int]) -> Formula:
     return rebuilt(formula, change)
 
 
-def _told(tables: Sequence[_Rows], place: int, levels: Sequence[float]) -> tuple[list[Any], Any, Any]:
+def _column_values(tables: Sequence[_Rows], place: int, levels: Sequence[float]) -> tuple[list[Any], Any, Any]:
     """The values and intervals of a column over several tables."""
     values: list[Any] = []
     lows: list[list[Any]] = [[] for _ in levels]
@@ -300,11 +300,11 @@ def formula_of(value: Expr, part: AnswerPart) -> Formula:
 _LEAVES: dict[str, Callable[[Expr, AnswerPart], Formula]] = {
     "key": lambda value, part: formulas.Key(value.param),
     "literal": lambda value, part: formulas.Number(Fraction(value.param or 0)),
-    "read": lambda value, part: _read(value.param, part),
+    "read": lambda value, part: _reading_formula(value.param, part),
 }
 
 
-def _read(reading: AggregateReading, part: AnswerPart) -> Formula:
+def _reading_formula(reading: AggregateReading, part: AnswerPart) -> Formula:
     refs = [formulas.Ref(index) for index in reading.measures]
     if reading.how is How.REF:
         return refs[0]
@@ -313,28 +313,30 @@ def _read(reading: AggregateReading, part: AnswerPart) -> Formula:
     if reading.how is How.VARIANCE:
         assert reading.upper is not None
         return formulas.Variance(refs[0], refs[2], refs[1], reading.centre, reading.upper, reading.root, reading.sample)
-    return _given(part.quantiles[quantiles_of(part.plan).index(reading)], reading, part)
+    return _quantile_formula(part.quantiles[quantiles_of(part.plan).index(reading)], reading, part)
 
 
-def _given(quantiles: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:
+def _quantile_formula(quantiles: Quantiles, reading: AggregateReading, part: AnswerPart) -> Formula:
     """A quantile with its stored intervals; beyond these, it lies between its bounds for sure."""
     size, levels = len(quantiles.values), (*LEVELS, _SURE)
     assert reading.lower is not None and reading.upper is not None
     lows = (*quantiles.lows, (float(reading.lower),) * size)
     highs = (*quantiles.highs, (float(reading.upper),) * size)
     if part.plan.curves[reading.curve].value.kind is Kind.DATE:
-        return formulas.GivenIntervals(_dates(quantiles.values), levels, tuple(map(_dates, lows)), tuple(map(_dates, highs)))
+        return formulas.GivenIntervals(
+            _as_dates(quantiles.values), levels, tuple(map(_as_dates, lows)), tuple(map(_as_dates, highs))
+        )
     return formulas.GivenIntervals(quantiles.values, levels, lows, highs)
 
 
-def _dates(column: Sequence[float | None]) -> Any:
+def _as_dates(column: Sequence[float | None]) -> Any:
     return tuple(None if value is None else date_at(Fraction(value)) for value in column)
 
 
 # ---------------------------------------------------------------- HAVING and ORDER BY on noisy values
 
 
-def _evaluate(value: Expr, rows: _Rows, part: AnswerPart | None) -> list[Any]:
+def _evaluate_rows(value: Expr, rows: _Rows, part: AnswerPart | None) -> list[Any]:
     """The value of an expression in each row of the noisy result; None where it is missing."""
 
     def leaf(each: Expr) -> list[Any] | None:
@@ -344,21 +346,21 @@ def _evaluate(value: Expr, rows: _Rows, part: AnswerPart | None) -> list[Any]:
             return list(rows.keys[each.param].values)
         if each.op == "read":
             assert part is not None
-            return list(_read(each.param, part).evaluate(rows.table))
+            return list(_reading_formula(each.param, part).evaluate(rows.table))
         return None
 
-    return evaluate(value, leaf, rows.size)
+    return evaluate_rows(value, leaf, rows.size)
 
 
 # ---------------------------------------------------------------- grouping sets
 
 
-def _levels(part: AnswerPart) -> list[AnswerPart]:
+def _grouping_parts(part: AnswerPart) -> list[AnswerPart]:
     """One part per grouping set: sums over the finest groups, so that totals agree with what they are totals of."""
-    return [_level(part, kept) for kept in part.plan.levels]
+    return [_grouping_part(part, kept) for kept in part.plan.levels]
 
 
-def _level(part: AnswerPart, kept: tuple[int, ...]) -> AnswerPart:
+def _grouping_part(part: AnswerPart, kept: tuple[int, ...]) -> AnswerPart:
     """The groups that keep only some of the keys; each sums the same number of finest groups."""
     groups: dict[tuple[Value | None, ...], list[int]] = {}
     for row, key in enumerate(part.keys):

@@ -14,10 +14,10 @@ from hubbub.releases import Release, quote_job, release_job
 from hubbub.schema import Dataset, Description, describe
 from hubbub.sql import answer as answers
 from hubbub.sql import measurement
-from hubbub.sql.compiler.syntax.parse import explained
+from hubbub.sql.compiler.syntax.parse import explained_question
 from hubbub.sql.jobs import AskJob
 from hubbub.sql.noise_allocation import price_of
-from hubbub.sql.quote import QueryPlan, QueryQuote, plan_text, priced
+from hubbub.sql.quote import QueryPlan, QueryQuote, plan_text, quote_plan
 from hubbub.terms import (
     NotAllowed,
     OutOfRange,
@@ -112,7 +112,7 @@ class Connection:
         noisy counts of the values beyond their bounds, and tells what share was clamped. ``fresh`` pays for new noise
         although the same question was answered before.
         """
-        if explained(text) is not None:
+        if explained_question(text) is not None:
             raise NotAllowed(
                 "EXPLAIN PRIVATE is no question: it explains one, for free.",
                 why="What sql returns is an answer with a receipt.",
@@ -135,11 +135,11 @@ class Connection:
         clipping: bool = False,
     ) -> Preview:
         """What the same call of ``sql`` would cost and how exact it would be: free, and no data is read."""
-        from hubbub.sql.preview import preview
+        from hubbub.sql.preview import preview_quote
 
         quote = self._priced(text, epsilon, delta, rho, within, confidence, totals, assume, clipping=clipping)
         job_quote = quote_job(AskJob(self, quote), self.account)
-        return preview(
+        return preview_quote(
             quote,
             self.ledger.balance(self.dataset.population),
             confidence=confidence,
@@ -153,10 +153,10 @@ class Connection:
 
         ``text`` may begin with EXPLAIN PRIVATE, and need not.
         """
-        from hubbub.sql.explain_plan import explain
+        from hubbub.sql.explain_plan import explain_plan
 
-        inner = explained(text)
-        return explain(self._planned(text if inner is None else inner, None))
+        inner = explained_question(text)
+        return explain_plan(self._planned(text if inner is None else inner, None))
 
     def suggest_bounds(
         self,
@@ -223,16 +223,16 @@ class Connection:
         The new numbers are combined with the old ones by their precision. Only sums and counts with Gaussian noise for
         public keys add up like that; for others the full price is due.
         """
-        from hubbub.sql.remeasure import remeasured
+        from hubbub.sql.remeasure import remeasure_release
 
         quote = self._priced(release.question, epsilon, delta, rho, within, confidence, totals, assume)
-        return remeasured(self, release, quote)
+        return remeasure_release(self, release, quote)
 
     # ------------------------------------------------------------ the way through
 
     def _planned(self, text: str, totals: Mapping[str, object] | None, *, clipping: bool = False) -> QueryPlan:
         self.check_open()
-        bounds = {} if totals is None else _totals(totals)
+        bounds = {} if totals is None else _check_totals(totals)
         return plan_text(text, self.dataset, gaussian=self.gaussian, totals=bounds, clipping=clipping)
 
     def _priced(
@@ -254,10 +254,10 @@ class Connection:
         fraction_of(confidence, name="confidence")
         planned = self._planned(text, totals, clipping=clipping)
         if within is None:
-            return priced(planned, price_of(self.limit, epsilon=epsilon, delta=delta, rho=rho))
+            return quote_plan(planned, price_of(self.limit, epsilon=epsilon, delta=delta, rho=rho))
         from hubbub.sql.price_for_error import price_within
 
-        return priced(
+        return quote_plan(
             *price_within(
                 planned, self.limit, within=within, confidence=confidence, assume=assume, others=(epsilon, delta, rho)
             )
@@ -285,8 +285,8 @@ class Connection:
     def show(self, quote: QueryQuote, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
         """The release of a stored answer."""
         planned = quote.planned
-        parameters = _parameters(quote)
-        budget_left = _left(self.ledger.balance(self.dataset.population))
+        parameters = _shown_parameters(quote)
+        budget_left = _budget_left(self.ledger.balance(self.dataset.population))
         parts = [
             answers.part_of(each, spent, measured)
             for each, spent, measured in zip(
@@ -307,7 +307,7 @@ class Connection:
         )
 
 
-def _totals(given: Mapping[str, object]) -> dict[str, Fraction]:
+def _check_totals(given: Mapping[str, object]) -> dict[str, Fraction]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise OutOfRange(
             "totals is a mapping from columns of the answer to numbers.",
@@ -318,7 +318,7 @@ def _totals(given: Mapping[str, object]) -> dict[str, Fraction]:
     return {name: exact(value, name=f"totals[{name!r}]") for name, value in given.items()}
 
 
-def _parameters(quote: QueryQuote) -> dict[str, str]:
+def _shown_parameters(quote: QueryQuote) -> dict[str, str]:
     price = quote.price
     given = {"epsilon": price.epsilon, "delta": price.delta or None, "rho": price.rho}
     parameters = {name: f"{float(value):g}" for name, value in given.items() if value is not None}
@@ -331,7 +331,7 @@ def _parameters(quote: QueryQuote) -> dict[str, str]:
     return parameters
 
 
-def _left(line: AccountBalance) -> str:
+def _budget_left(line: AccountBalance) -> str:
     if line.epsilon is not None and line.limit is not None:
         return f"epsilon {float(line.limit.budget.epsilon or Fraction(0)) - line.epsilon:.4g}"
     return f"rho {float(line.left.parts()[0]):.4g}"

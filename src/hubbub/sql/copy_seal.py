@@ -37,11 +37,11 @@ def notes_for(unit: str, form: str) -> dict[str, str]:
 
 def seal(file: Path, word: str) -> None:
     """Put the digest of the footer in the place of the word in it."""
-    start, footer = _footer(file)
+    start, footer = _read_footer(file)
     assert footer.count(word.encode()) == 1, "the engine writes notes as they are"
     with file.open("r+b") as opened:
         opened.seek(start + footer.index(word.encode()))
-        opened.write(_digest(start, footer, word).encode())
+        opened.write(_seal_digest(start, footer, word).encode())
 
 
 def word_of(notes: dict[str, str]) -> str:
@@ -60,12 +60,12 @@ def notes_in(file: str) -> Notes | None:
 
 
 def _is_sealed(file: Path, word: str) -> bool:
-    start, footer = _footer(file)
+    start, footer = _read_footer(file)
     whole = len(word) == len(_BLANK) and footer.count(word.encode()) == 1
-    return whole and secrets.compare_digest(_digest(start, footer, word), word)
+    return whole and secrets.compare_digest(_seal_digest(start, footer, word), word)
 
 
-def _footer(file: Path) -> tuple[int, bytes]:
+def _read_footer(file: Path) -> tuple[int, bytes]:
     """Where the footer begins, and its bytes up to the end of the file."""
     size = file.stat().st_size
     with file.open("rb") as opened:
@@ -78,5 +78,5 @@ def _footer(file: Path) -> tuple[int, bytes]:
         return size - length, opened.read()
 
 
-def _digest(start: int, footer: bytes, word: str) -> str:
+def _seal_digest(start: int, footer: bytes, word: str) -> str:
     return hashlib.sha256(start.to_bytes(8, "little") + footer.replace(word.encode(), _BLANK)).hexdigest()

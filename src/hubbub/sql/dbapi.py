@@ -46,7 +46,7 @@ from hubbub.sql.dbapi_types import (
     Timestamp,
     TimestampFromTicks,
     Warning,
-    mapped,
+    map_errors,
 )
 from hubbub.sql.open_connection import connect as _connect
 from hubbub.terms import Real
@@ -121,12 +121,12 @@ def connect(
     (['ward', 'n'], 2)
     >>> folder.cleanup()
     """
-    price = _given(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
+    price = _given_price(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
     if isinstance(source, private.Connection):
         if options:
             raise InterfaceError(f"a connection that is open takes no {', '.join(sorted(options))}.")
         return DbapiConnection(source, price, intervals=intervals, own=False)
-    with mapped():
+    with map_errors():
         return DbapiConnection(_connect(source, **options), price, intervals=intervals, own=True)
 
 
@@ -203,16 +203,16 @@ class Cursor:
         confidence: Real | None = None,
     ) -> Self:
         """Set the price of this cursor's statements, instead of the connection's."""
-        self._price = _given(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
+        self._price = _given_price(epsilon=epsilon, delta=delta, rho=rho, within=within, confidence=confidence)
         return self
 
     def execute(self, operation: str, parameters: Sequence[object] = ()) -> Self:
         """Ask a question; question marks in it stand for the parameters, in their order."""
         self._check()
         self.release, self.description, self._rows, self._next = None, None, [], 0
-        price = _priced(operation) or self._price or self.connection.defaults
-        with mapped():
-            text = bound(operation, parameters)
+        price = _comment_price(operation) or self._price or self.connection.defaults
+        with map_errors():
+            text = bind_parameters(operation, parameters)
             release = self.connection.inner.sql(text, **price)  # type: ignore[arg-type]
         self._take(release)
         return self
@@ -270,12 +270,12 @@ class Cursor:
         columns = [column.to_pylist() for column in table.columns]
         self._rows = list(zip(*columns, strict=True))
         self.description = tuple(
-            (field.name, _kind(str(field.type)), None, None, None, None, field.nullable) for field in table.schema
+            (field.name, _arrow_kind(str(field.type)), None, None, None, None, field.nullable) for field in table.schema
         )
         self.release = release
 
 
-def _kind(arrow: str) -> str:
+def _arrow_kind(arrow: str) -> str:
     """Our word for an Arrow type."""
     for start, kind in (("int", "integer"), ("uint", "integer"), ("bool", "boolean"), ("date", "date")):
         if arrow.startswith(start):
@@ -286,11 +286,11 @@ def _kind(arrow: str) -> str:
 # ---------------------------------------------------------------- price and parameters
 
 
-def _given(**price: object) -> dict[str, object]:
+def _given_price(**price: object) -> dict[str, object]:
     return {name: value for name, value in price.items() if value is not None}
 
 
-def _priced(operation: str) -> dict[str, object]:
+def _comment_price(operation: str) -> dict[str, object]:
     """The price in the comment before a statement; empty if there is none."""
     match = _PRICE.match(operation) if isinstance(operation, str) else None
     if match is None:
@@ -300,24 +300,24 @@ def _priced(operation: str) -> dict[str, object]:
         name, _, value = part.partition("=")
         if name not in _PRICED or not value:
             raise ProgrammingError(f"a price is written as epsilon=0.5; it knows {', '.join(_PRICED)}.")
-        price[name] = _number(value)
+        price[name] = _comment_number(value)
     return price
 
 
-def _number(text: str) -> Decimal:
+def _comment_number(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
         raise ProgrammingError("a price is a decimal number, as in epsilon=0.5.") from None
 
 
-def bound(operation: str, parameters: Sequence[object]) -> str:
+def bind_parameters(operation: str, parameters: Sequence[object]) -> str:
     """The text with a quoted literal in place of each question mark.
 
-    >>> bound("SELECT COUNT(*) FROM visits WHERE ward = ? AND note <> '?'", ["o'neil"])
+    >>> bind_parameters("SELECT COUNT(*) FROM visits WHERE ward = ? AND note <> '?'", ["o'neil"])
     "SELECT COUNT(*) FROM visits WHERE ward =  'o''neil'  AND note <> '?'"
     """
-    places = _places(operation)
+    places = _parameter_spans(operation)
     if isinstance(parameters, str | bytes | Mapping) or len(places) != len(parameters):
         raise terms.WrongShape(
             f"the statement has {len(places)} question marks, and a list of as many parameters is needed.",
@@ -326,11 +326,11 @@ def bound(operation: str, parameters: Sequence[object]) -> str:
         )
     text = operation
     for (start, end), value in reversed(list(zip(places, parameters, strict=True))):
-        text = f"{text[:start]} {_literal(value)} {text[end:]}"
+        text = f"{text[:start]} {_sql_literal(value)} {text[end:]}"
     return text
 
 
-def _places(operation: str) -> list[tuple[int, int]]:
+def _parameter_spans(operation: str) -> list[tuple[int, int]]:
     """Where the question marks are that stand for parameters: not those in quotes or comments."""
     from sqlglot.errors import SqlglotError
     from sqlglot.tokens import Tokenizer
@@ -344,7 +344,7 @@ def _places(operation: str) -> list[tuple[int, int]]:
     return [(token.start, token.end + 1) for token in tokens if token.token_type.name == "PLACEHOLDER"]
 
 
-def _literal(value: object) -> str:
+def _sql_literal(value: object) -> str:
     """A value as a literal of SQL."""
     if hasattr(value, "item") and not isinstance(value, str | bytes):
         value = value.item()  # a scalar of numpy

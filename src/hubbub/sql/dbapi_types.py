@@ -68,7 +68,7 @@ _ERRORS: tuple[tuple[type[terms.HubbubError], type[DatabaseError]], ...] = (
 
 
 @contextmanager
-def mapped() -> Iterator[None]:
+def map_errors() -> Iterator[None]:
     """Our errors as those of PEP 249; the original is the cause."""
     try:
         yield

@@ -21,21 +21,21 @@ class Predicted:
     words: str
 
 
-def predict(
+def predict_errors(
     plan: QuestionPlan, spent: NoiseAllocation, *, confidence: float, assume: Fraction | None
 ) -> list[Predicted]:
     """The error of each column that has noise."""
     count = assumed_count(plan, assume)
     return [
-        _predicted(output.name, output.value, plan, spent, confidence, count)
+        _predict_column(output.name, output.value, plan, spent, confidence, count)
         for output in plan.outputs
-        if readings(output.value)
+        if readings_in(output.value)
     ]
 
 
-def readings(value: Expr) -> list[AggregateReading]:
+def readings_in(value: Expr) -> list[AggregateReading]:
     """What an output reads."""
-    return [value.param] if value.op == "read" else [inner for arg in value.args for inner in readings(arg)]
+    return [value.param] if value.op == "read" else [inner for arg in value.args for inner in readings_in(arg)]
 
 
 def assumed_count(plan: QuestionPlan, assume: Fraction | None) -> float | None:
@@ -47,50 +47,52 @@ def assumed_count(plan: QuestionPlan, assume: Fraction | None) -> float | None:
     return None if rows is None or plan.size is None else rows / plan.size
 
 
-def _predicted(
+def _predict_column(
     name: str, value: Expr, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> Predicted:
     if value.op != "read":
-        parts = [_of(reading, plan, spent, confidence, count) for reading in readings(value)]
+        parts = [_reading_error(reading, plan, spent, confidence, count) for reading in readings_in(value)]
         errors = ", ".join(
-            f"{reading.words()} ±{_short(part)}" for reading, part in zip(readings(value), parts, strict=True)
+            f"{reading.words()} ±{_short_number(part)}" for reading, part in zip(readings_in(value), parts, strict=True)
         )
         return Predicted(name, None, f"from its parts: {errors}")
     reading: AggregateReading = value.param
-    error = _of(reading, plan, spent, confidence, count)
+    error = _reading_error(reading, plan, spent, confidence, count)
     if error is not None:
         given = "" if reading.how is How.REF else f" if a group has {count:,.0f} rows"
-        return Predicted(name, error, f"±{_short(error)}{given}")
+        return Predicted(name, error, f"±{_short_number(error)}{given}")
     if reading.how is How.QUANTILE:
         rank = spent.curves[reading.curve].error(confidence)
-        return Predicted(name, None, f"off by at most {_short(rank)} rows in rank; in value it depends on the data")
-    return Predicted(name, None, _formula(reading, plan, spent, confidence))
+        return Predicted(
+            name, None, f"off by at most {_short_number(rank)} rows in rank; in value it depends on the data"
+        )
+    return Predicted(name, None, _error_formula(reading, plan, spent, confidence))
 
 
-def _of(
+def _reading_error(
     reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float, count: float | None
 ) -> float | None:
     if reading.how is How.REF:
         return float(spent.measures[reading.measures[0]].error(confidence) * plan.measures[reading.measures[0]].unit)
     if reading.how is How.MEAN and count:
-        return _mean(reading, plan, spent, confidence) / count
+        return _mean_error(reading, plan, spent, confidence) / count
     return None
 
 
-def _mean(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
+def _mean_error(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> float:
     """The error of a mean times its count: that of the sum, and of the count at half the range from the middle."""
     total, count = (float(spent.measures[i].error(confidence) * plan.measures[i].unit) for i in reading.measures[:2])
     assert reading.lower is not None and reading.upper is not None
     return math.hypot(total, float(reading.upper - reading.lower) / 4 * count)
 
 
-def _formula(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> str:
+def _error_formula(reading: AggregateReading, plan: QuestionPlan, spent: NoiseAllocation, confidence: float) -> str:
     if reading.how is How.MEAN:
-        return f"±{_short(_mean(reading, plan, spent, confidence))} / number of rows"
+        return f"±{_short_number(_mean_error(reading, plan, spent, confidence))} / number of rows"
     return "depends on the number of rows"
 
 
-def _short(value: float | None) -> str:
+def _short_number(value: float | None) -> str:
     if value is None:
         return "?"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
@@ -99,7 +101,7 @@ def _short(value: float | None) -> str:
 def mechanism_words(plan: QuestionPlan, spent: NoiseAllocation, value: Expr) -> str:
     """The noise of a column in words."""
     names = []
-    for reading in readings(value):
+    for reading in readings_in(value):
         if reading.how is How.QUANTILE:
             names.append(f"noisy cumulative histogram of {plan.curves[reading.curve].cells:,} cells")
         for index in reading.measures:

@@ -29,7 +29,7 @@ class PlanExplanation(Document):
         return tuple(
             section
             for i, plan in enumerate(self.planned.plans)
-            for section in _sections(plan, self.planned, f"Part {i + 1}: " if many else "")
+            for section in _plan_sections(plan, self.planned, f"Part {i + 1}: " if many else "")
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -39,7 +39,7 @@ class PlanExplanation(Document):
             "question": self.planned.text,
             "parts": [
                 {
-                    "tree": list(tree(plan)),
+                    "tree": list(plan_stages(plan)),
                     "bounding": plan.bounding.words(),
                     "measures": [
                         {"name": m.name, "l1": moved.l1, "l2_squared": moved.l2_squared, "step": float(m.unit)}
@@ -54,15 +54,15 @@ class PlanExplanation(Document):
         }
 
 
-def explain(planned: QueryPlan) -> PlanExplanation:
+def explain_plan(planned: QueryPlan) -> PlanExplanation:
     """The explanation of a planned question."""
     return PlanExplanation(planned)
 
 
-def _sections(plan: QuestionPlan, planned: QueryPlan, prefix: str) -> tuple[Section, ...]:
+def _plan_sections(plan: QuestionPlan, planned: QueryPlan, prefix: str) -> tuple[Section, ...]:
     header = ("measure", "what one row adds", "one unit moves all groups together by", "share of the cost")
     cells = tuple(
-        (measure.name, _adds(measure), f"L1 {moved.l1:,}, L2 {moved.l2:,.6g} steps", f"{float(100 * share):.3g}%")
+        (measure.name, _sum_words(measure), f"L1 {moved.l1:,}, L2 {moved.l2:,.6g} steps", f"{float(100 * share):.3g}%")
         for measure, moved, share in zip(plan.measures, plan.moved, plan.weights, strict=False)
     )
     cells += tuple(
@@ -70,28 +70,28 @@ def _sections(plan: QuestionPlan, planned: QueryPlan, prefix: str) -> tuple[Sect
         for curve, share in zip(plan.curves, plan.weights[len(plan.measures) :], strict=False)
     )
     return (
-        Section(f"{prefix}From rows to noisy numbers", tree(plan)),
+        Section(f"{prefix}From rows to noisy numbers", plan_stages(plan)),
         Section(f"{prefix}What gets noise", (), TextTable(header, cells)),
     )
 
 
-def tree(plan: QuestionPlan) -> tuple[str, ...]:
+def plan_stages(plan: QuestionPlan) -> tuple[str, ...]:
     """The stages, from the outside to the tables; each says what it bounds or adds."""
     lines = []
     if plan.limit is not None or plan.order or plan.having is not None:
         lines.append("after noise: HAVING, ORDER BY and LIMIT look at noisy values only")
     lines.append("noise: discrete noise from a secure source is added to each integer")
-    lines.append(f"keys: {_keys(plan)}")
+    lines.append(f"keys: {_key_words(plan)}")
     lines.append("aggregate: integers are added up per key inside the engine")
     lines.append(f"bound: {plan.bounding.words()}")
-    lines += [f"clamp: {words}" for measure in plan.measures if (words := _clamp(measure))]
+    lines += [f"clamp: {words}" for measure in plan.measures if (words := _clamp_words(measure))]
     if plan.where is not None:
         lines.append(f"filter: {plan.where.words()}")
-    lines += [line for item in plan.source for line in _item(item)]
+    lines += [line for item in plan.source for line in _item_lines(item)]
     return tuple(lines)
 
 
-def _keys(plan: QuestionPlan) -> str:
+def _key_words(plan: QuestionPlan) -> str:
     if not plan.keys:
         return "none, one row"
     if plan.public_keys:
@@ -99,7 +99,7 @@ def _keys(plan: QuestionPlan) -> str:
     return "chosen privately by noisy counts of people"
 
 
-def _item(item: Item) -> list[str]:
+def _item_lines(item: Item) -> list[str]:
     if isinstance(item.rows, Scan):
         table = item.rows.table
         whose = "public" if table.public else "about people"
@@ -108,10 +108,10 @@ def _item(item: Item) -> list[str]:
         return [f"{how}: {table.name} ({whose}){same}"]
     rows: Subquery = item.rows
     what = "select rows" if rows.keys is None else "aggregate exactly inside each person"
-    return [f"subquery: {what}", *(f"  {line}" for part in rows.source for line in _item(part))]
+    return [f"subquery: {what}", *(f"  {line}" for part in rows.source for line in _item_lines(part))]
 
 
-def _adds(measure: BoundedSum) -> str:
+def _sum_words(measure: BoundedSum) -> str:
     if measure.counted is SumKind.PEOPLE:
         return "1 per person"
     if measure.counted is SumKind.DISTINCT:
@@ -120,7 +120,7 @@ def _adds(measure: BoundedSum) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,} steps of {float(measure.step):g}"
 
 
-def _clamp(measure: BoundedSum) -> str:
+def _clamp_words(measure: BoundedSum) -> str:
     if measure.value is None or measure.counted is not SumKind.SUM:
         return ""
     step = measure.step

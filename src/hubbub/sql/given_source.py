@@ -60,7 +60,7 @@ def dataset_given(
     """The public facts about these sources, with the names and types of their columns."""
     visible = {name: visible_in(engine, name) for name in sources}
     tables = tuple(
-        _table(name, source, visible[name], given)
+        _declare_table(name, source, visible[name], given)
         for name, source in sources.items()
         if not given.column or any(given.column.lower() == other.lower() for other, _ in visible[name])
     )
@@ -93,11 +93,11 @@ def visible_in(engine: Engine, name: str) -> list[tuple[str, Kind]]:
 # ---------------------------------------------------------------- columns
 
 
-def _table(name: str, source: object, visible: Sequence[tuple[str, Kind]], given: GivenFacts) -> Table:
+def _declare_table(name: str, source: object, visible: Sequence[tuple[str, Kind]], given: GivenFacts) -> Table:
     bounds = {key.lower(): value for key, value in given.bounds.items()}
     keys = {key.lower(): value for key, value in given.keys.items()}
     columns = tuple(
-        _column(column, _arrived(kind, source), bounds.get(column.lower()), keys.get(column.lower()))
+        _declare_column(column, _source_kind(kind, source), bounds.get(column.lower()), keys.get(column.lower()))
         for column, kind in visible
     )
     unit = given.column.lower()
@@ -111,14 +111,14 @@ def _table(name: str, source: object, visible: Sequence[tuple[str, Kind]], given
     )
 
 
-def _arrived(kind: Kind, source: object) -> Kind:
+def _source_kind(kind: Kind, source: object) -> Kind:
     """The type that a source gives a column; pandas makes objects of truth values as soon as one is missing."""
     return Kind.TEXT if is_pandas(source) and kind in (Kind.BOOLEAN, Kind.OPAQUE) else kind
 
 
-def _column(name: str, arrived: Kind, bounds: Sequence[Any] | None, keys: Sequence[Any] | None) -> Column:
+def _declare_column(name: str, arrived: Kind, bounds: Sequence[Any] | None, keys: Sequence[Any] | None) -> Column:
     """What is declared decides what a column is; the source's type does where nothing is declared."""
-    values = None if keys is None else _values(name, keys)
+    values = None if keys is None else _check_values(name, keys)
     if bounds is None:
         return Column(name=name, kind=kind_declared(values) or kind_undeclared(arrived), values=values)
     if len(bounds) not in (2, 3):
@@ -131,13 +131,13 @@ def _column(name: str, arrived: Kind, bounds: Sequence[Any] | None, keys: Sequen
     ends = [end if isinstance(end, date) else exact(end, name=f"bounds[{name!r}]") for end in bounds[:2]]
     kind = kind_declared(values, *ends, step=step)
     assert kind is not None
-    low, high = _ends(name, ends, kind)
+    low, high = _exact_bounds(name, ends, kind)
     return Column(name=name, kind=kind, lower=low, upper=high, step=step, values=values)
 
 
-def _ends(name: str, ends: Sequence[date | Fraction], kind: Kind) -> tuple[Fraction, Fraction]:
+def _exact_bounds(name: str, ends: Sequence[date | Fraction], kind: Kind) -> tuple[Fraction, Fraction]:
     low, high = (
-        place_of(_moment(end, kind, last)) if isinstance(end, date) else end
+        place_of(_end_moment(end, kind, last)) if isinstance(end, date) else end
         for end, last in zip(ends, (False, True), strict=True)
     )
     assert low is not None and high is not None
@@ -150,14 +150,14 @@ def _ends(name: str, ends: Sequence[date | Fraction], kind: Kind) -> tuple[Fract
     return low, high
 
 
-def _moment(end: date, kind: Kind, last: bool) -> date:
+def _end_moment(end: date, kind: Kind, last: bool) -> date:
     """A bound as the column counts: days, or moments from the first of a day to its last."""
     if kind is Kind.TIMESTAMP and not isinstance(end, datetime):
         return datetime.combine(end, time.max if last else time.min)
     return end.date() if kind is Kind.DATE and isinstance(end, datetime) else end
 
 
-def _values(name: str, keys: Sequence[Any]) -> tuple[Value, ...]:
+def _check_values(name: str, keys: Sequence[Any]) -> tuple[Value, ...]:
     values = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
     plain = all(isinstance(value, bool | int | float | str | date) and value == value for value in values)  # noqa: PLR0124  (NaN)
     if not plain or not values or len(set(values)) != len(values) or len({kind_of(value) for value in values}) != 1:

@@ -83,7 +83,7 @@ def price_of(
             fix="Write epsilon=0.5, or within=20 for an error of at most 20 with 95% confidence.",
         )
     if budget.epsilon is not None and budget.delta == 0:
-        return _pure(epsilon, delta)
+        return _pure_price(epsilon, delta)
     if rho is not None:
         if delta is not None:
             raise MissingParameter(
@@ -100,7 +100,7 @@ def price_of(
     return Price(epsilon=positive(epsilon, name="epsilon"), delta=own)
 
 
-def _pure(epsilon: Real | None, delta: Real | None) -> Price:
+def _pure_price(epsilon: Real | None, delta: Real | None) -> Price:
     if epsilon is None or delta not in (None, 0):
         raise MissingParameter(
             "a budget without delta is spent in epsilon alone.",
@@ -110,22 +110,22 @@ def _pure(epsilon: Real | None, delta: Real | None) -> Price:
     return Price(epsilon=positive(epsilon, name="epsilon"))
 
 
-def spend(
+def allocate_noise(
     plans: tuple[QuestionPlan, ...], price: Price, *, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
     """The noise for each plan; all of them together cost the price."""
     if price.rho is not None:
-        return _at(plans, price.rho, price.delta, neighbours, unit)
+        return _allocate_rho(plans, price.rho, price.delta, neighbours, unit)
     assert price.epsilon is not None
     if price.delta == 0:
-        return tuple(_laplace(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
-    if (alone := _alone(plans, price, neighbours, unit)) is not None:
+        return tuple(_laplace_noise(plan, price.epsilon / len(plans), neighbours, unit) for plan in plans)
+    if (alone := _allocate_single(plans, price, neighbours, unit)) is not None:
         return (alone,)
     chosen = any(not plan.public_keys for plan in plans)
     half = price.delta / 2 if chosen else price.delta
     rho = _largest_rho(price.epsilon, half, chosen)
     for _ in range(_ROUNDS):
-        allocations = _at(plans, rho, half if chosen else price.delta, neighbours, unit)
+        allocations = _allocate_rho(plans, rho, half if chosen else price.delta, neighbours, unit)
         if quick_epsilon(event_of(allocations), delta=price.delta, neighbours=neighbours) <= float(price.epsilon):
             return allocations
         rho *= _TENTH_PERCENT
@@ -136,16 +136,18 @@ def spend(
     )
 
 
-def _alone(plans: tuple[QuestionPlan, ...], price: Price, neighbours: Neighbours, unit: Unit) -> NoiseAllocation | None:
+def _allocate_single(
+    plans: tuple[QuestionPlan, ...], price: Price, neighbours: Neighbours, unit: Unit
+) -> NoiseAllocation | None:
     """A single measure is calibrated by its own discrete profile, which needs a little less noise."""
     plan = plans[0]
     if len(plans) > 1 or len(plan.measures) != 1 or plan.curves or not plan.public_keys:
         return None
     mechanism = DiscreteGaussian(
-        sensitivity=_length(plan.moved[0]),
+        sensitivity=_l2_length(plan.moved[0]),
         epsilon=price.epsilon,
         delta=price.delta,
-        dimension=_dimension(plan),
+        dimension=_noisy_dimension(plan),
         neighbours=neighbours,
         unit=unit,
     )
@@ -159,29 +161,29 @@ def _largest_rho(epsilon: Fraction, delta: Fraction, chosen: bool) -> Fraction:
     return Fraction(mu_for(float(epsilon), float(delta))) ** 2 / 2
 
 
-def _at(
+def _allocate_rho(
     plans: tuple[QuestionPlan, ...], rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
 ) -> tuple[NoiseAllocation, ...]:
     """Gaussian noise whose rho add up to ``rho``; ``delta`` is for choosing keys, shared among the plans that do."""
     choosing = sum(not plan.public_keys for plan in plans)
-    return tuple(_gaussian(plan, rho / len(plans), delta / max(1, choosing), neighbours, unit) for plan in plans)
+    return tuple(_gaussian_noise(plan, rho / len(plans), delta / max(1, choosing), neighbours, unit) for plan in plans)
 
 
-def _gaussian(
+def _gaussian_noise(
     plan: QuestionPlan, rho: Fraction, delta: Fraction, neighbours: Neighbours, unit: Unit
 ) -> NoiseAllocation:
     shares = list(plan.weights)
     measures = tuple(
         DiscreteGaussian(
-            sensitivity=_length(moved),
+            sensitivity=_l2_length(moved),
             sigma=root_of(Fraction(moved.l2_squared) / (2 * rho * shares[i])),
-            dimension=_dimension(plan),
+            dimension=_noisy_dimension(plan),
             neighbours=neighbours,
             unit=unit,
         )
         for i, moved in enumerate(plan.moved)
     )
-    curves = _curves(plan, "rho", rho, neighbours, unit)
+    curves = _noisy_curves(plan, "rho", rho, neighbours, unit)
     if plan.public_keys:
         return NoiseAllocation(measures, curves, None)
     under = keys_per_unit(plan)
@@ -191,22 +193,24 @@ def _gaussian(
     return NoiseAllocation(measures, curves, chooser)
 
 
-def _laplace(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
+def _laplace_noise(plan: QuestionPlan, epsilon: Fraction, neighbours: Neighbours, unit: Unit) -> NoiseAllocation:
     measures = tuple(
         Geometric(
             sensitivity=moved.l1,
             epsilon=epsilon * plan.weights[i],
-            dimension=_dimension(plan),
+            dimension=_noisy_dimension(plan),
             neighbours=neighbours,
             unit=unit,
         )
         for i, moved in enumerate(plan.moved)
     )
-    curves = _curves(plan, "epsilon", epsilon, neighbours, unit)
+    curves = _noisy_curves(plan, "epsilon", epsilon, neighbours, unit)
     return NoiseAllocation(measures, curves, None)
 
 
-def _curves(plan: QuestionPlan, way: str, price: Fraction, neighbours: Neighbours, unit: Unit) -> tuple[NoisyCDF, ...]:
+def _noisy_curves(
+    plan: QuestionPlan, way: str, price: Fraction, neighbours: Neighbours, unit: Unit
+) -> tuple[NoisyCDF, ...]:
     """One noisy cumulative histogram per curve, each for its share of the price."""
     return tuple(
         NoisyCDF(
@@ -227,17 +231,19 @@ def keys_per_unit(plan: QuestionPlan) -> int:
     return min(known)
 
 
-def _length(moved: Moved) -> Fraction:
+def _l2_length(moved: Moved) -> Fraction:
     return (
-        root_of(Fraction(moved.l2_squared)) if not _square(moved.l2_squared) else Fraction(math.isqrt(moved.l2_squared))
+        root_of(Fraction(moved.l2_squared))
+        if not _is_square(moved.l2_squared)
+        else Fraction(math.isqrt(moved.l2_squared))
     )
 
 
-def _square(number: int) -> bool:
+def _is_square(number: int) -> bool:
     return math.isqrt(number) ** 2 == number
 
 
-def _dimension(plan: QuestionPlan) -> int:
+def _noisy_dimension(plan: QuestionPlan) -> int:
     return plan.size if plan.size is not None else 1 << 40
 
 

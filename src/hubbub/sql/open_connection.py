@@ -86,7 +86,7 @@ def connect(
     )
     book = ledger if isinstance(ledger, Ledger) else Ledger(ledger or ledger_place(source, dataset))
     dataset = _same_people(book, dataset)
-    _open(book, dataset)
+    _open_population(book, dataset)
     return Connection(dataset, engine, book, project=project, analyst=analyst, seconds=seconds)
 
 
@@ -112,7 +112,7 @@ def declare(
         given = {"unit": unit, "bounds": bounds, "budget": budget, "keys": keys, "population": population}
         also = {"rows": rows, "max_rows_per_unit": max_rows_per_unit, "neighbours": neighbours}
         _refuse_beside_descriptor({**given, **also, "name": name, "version": version, "header": header})
-        return _described(Path(source), memory)
+        return _open_described(Path(source), memory)
     check_facts(unit=unit, bounds=bounds, keys=keys, budget=budget, population=population)
     name, version = check_name(name, what="dataset"), check_name(version, what="version")
     sources = named_sources(source, name, header)
@@ -129,7 +129,7 @@ def declare(
     engine = open_engine("duckdb", sources, memory=memory)
     relation = Neighbours.parse(neighbours or Neighbours.ADD_REMOVE)
     dataset = dataset_given(sources, engine, facts, budget, population, relation)
-    return _marked(dataset, engine, sources, lasting=bool(name and version)), engine
+    return _with_source_facts(dataset, engine, sources, lasting=bool(name and version)), engine
 
 
 def ledger_place(source: object, dataset: Dataset) -> str | Path:
@@ -141,7 +141,7 @@ def ledger_place(source: object, dataset: Dataset) -> str | Path:
 # ---------------------------------------------------------------- with a descriptor
 
 
-def _described(path: Path, memory: str) -> tuple[Dataset, Engine]:
+def _open_described(path: Path, memory: str) -> tuple[Dataset, Engine]:
     declared = descriptor.read(path)
     if declared.engine != "duckdb":
         raise SourceUnavailable(
@@ -149,21 +149,21 @@ def _described(path: Path, memory: str) -> tuple[Dataset, Engine]:
             why="Data are read by DuckDB, which is embedded.",
             fix='Write engine = "duckdb".',
         )
-    sources = {table.name: _source(table, path.parent) for table in declared.tables}
+    sources = {table.name: _table_source(table, path.parent) for table in declared.tables}
     for table in declared.tables:
         if not table.public:
             _check_first_line(sources[table.name], table.names(), said=table.header is True)
     engine = open_engine("duckdb", sources, memory=memory)
-    return complete(declared, engine, sources), engine
+    return complete_dataset(declared, engine, sources), engine
 
 
-def complete(declared: descriptor.Declared, engine: Engine, sources: Mapping[str, object]) -> Dataset:
+def complete_dataset(declared: descriptor.Declared, engine: Engine, sources: Mapping[str, object]) -> Dataset:
     """What a descriptor declares, with the names and types that its sources have."""
     schemas = {name: visible_in(engine, name) for name in sources}
-    return _marked(descriptor.complete(declared, schemas), engine, sources)
+    return _with_source_facts(descriptor.complete(declared, schemas), engine, sources)
 
 
-def _source(table: descriptor.DeclaredTable, folder: Path) -> object:
+def _table_source(table: descriptor.DeclaredTable, folder: Path) -> object:
     if isinstance(table.source, InDatabase):
         folder_or_file = Path(table.source.path)
         if folder_or_file.is_dir():
@@ -189,7 +189,7 @@ def _check_first_line(source: object, named: Sequence[str], *, said: bool) -> No
         check_header(source, named, said=said)
 
 
-def _marked(dataset: Dataset, engine: Engine, sources: Mapping[str, object], *, lasting: bool = True) -> Dataset:
+def _with_source_facts(dataset: Dataset, engine: Engine, sources: Mapping[str, object], *, lasting: bool = True) -> Dataset:
     """The dataset with what the sources themselves tell; ids that would never meet are refused.
 
     A table in memory is told from others by a name and version that its owner gives it; else it is never the same.
@@ -265,7 +265,7 @@ def _same_people(ledger: Ledger, dataset: Dataset) -> Dataset:
     return replace(dataset, unit=known.unit) if same else dataset
 
 
-def _open(ledger: Ledger, dataset: Dataset) -> None:
+def _open_population(ledger: Ledger, dataset: Dataset) -> None:
     """Open the population's budget, if nobody has; one that is open already stays as it is."""
     known = ledger.populations().get(dataset.population)
     if known is None and dataset.budget is None:

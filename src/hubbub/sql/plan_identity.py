@@ -54,19 +54,19 @@ _COUNTED = {SumKind.SUM: "sum", SumKind.PEOPLE: "people", SumKind.DISTINCT: "dis
 _JOINS = {"from": "from", "inner": "inner", "left": "left"}
 
 
-def _tags(names: str) -> dict[str, str]:
+def _operation_tags(names: str) -> dict[str, str]:
     """Operations and their tags, which are the same until an operation gets another name."""
     return {name: name for name in names.split()}
 
 
-OPERATIONS = _tags(
+OPERATIONS = _operation_tags(
     "add sub mul div int_div mod neg abs sign floor ceil trunc round sqrt ln log10 exp power "
     "least greatest coalesce nullif case eq ne lt le gt ge same in and or not isnull not_null present "
     "like ilike contains starts_with lower upper trim length substring left right concat pipe replace "
     "extract date_trunc date_diff cast"
 )
-_PER_PERSON = _tags("count sum avg min max")
-_WINDOWS = _tags("row_number rank dense_rank lag lead first_value count sum avg min max")
+_PER_PERSON = _operation_tags("count sum avg min max")
+_WINDOWS = _operation_tags("row_number rank dense_rank lag lead first_value count sum avg min max")
 
 
 # ---------------------------------------------------------------- whose data, and which noise
@@ -74,7 +74,10 @@ _WINDOWS = _tags("row_number rank dense_rank lag lead first_value count sum avg 
 
 def source_identity(dataset: Dataset) -> dict[str, Json]:
     """The data that are asked: name, version and source, and for every table who owns its rows."""
-    return {**dataset.fingerprint(), "tables": {table.name: _table(table, dataset) for table in dataset.tables}}
+    return {
+        **dataset.fingerprint(),
+        "tables": {table.name: _table_identity(table, dataset) for table in dataset.tables},
+    }
 
 
 def noise_identity(events: Iterable[Event]) -> Json:
@@ -82,15 +85,15 @@ def noise_identity(events: Iterable[Event]) -> Json:
     return [to_json(event) for event in events]
 
 
-def _table(table: Table, dataset: Dataset) -> Json:
+def _table_identity(table: Table, dataset: Dataset) -> Json:
     return {
         "public": table.public,
         "key": column_identity(column_named(table, table.key), table.key) if table.public and table.key else None,
-        "link": _link(table, dataset),
+        "link": _link_identity(table, dataset),
     }
 
 
-def _link(table: Table, dataset: Dataset) -> Json:
+def _link_identity(table: Table, dataset: Dataset) -> Json:
     """How a row leads to its person: a column, and the table and column that it points at."""
     link = table.link
     if link is None:
@@ -111,26 +114,26 @@ def column_identity(column: Column, name: str) -> Json:
 def plan_identity(plan: QuestionPlan) -> dict[str, Json]:
     """What a plan measures."""
     return {
-        "rows": _items(plan.source),
-        "where": _maybe(plan.where),
-        "keys": [_key(key) for key in plan.keys],
-        "sums": [_sum(measure) for measure in plan.measures],
-        "curves": [_curve(curve) for curve in plan.curves],
+        "rows": _items_identity(plan.source),
+        "where": _optional_identity(plan.where),
+        "keys": [_key_identity(key) for key in plan.keys],
+        "sums": [_sum_identity(measure) for measure in plan.measures],
+        "curves": [_curve_identity(curve) for curve in plan.curves],
         "quantiles": [[reading.curve, ratio_identity(reading.quantile)] for reading in quantiles_of(plan)],
-        "bound": _bound(plan.bounding),
+        "bound": _bound_identity(plan.bounding),
     }
 
 
-def _key(key: GroupKey) -> Json:
+def _key_identity(key: GroupKey) -> Json:
     values = None if key.domain is None else [value_identity(value) for value in key.domain]
     return {"of": expression_identity(key.value), "values": values}
 
 
-def _sum(measure: BoundedSum) -> Json:
+def _sum_identity(measure: BoundedSum) -> Json:
     return {
         "adds": _COUNTED[measure.counted],
-        "of": _maybe(measure.value),
-        "if": _maybe(measure.condition),
+        "of": _optional_identity(measure.value),
+        "if": _optional_identity(measure.condition),
         "step": ratio_identity(measure.step),
         "lower": measure.lower,
         "upper": measure.upper,
@@ -140,17 +143,17 @@ def _sum(measure: BoundedSum) -> Json:
     }
 
 
-def _curve(curve: QuantileCurve) -> Json:
+def _curve_identity(curve: QuantileCurve) -> Json:
     return {
         "of": expression_identity(curve.value),
-        "if": _maybe(curve.condition),
+        "if": _optional_identity(curve.condition),
         "lower": ratio_identity(curve.lower),
         "width": ratio_identity(curve.width),
         "cells": curve.cells,
     }
 
 
-def _bound(bound: Bounding) -> Json:
+def _bound_identity(bound: Bounding) -> Json:
     return {
         "shape": _SHAPES[bound.shape],
         "rows": bound.rows,
@@ -165,25 +168,25 @@ def _bound(bound: Bounding) -> Json:
 # ---------------------------------------------------------------- rows
 
 
-def _items(items: tuple[Item, ...]) -> Json:
+def _items_identity(items: tuple[Item, ...]) -> Json:
     """Tables and subqueries with their joins."""
     whom = person(items)
-    return [_item(item, whom) for item in items]
+    return [_item_identity(item, whom) for item in items]
 
 
-def _item(item: Item, whom: str) -> Json:
+def _item_identity(item: Item, whom: str) -> Json:
     return {
         "as": item.alias,
         "join": _JOINS[item.how],
         "of": _ROWS[type(item.rows)](item.rows),
-        "on": _condition(item.on, item.alias, whom),
+        "on": _join_identity(item.on, item.alias, whom),
         "at_most": item.at_most,
         "unique_by": item.unique_by or None,
         "ranked_by": _ranked_by(item),
     }
 
 
-def _condition(condition: Expr | None, one: str, other: str) -> Json:
+def _join_identity(condition: Expr | None, one: str, other: str) -> Json:
     """What joins two items; columns that only say that both are one person's, whichever stands first."""
     parts = conjuncts(condition)
     same = {arg.param for part in parts if is_same_person(part, one, other) for arg in part.args}
@@ -198,23 +201,23 @@ def _ranked_by(item: Item) -> Json:
     return [column_identity(each, each.name) for each in item.rows.table.columns]
 
 
-def _scan(scan: Scan) -> Json:
+def _scan_identity(scan: Scan) -> Json:
     return {"table": scan.table.name, "private": scan.private, "prepared": scan.table.prepared}
 
 
-def _subquery(rows: Subquery) -> Json:
+def _subquery_identity(rows: Subquery) -> Json:
     return {
-        "rows": _items(rows.source),
+        "rows": _items_identity(rows.source),
         "fields": [[field.name, expression_identity(field.value)] for field in rows.fields],
-        "where": _maybe(rows.where),
+        "where": _optional_identity(rows.where),
         "by": None if rows.keys is None else [expression_identity(key) for key in rows.keys],
-        "having": _maybe(rows.having),
+        "having": _optional_identity(rows.having),
         "distinct": rows.distinct,
         "private": rows.private,
     }
 
 
-_ROWS: dict[type, Callable[..., Json]] = {Scan: _scan, Subquery: _subquery}
+_ROWS: dict[type, Callable[..., Json]] = {Scan: _scan_identity, Subquery: _subquery_identity}
 
 
 # ---------------------------------------------------------------- expressions
@@ -222,70 +225,70 @@ _ROWS: dict[type, Callable[..., Json]] = {Scan: _scan, Subquery: _subquery}
 
 def expression_identity(value: Expr) -> Json:
     """An expression about one row or one person; of any other there is no identity, and it is refused."""
-    node = _NODES.get(value.op, _operation)
+    node = _NODES.get(value.op, _operation_identity)
     return node(value)
 
 
-def _maybe(value: Expr | None) -> Json:
+def _optional_identity(value: Expr | None) -> Json:
     return None if value is None else expression_identity(value)
 
 
-def _type(facts: ValueFacts) -> Json:
+def _type_identity(facts: ValueFacts) -> Json:
     """The kind of a value, and the digits of a number that SQL has as a decimal and rounds to them."""
     kind, number = _KINDS[facts.kind], facts.number
     return [kind, number.digits] if number.is_decimal else kind
 
 
-def _operation(value: Expr) -> dict[str, Json]:
+def _operation_identity(value: Expr) -> dict[str, Json]:
     return {
         "op": OPERATIONS[value.op],
         "args": [expression_identity(arg) for arg in value.args],
-        "with": _parameter(value.param),
-        "type": _type(value.facts),
+        "with": _parameter_identity(value.param),
+        "type": _type_identity(value.facts),
     }
 
 
-def _rounding(value: Expr) -> dict[str, Json]:
+def _rounding_identity(value: Expr) -> dict[str, Json]:
     """ROUND and CAST, which go by the type of what they are given: 1.5 is a decimal, and 1.5e0 is a double."""
-    return {**_operation(value), "from": _type(value.args[0].facts)}
+    return {**_operation_identity(value), "from": _type_identity(value.args[0].facts)}
 
 
-def _remainder(value: Expr) -> dict[str, Json]:
+def _remainder_identity(value: Expr) -> dict[str, Json]:
     """x % y, of doubles (no number where y is 0) or counted in the last digit (missing there)."""
     number = value.facts.number
-    return {**_operation(value), "digits": None if number == DOUBLE else number.digits}
+    return {**_operation_identity(value), "digits": None if number == DOUBLE else number.digits}
 
 
-def _parameter(param: object) -> Json:
+def _parameter_identity(param: object) -> Json:
     if isinstance(param, CastTarget):
         return {"kind": _KINDS[param.kind], "width": param.width, "digits": param.digits, "name": param.name or None}
     if isinstance(param, tuple):
-        return [_parameter(part) for part in param]
+        return [_parameter_identity(part) for part in param]
     if param is None or type(param) in (int, str):
         return param  # type: ignore[return-value]
-    raise _unknown(param)
+    raise _refuse_unknown(param)
 
 
-def _place(value: Expr) -> dict[str, Json]:
+def _place_identity(value: Expr) -> dict[str, Json]:
     alias, name = value.param
-    return {"op": "column", "of": alias, "name": name, "type": _type(value.facts)}
+    return {"op": "column", "of": alias, "name": name, "type": _type_identity(value.facts)}
 
 
-def _literal(value: Expr) -> dict[str, Json]:
+def _literal_identity(value: Expr) -> dict[str, Json]:
     return {"op": "literal", "value": value_identity(value.param), "type": _KINDS[value.kind]}
 
 
-def _exists(value: Expr) -> dict[str, Json]:
+def _exists_identity(value: Expr) -> dict[str, Json]:
     inside: SemiJoin = value.param
     return {
         "op": "exists",
-        "rows": _items(inside.source),
-        "where": _condition(inside.where, person(inside.source), inside.outer),
+        "rows": _items_identity(inside.source),
+        "where": _join_identity(inside.where, person(inside.source), inside.outer),
         "of": inside.outer or None,
     }
 
 
-def _window(value: Expr) -> dict[str, Json]:
+def _window_identity(value: Expr) -> dict[str, Json]:
     window: Windowed = value.param
     args = [expression_identity(arg) for arg in value.args]
     ordered = len(args) - len(window.descending)
@@ -299,44 +302,44 @@ def _window(value: Expr) -> dict[str, Json]:
             for arg, down, first in zip(args[ordered:], window.descending, window.nulls_first, strict=True)
         ],
         "of": window.alias,
-        "step": _step(value),
-        "type": _type(value.facts),
+        "step": _step_identity(value),
+        "type": _type_identity(value.facts),
     }
 
 
-def _aggregate(value: Expr) -> dict[str, Json]:
+def _aggregate_identity(value: Expr) -> dict[str, Json]:
     """What is worked out exactly about one person, on a grid and within bounds."""
     aggregate: Aggregated = value.param
     if aggregate.quantile is not None:
-        raise _unknown(aggregate)
+        raise _refuse_unknown(aggregate)
     return {
         "op": "aggregate",
         "function": _PER_PERSON[aggregate.function],
         "distinct": aggregate.distinct,
         "filtered": value.op == "aggregate_if",
         "args": [expression_identity(arg) for arg in value.args],
-        "step": _step(value),
+        "step": _step_identity(value),
         "lower": ratio_identity(value.facts.lower),
         "upper": ratio_identity(value.facts.upper),
-        "type": _type(value.facts),
+        "type": _type_identity(value.facts),
     }
 
 
-def _step(value: Expr) -> Json:
+def _step_identity(value: Expr) -> Json:
     """The grid on which the values of one person are added up."""
     return ratio_identity(value.args[0].facts.step) if value.args else None
 
 
 _NODES: dict[str, Callable[[Expr], dict[str, Json]]] = {
-    "column": _place,
-    "literal": _literal,
-    "cast": _rounding,
-    "round": _rounding,
-    "mod": _remainder,
-    "exists": _exists,
-    "window": _window,
-    "aggregate": _aggregate,
-    "aggregate_if": _aggregate,
+    "column": _place_identity,
+    "literal": _literal_identity,
+    "cast": _rounding_identity,
+    "round": _rounding_identity,
+    "mod": _remainder_identity,
+    "exists": _exists_identity,
+    "window": _window_identity,
+    "aggregate": _aggregate_identity,
+    "aggregate_if": _aggregate_identity,
 }
 
 
@@ -348,7 +351,7 @@ def value_identity(value: Value | Fraction | None) -> Json:
     if value is None or isinstance(value, bool | int | float | str | Fraction | date):
         identity: Json = identity_of(value)
         return identity
-    raise _unknown(value)
+    raise _refuse_unknown(value)
 
 
 def ratio_identity(value: Fraction | None) -> str | None:
@@ -356,5 +359,5 @@ def ratio_identity(value: Fraction | None) -> str | None:
     return None if value is None else f"{value.numerator}/{value.denominator}"
 
 
-def _unknown(part: object) -> TypeError:
+def _refuse_unknown(part: object) -> TypeError:
     return TypeError(f"what makes a {type(part)} this one and no other was never said")

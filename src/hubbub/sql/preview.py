@@ -9,7 +9,7 @@ from hubbub.accounting import Amount, Currency, Limit, cost_in
 from hubbub.ledger import AccountBalance
 from hubbub.render import Document, Json, Section, TextTable
 from hubbub.sql.compiler.query_plan import QuestionPlan
-from hubbub.sql.error_prediction import Predicted, mechanism_words, predict, readings
+from hubbub.sql.error_prediction import Predicted, mechanism_words, predict_errors, readings_in
 from hubbub.sql.noise_allocation import NoiseAllocation
 from hubbub.sql.quote import QueryQuote
 from hubbub.terms import Real, exact, fraction_of
@@ -64,7 +64,8 @@ class Preview(Document):
         return (
             Section("How exact", (self._shape(),), TextTable(header, cells)),
             Section(
-                "Where noise is added", tuple(f"{c.name}: {c.about}. {_upper(c.mechanism)}." for c in self.columns)
+                "Where noise is added",
+                tuple(f"{c.name}: {c.about}. {_capitalized(c.mechanism)}." for c in self.columns),
             ),
             Section("What it costs", self._cost_words()),
             Section("What is bounded", (*self.bounds, *self.notes)),
@@ -127,7 +128,7 @@ class Preview(Document):
         return tuple(lines)
 
 
-def preview(
+def preview_quote(
     quote: QueryQuote, line: AccountBalance, *, confidence: Real, assume: Real | None, repeated: bool, refused: str = ""
 ) -> Preview:
     """The preview of a priced question."""
@@ -141,32 +142,32 @@ def preview(
         cost=cost_in(line.currency, quote.event, dataset.neighbours),
         currency=line.currency,
         line=line,
-        columns=tuple(column for plan, spent in pairs for column in _columns(plan, spent, level, reckoned)),
+        columns=tuple(column for plan, spent in pairs for column in _preview_columns(plan, spent, level, reckoned)),
         rows=tuple(plan.size for plan, _ in pairs),
-        bounds=tuple(dict.fromkeys(words for plan, spent in pairs for words in _bounds(plan, spent))),
-        notes=tuple(dict.fromkeys(note for plan, _ in pairs for note in _notes(plan))),
+        bounds=tuple(dict.fromkeys(words for plan, spent in pairs for words in _bound_words(plan, spent))),
+        notes=tuple(dict.fromkeys(note for plan, _ in pairs for note in _plan_notes(plan))),
         confidence=level,
         repeated=repeated,
         refused="" if repeated else refused,
     )
 
 
-def _columns(
+def _preview_columns(
     plan: QuestionPlan, spent: NoiseAllocation, level: float, reckoned: Fraction | None
 ) -> list[PreviewColumn]:
-    predicted = iter(predict(plan, spent, confidence=level, assume=reckoned))
+    predicted = iter(predict_errors(plan, spent, confidence=level, assume=reckoned))
     return [
         PreviewColumn(output.name, output.about, mechanism_words(plan, spent, output.value), next(predicted))
         for output in plan.outputs
-        if readings(output.value)
+        if readings_in(output.value)
     ]
 
 
-def _upper(words: str) -> str:
+def _capitalized(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _bounds(plan: QuestionPlan, spent: NoiseAllocation) -> list[str]:
+def _bound_words(plan: QuestionPlan, spent: NoiseAllocation) -> list[str]:
     words = [plan.bounding.words().capitalize() + "."]
     if spent.chooser is not None:
         sure = spent.chooser.error(0.95)
@@ -178,5 +179,5 @@ def _bounds(plan: QuestionPlan, spent: NoiseAllocation) -> list[str]:
     return [*words, *(f"{about}: values beyond are clamped." for about in clamped)]
 
 
-def _notes(plan: QuestionPlan) -> list[str]:
+def _plan_notes(plan: QuestionPlan) -> list[str]:
     return [*plan.notes, *(note for output in plan.outputs for note in output.notes)]

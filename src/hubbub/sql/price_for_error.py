@@ -8,9 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from hubbub.sql.compiler.query_plan import AggregateReading, How, QuestionPlan
-from hubbub.sql.error_prediction import assumed_count, predict, readings
+from hubbub.sql.error_prediction import assumed_count, predict_errors, readings_in
 from hubbub.sql.noise_allocation import Price
-from hubbub.sql.quote import QueryPlan, priced
+from hubbub.sql.quote import QueryPlan, quote_plan
 from hubbub.terms import Budget, CannotPromise, MissingParameter, Real, exact, fraction_of, positive
 
 _DEAREST, _CHEAPEST = 10**12, Fraction(1, 10**12)  # prices between which a search makes sense
@@ -35,17 +35,17 @@ def price_within(
     wanted = float(positive(within, name="within"))
     level = float(fraction_of(confidence, name="confidence"))
     reckoned = None if assume is None else exact(assume, name="assume")
-    _check(planned, reckoned)
+    _check_promise(planned, reckoned)
     pure = budget.epsilon is not None and budget.delta == 0
-    planned = replace(planned, plans=tuple(_shared(plan, reckoned, pure) for plan in planned.plans))
+    planned = replace(planned, plans=tuple(_share_cost(plan, reckoned, pure) for plan in planned.plans))
 
     def enough(amount: Fraction) -> bool:
-        return _worst(planned, _price(amount, budget, pure), level, reckoned) <= wanted
+        return _worst_error(planned, _price_of_amount(amount, budget, pure), level, reckoned) <= wanted
 
-    return planned, _price(_least(enough), budget, pure)
+    return planned, _price_of_amount(_least_price(enough), budget, pure)
 
 
-def _least(enough: Callable[[Fraction], bool]) -> Fraction:
+def _least_price(enough: Callable[[Fraction], bool]) -> Fraction:
     """The least amount that is enough, to a thousandth; errors never grow with the price."""
     low, high = Fraction(1, 2), Fraction(1)
     while not enough(high):
@@ -64,12 +64,12 @@ def _least(enough: Callable[[Fraction], bool]) -> Fraction:
     return high
 
 
-def _shared(plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> QuestionPlan:
+def _share_cost(plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> QuestionPlan:
     """The plan with the cost shared so that every column comes out equally exact, in its own units."""
     needs = [0.0] * len(plan.weights)
     for output in plan.outputs:
-        for reading in readings(output.value):
-            spread = _spread(reading, plan, reckoned, pure)
+        for reading in readings_in(output.value):
+            spread = _noise_effects(reading, plan, reckoned, pure)
             for index, part in spread.items():
                 need = part if pure else part * sum(spread.values())  # a mean's two noises share its error
                 needs[index] = max(needs[index], need)
@@ -78,7 +78,9 @@ def _shared(plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> Questi
     return replace(plan, weights=tuple(Fraction(part, sum(whole)) for part in whole))
 
 
-def _spread(reading: AggregateReading, plan: QuestionPlan, reckoned: Fraction | None, pure: bool) -> dict[int, float]:
+def _noise_effects(
+    reading: AggregateReading, plan: QuestionPlan, reckoned: Fraction | None, pure: bool
+) -> dict[int, float]:
     """How much each measure's noise moves the column, at one unit of cost."""
     moved = {
         i: float((plan.moved[i].l1 if pure else plan.moved[i].l2) * plan.measures[i].unit) for i in reading.measures
@@ -91,34 +93,34 @@ def _spread(reading: AggregateReading, plan: QuestionPlan, reckoned: Fraction | 
     return {total: moved[total] / rows, count: moved[count] / rows * float(reading.upper - reading.lower) / 4}
 
 
-def _price(amount: Fraction, budget: Budget, pure: bool) -> Price:
+def _price_of_amount(amount: Fraction, budget: Budget, pure: bool) -> Price:
     if pure:
         return Price(epsilon=amount)
     return Price(rho=amount, delta=budget.delta / 100)
 
 
-def _worst(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None) -> float:
-    quote = priced(planned, price)
+def _worst_error(planned: QueryPlan, price: Price, level: float, reckoned: Fraction | None) -> float:
+    quote = quote_plan(planned, price)
     errors = [
         each.error
         for plan, spent in zip(planned.plans, quote.spent, strict=True)
-        for each in predict(plan, spent, confidence=level, assume=reckoned)
+        for each in predict_errors(plan, spent, confidence=level, assume=reckoned)
     ]
     return max(error for error in errors if error is not None)
 
 
-def _check(planned: QueryPlan, reckoned: Fraction | None) -> None:
+def _check_promise(planned: QueryPlan, reckoned: Fraction | None) -> None:
     """Refuse what no public fact can promise."""
     for plan in planned.plans:
         for output in plan.outputs:
-            for reading in readings(output.value):
+            for reading in readings_in(output.value):
                 if output.value.op != "read" or reading.how in (How.QUANTILE, How.VARIANCE):
-                    raise _cannot(output.name, "Its error depends on the data, or on several noisy numbers.")
+                    raise _refuse_promise(output.name, "Its error depends on the data, or on several noisy numbers.")
                 if reading.how is How.MEAN and not assumed_count(plan, reckoned):
-                    raise _cannot(output.name, "The error of an average depends on how many rows there are.")
+                    raise _refuse_promise(output.name, "The error of an average depends on how many rows there are.")
 
 
-def _cannot(name: str, why: str) -> CannotPromise:
+def _refuse_promise(name: str, why: str) -> CannotPromise:
     return CannotPromise(
         f"no error can be promised for {name!r}.",
         why=why,

@@ -14,7 +14,7 @@ from hubbub.sql.compiler.lower_plan import EngineStatement, write_statements
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Ordering, Question
 from hubbub.sql.measurement import size_of
-from hubbub.sql.noise_allocation import NoiseAllocation, Price, event_of, measure_of, spend
+from hubbub.sql.noise_allocation import NoiseAllocation, Price, allocate_noise, event_of, measure_of
 from hubbub.sql.plan_identity import Json, noise_identity, plan_identity, source_identity
 from hubbub.terms import Event, Guarantee, Unit
 
@@ -66,7 +66,7 @@ class QueryQuote:
             identity={**question, "noise": noise},
             question=question,
             size=sum(size_of(each) for each in self.planned.plans),
-            title=_title(self.planned.text),
+            title=_title_line(self.planned.text),
             guarantee=self.guarantee,
             seconds=min(LONGEST, seconds),
         )
@@ -89,17 +89,17 @@ def plan_text(
     return QueryPlan(text, dataset, plans, question.order, question.limit, question.offset)
 
 
-def priced(planned: QueryPlan, price: Price) -> QueryQuote:
+def quote_plan(planned: QueryPlan, price: Price) -> QueryQuote:
     """The noise that a price buys."""
     dataset = planned.dataset
     unit = Unit(dataset.unit)
-    spent = spend(planned.plans, price, neighbours=dataset.neighbours, unit=unit)
+    spent = allocate_noise(planned.plans, price, neighbours=dataset.neighbours, unit=unit)
     event = event_of(spent)
     holds = measure_of(price, event, dataset.neighbours)
     return QueryQuote(planned, price, spent, event, Guarantee(holds, unit, dataset.neighbours))
 
 
-def _title(text: str) -> str:
+def _title_line(text: str) -> str:
     """The question as one printable line."""
     line = " ".join(text.split())
     return "".join(sign if sign.isprintable() else "?" for sign in line)[:400]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FINE = 1 << 10  # parts of a step in which a weighted mean is kept
 
 
-def remeasured(connection: Connection, release: Release, quote: QueryQuote) -> Release:
+def remeasure_release(connection: Connection, release: Release, quote: QueryQuote) -> Release:
     """The answer of the accuracy that ``quote`` buys, of which the release is a first part.
 
     Guarantee: old and new charge together cost no more than ``quote`` alone would.
@@ -42,7 +42,7 @@ def remeasured(connection: Connection, release: Release, quote: QueryQuote) -> R
     request, plan = connection.ledger.remeasure(wanted, of=charge)
     if plan.weights is None:
         return connection.answer(quote, fresh=True)
-    extra = replace(quote, spent=tuple(_spent(quote.spent, plan.event)), event=plan.event)
+    extra = replace(quote, spent=tuple(_difference_noise(quote.spent, plan.event)), event=plan.event)
     job = RemeasureJob(connection, extra, quote, charge, request.refines, measurement.read(answer, quote.plans), plan)
     return release_job(job, connection.account, progress=connection.watch)
 
@@ -67,7 +67,7 @@ class RemeasureJob(AskJob):
 
     def measure(self) -> str:
         """Old and new integers together, as they are stored."""
-        return measurement.stored(tuple(_combined(self.old, self.measured(), self.plan)), self.wanted.plans)
+        return measurement.stored(tuple(_combine_results(self.old, self.measured(), self.plan)), self.wanted.plans)
 
     def show(self, answer: str, receipt: Receipt | None, *, repeated: bool) -> Release:
         """The release of the accuracy that was wanted."""
@@ -79,14 +79,14 @@ def refined_identity(wanted: JobFacts, charge: int) -> dict[str, Json]:
     return {"kind": "remeasurement", "of": charge, "wanted": fingerprint(**(wanted.identity or {}))}
 
 
-def _spent(wanted: Sequence[NoiseAllocation], event: Event) -> Iterator[NoiseAllocation]:
+def _difference_noise(wanted: Sequence[NoiseAllocation], event: Event) -> Iterator[NoiseAllocation]:
     """The mechanisms of the difference, in the order of the event's Gaussians."""
     steps = iter(event.events if isinstance(event, Compose) else (event,))
     for spent in wanted:
-        yield replace(spent, measures=tuple(_mechanism(next(steps)) for _ in spent.measures))
+        yield replace(spent, measures=tuple(_gaussian_of(next(steps)) for _ in spent.measures))
 
 
-def _mechanism(step: Event) -> DiscreteGaussian:
+def _gaussian_of(step: Event) -> DiscreteGaussian:
     assert isinstance(step, GaussianNoise)
     mechanism = DiscreteGaussian(
         sensitivity=step.sensitivity,
@@ -99,7 +99,9 @@ def _mechanism(step: Event) -> DiscreteGaussian:
     return mechanism
 
 
-def _combined(old: Sequence[NoisyResult], new: Sequence[NoisyResult], plan: Remeasurement) -> Iterator[NoisyResult]:
+def _combine_results(
+    old: Sequence[NoisyResult], new: Sequence[NoisyResult], plan: Remeasurement
+) -> Iterator[NoisyResult]:
     part = 0
     for before, after in zip(old, new, strict=True):
         columns = []

@@ -19,7 +19,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def evaluate(value: Expr, leaf: Callable[[Expr], list[Any] | None], size: int) -> list[Any]:
+def evaluate_rows(value: Expr, leaf: Callable[[Expr], list[Any] | None], size: int) -> list[Any]:
     """The value of an expression in each of ``size`` rows, None where it is missing; ``leaf`` knows columns."""
     if value.op == "literal":
         given = float(value.param) if isinstance(value.param, Fraction) else value.param
@@ -27,17 +27,17 @@ def evaluate(value: Expr, leaf: Callable[[Expr], list[Any] | None], size: int) -
     known = leaf(value)
     if known is not None:
         return known
-    inside = [evaluate(arg, leaf, size) for arg in value.args]
-    return [_apply(value, list(args)) for args in zip(*inside, strict=True)]
+    inside = [evaluate_rows(arg, leaf, size) for arg in value.args]
+    return [_apply_operation(value, list(args)) for args in zip(*inside, strict=True)]
 
 
-def rank(value: Any) -> tuple[bool, Any]:
+def sort_key(value: Any) -> tuple[bool, Any]:
     """By what values are compared: what is no number stands above all numbers, and equals itself."""
     lost = isinstance(value, float) and math.isnan(value)
     return (True, 0) if lost else (False, value)
 
 
-def _apply(value: Expr, args: list[Any]) -> Any:
+def _apply_operation(value: Expr, args: list[Any]) -> Any:
     """One operation on the values of one row, in SQL's logic of three values."""
     logic = _LOGIC.get(value.op)
     if logic is not None:
@@ -45,23 +45,23 @@ def _apply(value: Expr, args: list[Any]) -> Any:
     if any(arg is None for arg in args):
         return None
     if value.op in _COMPARE:
-        return _COMPARE[value.op](rank(args[0]), rank(args[1]))
-    return _arithmetic(value.op, [float(arg) for arg in args], value.param)
+        return _COMPARE[value.op](sort_key(args[0]), sort_key(args[1]))
+    return _calculate(value.op, [float(arg) for arg in args], value.param)
 
 
-def _in(args: list[Any]) -> bool | None:
+def _is_member(args: list[Any]) -> bool | None:
     """Unknown where the value is missing, or is not among the others while one of these is missing."""
     if args[0] is None or (None in args[1:] and args[0] not in args[1:]):
         return None
     return args[0] in args[1:]
 
 
-def _case(args: list[Any]) -> Any:
+def _choose_branch(args: list[Any]) -> Any:
     branches = zip(args[:-1:2], args[1:-1:2], strict=True)
     return next((value for condition, value in branches if condition is True), args[-1])
 
 
-def _some(pick: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+def _skip_missing(pick: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
     """LEAST and GREATEST leave out what is missing."""
     return lambda args: pick([arg for arg in args if arg is not None]) if any(a is not None for a in args) else None
 
@@ -72,12 +72,12 @@ _LOGIC: dict[str, Callable[[list[Any]], Any]] = {
     "not": lambda args: None if args[0] is None else not args[0],
     "isnull": lambda args: args[0] is None,
     "same": lambda args: args[0] == args[1],
-    "in": _in,
-    "case": _case,
+    "in": _is_member,
+    "case": _choose_branch,
     "nullif": lambda args: None if args[0] is not None and args[0] == args[1] else args[0],
     "coalesce": lambda args: next((arg for arg in args if arg is not None), None),
-    "least": _some(min),
-    "greatest": _some(max),
+    "least": _skip_missing(min),
+    "greatest": _skip_missing(max),
 }
 _NUMBERS: dict[str, Callable[..., float]] = {
     "add": lambda a, b: a + b,
@@ -98,13 +98,13 @@ _NUMBERS: dict[str, Callable[..., float]] = {
 }
 
 
-def _arithmetic(op: str, numbers: list[float], param: Any) -> float | None:
+def _calculate(op: str, numbers: list[float], param: Any) -> float | None:
     try:
-        return _rounded(numbers[0], param) if op == "round" else float(_NUMBERS[op](*numbers))
+        return _round_half_away(numbers[0], param) if op == "round" else float(_NUMBERS[op](*numbers))
     except (ZeroDivisionError, ValueError, OverflowError):
         return None
 
 
-def _rounded(number: float, digits: int) -> float:
+def _round_half_away(number: float, digits: int) -> float:
     """A half goes away from zero, as in SQL."""
     return float(half_away(Fraction(number) * Fraction(10) ** digits) / Fraction(10) ** digits)

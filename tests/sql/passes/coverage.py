@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from hubbub.sql.compiler.syntax.functions import FUNCTIONS
-from hubbub.sql.compiler.syntax.parse import explained
+from hubbub.sql.compiler.syntax.parse import explained_question
 from hubbub.terms import HubbubError
 from tests.sql.passes.fixtures import Fixture, every
 
@@ -64,7 +64,7 @@ def outcome(fixture: Fixture) -> tuple[str, str]:
         first = error.what.split(" At line ")[0].split("\n")[0]
         return "refused", f"[{error.code}](errors/{error.code}.md): {_sentence(first)} {_sentence(error.why)}"
     bounds = dict.fromkeys(plan.bounding.words() for plan in planned.plans)
-    return "answered", _sentence("explained, free" if explained(fixture.sql) else "; ".join(bounds))
+    return "answered", _sentence("explained, free" if explained_question(fixture.sql) else "; ".join(bounds))
 
 
 def _sentence(text: str) -> str:

@@ -20,8 +20,8 @@ from hubbub.relations.expressions import Expr, shown
 from hubbub.sql.compiler.compile import read_tree
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Item, Question, Scan, UnionOfQuestions
-from hubbub.sql.compiler.syntax.allow_nodes import check
-from hubbub.sql.compiler.syntax.parse import explained, parse
+from hubbub.sql.compiler.syntax.allow_nodes import allow_nodes
+from hubbub.sql.compiler.syntax.parse import explained_question, parse
 from hubbub.sql.quote import QueryPlan, plan_text
 from hubbub.terms import HubbubError
 from tests.sql.passes.datasets import DATASETS, Dataset
@@ -61,7 +61,7 @@ class Fixture:
 
     def planned(self) -> QueryPlan:
         """The question, planned; EXPLAIN PRIVATE plans the question inside."""
-        text = explained(self.sql) or self.sql
+        text = explained_question(self.sql) or self.sql
         return plan_text(text, self.dataset, gaussian=self.gaussian, totals=self.totals)
 
     def told(self) -> str:
@@ -111,7 +111,7 @@ def accept(stage: str) -> None:
 
 
 def _parsed(fixture: Fixture) -> str:
-    inner = explained(fixture.sql)
+    inner = explained_question(fixture.sql)
     tree, _ = parse(fixture.sql if inner is None else inner)
     told = f"{type(tree).__name__}: {tree.sql(dialect='duckdb')}"
     return told if inner is None else f"to be explained\n{told}"
@@ -119,12 +119,12 @@ def _parsed(fixture: Fixture) -> str:
 
 def _checked(fixture: Fixture) -> str:
     tree, text = parse(fixture.sql)
-    names = sorted({type(node).__name__ for node in check(tree, text).walk()})
+    names = sorted({type(node).__name__ for node in allow_nodes(tree, text).walk()})
     return f"allowed: {', '.join(names)}"
 
 
 def _resolved(fixture: Fixture) -> str:
-    tree, text = parse(explained(fixture.sql) or fixture.sql)
+    tree, text = parse(explained_question(fixture.sql) or fixture.sql)
     told = read_tree(tree, text, fixture.dataset)
     questions = told.parts if isinstance(told, UnionOfQuestions) else (told,)
     return "\nUNION ALL\n".join("\n".join(_question(each)) for each in questions)

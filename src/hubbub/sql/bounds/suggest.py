@@ -45,7 +45,7 @@ from hubbub.sql.compiler.lower_rows import RowsLowering
 from hubbub.sql.compiler.query_plan import Bounding, BoundingShape, QuantileCurve, QuestionPlan
 from hubbub.sql.compiler.question import Item, Scan
 from hubbub.sql.jobs import EngineJob
-from hubbub.sql.noise_allocation import NoiseAllocation, Price, event_of, measure_of, price_of, spend
+from hubbub.sql.noise_allocation import NoiseAllocation, Price, allocate_noise, event_of, measure_of, price_of
 from hubbub.sql.plan_identity import Json, column_identity, noise_identity, ratio_identity, source_identity
 from hubbub.terms import Budget, Event, Guarantee, NotAllowed, Real, Receipt, Unit, UnknownName, WrongType
 
@@ -83,7 +83,7 @@ def suggest_bounds(
     planned = plan_suggestion(dataset, table, columns)
     price = price_of(connection.limit, epsilon=epsilon, delta=delta, rho=rho)
     unit = Unit(dataset.unit)
-    [spent] = spend((planned.plan(),), price, neighbours=dataset.neighbours, unit=unit)
+    [spent] = allocate_noise((planned.plan(),), price, neighbours=dataset.neighbours, unit=unit)
     return release_job(SuggestJob(connection, planned, price, spent), connection.account, fresh=fresh)
 
 

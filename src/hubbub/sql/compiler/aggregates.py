@@ -39,13 +39,13 @@ class GroupedRows:
 def refer_to_answer(node: exp.Expr, grouped: GroupedRows) -> References:
     """What an expression about one row of the answer refers to: keys, aggregates, columns of the answer."""
     keys = [Expr("key", param=index, facts=key.value.facts) for index, key in enumerate(grouped.keys)]
-    return _refer(node, _Meanings(grouped, keys, _noisy_aggregate, _misplaced_in_answer))
+    return _refer_to_groups(node, _Meanings(grouped, keys, _noisy_aggregate, _misplaced_in_answer))
 
 
 def refer_to_person(node: exp.Expr, grouped: GroupedRows, cap: int | None) -> References:
     """What an expression about one person refers to: keys, and exact aggregates of that person's rows."""
     keys = [key.value for key in grouped.keys]
-    return _refer(node, _Meanings(grouped, keys, partial(_exact_aggregate, cap=cap), _misplaced_in_person))
+    return _refer_to_groups(node, _Meanings(grouped, keys, partial(_exact_aggregate, cap=cap), _misplaced_in_person))
 
 
 def refuse_distinct(tree: exp.Select, text: QueryText) -> None:
@@ -67,7 +67,7 @@ class _Meanings:
     misplaced: Callable[[exp.Column], Misplaced]
 
 
-def _refer(node: exp.Expr, meanings: _Meanings) -> References:
+def _refer_to_groups(node: exp.Expr, meanings: _Meanings) -> References:
     grouped = meanings.grouped
     if is_aggregate(node):
         return {id(node): meanings.aggregate(node, grouped)}
@@ -80,7 +80,7 @@ def _refer(node: exp.Expr, meanings: _Meanings) -> References:
             return {id(node): meanings.misplaced(node) if output is None else output}
     references: dict[int, Expr | NoColumn | Misplaced] = {}
     for part in scalar_parts(node):
-        references |= _refer(part, meanings)
+        references |= _refer_to_groups(part, meanings)
     return references
 
 
@@ -138,7 +138,7 @@ def type_aggregate(node: exp.Expr, references: References, text: QueryText) -> E
         node = node.this
     if not isinstance(node, (*AGGREGATES, exp.WithinGroup)):
         raise text.refusal(NotAllowed, node, "FILTER goes with an aggregate.", "It says which rows are added up.")
-    spec, argument = _function(node, text)
+    spec, argument = _read_function(node, text)
     args = [] if argument is None else [type_scalar(argument, references, text)]
     if args:
         _check_argument(node, spec.function, args[0], text)
@@ -148,7 +148,7 @@ def type_aggregate(node: exp.Expr, references: References, text: QueryText) -> E
     return Expr("aggregate_if", (*args, condition), spec, facts)
 
 
-def _function(node: exp.Expr, text: QueryText) -> tuple[Aggregated, exp.Expr | None]:
+def _read_function(node: exp.Expr, text: QueryText) -> tuple[Aggregated, exp.Expr | None]:
     """What an aggregate does, and what of; None for all rows."""
     if isinstance(node, exp.WithinGroup):
         _check_within(node, text)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from hubbub.relations import Expr, build, column, renamed
 from hubbub.schema import Dataset, Kind, Table
 from hubbub.sql.compiler.aggregates import GroupedRows, refer_to_person, refuse_distinct
-from hubbub.sql.compiler.fan_out import bounded
+from hubbub.sql.compiler.fan_out import bound_items
 from hubbub.sql.compiler.group_keys import group_keys
 from hubbub.sql.compiler.person_links import by_key, cap_after, link_between, refuse_mixed
 from hubbub.sql.compiler.question import Field, Item, Scan, Subquery
@@ -108,7 +108,7 @@ def _question_rows(scope: SelectScope, context: _Context) -> PersonRows:
         )
     clauses = [tree.args.get(name) for name in ("where", "group", "having", "order")]
     parts = [part for part in (*clauses, *tree.expressions) if part is not None]
-    references = _refer(parts, scope, _Around().inside(items), context)
+    references = _refer_to_rows(parts, scope, _Around().inside(items), context)
     where = type_condition(tree.args.get("where"), references, context.text)
     names = tuple(output.name for output in scope.outputs)
     return PersonRows(tree=tree, items=items, where=where, cap=cap, names=names, references=references)
@@ -131,16 +131,16 @@ def _bind_subquery(scope: SelectScope, context: _Context) -> Subquery:
     items, cap = _bind_from(scope, _Around(), context)
     clauses = [tree.args.get(name) for name in ("where", "group", "having")]
     parts = [part for part in (*clauses, *tree.expressions) if part is not None]
-    references = _refer(parts, scope, _Around().inside(items), context)
+    references = _refer_to_rows(parts, scope, _Around().inside(items), context)
     where = type_condition(tree.args.get("where"), references, context.text)
     private = any(item.rows.private for item in items)
     rows = Subquery(source=items, fields=(), where=where, private=private, cap=cap)
     if has_aggregates(tree):
         return _per_person(tree, scope, rows, references, context.text)
-    return _selection(tree, scope, rows, references, context)
+    return _bind_selection(tree, scope, rows, references, context)
 
 
-def _selection(
+def _bind_selection(
     tree: exp.Select, scope: SelectScope, rows: Subquery, references: References, context: _Context
 ) -> Subquery:
     text, visible = context.text, _Around().inside(rows.source).visible
@@ -214,7 +214,7 @@ def _bind_from(scope: SelectScope, around: _Around, context: _Context) -> tuple[
         on = _join_condition(join, (*items, item), scope, around, context)
         cap = _check_join(join, items, replace(item, how=how, on=on), cap, context)
         items = (*items, replace(item, how=how, on=on))
-    return bounded(items, context.dataset), cap
+    return bound_items(items, context.dataset), cap
 
 
 def _bind_item(named: ScopeItem, context: _Context) -> Item:
@@ -243,7 +243,7 @@ def _join_condition(
     text, condition = context.text, join.args.get("on")
     parts: list[Expr] = []
     if condition is not None:
-        parts.append(type_scalar(condition, _refer([condition], scope, around.inside(items), context), text))
+        parts.append(type_scalar(condition, _refer_to_rows([condition], scope, around.inside(items), context), text))
     for shared in join.args.get("using") or []:
         columns = [_column_named(item, str(shared.name), context.dataset) for item in items]
         left, right = next((value for value in columns[:-1] if value is not None), None), columns[-1]
@@ -310,7 +310,7 @@ def _cap_with_public(
 # ---------------------------------------------------------------- what parts of a row's expression refer to
 
 
-def _refer(nodes: Iterable[exp.Expr], scope: SelectScope, around: _Around, context: _Context) -> References:
+def _refer_to_rows(nodes: Iterable[exp.Expr], scope: SelectScope, around: _Around, context: _Context) -> References:
     """What the parts of these expressions refer to in rows; ``around`` has the rows that they see."""
     references: dict[int, Expr | NoColumn | Misplaced] = {}
     for node in nodes:
@@ -354,7 +354,7 @@ def _type_condition_query(
     select = _check_condition_query(node, inner, text)
     items, _ = _bind_from(inner, around, context)
     parts = [part for part in (*select.expressions, select.args.get("where")) if part is not None]
-    inside = _refer(parts, inner, around.inside(items), context)
+    inside = _refer_to_rows(parts, inner, around.inside(items), context)
     selected = [  # EXISTS does not look at it, but it must be something
         type_scalar(without_alias(part), inside, text) for part in select.expressions if not isinstance(part, exp.Star)
     ]

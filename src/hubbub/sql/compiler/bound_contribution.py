@@ -63,12 +63,12 @@ def bound_contribution(
     """
     by_measure = _totals_by_measure(totals, plan.outputs, plan.measures)
     options = [
-        _moves(option, plan.measures, plan.number, dataset.neighbours)
-        for option in _options(plan, dataset, cap=cap, totals=by_measure, gaussian=gaussian)
+        _bound_by(option, plan.measures, plan.number, dataset.neighbours)
+        for option in _bounding_options(plan, dataset, cap=cap, totals=by_measure, gaussian=gaussian)
     ]
     if not options:
-        raise _uncapped(dataset)
-    bounded = min(options, key=lambda option: _error(option, plan.measures, gaussian))
+        raise _refuse_uncapped(dataset)
+    bounded = min(options, key=lambda option: _predicted_error(option, plan.measures, gaussian))
     if totals and bounded.bounding.shape is not BoundingShape.TOTALS:
         raise NotAllowed(
             "totals cannot be used in this question.",
@@ -78,7 +78,7 @@ def bound_contribution(
     return bounded
 
 
-def _options(
+def _bounding_options(
     plan: AggregatePlan, dataset: Dataset, *, cap: int | None, totals: Mapping[int, Fraction], gaussian: bool
 ) -> list[Bounding]:
     keys, measures, curves, many = plan.keys, plan.measures, plan.curves, plan.number
@@ -98,7 +98,7 @@ def _options(
     if each is not None and limit is not None:
         options.append(Bounding(shape=BoundingShape.KEYS, keys=limit, rows_per_key=each))
     if totals and not curves and all(measure.counted is SumKind.SUM for measure in measures):
-        norms = _norms(measures, totals, cap)
+        norms = _total_norms(measures, totals, cap)
         if norms is not None and many is not None:
             fine = tuple(1 << max(0, _FINE_BITS - norm.bit_length()) for norm in norms)
             parts = tuple(norm * each for norm, each in zip(norms, fine, strict=True))
@@ -114,7 +114,9 @@ def keys_limit(keys: Sequence[GroupKey], cap: int | None) -> int | None:
     return min(known) if known else None
 
 
-def _norms(measures: Sequence[BoundedSum], totals: Mapping[int, Fraction], cap: int | None) -> tuple[int, ...] | None:
+def _total_norms(
+    measures: Sequence[BoundedSum], totals: Mapping[int, Fraction], cap: int | None
+) -> tuple[int, ...] | None:
     norms = []
     for index, measure in enumerate(measures):
         given = totals.get(index)
@@ -126,9 +128,9 @@ def _norms(measures: Sequence[BoundedSum], totals: Mapping[int, Fraction], cap: 
     return tuple(max(1, norm) for norm in norms)
 
 
-def _moves(option: Bounding, measures: Sequence[BoundedSum], many: int | None, neighbours: Neighbours) -> Bounded:
+def _bound_by(option: Bounding, measures: Sequence[BoundedSum], many: int | None, neighbours: Neighbours) -> Bounded:
     moved = tuple(
-        _relation(_moved(option, measure, index, many), measure, many, neighbours)
+        _for_neighbours(_sensitivity(option, measure, index, many), measure, many, neighbours)
         for index, measure in enumerate(measures)
     )
     rows = {
@@ -141,7 +143,7 @@ def _moves(option: Bounding, measures: Sequence[BoundedSum], many: int | None, n
     return Bounded(bounding=option, moved=moved, curve_rows=counted)
 
 
-def _moved(option: Bounding, measure: BoundedSum, index: int, many: int | None) -> Moved:
+def _sensitivity(option: Bounding, measure: BoundedSum, index: int, many: int | None) -> Moved:
     """How far one unit that is added or removed moves the measure."""
     if option.shape is BoundingShape.TOTALS:
         norm = option.totals[index]
@@ -165,7 +167,7 @@ def _keys_of(option: Bounding, many: int | None) -> int:
     return min(known)
 
 
-def _relation(moved: Moved, measure: BoundedSum, many: int | None, neighbours: Neighbours) -> Moved:
+def _for_neighbours(moved: Moved, measure: BoundedSum, many: int | None, neighbours: Neighbours) -> Moved:
     if neighbours is Neighbours.ADD_REMOVE:
         return moved
     if many == 1 and not measure.signed:
@@ -173,7 +175,7 @@ def _relation(moved: Moved, measure: BoundedSum, many: int | None, neighbours: N
     return Moved(2 * moved.l1, (4 if measure.signed else 2) * moved.l2_squared)
 
 
-def _error(option: Bounded, measures: Sequence[BoundedSum], gaussian: bool) -> float:
+def _predicted_error(option: Bounded, measures: Sequence[BoundedSum], gaussian: bool) -> float:
     """The noise that the option needs, relative to one row's largest, over all measures."""
     noise = [moved.l2 if gaussian else moved.l1 for moved in option.moved] or [float(option.curve_rows)]
     sizes = [measure.largest for measure in measures] or [1]
@@ -188,7 +190,7 @@ def _too_large_a_total(measure: BoundedSum) -> OutOfRange:
     )
 
 
-def _uncapped(dataset: Dataset) -> Unbounded:
+def _refuse_uncapped(dataset: Dataset) -> Unbounded:
     return Unbounded(
         "how many rows one person can have here was not declared.",
         why="Without a cap one person could move the answer without limit.",

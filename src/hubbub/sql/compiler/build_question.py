@@ -24,23 +24,23 @@ from hubbub.terms import MixesPeople, NotAllowed, UnknownName, WrongType
 def build_question(rows: QuestionTree[PersonRows], text: QueryText) -> Question | UnionOfQuestions:
     """What is asked of these rows: a question, or several one below the other."""
     if isinstance(rows, UnionQuery):
-        return _union(rows, text)
+        return _union_question(rows, text)
     if isinstance(rows, OuterQuery):
-        return _outer(rows.tree, build_question(rows.inner, text), text)
-    return _aggregate(rows, text)
+        return _outer_question(rows.tree, build_question(rows.inner, text), text)
+    return _aggregate_question(rows, text)
 
 
 # ---------------------------------------------------------------- a SELECT of aggregates
 
 
-def _aggregate(rows: PersonRows, text: QueryText) -> Question:
+def _aggregate_question(rows: PersonRows, text: QueryText) -> Question:
     tree = rows.tree
     refuse_distinct(tree, text)
     keys, levels = group_keys(tree, rows.names, rows.references, text)
     for key in keys:
         _check_key(tree, key, text)
     grouped = GroupedRows(rows.references, keys, text)
-    outputs = _outputs(rows, grouped)
+    outputs = _type_outputs(rows, grouped)
     named = replace(grouped, outputs={output.name.lower(): output.value for output in outputs})
     having = tree.args.get("having")
     condition = type_condition(having, refer_to_answer(having.this, named), text) if having else None
@@ -50,9 +50,9 @@ def _aggregate(rows: PersonRows, text: QueryText) -> Question:
         outputs=outputs,
         where=rows.where,
         having=condition,
-        order=_order(tree, named.outputs, lambda node: refer_to_answer(node, named), text),
-        limit=_whole(tree.args.get("limit"), text),
-        offset=_whole(tree.args.get("offset"), text) or 0,
+        order=_type_order(tree, named.outputs, lambda node: refer_to_answer(node, named), text),
+        limit=_whole_clause(tree.args.get("limit"), text),
+        offset=_whole_clause(tree.args.get("offset"), text) or 0,
         cap=rows.cap,
         levels=levels,
     )
@@ -72,7 +72,7 @@ def _check_key(tree: exp.Select, key: Field, text: QueryText) -> None:
         raise text.refusal(WrongType, tree.args.get("group"), "a column of this type cannot be a key.")
 
 
-def _outputs(rows: PersonRows, grouped: GroupedRows) -> tuple[Field, ...]:
+def _type_outputs(rows: PersonRows, grouped: GroupedRows) -> tuple[Field, ...]:
     text, fields = grouped.text, []
     for name, part in zip(rows.names, rows.tree.expressions, strict=True):
         if isinstance(part, exp.Star):
@@ -90,7 +90,7 @@ def _outputs(rows: PersonRows, grouped: GroupedRows) -> tuple[Field, ...]:
 # ---------------------------------------------------------------- UNION ALL, and a SELECT from a question
 
 
-def _union(union: UnionQuery[PersonRows], text: QueryText) -> UnionOfQuestions:
+def _union_question(union: UnionQuery[PersonRows], text: QueryText) -> UnionOfQuestions:
     tree = union.tree
     if tree.args.get("distinct"):
         raise text.refusal(
@@ -109,13 +109,13 @@ def _union(union: UnionQuery[PersonRows], text: QueryText) -> UnionOfQuestions:
     named = {output.name.lower(): Expr("output", param=index) for index, output in enumerate(parts[0].outputs)}
     return UnionOfQuestions(
         tuple(parts),
-        _order(tree, named, lambda node: _refer_to_outputs(node, named), text),
-        _whole(tree.args.get("limit"), text),
-        _whole(tree.args.get("offset"), text) or 0,
+        _type_order(tree, named, lambda node: _refer_to_outputs(node, named), text),
+        _whole_clause(tree.args.get("limit"), text),
+        _whole_clause(tree.args.get("offset"), text) or 0,
     )
 
 
-def _outer(tree: exp.Select, inner: Question | UnionOfQuestions, text: QueryText) -> Question:
+def _outer_question(tree: exp.Select, inner: Question | UnionOfQuestions, text: QueryText) -> Question:
     """The inner question, with the outer's columns, conditions and order on its noisy result."""
     refuse_distinct(tree, text)
     if isinstance(inner, UnionOfQuestions) or inner.levels or inner.limit is not None or inner.offset:
@@ -140,9 +140,9 @@ def _outer(tree: exp.Select, inner: Question | UnionOfQuestions, text: QueryText
         inner,
         outputs=tuple(outputs),
         having=both,
-        order=_order(tree, visible, refer, text) or inner.order,
-        limit=_whole(tree.args.get("limit"), text),
-        offset=_whole(tree.args.get("offset"), text) or 0,
+        order=_type_order(tree, visible, refer, text) or inner.order,
+        limit=_whole_clause(tree.args.get("limit"), text),
+        offset=_whole_clause(tree.args.get("offset"), text) or 0,
     )
 
 
@@ -162,7 +162,7 @@ def _refer_to_inner(node: exp.Expr, named: Mapping[str, Expr], text: QueryText) 
 # ---------------------------------------------------------------- ORDER BY, LIMIT, OFFSET
 
 
-def _order(
+def _type_order(
     tree: exp.Expr, outputs: Mapping[str, Expr], refer: Callable[[exp.Expr], References], text: QueryText
 ) -> tuple[Ordering, ...]:
     order = tree.args.get("order")
@@ -189,7 +189,7 @@ def _ordered_value(
     return type_scalar(node, refer(node), text)
 
 
-def _whole(clause: exp.Expr | None, text: QueryText) -> int | None:
+def _whole_clause(clause: exp.Expr | None, text: QueryText) -> int | None:
     if clause is None:
         return None
     number = whole_number(clause.expression)

@@ -30,7 +30,7 @@ from hubbub.sql.compiler.plan_question import plan_question
 from hubbub.sql.compiler.query_plan import QuestionPlan
 from hubbub.sql.compiler.question import Question, UnionOfQuestions
 from hubbub.sql.compiler.row_work import check_row
-from hubbub.sql.compiler.syntax.allow_nodes import check
+from hubbub.sql.compiler.syntax.allow_nodes import allow_nodes
 from hubbub.sql.compiler.syntax.parse import parse
 from hubbub.sql.compiler.syntax.scopes import resolve_names
 from hubbub.sql.compiler.syntax.source_text import QueryText
@@ -57,7 +57,7 @@ def read_question(text: str, dataset: Dataset) -> Question | UnionOfQuestions:
 
 def read_tree(tree: exp.Expr, text: QueryText, dataset: Dataset) -> Question | UnionOfQuestions:
     """The question in a tree of the parser's; the text serves refusals alone."""
-    checked = check(tree, text)
+    checked = allow_nodes(tree, text)
     scopes = resolve_names(checked, text, dataset)
     rows = bind_people(scopes, text, dataset)
     return build_question(rows, text)

@@ -18,7 +18,7 @@ from hubbub.sql.compiler.question import Item, Scan, SemiJoin, Subquery
 from hubbub.terms import OverLimit
 
 
-def bounded(items: tuple[Item, ...], dataset: Dataset) -> tuple[Item, ...]:
+def bound_items(items: tuple[Item, ...], dataset: Dataset) -> tuple[Item, ...]:
     """The items of a FROM, each with what of it may take part, so that a public number bounds one person's rows."""
     if not dataset.unit or len(items) == 1:
         return items
@@ -31,25 +31,25 @@ def bounded(items: tuple[Item, ...], dataset: Dataset) -> tuple[Item, ...]:
     return join.bounded()
 
 
-def bounded_inside(inside: SemiJoin, dataset: Dataset) -> SemiJoin:
+def bound_semi_join(inside: SemiJoin, dataset: Dataset) -> SemiJoin:
     """An EXISTS: its rows are looked up by what they equal, or each outer row meets at most the declared number."""
     own = {item.alias for item in inside.source}
     if all(_is_looked_up(part, own) for part in conjuncts(inside.where)):
         return inside
-    items = [_capped(item) if item.rows.private else item for item in inside.source]
+    items = [_cap_item(item) if item.rows.private else item for item in inside.source]
     public = [_public_rows(item) for item in items if not item.rows.private]
-    _check(math.prod([*(item.at_most or 1 for item in items), *public]))
+    _check_product(math.prod([*(item.at_most or 1 for item in items), *public]))
     return replace(inside, source=tuple(items))
 
 
-def notes(items: Iterable[Item]) -> list[str]:
+def join_notes(items: Iterable[Item]) -> list[str]:
     """What previews say about the limits of joins."""
     lines = []
     for item in items:
         if item.at_most is not None:
-            lines.append(f"At most {item.at_most:,} rows of one person from {_name(item)} take part in a join.")
+            lines.append(f"At most {item.at_most:,} rows of one person from {_item_name(item)} take part in a join.")
         if isinstance(item.rows, Subquery):
-            lines += notes(item.rows.source)
+            lines += join_notes(item.rows.source)
     return lines
 
 
@@ -112,22 +112,23 @@ class _Join:
         if not self.factors and self.public == 1:
             return tuple(items)
         if self.factors:
-            items = [_capped(item) if item.rows.private and not item.unique_by else item for item in items]
-        _check(math.prod(item.at_most or 1 for item in items) * self.public)
+            items = [_cap_item(item) if item.rows.private and not item.unique_by else item for item in items]
+        _check_product(math.prod(item.at_most or 1 for item in items) * self.public)
         return tuple(items)
 
 
-def _capped(item: Item) -> Item:
+def _cap_item(item: Item) -> Item:
     if item.rows.cap is None:
         raise OverLimit(
-            f"how many rows one person has in {_name(item)} was not declared, and each of them would meet others here.",
+            f"how many rows one person has in {_item_name(item)} was not declared, and each of them would meet others "
+            "here.",
             why="The rows of one person could then make more work than everybody else's.",
             fix="Declare max_rows_per_unit for the table, or join by its declared key.",
         )
     return replace(item, at_most=item.rows.cap)
 
 
-def _check(rows: int) -> None:
+def _check_product(rows: int) -> None:
     if rows > limits.ROWS:
         raise OverLimit(
             f"this join can have {rows:,} rows of one person, and {limits.ROWS:,} are the most.",
@@ -140,7 +141,8 @@ def _public_rows(item: Item) -> int:
     rows = item.rows.table.rows if isinstance(item.rows, Scan) else None
     if rows is None:
         raise OverLimit(
-            f"how many rows {_name(item)} has was not declared, and each row of a person would meet all of them here.",
+            f"how many rows {_item_name(item)} has was not declared, and each row of a person would meet all of them "
+            "here.",
             why="A row of one person could then make more work than everybody else's.",
             fix="Join by its declared key, or declare its number of rows: rows = 1000.",
         )
@@ -161,5 +163,5 @@ def _has_exists(value: Expr) -> bool:
     return value.op == "exists" or any(_has_exists(arg) for arg in value.args)
 
 
-def _name(item: Item) -> str:
+def _item_name(item: Item) -> str:
     return repr(item.rows.table.name) if isinstance(item.rows, Scan) else "a subquery"

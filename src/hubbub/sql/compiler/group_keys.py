@@ -36,7 +36,7 @@ def group_keys(
             indices[id(node)] = _add_key(_type_key(node, tree, names, references, text), keys)
     if not any(isinstance(node, _SETS) for node in group.expressions):
         return tuple(keys), ()
-    levels = [tuple(sorted({indices[id(node)] for node in level})) for level in _combine(sets)]
+    levels = [tuple(sorted({indices[id(node)] for node in level})) for level in _combine_sets(sets)]
     return tuple(keys), tuple(dict.fromkeys(levels))
 
 
@@ -71,7 +71,7 @@ def _is_alias(node: exp.Column, selected: Mapping[str, exp.Expr], references: Re
     return is_unknown and not node.table and node.name.lower() in selected
 
 
-def _combine(sets: Iterable[Sequence[_GroupingSet]]) -> list[_GroupingSet]:
+def _combine_sets(sets: Iterable[Sequence[_GroupingSet]]) -> list[_GroupingSet]:
     """Each choice of one set of every part of GROUP BY."""
     levels: list[_GroupingSet] = [()]
     for alternatives in sets:
@@ -89,7 +89,7 @@ def _grouping_sets(node: exp.Expr) -> list[_GroupingSet]:
     """The grouping sets that a part of GROUP BY stands for."""
     if not isinstance(node, _SETS):
         return [(node,)]
-    parts = [_members(part) for part in node.expressions]
+    parts = [_set_members(part) for part in node.expressions]
     if isinstance(node, exp.GroupingSets):
         return parts
     if isinstance(node, exp.Cube) and 1 << len(parts) > limits.LEVELS:
@@ -102,6 +102,6 @@ def _grouping_sets(node: exp.Expr) -> list[_GroupingSet]:
     return [tuple(member for part in some for member in part) for some in chosen]
 
 
-def _members(node: exp.Expr) -> _GroupingSet:
+def _set_members(node: exp.Expr) -> _GroupingSet:
     inner = node.this if isinstance(node, exp.Paren) else node
     return tuple(inner.expressions) if isinstance(inner, exp.Tuple) else (inner,)

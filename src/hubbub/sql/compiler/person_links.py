@@ -58,9 +58,9 @@ def link_of(new: Expr, old: Expr, dataset: Dataset) -> JoinFanOut | None:
     """How two columns that are equal tie a new item to one that is there."""
     if new.facts.origin is None or old.facts.origin is None:
         return JoinFanOut.SAME_PERSON if new.facts.unit and old.facts.unit else None
-    if _points(old.facts.origin, new.facts.origin, dataset):
+    if _points_at(old.facts.origin, new.facts.origin, dataset):
         return JoinFanOut.TO_ONE
-    if _points(new.facts.origin, old.facts.origin, dataset):
+    if _points_at(new.facts.origin, old.facts.origin, dataset):
         return JoinFanOut.TO_MANY
     if new.facts.unit and old.facts.unit:
         return (
@@ -79,7 +79,7 @@ def _is_key(column: Expr, dataset: Dataset) -> bool:
     return table is not None and bool(table.key) and table.key.lower() == column.facts.origin[1].lower()
 
 
-def _points(child: tuple[str, str], parent: tuple[str, str], dataset: Dataset) -> bool:
+def _points_at(child: tuple[str, str], parent: tuple[str, str], dataset: Dataset) -> bool:
     """Whether the child's column is its declared link to the parent's column."""
     table = dataset.table(child[0])
     if table is None or table.link is None or not table.link.table:

@@ -55,7 +55,7 @@ def plan_aggregates(
         number=number,
         measures=measures,
         curves=tuple(readings.curves),
-        weights=_weights(readings, measures, gaussian, choose=number is None),
+        weights=_cost_shares(readings, measures, gaussian, choose=number is None),
         outputs=outputs,
         having=having,
         order=order,
@@ -82,8 +82,8 @@ class _Readings:
     def output(self, name: str, value: Expr) -> PlannedColumn:
         """A column of the answer."""
         notes: list[str] = []
-        about = ", ".join(dict.fromkeys(_about(part) for part in _aggregates(value)))
-        for part in _aggregates(value):
+        about = ", ".join(dict.fromkeys(_describe_aggregate(part) for part in _aggregates_in(value)))
+        for part in _aggregates_in(value):
             if part.param.function in ("min", "max"):
                 level = EXTREME if part.param.function == "min" else 1 - EXTREME
                 notes.append(
@@ -99,22 +99,22 @@ class _Readings:
         return replace(value, args=tuple(self.read(part) for part in value.args))
 
     def _reading(self, value: Expr) -> AggregateReading:
-        argument, condition = _split(value)
+        argument, condition = _split_filter(value)
         function = value.param.function
         if function == "count":
             return AggregateReading(how=How.REF, measures=(self._count(argument, condition, value.param.distinct),))
         assert argument is not None
         if function in ("quantile", "min", "max"):
             return self._quantile(value, argument, condition)
-        low, high = _bounds(argument, value)
+        low, high = _value_bounds(argument, value)
         if self.clipping:
             self._clamped(argument, condition, low, high)
         if function == "sum":
-            step, lower, upper = _grid(argument, low, high, _STEPS, _MOST_STEPS)
+            step, lower, upper = _choose_grid(argument, low, high, _STEPS, _MOST_STEPS)
             return AggregateReading(how=How.REF, measures=(self._sum(argument, condition, step, lower, upper, 0),))
         squared = function != "avg"
         most = _SQUARED_STEPS if squared else _MOST_STEPS
-        step, lower, upper = _grid(argument, low, high, _SQUARED_STEPS if squared else _STEPS, most)
+        step, lower, upper = _choose_grid(argument, low, high, _SQUARED_STEPS if squared else _STEPS, most)
         return self._moments(value, (argument, condition), (step, lower, upper), (low, high))
 
     def _moments(
@@ -161,7 +161,7 @@ class _Readings:
         if distinct:
             return self._add(
                 BoundedSum(
-                    name=_title("COUNT(DISTINCT", argument),
+                    name=_measure_title("COUNT(DISTINCT", argument),
                     counted=SumKind.DISTINCT,
                     value=argument,
                     condition=condition,
@@ -171,7 +171,7 @@ class _Readings:
         if argument is not None and argument.op != "literal":
             there = build("present" if mean else "not_null", [argument])
             condition = there if condition is None else build("and", [condition, there])
-            return self._add(BoundedSum(name=_title("COUNT(", argument), condition=condition), weight)
+            return self._add(BoundedSum(name=_measure_title("COUNT(", argument), condition=condition), weight)
         return self._add(BoundedSum(name="COUNT(*)", condition=condition), weight)
 
     def _sum(
@@ -187,7 +187,7 @@ class _Readings:
     ) -> int:
         return self._add(
             BoundedSum(
-                name=_title("SUM(", argument) if not square else _title("SUM of squares(", argument),
+                name=_measure_title("SUM(", argument) if not square else _measure_title("SUM of squares(", argument),
                 value=argument,
                 condition=condition,
                 step=step * step if square else step,
@@ -209,7 +209,7 @@ class _Readings:
         self.clamped.append(Clamped(name, outside, self._count(argument, condition, False, 0.3, mean=True)))
 
     def _quantile(self, value: Expr, argument: Expr, condition: Expr | None) -> AggregateReading:
-        low, high = _bounds(argument, value)
+        low, high = _value_bounds(argument, value)
         level = {"min": EXTREME, "max": 1 - EXTREME}.get(value.param.function, value.param.quantile)
         most = MOST_CELLS if self.many is None else max(FEWEST_CELLS, min(MOST_CELLS, ALL_CELLS // max(1, self.many)))
         width = argument.facts.step or (Fraction(1) if argument.kind is Kind.DATE else (high - low) / (most - 1))
@@ -218,7 +218,12 @@ class _Readings:
             width *= 2
         cells = math.floor((high - low) / width) + 1
         curve = QuantileCurve(
-            name=_title("QUANTILE(", argument), value=argument, condition=condition, lower=low, width=width, cells=cells
+            name=_measure_title("QUANTILE(", argument),
+            value=argument,
+            condition=condition,
+            lower=low,
+            width=width,
+            cells=cells,
         )
         if curve not in self.curves:
             self.curves.append(curve)
@@ -238,26 +243,26 @@ class _Readings:
         return place
 
 
-def _split(value: Expr) -> tuple[Expr | None, Expr | None]:
+def _split_filter(value: Expr) -> tuple[Expr | None, Expr | None]:
     """(argument, FILTER condition) of an aggregate."""
     if value.op == "aggregate_if":
         return (value.args[0] if len(value.args) == 2 else None), value.args[-1]
     return (value.args[0] if value.args else None), None
 
 
-def _aggregates(value: Expr) -> list[Expr]:
+def _aggregates_in(value: Expr) -> list[Expr]:
     if value.op in ("aggregate", "aggregate_if"):
         return [value]
-    return [part for arg in value.args for part in _aggregates(arg)]
+    return [part for arg in value.args for part in _aggregates_in(arg)]
 
 
-def _title(function: str, argument: Expr | None) -> str:
+def _measure_title(function: str, argument: Expr | None) -> str:
     words = "" if argument is None else readable(argument)
     return f"{function}{' ' if function.endswith('DISTINCT') else ''}{words})"
 
 
-def _about(value: Expr) -> str:
-    argument, condition = _split(value)
+def _describe_aggregate(value: Expr) -> str:
+    argument, condition = _split_filter(value)
     function = value.param.function.upper()
     if function == "QUANTILE":
         function = f"{float(100 * value.param.quantile):g}% QUANTILE"
@@ -265,28 +270,30 @@ def _about(value: Expr) -> str:
     description = f"{function}({inside})" + (" with FILTER" if condition is not None else "")
     if argument is None or not argument.facts.bounded or value.param.function == "count":
         return description
-    return f"{description}, {readable(argument)} in [{_end(argument, 'lower')}, {_end(argument, 'upper')}]"
+    return (
+        f"{description}, {readable(argument)} in [{_shown_bound(argument, 'lower')}, {_shown_bound(argument, 'upper')}]"
+    )
 
 
-def _end(value: Expr, side: str) -> str:
+def _shown_bound(value: Expr, side: str) -> str:
     number = getattr(value.facts, side)
     return str(date_at(number)) if value.kind is Kind.DATE else shown(number)
 
 
-def _bounds(argument: Expr, value: Expr) -> tuple[Fraction, Fraction]:
+def _value_bounds(argument: Expr, value: Expr) -> tuple[Fraction, Fraction]:
     facts = argument.facts
     if facts.lower is None or facts.upper is None or facts.lower > facts.upper:
         name = readable(argument)
         raise Unbounded(
-            f"{_typed(value, name)} needs bounds of {name}.",
+            f"{_as_typed(value, name)} needs bounds of {name}.",
             why="One person's value could move the answer without limit.",
             fix=f"Declare them: bounds={{{name!r}: (0, 100)}}, --bound {name}=0:100, or in a descriptor "
-            f"{name} = {{ lower = 0, upper = 100 }}; or write {_typed(value, f'CLIP({name}, 0, 100)')}.",
+            f"{name} = {{ lower = 0, upper = 100 }}; or write {_as_typed(value, f'CLIP({name}, 0, 100)')}.",
         )
     return facts.lower, facts.upper
 
 
-def _typed(value: Expr, argument: str) -> str:
+def _as_typed(value: Expr, argument: str) -> str:
     """An aggregate as somebody can type it."""
     function, level = value.param.function, value.param.quantile
     if function != "quantile":
@@ -294,7 +301,7 @@ def _typed(value: Expr, argument: str) -> str:
     return f"MEDIAN({argument})" if level == Fraction(1, 2) else f"QUANTILE({argument}, {float(level):g})"
 
 
-def _grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int) -> tuple[Fraction, int, int]:
+def _choose_grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int) -> tuple[Fraction, int, int]:
     """The grid on which a value is summed: its own, if that is not too fine; else a power of ten of the span."""
     step = argument.facts.step
     if low == high and step is None:
@@ -308,7 +315,7 @@ def _grid(argument: Expr, low: Fraction, high: Fraction, wanted: int, most: int)
     return step, math.floor(low / step), math.ceil(high / step)
 
 
-def _weights(
+def _cost_shares(
     readings: _Readings, measures: tuple[BoundedSum, ...], gaussian: bool, *, choose: bool
 ) -> tuple[Fraction, ...]:
     """Shares of the cost that minimise the sum of predicted squared errors, each relative to its own scale.

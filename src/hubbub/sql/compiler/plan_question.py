@@ -29,7 +29,7 @@ def plan_question(question: Question, aggregates: AggregatePlan, bounded: Bounde
         limit=question.limit,
         offset=question.offset,
         levels=question.levels,
-        notes=_notes(question, aggregates.keys, texts),
+        notes=_plan_notes(question, aggregates.keys, texts),
         clamped=aggregates.clamped,
     )
 
@@ -42,7 +42,7 @@ def _fine_measures(measures: tuple[BoundedSum, ...], bounded: Bounded) -> tuple[
     return tuple(replace(measure, fine=parts) for measure, parts in zip(measures, fine, strict=True))
 
 
-def _notes(question: Question, keys: tuple[GroupKey, ...], texts: bool) -> tuple[str, ...]:
+def _plan_notes(question: Question, keys: tuple[GroupKey, ...], texts: bool) -> tuple[str, ...]:
     public = [key.name for key in keys if key.domain is not None]
     notes = [f"Rows with no {' or '.join(public)}, or one outside the public values, are left out."] if public else []
     if question.levels:
@@ -51,4 +51,4 @@ def _notes(question: Question, keys: tuple[GroupKey, ...], texts: bool) -> tuple
         notes.append("Groups of few people usually do not appear, and some others may be missing by chance.")
     if texts:
         notes.append(f"Of a text the first {limits.TEXT:,} characters are looked at.")
-    return (*notes, *dict.fromkeys(fan_out.notes(question.source)))
+    return (*notes, *dict.fromkeys(fan_out.join_notes(question.source)))

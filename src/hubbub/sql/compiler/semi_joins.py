@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from hubbub.relations import Expr, build, literal
 from hubbub.schema import Dataset
-from hubbub.sql.compiler.fan_out import bounded_inside
+from hubbub.sql.compiler.fan_out import bound_semi_join
 from hubbub.sql.compiler.person_links import link_between, refuse_mixed
 from hubbub.sql.compiler.question import Item, SemiJoin, person
 from hubbub.sql.compiler.syntax.source_text import QueryText
@@ -37,7 +37,7 @@ class ConditionQuery:
                 "Compare the person, or a declared key of theirs, inside and outside the subquery.",
             )
         inside = SemiJoin(self.source, where, whom if private else "")
-        return build("exists", [], bounded_inside(inside, self.dataset) if self.dataset.unit else inside)
+        return build("exists", [], bound_semi_join(inside, self.dataset) if self.dataset.unit else inside)
 
     def is_linked(self, where: Expr | None) -> bool:
         """Whether the condition ties the rows inside to the person outside."""
@@ -56,11 +56,11 @@ def type_membership(query: ConditionQuery, wanted: Expr, value: Expr) -> Expr:
     If x = y itself ties the rows to their person, others' rows would decide what is unknown; x is then the person, or
     IN stands where unknown and false are the same.
     """
-    match = query.exists(_and(query.where, build("eq", [wanted, value])))
-    if _decides(query.node):
+    match = query.exists(_add_condition(query.where, build("eq", [wanted, value])))
+    if _is_filter(query.node):
         return match
     if not match.param.outer or query.is_linked(query.where):
-        missing = query.exists(_and(query.where, build("isnull", [value])))
+        missing = query.exists(_add_condition(query.where, build("isnull", [value])))
         some = query.exists(query.where)
         unknown = build("or", [build("and", [build("isnull", [wanted]), some]), missing])
         return build("case", [match, literal(True), unknown, literal(None), literal(False)])
@@ -74,11 +74,11 @@ def type_membership(query: ConditionQuery, wanted: Expr, value: Expr) -> Expr:
     return match
 
 
-def _and(where: Expr | None, more: Expr) -> Expr:
+def _add_condition(where: Expr | None, more: Expr) -> Expr:
     return more if where is None else build("and", [where, more])
 
 
-def _decides(node: exp.Expr) -> bool:
+def _is_filter(node: exp.Expr) -> bool:
     """Whether it stands in WHERE, ON or FILTER under AND and OR alone: there, unknown is as good as false."""
     above = node.parent
     while isinstance(above, exp.And | exp.Or | exp.Paren):

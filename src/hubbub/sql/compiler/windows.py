@@ -52,15 +52,17 @@ def type_window(node: exp.Window, items: tuple[Item, ...], references: Reference
         raise refuse_mixed(
             text, node, "a window over several people's rows tells them apart.", "PARTITION BY the person."
         )
-    own = _arguments(node.this, function, references, text)
+    own = _window_arguments(node.this, function, references, text)
     order = node.args.get("order")
     ordered = list(order.expressions) if order else []
     args = (*own, *parts, *(type_scalar(part.this, references, text) for part in ordered))
     down, first = (tuple(bool(part.args.get(name)) for part in ordered) for name in ("desc", "nulls_first"))
-    return Expr("window", args, Windowed(function, len(own), down, whom, bool(ordered), first), _facts(function, own))
+    return Expr(
+        "window", args, Windowed(function, len(own), down, whom, bool(ordered), first), _window_facts(function, own)
+    )
 
 
-def _arguments(node: exp.Expr, function: str, references: References, text: QueryText) -> list[Expr]:
+def _window_arguments(node: exp.Expr, function: str, references: References, text: QueryText) -> list[Expr]:
     """The window's own arguments: a value of the right kind, and for LAG and LEAD a public distance."""
     star = node.this is None or isinstance(node.this, exp.Star)
     if function in ("row_number", "rank", "dense_rank"):
@@ -85,7 +87,7 @@ def _arguments(node: exp.Expr, function: str, references: References, text: Quer
     return [value, literal(steps)]
 
 
-def _facts(function: str, own: list[Expr]) -> ValueFacts:
+def _window_facts(function: str, own: list[Expr]) -> ValueFacts:
     if function in ("lag", "lead", "first_value", "min", "max"):
         return replace(own[0].facts, origin=None, unit=False, image=None)
     if function in ("row_number", "rank", "dense_rank", "count"):

@@ -77,10 +77,10 @@ _NEAREST = {
 _WIDEST = {"Select": (limits.COLUMNS, "SELECT has"), "Group": (limits.KEYS, "GROUP BY has")}
 
 
-def check(tree: exp.Expr, text: QueryText) -> exp.Expr:
+def allow_nodes(tree: exp.Expr, text: QueryText) -> exp.Expr:
     """The tree itself, once every node in it is one that the later passes know."""
     if not isinstance(tree, exp.Select | exp.Union | exp.Subquery):
-        raise _refusal(tree, text)
+        raise _refuse_node(tree, text)
     for count, node in enumerate(tree.walk()):
         if count > limits.NODES or node.depth > limits.DEPTH:
             raise limits.too_large()
@@ -108,11 +108,11 @@ def _check_node(node: exp.Expr, text: QueryText) -> None:
     name = type(node).__name__
     if isinstance(node, exp.Anonymous):
         if str(node.this).lower() not in _CALLED:
-            raise _function_refusal(node, str(node.this), text)
+            raise _refuse_function(node, str(node.this), text)
     elif name not in ALLOWED:
         if isinstance(node, exp.Func) and name not in _REASONS:
-            raise _function_refusal(node, node.sql_name(), text)
-        raise _refusal(node, text)
+            raise _refuse_function(node, node.sql_name(), text)
+        raise _refuse_node(node, text)
     extra = {key for key, value in node.args.items() if value not in (None, False, [], "")} - _known_parts(node)
     if extra:
         raise text.refusal(
@@ -185,7 +185,7 @@ _PARTS: dict[str, set[str]] = {
 }
 
 
-def _refusal(node: exp.Expr, text: QueryText) -> QueryError:
+def _refuse_node(node: exp.Expr, text: QueryText) -> QueryError:
     name = type(node).__name__
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper()
     called, why = _REASONS.get(name, (words, "Only constructs whose privacy is understood are let through."))
@@ -200,7 +200,7 @@ def _refusal(node: exp.Expr, text: QueryText) -> QueryError:
     )
 
 
-def _function_refusal(node: exp.Expr, called: str, text: QueryText) -> QueryError:
+def _refuse_function(node: exp.Expr, called: str, text: QueryText) -> QueryError:
     return text.refusal(
         NotAllowed,
         node,

@@ -26,11 +26,11 @@ def parse(text: str) -> tuple[exp.Expr, QueryText]:
     _check_text(text)
     where = QueryText(text)
     try:
-        with _silence():
+        with _without_log():
             _check_tokens(sqlglot.tokenize(text, read="duckdb"))
             trees = sqlglot.parse(text, read="duckdb")
     except (SqlglotError, RecursionError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-        raise _unparsable(text, error) from None
+        raise _refuse_text(text, error) from None
     statements = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(statements) != 1:
         raise NotAllowed(
@@ -42,7 +42,7 @@ def parse(text: str) -> tuple[exp.Expr, QueryText]:
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def _without_log() -> Iterator[None]:
     """The parser logs the text of what it does not know; nobody's log should have it."""
     log = logging.getLogger("sqlglot")
     before, log.disabled = log.disabled, True
@@ -52,7 +52,7 @@ def _silence() -> Iterator[None]:
         log.disabled = before
 
 
-def explained(text: str) -> str | None:
+def explained_question(text: str) -> str | None:
     """The question inside ``EXPLAIN PRIVATE ...``, or None if the text is no such request."""
     match = _EXPLAIN.match(text) if isinstance(text, str) else None
     return text[match.end() :] if match else None
@@ -96,12 +96,12 @@ def _check_tokens(tokens: Sequence[Token]) -> None:
             )
 
 
-def _unparsable(text: str, error: Exception) -> Unparsable:
+def _refuse_text(text: str, error: Exception) -> Unparsable:
     what = "the text is not SQL that can be read."
     if isinstance(error, ParseError) and error.errors:
         first = error.errors[0]
         highlight = str(first.get("highlight") or "")
-        start = text.find(highlight, _offset(text, int(first.get("line") or 1))) if highlight else -1
+        start = text.find(highlight, _line_start(text, int(first.get("line") or 1))) if highlight else -1
         if start >= 0:
             span = TextSpan(text, start, start + len(highlight) - 1)
             what = f"the text is not SQL that can be read. At {span.words()}"
@@ -114,5 +114,5 @@ def _unparsable(text: str, error: Exception) -> Unparsable:
     )
 
 
-def _offset(text: str, line: int) -> int:
+def _line_start(text: str, line: int) -> int:
     return sum(len(part) + 1 for part in text.split("\n")[: line - 1])

@@ -100,7 +100,7 @@ class SelectScope:
 
 def resolve_names(tree: exp.Expr, text: QueryText, dataset: Dataset) -> QuestionTree[SelectScope]:
     """The questions of a checked tree, and what every name in them refers to."""
-    return _question(tree, {}, _Reading(text, dataset))
+    return _resolve_question(tree, {}, _Reading(text, dataset))
 
 
 # ---------------------------------------------------------------- queries
@@ -131,11 +131,11 @@ class _Reading:
         return f"t{self.aliases - 1}"
 
 
-def _question(tree: exp.Expr, ctes: _Ctes, reading: _Reading) -> QuestionTree[SelectScope]:
+def _resolve_question(tree: exp.Expr, ctes: _Ctes, reading: _Reading) -> QuestionTree[SelectScope]:
     tree = without_brackets(tree)
-    ctes = _with(tree, ctes)
+    ctes = _known_queries(tree, ctes)
     if isinstance(tree, exp.Union):
-        return UnionQuery(tree, tuple(_question(side, ctes, reading) for side in (tree.this, tree.expression)))
+        return UnionQuery(tree, tuple(_resolve_question(side, ctes, reading) for side in (tree.this, tree.expression)))
     if not isinstance(tree, exp.Select):
         raise reading.text.refusal(NotAllowed, tree, "a question is a SELECT.")
     if has_aggregates(tree):
@@ -150,25 +150,25 @@ def _question(tree: exp.Expr, ctes: _Ctes, reading: _Reading) -> QuestionTree[Se
             "A row is about a person; what many people have in common can be counted, summed or averaged.",
             "Use COUNT, SUM, AVG or a quantile, with GROUP BY if you like.",
         )
-    return OuterQuery(tree, _question(body.tree, body.ctes, reading))
+    return OuterQuery(tree, _resolve_question(body.tree, body.ctes, reading))
 
 
 def _aggregate_question(tree: exp.Select, ctes: _Ctes, reading: _Reading) -> SelectScope:
     names = _NameTable(ctes, reading)
     items = names.read_from(tree, ())
-    names.read(_clauses(tree, "where", "group", "expressions", "having", "order"), (items,))
+    names.read(_clause_parts(tree, "where", "group", "expressions", "having", "order"), (items,))
     return names.scope(tree, items, _plain_outputs(tree, reading.text))
 
 
 def _row_scope(tree: exp.Expr, ctes: _Ctes, reading: _Reading) -> SelectScope:
     """A subquery in FROM: it sees nothing of what stands around it."""
     tree = without_brackets(tree)
-    ctes = _with(tree, ctes)
+    ctes = _known_queries(tree, ctes)
     if not isinstance(tree, exp.Select):
         return SelectScope(tree=tree)
     names = _NameTable(ctes, reading)
     items = names.read_from(tree, ())
-    names.read(_clauses(tree, "where", "group", "expressions", "having"), (items,))
+    names.read(_clause_parts(tree, "where", "group", "expressions", "having"), (items,))
     if has_aggregates(tree):
         return names.scope(tree, items, _plain_outputs(tree, reading.text))
     return names.scope(tree, items, _selected_outputs(tree, items, reading.text))
@@ -179,13 +179,13 @@ def _condition_scope(query: exp.Expr, ctes: _Ctes, visible: _Visible, reading: _
     tree = without_brackets(query)
     if not isinstance(tree, exp.Select):
         return SelectScope(tree=tree)
-    names = _NameTable(_with(tree, ctes), reading)
+    names = _NameTable(_known_queries(tree, ctes), reading)
     items = names.read_from(tree, visible)
-    names.read(_clauses(tree, "expressions", "where"), (items, *visible))
+    names.read(_clause_parts(tree, "expressions", "where"), (items, *visible))
     return names.scope(tree, items, ())
 
 
-def _with(tree: exp.Expr, ctes: _Ctes) -> _Ctes:
+def _known_queries(tree: exp.Expr, ctes: _Ctes) -> _Ctes:
     """The names of queries that the tree may use, its own WITH included."""
     clause = tree.args.get("with_")
     if clause is None:
@@ -205,7 +205,7 @@ def _named_query(node: exp.Expr, ctes: _Ctes) -> _Cte | None:
     return None
 
 
-def _clauses(tree: exp.Select, *names: str) -> Iterator[exp.Expr]:
+def _clause_parts(tree: exp.Select, *names: str) -> Iterator[exp.Expr]:
     for name in names:
         clause = tree.args.get(name)
         yield from clause if isinstance(clause, list) else [] if clause is None else [clause]
@@ -244,7 +244,7 @@ class _NameTable:
         for node in nodes:
             for part in outward_parts(node):
                 if isinstance(part, exp.Column):
-                    self._columns[id(part)] = _column(part, visible)
+                    self._columns[id(part)] = _resolve_column(part, visible)
                 elif (query := condition_query(part)) is not None:
                     self._subqueries[id(part)] = _condition_scope(query, self._ctes, visible, self._reading)
 
@@ -282,7 +282,7 @@ def _column_names(source: Table | SelectScope) -> tuple[str, ...]:
     return tuple(each.name for each in (source.columns if isinstance(source, Table) else source.outputs))
 
 
-def _column(node: exp.Column, visible: _Visible) -> ColumnName | NoColumn:
+def _resolve_column(node: exp.Column, visible: _Visible) -> ColumnName | NoColumn:
     """The column of the nearest SELECT that has one of this name."""
     table, items = node.table.lower(), visible[0]
     columns = [column for item in items if table in ("", item.name) if (column := item.column(node.name)) is not None]
@@ -290,7 +290,7 @@ def _column(node: exp.Column, visible: _Visible) -> ColumnName | NoColumn:
         return columns[0]
     if columns or len(visible) == 1:
         return NoColumn(items, is_ambiguous=bool(columns))
-    return _column(node, visible[1:])
+    return _resolve_column(node, visible[1:])
 
 
 # ---------------------------------------------------------------- what a SELECT gives

@@ -61,11 +61,11 @@ def outward_parts(node: exp.Expr) -> list[exp.Expr]:
     of a question, for which people have paid.
     """
     parts: list[exp.Expr] = []
-    _collect(node, parts)
+    _collect_parts(node, parts)
     return parts
 
 
-def _collect(node: exp.Expr, parts: list[exp.Expr]) -> None:
+def _collect_parts(node: exp.Expr, parts: list[exp.Expr]) -> None:
     if isinstance(node, (exp.Column, exp.Exists, *_QUERIES)):
         parts.append(node)
         return
@@ -74,7 +74,7 @@ def _collect(node: exp.Expr, parts: list[exp.Expr]) -> None:
         value = node.args[name]
         for child in value if isinstance(value, list) else (value,):
             if isinstance(child, exp.Expr):
-                _collect(child, parts)
+                _collect_parts(child, parts)
     if isinstance(node, (exp.Window, exp.In, *_AGGREGATE_NODES)):
         parts.append(node)
 
