@@ -32,6 +32,6 @@ def test_a_return_is_a_step_to_a_module_that_was_left() -> None:
 
 
 def test_a_walk_notes_the_functions_of_the_house_alone() -> None:
-    walk = walks().trace(lambda: hubbub.terms.numbers.exact("0.5", name="x"))
+    walk = walks().trace(lambda: hubbub.terms.numbers.exact(0.5, name="x"))
     assert walk.functions[0] is hubbub.terms.numbers.exact.__code__
     assert walk.steps == ["terms/numbers"]

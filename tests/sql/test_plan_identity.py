@@ -197,7 +197,8 @@ LEFT_OUT: dict[type, str] = {
     AggregateReading: "measures centre lower upper root sample",
     Subquery: "cap",
     Table: "source max_rows_per_unit rows why",
-    Column: "lower upper step values max_per_unit max_rows_per_unit from_text native why",
+    Column: "lower upper step values max_per_unit max_rows_per_unit from_text native why bins other missing surrogate "
+    "privately sensitive",  # these are for publishing
     Expr: "size",
     ValueFacts: "values max_per_unit max_rows_per_unit origin image",
     Windowed: "running",
