@@ -189,7 +189,9 @@ def _check_first_line(source: object, named: Sequence[str], *, said: bool) -> No
         check_header(source, named, said=said)
 
 
-def _with_source_facts(dataset: Dataset, engine: Engine, sources: Mapping[str, object], *, lasting: bool = True) -> Dataset:
+def _with_source_facts(
+    dataset: Dataset, engine: Engine, sources: Mapping[str, object], *, lasting: bool = True
+) -> Dataset:
     """The dataset with what the sources themselves tell; ids that would never meet are refused.
 
     A table in memory is told from others by a name and version that its owner gives it; else it is never the same.
