@@ -21,7 +21,7 @@ from hubbub.publish import Categories, Hierarchy, Intervals, KAnonymity, Privacy
 from hubbub.publish.anonymize import lattice as lattices
 from hubbub.publish.anonymize.hierarchies import Flat
 from hubbub.publish.anonymize.lattice import Lattice, lattice_of, search
-from hubbub.publish.anonymize.request import asked
+from hubbub.publish.anonymize.request import anonymization_request
 
 COLUMNS = [
     "age",
@@ -146,7 +146,7 @@ def _large(quick: bool) -> list[Row]:
 
 def lattice(people: pd.DataFrame, names: list[str], steps: dict[str, Hierarchy], k: int, share: float) -> Lattice:
     models: list[PrivacyModel] = [KAnonymity(k)]
-    task = asked(people, quasi_identifiers=names, models=models, hierarchies=steps)
+    task = anonymization_request(people, quasi_identifiers=names, models=models, hierarchies=steps)
     levels = [steps.get(column.name, Flat()).on(column) for column in task.columns]
     top = tuple(of.height for of in levels)
     return lattice_of(task, levels, top=top, most=int(share * len(people)))[0]

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubbub.publish import Categories, Hierarchy, Intervals, Periods, Prefixes, read_hierarchies
-from hubbub.publish.anonymize.coded_columns import coded
+from hubbub.publish.anonymize.coded_columns import code_column
 from hubbub.publish.anonymize.hierarchies import Flat, HierarchyLevels
 from hubbub.terms import BadDescriptor, HubbubError, OutOfRange, WrongShape
 
 
 def on(hierarchy: Hierarchy, values: list[object], kind: pa.DataType | None = None) -> HierarchyLevels:
-    return hierarchy.on(coded("x", pa.array(values, kind)))
+    return hierarchy.on(code_column("x", pa.array(values, kind)))
 
 
 def names(levels: HierarchyLevels, level: int) -> list[str]:

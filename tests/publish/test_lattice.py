@@ -26,7 +26,7 @@ from hubbub.publish import (
 from hubbub.publish.anonymize import lattice as lattices
 from hubbub.publish.anonymize.hierarchies import Flat
 from hubbub.publish.anonymize.lattice import Lattice, Node, lattice_of, search
-from hubbub.publish.anonymize.request import asked
+from hubbub.publish.anonymize.request import anonymization_request
 from hubbub.terms import OutOfRange
 
 STEPS: dict[str, Hierarchy] = {
@@ -53,7 +53,7 @@ def people(n: int, seed: int = 3) -> pa.Table:
 
 def lattice(table: pa.Table, models: list[PrivacyModel], most: int = 0, names: list[str] = QI) -> Lattice:
     steps = {name: step for name, step in STEPS.items() if name in names}
-    task = asked(table, quasi_identifiers=names, models=models, hierarchies=steps)
+    task = anonymization_request(table, quasi_identifiers=names, models=models, hierarchies=steps)
     levels = [steps.get(column.name, Flat()).on(column) for column in task.columns]
     return lattice_of(task, levels, top=tuple(of.height for of in levels), most=most)[0]
 

@@ -26,7 +26,7 @@ from hubbub.publish.marginal_counts import CodedRows
 from hubbub.publish.metrics import model_scores
 from hubbub.publish.metrics.candidates import CountTables, RowTable
 from hubbub.publish.metrics.comparison_cells import ComparisonCells
-from hubbub.publish.metrics.generalized_values import shares, spread
+from hubbub.publish.metrics.generalized_values import cell_shares, spread_values
 from hubbub.publish.metrics.scores import INDEPENDENT, REAL
 from hubbub.terms import EmptyInput, MissingParameter, NotANumber, OutOfRange
 
@@ -99,7 +99,7 @@ def test_ranking_is_the_auc_of_scikit_learn() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     chance = np.random.default_rng(4)
     scores, yes = chance.integers(0, 20, 300) / 20, chance.random(300) < 0.3
-    assert model_scores._ranked(scores, yes) == pytest.approx(metrics.roc_auc_score(yes, scores))
+    assert model_scores._rank_auc(scores, yes) == pytest.approx(metrics.roc_auc_score(yes, scores))
 
 
 def test_a_target_of_several_values_and_one_that_the_table_lacks() -> None:
@@ -171,18 +171,18 @@ ZIP = coding_of(Categorical(["0213", "0214", "0311"]))
 def test_a_generalised_value_is_spread_over_what_it_stands_for(
     text: str, coding: object, wanted: dict[int, float]
 ) -> None:
-    found = shares(text, coding, None)  # type: ignore[arg-type]
+    found = cell_shares(text, coding, None)  # type: ignore[arg-type]
     assert {cell: share for cell, share in enumerate(found) if share} == pytest.approx(wanted)
 
 
 def test_a_node_of_a_tree_stands_for_its_leaves() -> None:
     tree = Categories({"far": ["0213", "0311"], "near": ["0214"]})
-    assert shares("far", ZIP, tree).tolist() == [0.5, 0, 0.5, 0]
+    assert cell_shares("far", ZIP, tree).tolist() == [0.5, 0, 0.5, 0]
 
 
 def test_rows_that_say_the_same_are_spread_evenly() -> None:
     told = pyarrow.chunked_array([["0 to 99"] * 1000 + ["30 to 39"] * 7])
-    counts = np.bincount(spread(told, AGE, None), minlength=10)
+    counts = np.bincount(spread_values(told, AGE, None), minlength=10)
     assert counts.tolist() == [100, 100, 100, 107, 100, 100, 100, 100, 100, 100]
 
 

@@ -26,7 +26,7 @@ from hubbub.publish.metrics.private_metrics import (
     against_half,
     against_public,
     noise_of,
-    reach,
+    weight_bound,
 )
 from hubbub.publish.metrics.range_queries import random_questions
 from hubbub.publish.metrics.scores import REAL
@@ -106,11 +106,11 @@ def steepest(told: int, sanity: int) -> Fraction:
 @pytest.mark.parametrize("sanity", [1, 2, 7, 20])
 def test_a_relative_error_is_no_steeper_than_its_slope(sanity: int) -> None:
     for told in range(60):
-        assert steepest(told, sanity) <= private_metrics._slope(told, sanity) <= Fraction(2, sanity)
+        assert steepest(told, sanity) <= private_metrics._error_slope(told, sanity) <= Fraction(2, sanity)
 
 
 def test_a_slope_that_is_half_as_large_would_be_noticed() -> None:
-    assert any(steepest(told, 7) > private_metrics._slope(told, 7) / 2 for told in range(60))
+    assert any(steepest(told, 7) > private_metrics._error_slope(told, 7) / 2 for told in range(60))
 
 
 @settings(max_examples=15)
@@ -121,10 +121,10 @@ def test_a_row_is_in_no_more_questions_than_the_reach_says(seed: int) -> None:
     weights = chance.integers(0, 9, 40).tolist()
     for cells in np.ndindex(*SIZES):
         inside = [all(mask[cells[c]] for c, mask in zip(q.columns, q.masks, strict=True)) for q in questions]
-        assert sum(weight for weight, within in zip(weights, inside, strict=True) if within) <= reach(
+        assert sum(weight for weight, within in zip(weights, inside, strict=True) if within) <= weight_bound(
             questions, weights
         )
-    assert reach(questions, weights) < sum(weights) or not any(weights)
+    assert weight_bound(questions, weights) < sum(weights) or not any(weights)
 
 
 # ---------------------------------------------------------------- price

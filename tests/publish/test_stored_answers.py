@@ -137,7 +137,7 @@ def test_a_request_says_its_whole_plan(ledger: Ledger, monkeypatch: pytest.Monke
 def test_how_long_the_rows_took_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rounds stop by the work that was done on released counts; a clock would see the private rows as well."""
     table = rows().drop_columns(["who"])
-    task = synthesis._task(table.schema, DOMAIN, None, None, "add-remove", "built-in", None, None, ())
+    task = synthesis._check_task(table.schema, DOMAIN, None, None, "add-remove", "built-in", None, None, ())
 
     def rounds(seconds: str) -> int:
         plan = plan_for(

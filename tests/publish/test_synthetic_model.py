@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.publish.graphical.belief import GraphicalModel, calibrated, spread
-from hubbub.publish.graphical.fitting import Zeros, fitted
+from hubbub.publish.graphical.belief import GraphicalModel, calibrate_cliques, spread_axes
+from hubbub.publish.graphical.fitting import Zeros, fit_model
 from hubbub.publish.graphical.junction import JunctionTree, junction_tree, tree_cells
 from hubbub.publish.graphical.totals import to_total
 from hubbub.publish.marginal_counts import Columns, Floats, Measurement
@@ -40,7 +40,7 @@ def joint(sizes: tuple[int, ...], tree: JunctionTree, potentials: list[Floats]) 
     """The whole distribution, cell by cell."""
     whole = np.zeros(sizes)
     for clique, potential in zip(tree.cliques, potentials, strict=True):
-        whole = whole + spread(potential, clique, tuple(range(len(sizes))))
+        whole = whole + spread_axes(potential, clique, tuple(range(len(sizes))))
     weights = np.exp(whole)
     return np.asarray(weights / weights.sum())
 
@@ -54,7 +54,7 @@ def test_messages_give_the_marginals_of_the_whole_table(
     tree = junction_tree(sizes, wanted)
     potentials = [generator.normal(size=[sizes[c] for c in clique]) for clique in tree.cliques]
     whole = joint(sizes, tree, potentials)
-    model = GraphicalModel(sizes, tree, tuple(calibrated(tree, potentials)), 1.0)
+    model = GraphicalModel(sizes, tree, tuple(calibrate_cliques(tree, potentials)), 1.0)
     for columns in [*PAIRS, (0, 2, 4), (1, 2, 3)]:
         gone = tuple(c for c in range(5) if c not in columns)
         assert np.allclose(model.project(columns), whole.sum(axis=gone), atol=1e-12)
@@ -80,16 +80,16 @@ def measured() -> tuple[tuple[int, ...], Floats, list[Measurement]]:
 
 def test_exact_marginals_of_a_chain_give_the_chain_back() -> None:
     sizes, table, marginals = measured()
-    model = fitted(sizes, marginals, iterations=5000)
+    model = fit_model(sizes, marginals, iterations=5000)
     assert np.allclose(model.project((0, 1, 2)), table, atol=1e-3)
-    independent = fitted(sizes, marginals[:3], iterations=5000)
+    independent = fit_model(sizes, marginals[:3], iterations=5000)
     assert not np.allclose(independent.project((0, 1, 2)), table, atol=1e-2)
 
 
 def test_a_loop_of_pairs_is_fitted_as_well() -> None:
     table = np.random.default_rng(5).dirichlet(np.ones(27)).reshape(3, 3, 3)
     pairs = [exact(table, c) for c in [(0, 1), (1, 2), (0, 2)]]
-    model = fitted((3, 3, 3), pairs, iterations=5000)
+    model = fit_model((3, 3, 3), pairs, iterations=5000)
     for pair in pairs:
         assert np.allclose(1000 * model.project(pair.columns), pair.values, atol=1.0)
 
@@ -102,7 +102,7 @@ def test_mbi_finds_the_same_model_and_leaves_the_precision_of_jax_as_it_was() ->
     before = jax.config.jax_enable_x64
     theirs = fitted_by_mbi((3, 2), marginals, iterations=2000)
     assert jax.config.jax_enable_x64 == before
-    assert np.allclose(theirs.project((0, 1)), fitted((3, 2), marginals, iterations=2000).project((0, 1)), atol=2e-3)
+    assert np.allclose(theirs.project((0, 1)), fit_model((3, 2), marginals, iterations=2000).project((0, 1)), atol=2e-3)
     assert np.allclose(theirs.project((0, 1)), table, atol=2e-3)
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_has_no_chance_in_the_model() -> None:
     sizes, _, marginals = measured()
     mask = np.zeros((3, 2), dtype=bool)
     mask[0, 1] = True
-    model = fitted(sizes, marginals, zeros=[Zeros((0, 2), mask)])
+    model = fit_model(sizes, marginals, zeros=[Zeros((0, 2), mask)])
     assert model.project((0, 2))[0, 1] == 0
     assert model.project((0, 2)).sum() == pytest.approx(1)
 
@@ -129,7 +129,7 @@ def test_rows_appear_as_often_as_expected_to_within_one() -> None:
 
 def test_rows_of_a_model_have_its_marginals() -> None:
     sizes, table, marginals = measured()
-    model = fitted(sizes, marginals, iterations=2000)
+    model = fit_model(sizes, marginals, iterations=2000)
     codes = draw_codes(model, 50_000, np.random.default_rng(0))
     counts = np.bincount(np.ravel_multi_index(tuple(codes.T), sizes), minlength=24).reshape(sizes)
     assert np.abs(counts / 50_000 - table).sum() < 0.02
@@ -137,7 +137,7 @@ def test_rows_of_a_model_have_its_marginals() -> None:
 
 def test_given_columns_stay_and_the_others_go_with_them() -> None:
     sizes, table, marginals = measured()
-    model = fitted(sizes, marginals, iterations=2000)
+    model = fit_model(sizes, marginals, iterations=2000)
     last = np.ones(30_000, dtype=np.int64)
     codes = draw_codes(model, 30_000, np.random.default_rng(0), known={2: last})
     assert np.array_equal(codes[:, 2], last)

@@ -142,7 +142,7 @@ class Counting(Meter):
     spent: Fraction
 
     def measure(self, columns: Any, *, sigma: Fraction) -> Any:
-        self.spent = getattr(self, "spent", Fraction(0)) + measure.gaussian(self.whom, sigma).event.rho
+        self.spent = getattr(self, "spent", Fraction(0)) + measure.marginal_noise(self.whom, sigma).event.rho
         return super().measure(columns, sigma=sigma)
 
     def choose(self, candidates: Any, expected: Any, **told: Any) -> int:
@@ -278,7 +278,7 @@ def tiny(last: bool) -> pyarrow.Table:
 
 def audited(method: str, *, epsilon: float, trials: int) -> Audit:
     """Everything that one run stores, on two tables that differ in one row, against a claim of 1."""
-    task = synthesis._task(tiny(True).schema, TINY, None, None, "add-remove", "built-in", None, None, ())
+    task = synthesis._check_task(tiny(True).schema, TINY, None, None, "add-remove", "built-in", None, None, ())
     plan = plan_for(task.columns, whom=task.whom, epsilon=epsilon, delta=DELTA, method=method)
 
     def draw(last: bool, size: int) -> list[Any]:

@@ -23,7 +23,7 @@ from hubbub.accounting import epsilon as epsilon_of
 from hubbub.audit import lower_bound
 from hubbub.ledger import Account, Ledger
 from hubbub.publish import Categorical, DailySeries, Numeric, SurrogateKey, marginals, top_down
-from hubbub.publish.tables.consistency import combined, downwards, to_totals
+from hubbub.publish.tables.consistency import combine_levels, round_downwards, to_totals
 from hubbub.publish.tables.visits import Visits
 from hubbub.terms import Budget, EmptyInput, MissingParameter, OutOfRange, Repeat, TooLarge, WrongShape
 
@@ -76,7 +76,7 @@ def test_the_simplex_point_is_the_nearest(other: list[int], values: list[float])
 
 def test_levels_help_each_other_as_least_squares_would() -> None:
     noisy = [np.array([[10.0]]), np.array([[2.0], [3.0], [1.0]])]
-    best = combined(noisy, [1.0, 2.0], [np.array([0, 0, 0])])
+    best = combine_levels(noisy, [1.0, 2.0], [np.array([0, 0, 0])])
     matrix = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) / np.array([[1.0], [2.0], [2.0], [2.0]])
     leaves = np.linalg.lstsq(matrix, np.array([10, 2, 3, 1]) / np.array([1, 2, 2, 2]), rcond=None)[0]
     assert math.isclose(best[0][0, 0], leaves.sum())
@@ -86,7 +86,7 @@ def test_from_the_top_down_everything_adds_up() -> None:
     random = np.random.default_rng(1)
     parents = [np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 2, 3, 4, 4])]
     estimates = [random.normal(5, 20, (size, 3)) for size in (2, 5, 7)]
-    found = downwards(estimates, parents)
+    found = round_downwards(estimates, parents)
     for level, up in enumerate(parents):
         sums = np.zeros_like(found[level])
         np.add.at(sums, up, found[level + 1])

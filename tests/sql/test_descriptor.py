@@ -235,7 +235,7 @@ def test_times_count_in_microseconds_and_zones_in() -> None:
 @given(st.dates() | st.datetimes())
 def test_a_bound_in_units_of_the_schema_is_typed_again(bound: date) -> None:
     kind = Kind.TIMESTAMP if isinstance(bound, datetime) else Kind.DATE
-    assert descriptor.typed(descriptor.units(bound), kind) == bound
+    assert descriptor.typed_bound(descriptor.bound_units(bound), kind) == bound
 
 
 # ---------------------------------------------------------------- files and sources
@@ -534,7 +534,7 @@ def leaves(value: object, path: toml_positions.Path = ()) -> list[tuple[toml_pos
 
 
 def check_places(text: str) -> None:
-    found = toml_positions.scan(text)
+    found = toml_positions.scan_positions(text)
     paths = leaves(tomllib.loads(text))
     assert {path for path, _ in paths} == set(found)
     for path, value in paths:
@@ -556,7 +556,7 @@ def test_places_are_found_in_a_tangled_document() -> None:
 
 
 def test_a_value_is_found_behind_headers_dots_and_quotes() -> None:
-    found = toml_positions.scan(TANGLED)
+    found = toml_positions.scan_positions(TANGLED)
     spans = {
         ("top", "a.b", "c d"): '"""one',
         ("a",): "'''it''s'''",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.schema.descriptor import complete, parse
-from hubbub.schema.draft import decimal, draft, from_dataset, toml
+from hubbub.schema.draft import draft, exact_decimal, from_dataset, toml
 from hubbub.schema.source_files import InDatabase
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Privately, Table
 from hubbub.terms import BadDescriptor, Budget, Neighbours, OutOfRange
@@ -270,7 +270,7 @@ def test_what_a_descriptor_cannot_say_is_refused(second: InDatabase) -> None:
 
 @given(st.fractions())
 def test_a_number_is_written_in_full(number: Fraction) -> None:
-    told = decimal(number)
+    told = exact_decimal(number)
     assert Fraction(told) == number
     assert ("/" in told) == (10**200 % number.denominator != 0)
 

@@ -119,7 +119,7 @@ def kind_of(column: object) -> str:
     return "string"
 
 
-def plain(column: pyarrow.ChunkedArray) -> pyarrow.Array:
+def plain_array(column: pyarrow.ChunkedArray) -> pyarrow.Array:
     """One array, without a dictionary: equal values are equal, however they were stored."""
     import pyarrow
 
@@ -132,10 +132,10 @@ def plain(column: pyarrow.ChunkedArray) -> pyarrow.Array:
 
 
 def plain_table(table: pyarrow.Table, names: Iterable[str]) -> pyarrow.Table:
-    """Some columns of a table, each as ``plain`` makes it: whatever they were stored as, rows can be taken from it."""
+    """Some columns of a table, each as ``plain_array`` makes it: rows can be taken, however they were stored."""
     import pyarrow
 
-    return pyarrow.table({name: plain(table[name]) for name in names})
+    return pyarrow.table({name: plain_array(table[name]) for name in names})
 
 
 def numbers_of(column: pyarrow.ChunkedArray, *, dates: bool) -> NDArray[np.float64]:
@@ -143,21 +143,21 @@ def numbers_of(column: pyarrow.ChunkedArray, *, dates: bool) -> NDArray[np.float
     import pyarrow
     import pyarrow.compute as pc
 
-    flat, types = plain(column), pyarrow.types
+    flat, types = plain_array(column), pyarrow.types
     if types.is_temporal(flat.type) and not types.is_time(flat.type):
         moments = pc.cast(flat, pyarrow.timestamp("s"), safe=False)
-        return np.floor(_doubles(pc.cast(moments, pyarrow.int64(), safe=False)) / _DAYS)
+        return np.floor(_as_doubles(pc.cast(moments, pyarrow.int64(), safe=False)) / _DAYS)
     if types.is_string(flat.type) or types.is_large_string(flat.type):
-        read = _day if dates else _number
+        read = _read_day if dates else _read_number
         return np.array([read(text) for text in flat.to_pylist()], dtype=np.float64)
-    return _doubles(pc.cast(flat, pyarrow.float64(), safe=False))
+    return _as_doubles(pc.cast(flat, pyarrow.float64(), safe=False))
 
 
-def _doubles(array: pyarrow.Array) -> NDArray[np.float64]:
+def _as_doubles(array: pyarrow.Array) -> NDArray[np.float64]:
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _number(text: str | None) -> float:
+def _read_number(text: str | None) -> float:
     """A number; truth values are 1 and 0, as a column of them is."""
     try:
         return float("nan") if text is None or len(text) > _LONGEST else float(_TRUTHS.get(text, text))
@@ -165,7 +165,7 @@ def _number(text: str | None) -> float:
         return float("nan")
 
 
-def _day(text: str | None) -> float:
+def _read_day(text: str | None) -> float:
     try:
         return float("nan") if text is None else float(datetime.datetime.fromisoformat(text).toordinal() - 719_163)
     except ValueError:
@@ -218,7 +218,7 @@ def texts_of(column: Any) -> pyarrow.Array:
     import pyarrow
     import pyarrow.compute as pc
 
-    flat, types = plain(column), pyarrow.types
+    flat, types = plain_array(column), pyarrow.types
     if types.is_floating(flat.type):
         return _words_of_doubles(pc.cast(flat, pyarrow.float64()))
     if types.is_date(flat.type) or types.is_timestamp(flat.type):
@@ -234,7 +234,7 @@ def _words_of_doubles(flat: Any) -> pyarrow.Array:
     import pyarrow
     import pyarrow.compute as pc
 
-    values = _doubles(flat)
+    values = _as_doubles(flat)
     whole = np.isfinite(values) & (np.floor(values) == values) & (np.abs(values) < _EXACT)
     words = pc.cast(pyarrow.array(np.where(whole, values, 0.0).astype(np.int64)), pyarrow.string())
     rest = pc.cast(pyarrow.array(values, mask=np.isnan(values)), pyarrow.string())

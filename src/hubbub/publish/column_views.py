@@ -51,7 +51,7 @@ def column_view(column: Column) -> ColumnDomain | None:
     if column.surrogate is not None:
         return SurrogateKey(column.surrogate)
     if column.values is not None:
-        return Categorical(tuple(_stored_alike(value, column.kind) for value in column.values), _other(column))
+        return Categorical(tuple(_stored_alike(value, column.kind) for value in column.values), _rest_value(column))
     if column.privately is not None:
         return _found_view(column)
     if column.lower is not None and column.upper is not None:
@@ -68,20 +68,20 @@ def _found_view(column: Column) -> ColumnDomain:
 
 def _bounded_view(column: Column, lower: Fraction, upper: Fraction) -> Numeric | Date:
     if not column.kind.is_number:
-        days = [_day(typed_bound(end, column.kind)) for end in (lower, upper)]
+        days = [_as_day(typed_bound(end, column.kind)) for end in (lower, upper)]
         return Date(lower=days[0], upper=days[1], bins=column.bins, missing=column.missing)
-    ends = [_written(end, column.kind) for end in (lower, upper)]
+    ends = [_written_bound(end, column.kind) for end in (lower, upper)]
     view = Numeric(lower=ends[0], upper=ends[1], bins=column.bins, missing=column.missing)
     whole = column.kind is Kind.INTEGER
     return view if view.is_whole is whole else replace(view, whole=whole)
 
 
-def _day(bound: Any) -> datetime.date:
+def _as_day(bound: Any) -> datetime.date:
     """Moments are published by their days."""
     return bound.date() if isinstance(bound, datetime.datetime) else bound
 
 
-def _written(number: Fraction, kind: Kind) -> int | float | Fraction:
+def _written_bound(number: Fraction, kind: Kind) -> int | float | Fraction:
     """A bound as a number that is written the same: whole numbers without a point, others as the double they are."""
     if kind is Kind.INTEGER and number.denominator == 1:
         return int(number)
@@ -89,7 +89,7 @@ def _written(number: Fraction, kind: Kind) -> int | float | Fraction:
     return double if abs(number) < 1 << 1000 and Fraction(str(double)) == number else number
 
 
-def _other(column: Column) -> Any:
+def _rest_value(column: Column) -> Any:
     return None if column.other is None else _stored_alike(column.other, column.kind)
 
 

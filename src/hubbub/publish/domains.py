@@ -63,7 +63,7 @@ class Numeric:
                 fix='Write Numeric(lower=0, upper=100) or Numeric(bounds="private").',
             )
         if self.bounds is None and not exact(self.lower, name="lower") < exact(self.upper, name="upper"):
-            raise _reversed(self.lower, self.upper)
+            raise _reversed_bounds(self.lower, self.upper)
         if self.bins is not None:
             whole(self.bins, name="bins")
 
@@ -138,9 +138,9 @@ class Date:
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
-            object.__setattr__(self, name, _date(getattr(self, name)))
+            object.__setattr__(self, name, _read_date(getattr(self, name)))
         if not self.lower <= self.upper:  # type: ignore[operator]
-            raise _reversed(self.lower, self.upper)
+            raise _reversed_bounds(self.lower, self.upper)
 
     @property
     def cells(self) -> int:
@@ -208,24 +208,24 @@ def domain_for(schema: pyarrow.Schema, given: object) -> dict[str, ColumnDomain]
     for field in schema:
         check_type(field)
     if given is None or (isinstance(given, str) and given == PRIVATE):
-        return {field.name: _found(field) for field in schema}
+        return {field.name: _private_domain(field) for field in schema}
     declared = dict(given) if isinstance(given, Mapping) else {}
     missing = [field for field in schema if field.name not in declared]
     if missing:
-        lines = ", ".join(f'"{field.name}": {_line(field)}' for field in missing)
+        lines = ", ".join(f'"{field.name}": {_example_line(field)}' for field in missing)
         raise MissingParameter(
-            f"{_names(field.name for field in missing)} has no domain.",
+            f"{_name_list(field.name for field in missing)} has no domain.",
             why="What may stand in a column is a public fact; it cannot be read off the rows for free.",
             fix=f"Add to domain= {{{lines}}}, or leave the columns out of the table.",
         )
     unknown = [name for name in declared if name not in schema.names]
     if unknown:
         raise OutOfRange(
-            f"the table has no column {_names(unknown)}.",
+            f"the table has no column {_name_list(unknown)}.",
             why="A domain speaks of the table's columns.",
             fix=f"The columns are {', '.join(schema.names)}.",
         )
-    return {field.name: _checked(field.name, declared[field.name]) for field in schema}
+    return {field.name: _check_column(field.name, declared[field.name]) for field in schema}
 
 
 def check_names(schema: pyarrow.Schema) -> None:
@@ -256,7 +256,7 @@ def check_type(field: pyarrow.Field) -> None:
         )
 
 
-def _checked(name: str, column: object) -> ColumnDomain:
+def _check_column(name: str, column: object) -> ColumnDomain:
     if isinstance(column, SurrogateKey):
         return column
     if not isinstance(column, Numeric | Categorical | Date):
@@ -274,7 +274,7 @@ def _checked(name: str, column: object) -> ColumnDomain:
     return column
 
 
-def _found(field: pyarrow.Field) -> ColumnDomain:
+def _private_domain(field: pyarrow.Field) -> ColumnDomain:
     """How a column's domain is found if nobody declared one: by its type, which is public."""
     import pyarrow
 
@@ -288,11 +288,11 @@ def _found(field: pyarrow.Field) -> ColumnDomain:
     raise MissingParameter(
         f"column {field.name!r} has no domain, and for values of type {kind} none can be found privately.",
         why="What may stand in a column is a public fact, or it is found at a cost.",
-        fix=f'Write domain={{"{field.name}": {_line(field)}, ...}}, or leave the column out.',
+        fix=f'Write domain={{"{field.name}": {_example_line(field)}, ...}}, or leave the column out.',
     )
 
 
-def _line(field: pyarrow.Field) -> str:
+def _example_line(field: pyarrow.Field) -> str:
     """The declaration to write, by the column's type."""
     import pyarrow
 
@@ -306,7 +306,7 @@ def _line(field: pyarrow.Field) -> str:
     return "Categorical([...])"
 
 
-def _names(names: Any) -> str:
+def _name_list(names: Any) -> str:
     told = [repr(name) for name in names]
     return f"column {told[0]}" if len(told) == 1 else "each of " + ", ".join(told)
 
@@ -325,7 +325,7 @@ def _check_alike(values: list[Hashable]) -> None:
         ) from None
 
 
-def _date(value: object) -> datetime.date:
+def _read_date(value: object) -> datetime.date:
     if isinstance(value, datetime.datetime):
         return value.date()
     if isinstance(value, datetime.date):
@@ -340,7 +340,7 @@ def _date(value: object) -> datetime.date:
         ) from None
 
 
-def _reversed(lower: object, upper: object) -> ReversedBounds:
+def _reversed_bounds(lower: object, upper: object) -> ReversedBounds:
     return ReversedBounds(
         f"lower is {lower} and upper is {upper}.",
         why="The bins lie between them.",

@@ -98,7 +98,7 @@ class Meter:
     def measure(self, columns: Columns, *, sigma: Fraction) -> Measurement:
         """The marginal with discrete Gaussian noise."""
         counts = self._count(columns)
-        noisy = gaussian(self.whom, sigma).release(counts)
+        noisy = marginal_noise(self.whom, sigma).release(counts)
         values = np.asarray(noisy, dtype=np.float64)
         return Measurement(columns, values, np.full(values.shape, float(sigma) ** 2))
 
@@ -122,7 +122,7 @@ class Meter:
         ]
         factors = weights or [1] * len(distances)
         scores = [factor * distance for factor, distance in zip(factors, distances, strict=True)]
-        return choice(self.whom, epsilon, weight=max(factors)).release(scores)
+        return marginal_choice(self.whom, epsilon, weight=max(factors)).release(scores)
 
     def _count(self, columns: Columns) -> Codes:
         """The exact counts, kept for the next time as long as there is room."""
@@ -135,12 +135,12 @@ class Meter:
         return counts
 
 
-def gaussian(whom: Whom, sigma: Fraction) -> DiscreteGaussian:
+def marginal_noise(whom: Whom, sigma: Fraction) -> DiscreteGaussian:
     """The noise of one marginal."""
     return DiscreteGaussian(sensitivity=whom.l2, sigma=sigma, neighbours=whom.neighbours, unit=whom.unit)
 
 
-def choice(whom: Whom, epsilon: Fraction, *, weight: int = 1) -> Exponential:
+def marginal_choice(whom: Whom, epsilon: Fraction, *, weight: int = 1) -> Exponential:
     """The choice of one marginal, by scores that are multiplied by ``weight`` at most."""
     return Exponential(sensitivity=whom.l1 * weight, epsilon=epsilon, neighbours=whom.neighbours, unit=whom.unit)
 
@@ -156,7 +156,7 @@ def epsilon_for(rho: Fraction) -> Fraction:
     return Fraction(math.isqrt(scaled), 1 << 40)
 
 
-def cost(event: Event) -> Fraction:
+def step_cost(event: Event) -> Fraction:
     """What a step costs in zCDP."""
     from hubbub.accounting import concentrated
 

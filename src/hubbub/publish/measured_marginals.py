@@ -34,8 +34,8 @@ class MeasuredMarginals:
         return {
             "found": self.found,
             "groups": [group.tolist() for group in self.groups],
-            "singles": [_written(m) for m in self.singles],
-            "pairs": [_written(m) for m in self.pairs],
+            "singles": [_measurement_json(m) for m in self.singles],
+            "pairs": [_measurement_json(m) for m in self.pairs],
         }
 
     @classmethod
@@ -43,9 +43,9 @@ class MeasuredMarginals:
         """What ``told`` says."""
         return cls(
             found=told["found"],
-            singles=tuple(map(_read, told["singles"])),
+            singles=tuple(map(_read_measurement, told["singles"])),
             groups=tuple(np.array(group, dtype=np.int64) for group in told["groups"]),
-            pairs=tuple(map(_read, told["pairs"])),
+            pairs=tuple(map(_read_measurement, told["pairs"])),
         )
 
 
@@ -68,7 +68,7 @@ def read_text(text: str) -> tuple[list[MeasuredMarginals], int]:
         ) from None
 
 
-def _written(measured: Measurement) -> dict[str, Any]:
+def _measurement_json(measured: Measurement) -> dict[str, Any]:
     values = measured.values.astype("<i8")
     return {
         "columns": list(measured.columns),
@@ -78,6 +78,6 @@ def _written(measured: Measurement) -> dict[str, Any]:
     }
 
 
-def _read(told: dict[str, Any]) -> Measurement:
+def _read_measurement(told: dict[str, Any]) -> Measurement:
     counts = np.frombuffer(base64.b64decode(told["counts"]), dtype="<i8").reshape(told["shape"]).astype(np.float64)
     return Measurement(tuple(told["columns"]), counts, np.full(counts.shape, told["variance"]))

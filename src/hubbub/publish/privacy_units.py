@@ -33,11 +33,11 @@ def chosen_rows(people: Codes, rows: pyarrow.Table, most: int) -> NDArray[np.boo
     kept = np.ones(len(people), dtype=bool)
     heavy = np.flatnonzero(np.bincount(people)[people] > most) if len(people) else np.empty(0, np.int64)
     if heavy.size:
-        kept[heavy] = _rank(people[heavy], _hashes(rows.take(heavy))) < most
+        kept[heavy] = _rank_in_person(people[heavy], _row_hashes(rows.take(heavy))) < most
     return kept
 
 
-def _rank(people: Codes, hashes: NDArray[np.uint64]) -> Codes:
+def _rank_in_person(people: Codes, hashes: NDArray[np.uint64]) -> Codes:
     """Each row's place among its person's, by hash."""
     order = np.lexsort((hashes, people))
     first = np.flatnonzero(np.diff(people[order], prepend=-1))
@@ -46,7 +46,7 @@ def _rank(people: Codes, hashes: NDArray[np.uint64]) -> Codes:
     return rank
 
 
-def _hashes(rows: pyarrow.Table) -> NDArray[np.uint64]:
+def _row_hashes(rows: pyarrow.Table) -> NDArray[np.uint64]:
     """A 64-bit hash of each row's own values, the same in every run and every table."""
     import pyarrow.compute as pc
 

@@ -71,12 +71,12 @@ def unread_of(table: object, domain: object = None) -> Unread:
         return table
     declared = domain if isinstance(domain, Mapping) else {}
     if isinstance(table, str | Path):
-        return _file(str(table), declared)
-    rows = _undecided(arrow_of(_real(table), objects_as_text=True), table, declared)
-    return Unread(_schema(rows.schema, declared), cache(lambda: typed_as_declared(rows, declared)))
+        return _unread_file(str(table), declared)
+    rows = _whole_as_doubles(arrow_of(_real_parts(table), objects_as_text=True), table, declared)
+    return Unread(_declared_schema(rows.schema, declared), cache(lambda: typed_as_declared(rows, declared)))
 
 
-def _real(table: Any) -> Any:
+def _real_parts(table: Any) -> Any:
     """A pandas table in which one complex number does not make complex numbers of all."""
     if type(table).__module__.split(".")[0] != "pandas":
         return table
@@ -85,7 +85,7 @@ def _real(table: Any) -> Any:
     return table.assign(**{name: np.where(values.imag == 0, values.real, np.nan) for name, values in real.items()})
 
 
-def _undecided(rows: pyarrow.Table, table: object, declared: Mapping[str, object]) -> pyarrow.Table:
+def _whole_as_doubles(rows: pyarrow.Table, table: object, declared: Mapping[str, object]) -> pyarrow.Table:
     """Whole numbers of a pandas table become doubles with its first missing value: they are doubles either way."""
     import pyarrow
 
@@ -95,14 +95,15 @@ def _undecided(rows: pyarrow.Table, table: object, declared: Mapping[str, object
     return rows
 
 
-def _file(given: str, declared: Mapping[str, object]) -> Unread:
+def _unread_file(given: str, declared: Mapping[str, object]) -> Unread:
     files = files_of(given)
     path = files[0]
     if len(files) > 1 or format_of(path) == "duckdb":
         raise unavailable(given, "one CSV or Parquet file is published at a time")
     if format_of(path) == "parquet":
         return Unread(
-            _schema(_parquet_schema(path), declared), cache(lambda: typed_as_declared(_parquet(path), declared))
+            _declared_schema(_parquet_schema(path), declared),
+            cache(lambda: typed_as_declared(_read_parquet(path), declared)),
         )
     names = header_of(path)
     if declared and not set(declared) & set(names):
@@ -123,7 +124,7 @@ def _parquet_schema(path: str) -> pyarrow.Schema:
         raise unavailable(Path(path).name, "it is not what its name says") from None
 
 
-def _parquet(path: str) -> pyarrow.Table:
+def _read_parquet(path: str) -> pyarrow.Table:
     import pyarrow
     from pyarrow import parquet
 
@@ -165,7 +166,7 @@ def rows_unreadable() -> SourceUnavailable:
 # ---------------------------------------------------------------- values as declared
 
 
-def _schema(schema: pyarrow.Schema, declared: Mapping[str, object]) -> pyarrow.Schema:
+def _declared_schema(schema: pyarrow.Schema, declared: Mapping[str, object]) -> pyarrow.Schema:
     """The columns as they will be read: of those that are declared, the declaration says how."""
     return typed_as_declared(schema.empty_table(), declared).schema
 
@@ -175,11 +176,11 @@ def typed_as_declared(table: pyarrow.Table, declared: Mapping[str, object]) -> p
     for place, name in enumerate(table.column_names):
         column = declared.get(name)
         if isinstance(column, Numeric | Date):
-            table = table.set_column(place, name, _numbers(table[name], column))
+            table = table.set_column(place, name, _typed_numbers(table[name], column))
     return table
 
 
-def _numbers(column: pyarrow.ChunkedArray, declared: Numeric | Date) -> pyarrow.Array:
+def _typed_numbers(column: pyarrow.ChunkedArray, declared: Numeric | Date) -> pyarrow.Array:
     import pyarrow
 
     days = isinstance(declared, Date)

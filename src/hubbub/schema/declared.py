@@ -46,9 +46,9 @@ class DeclaredColumn(ColumnFacts):
         return Column(
             **{**self.facts(), "name": name or self.name},
             kind=kind,
-            lower=None if self.lower is None else units(self.lower),
-            upper=None if self.upper is None else units(self.upper),
-            step=None if self.step is None else steps(self.step, kind),
+            lower=None if self.lower is None else bound_units(self.lower),
+            upper=None if self.upper is None else bound_units(self.upper),
+            step=None if self.step is None else step_units(self.step, kind),
         )
 
 
@@ -94,7 +94,7 @@ class Declared:
     text: TomlText = field(repr=False, compare=False)
 
 
-def units(value: Bound) -> Fraction:
+def bound_units(value: Bound) -> Fraction:
     """A bound in the column's own units: a date in days, a time in microseconds since 1970-01-01."""
     if isinstance(value, Fraction):
         return value
@@ -104,8 +104,8 @@ def units(value: Bound) -> Fraction:
     return Fraction((value - _EPOCH).days)
 
 
-def typed(number: Fraction, kind: Kind) -> Bound:
-    """What ``units`` made of a bound, as it is typed again; times come back in UTC without a zone."""
+def typed_bound(number: Fraction, kind: Kind) -> Bound:
+    """What ``bound_units`` made of a bound, as it is typed again; times come back in UTC without a zone."""
     if kind is Kind.DATE:
         return _EPOCH + timedelta(days=int(number))
     if kind is Kind.TIMESTAMP:
@@ -113,7 +113,7 @@ def typed(number: Fraction, kind: Kind) -> Bound:
     return number
 
 
-def steps(step: Fraction, kind: Kind) -> Fraction:
+def step_units(step: Fraction, kind: Kind) -> Fraction:
     """A step in the column's own units: typed in days for dates, in seconds for times."""
     return step * 1_000_000 if kind is Kind.TIMESTAMP else step
 

@@ -30,11 +30,11 @@ def check_cells(section: TomlTable, column: DeclaredColumn) -> None:
     if column.surrogate is not None:
         for key in _CELLS:
             if key in given:
-                _contradicts(section, key, "key", "names of people or things are made up anew and have no cells")
+                _refuse_both(section, key, "key", "names of people or things are made up anew and have no cells")
     if column.privately is not None:
         for key in ("lower", "upper", *(each.value for each in Privately if each is not column.privately)):
             if key in given:
-                _contradicts(section, key, column.privately.value, "what is declared need not be found")
+                _refuse_both(section, key, column.privately.value, "what is declared need not be found")
     _check_parts(section, column)
     _check_other(section, column)
 
@@ -46,7 +46,7 @@ def _check_parts(section: TomlTable, column: DeclaredColumn) -> None:
         if key not in section.content:
             continue
         if listed:
-            _contradicts(section, key, "values", "a list has a cell for each value, and one for the rest")
+            _refuse_both(section, key, "values", "a list has a cell for each value, and one for the rest")
         if column.lower is None and column.privately is None:
             section.refuse(
                 key,
@@ -70,7 +70,7 @@ def _check_other(section: TomlTable, column: DeclaredColumn) -> None:
         )
 
 
-def _contradicts(section: TomlTable, key: str, other: str, why: str) -> NoReturn:
+def _refuse_both(section: TomlTable, key: str, other: str, why: str) -> NoReturn:
     section.refuse(
         key,
         f"{key} cannot stand beside {other}.",

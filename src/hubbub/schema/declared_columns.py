@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NoReturn
 
-from hubbub.schema.declared import Bound, DeclaredColumn, sort_of, steps, units, value_kind
+from hubbub.schema.declared import Bound, DeclaredColumn, bound_units, sort_of, step_units, value_kind
 from hubbub.schema.declared_cells import PRIVATE, check_cells, found_privately
 from hubbub.schema.declared_fields import choice_in, number_in
 from hubbub.schema.tables import Kind, Value
@@ -55,14 +55,14 @@ def read_column(section: TomlTable, name: str) -> DeclaredColumn:
     column = DeclaredColumn(
         name=name,
         kind=kind,
-        lower=_bound(section, "lower"),
-        upper=_bound(section, "upper"),
+        lower=_read_bound(section, "lower"),
+        upper=_read_bound(section, "upper"),
         step=number_in(section, "step"),
-        values=_values(section),
+        values=_read_values(section),
         max_per_unit=section.count("max_per_unit"),
         max_rows_per_unit=section.count("max_rows_per_unit"),
         bins=section.count("bins"),
-        other=_value(section, ("other",), section.content["other"]) if "other" in section.content else None,
+        other=_read_value(section, ("other",), section.content["other"]) if "other" in section.content else None,
         missing=section.flag("missing"),
         surrogate=section.words("key") if "key" in section.content else None,
         privately=found_privately(section),
@@ -73,7 +73,7 @@ def read_column(section: TomlTable, name: str) -> DeclaredColumn:
     return column
 
 
-def _bound(section: TomlTable, key: str) -> Bound | None:
+def _read_bound(section: TomlTable, key: str) -> Bound | None:
     value = section.content.get(key)
     return value if isinstance(value, date) else number_in(section, key)
 
@@ -100,7 +100,7 @@ def _check_interval(section: TomlTable, column: DeclaredColumn) -> None:
             why="Both are numbers, both dates, or both times, with or without a zone.",
             fix="Write both in the same way.",
         )
-    low, high = units(lower), units(upper)
+    low, high = bound_units(lower), bound_units(upper)
     if low >= high:
         section.refuse(
             "upper",
@@ -127,7 +127,7 @@ def _check_open_ends(section: TomlTable, column: DeclaredColumn) -> None:
 def _check_step(section: TomlTable, column: DeclaredColumn, low: Fraction, high: Fraction) -> None:
     if column.step is None:
         return
-    step = steps(column.step, value_kind(column.lower))  # type: ignore[arg-type]  # both bounds are there
+    step = step_units(column.step, value_kind(column.lower))  # type: ignore[arg-type]  # both bounds are there
     plain = isinstance(column.lower, Fraction)
     if step > high - low or (plain and any((bound / step).denominator != 1 for bound in (low, high))):
         section.refuse(
@@ -151,7 +151,7 @@ def _check_inside(section: TomlTable, column: DeclaredColumn, low: Fraction, hig
     sort = sort_of(column.lower)  # type: ignore[arg-type]  # both bounds are there
     numbers = [exact(v, name="value") if isinstance(v, int | float) else v for v in column.values]
     for place, value in enumerate(numbers):
-        if isinstance(value, str) or sort_of(value) != sort or not low <= units(value) <= high:
+        if isinstance(value, str) or sort_of(value) != sort or not low <= bound_units(value) <= high:
             section.text.refuse(
                 (*section.path, "values", place),
                 f"a value of {column.name} lies outside its bounds.",
@@ -160,7 +160,7 @@ def _check_inside(section: TomlTable, column: DeclaredColumn, low: Fraction, hig
             )
 
 
-def _values(section: TomlTable) -> tuple[Value, ...] | None:
+def _read_values(section: TomlTable) -> tuple[Value, ...] | None:
     listed = section.content.get("values")
     if listed is None or listed == PRIVATE:
         return None
@@ -171,7 +171,7 @@ def _values(section: TomlTable) -> tuple[Value, ...] | None:
             why="The keys of groups are taken from it, and an empty list has none.",
             fix='Write values = ["north", "south"], or leave it out.',
         )
-    values = tuple(_value(section, ("values", place), value) for place, value in enumerate(listed))
+    values = tuple(_read_value(section, ("values", place), value) for place, value in enumerate(listed))
     seen: set[Value] = set()
     for place, value in enumerate(values):
         if sort_of(value) != sort_of(values[0]):
@@ -182,7 +182,7 @@ def _values(section: TomlTable) -> tuple[Value, ...] | None:
     return values
 
 
-def _value(section: TomlTable, path: Path, value: object) -> Value:
+def _read_value(section: TomlTable, path: Path, value: object) -> Value:
     if isinstance(value, Decimal) and value.is_finite() and Decimal(repr(float(value))) == value:
         return int(value) if value == value.to_integral_value() else float(value)
     if not isinstance(value, str | bool | int | date):

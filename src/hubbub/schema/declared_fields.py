@@ -17,7 +17,7 @@ _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # a URL; a single letter woul
 _RATIO = re.compile(r"-?\d{1,100}/[1-9]\d{0,99}")  # for what has no decimal
 
 
-def missing(section: TomlTable, name: str, wanted: str, example: str) -> NoReturn:
+def refuse_missing(section: TomlTable, name: str, wanted: str, example: str) -> NoReturn:
     """Refuse a section that lacks something, with a line to add."""
     section.refuse(
         name,
@@ -31,7 +31,7 @@ def missing(section: TomlTable, name: str, wanted: str, example: str) -> NoRetur
 def name_in(section: TomlTable, key: str, what: str, default: str = "") -> str:
     """A name that a ledger accepts."""
     if key not in section.content and not default:
-        missing(section, key, f"what the {what} is called", f'{key} = "..."')
+        refuse_missing(section, key, f"what the {what} is called", f'{key} = "..."')
     value = section.words(key, default)
     try:
         return plain_name(value, what=what)
@@ -63,7 +63,7 @@ def fact_in(section: TomlTable, key: str) -> str:
     return value.isoformat() if isinstance(value, date) else section.sentence(key)
 
 
-def located(source: str, folder: Path | None) -> str:
+def source_path(source: str, folder: Path | None) -> str:
     """A source: relative paths start from the descriptor's folder."""
     return source if not source or folder is None or _REMOTE.match(source) else str(folder / source)
 
@@ -91,7 +91,7 @@ def number_in(section: TomlTable, key: str) -> Fraction | None:
 def budget_in(privacy: TomlTable) -> Budget:
     """The budget, exactly as typed."""
     if "budget" not in privacy.content:
-        missing(privacy, "budget", "how much may be spent in all", "budget = { epsilon = ..., delta = ... }")
+        refuse_missing(privacy, "budget", "how much may be spent in all", "budget = { epsilon = ..., delta = ... }")
     section = privacy.section("budget")
     section.only("epsilon", "delta", "rho")
     given = {key: number_in(section, key) for key in section.content}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hubbub.schema.declared import Declared, DeclaredTable
 from hubbub.schema.declared_columns import columns_in
-from hubbub.schema.declared_fields import located, missing
+from hubbub.schema.declared_fields import refuse_missing, source_path
 from hubbub.schema.source_files import InDatabase
 from hubbub.schema.tables import PersonLink
 from hubbub.schema.toml_positions import TomlTable, did_you_mean
@@ -32,8 +32,8 @@ def tables_in(section: TomlTable, engine: str, database: str, folder: Path | Non
         seen.add(name.lower())
         yield DeclaredTable(
             name=name,
-            source=_source(inside, name, engine, database, folder),
-            header=_header(inside),
+            source=_table_source(inside, name, engine, database, folder),
+            header=_read_header(inside),
             key=inside.words("key"),
             max_rows_per_unit=inside.count("max_rows_per_unit"),
             rows=inside.count("rows"),
@@ -43,16 +43,16 @@ def tables_in(section: TomlTable, engine: str, database: str, folder: Path | Non
         )
 
 
-def _source(table: TomlTable, name: str, engine: str, database: str, folder: Path | None) -> str | InDatabase:
+def _table_source(table: TomlTable, name: str, engine: str, database: str, folder: Path | None) -> str | InDatabase:
     own = table.words("source")
     if engine == "postgres":
         return InDatabase(database, own or name)
     if own or not database:
-        return located(own, folder)
-    return InDatabase(located(database, folder), name)
+        return source_path(own, folder)
+    return InDatabase(source_path(database, folder), name)
 
 
-def _header(table: TomlTable) -> bool | tuple[str, ...] | None:
+def _read_header(table: TomlTable) -> bool | tuple[str, ...] | None:
     """Whether a CSV file's first line names its columns; or their names, if it does not."""
     given = table.content.get("header")
     if given is None or given is True:
@@ -68,18 +68,20 @@ def _header(table: TomlTable) -> bool | tuple[str, ...] | None:
     return tuple(names)
 
 
-def _find(name: str, tables: Sequence[DeclaredTable]) -> DeclaredTable | None:
+def _table_named(name: str, tables: Sequence[DeclaredTable]) -> DeclaredTable | None:
     return next((table for table in tables if table.name.lower() == name.lower()), None)
 
 
 def unit_in(privacy: TomlTable, tables: Sequence[DeclaredTable]) -> str:
     """Who is protected: a table's column, or nothing for rows."""
     if "unit" not in privacy.content:
-        missing(privacy, "unit", "who is protected", 'unit = "table.column", or unit = "row" if each row is one person')
+        refuse_missing(
+            privacy, "unit", "who is protected", 'unit = "table.column", or unit = "row" if each row is one person'
+        )
     told = privacy.words("unit")
     if told in ("", "row"):
         return ""
-    table = _referred(privacy, "unit", told, tables)
+    table = _referenced_table(privacy, "unit", told, tables)
     if table.public:
         privacy.refuse(
             "unit",
@@ -90,10 +92,10 @@ def unit_in(privacy: TomlTable, tables: Sequence[DeclaredTable]) -> str:
     return f"{table.name}.{told.partition('.')[2]}"
 
 
-def _referred(section: TomlTable, key: str, told: str, tables: Sequence[DeclaredTable]) -> DeclaredTable:
+def _referenced_table(section: TomlTable, key: str, told: str, tables: Sequence[DeclaredTable]) -> DeclaredTable:
     """The table of a reference such as "patients.patient_id"."""
     name, dot, column = told.partition(".")
-    table = _find(name, tables)
+    table = _table_named(name, tables)
     if not dot or not column or table is None:
         problem = f"there is no table {name!r}.{did_you_mean(name, [t.name for t in tables])}"
         section.refuse(
@@ -105,20 +107,20 @@ def _referred(section: TomlTable, key: str, told: str, tables: Sequence[Declared
     return table
 
 
-def linked(declared: Declared, section: TomlTable) -> Iterator[DeclaredTable]:
+def link_tables(declared: Declared, section: TomlTable) -> Iterator[DeclaredTable]:
     """The tables with their links, each of which leads to the unit in the end."""
-    linked = [_link(declared, table, section.section(table.name)) for table in declared.tables]
+    linked = [_link_table(declared, table, section.section(table.name)) for table in declared.tables]
     for table in linked:
         _check_end(declared, table, linked, section)
-    return (_capped(declared, table, section.section(table.name)) for table in linked)
+    return (_cap_rows(declared, table, section.section(table.name)) for table in linked)
 
 
-def _link(declared: Declared, table: DeclaredTable, section: TomlTable) -> DeclaredTable:
+def _link_table(declared: Declared, table: DeclaredTable, section: TomlTable) -> DeclaredTable:
     protected, _, column = declared.unit.partition(".")
     if table.public or not declared.unit:
         _check_unlinked(table, section)
         return table
-    told = _told_link(section)
+    told = _declared_link(section)
     if table.name == protected:
         if told is not None and (
             told[0].lower() != column.lower() or told[1].lower() not in ("", declared.unit.lower())
@@ -138,7 +140,7 @@ def _link(declared: Declared, table: DeclaredTable, section: TomlTable) -> Decla
             fix='Add unit = { column = "table.key" }, unit = "column" if it holds the unit itself, or public = true.',
             key=True,
         )
-    return replace(table, link=_target(declared, told, section))
+    return replace(table, link=_link_target(declared, told, section))
 
 
 def _check_unlinked(table: DeclaredTable, section: TomlTable) -> None:
@@ -154,7 +156,7 @@ def _check_unlinked(table: DeclaredTable, section: TomlTable) -> None:
             )
 
 
-def _told_link(section: TomlTable) -> tuple[str, str] | None:
+def _declared_link(section: TomlTable) -> tuple[str, str] | None:
     """(column, target) as typed: unit = "column", or unit = { column = "table.key" }."""
     told = section.content.get("unit")
     if told is None:
@@ -172,12 +174,12 @@ def _told_link(section: TomlTable) -> tuple[str, str] | None:
     return column, section.section("unit").words(column)
 
 
-def _target(declared: Declared, told: tuple[str, str], section: TomlTable) -> PersonLink:
+def _link_target(declared: Declared, told: tuple[str, str], section: TomlTable) -> PersonLink:
     column, reference = told
     if not reference and isinstance(section.content["unit"], str):
         return PersonLink(column)
     inside = section.section("unit")
-    table = _referred(inside, column, reference, declared.tables)
+    table = _referenced_table(inside, column, reference, declared.tables)
     key = reference.partition(".")[2]
     leads = key.lower() == table.key.lower() or f"{table.name}.{key}".lower() == declared.unit.lower()
     if table.public or not leads:
@@ -191,14 +193,14 @@ def _target(declared: Declared, told: tuple[str, str], section: TomlTable) -> Pe
     return PersonLink(column, table.name, key)
 
 
-def _direct(declared: Declared, link: PersonLink) -> bool:
+def _is_direct(declared: Declared, link: PersonLink) -> bool:
     """Whether the link's column holds the unit itself."""
     return not link.table or f"{link.table}.{link.key}".lower() == declared.unit.lower()
 
 
 def _check_end(declared: Declared, table: DeclaredTable, tables: Sequence[DeclaredTable], section: TomlTable) -> None:
     way, here = [table.name], table
-    while here.link is not None and not _direct(declared, here.link):
+    while here.link is not None and not _is_direct(declared, here.link):
         here = next(other for other in tables if other.name == here.link.table)
         way.append(here.name)
         if here.name in way[:-1]:
@@ -210,10 +212,10 @@ def _check_end(declared: Declared, table: DeclaredTable, tables: Sequence[Declar
             )
 
 
-def _capped(declared: Declared, table: DeclaredTable, section: TomlTable) -> DeclaredTable:
+def _cap_rows(declared: Declared, table: DeclaredTable, section: TomlTable) -> DeclaredTable:
     """A table whose key is the unit has one row for each person."""
     link = table.link
-    if link is None or not table.key or table.key.lower() != link.column.lower() or not _direct(declared, link):
+    if link is None or not table.key or table.key.lower() != link.column.lower() or not _is_direct(declared, link):
         return table
     if table.max_rows_per_unit not in (None, 1):
         section.refuse(

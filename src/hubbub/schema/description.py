@@ -9,8 +9,8 @@ from fractions import Fraction
 from hubbub.explain import epsilon as explain_epsilon
 from hubbub.render import Document, Json, Section
 from hubbub.render import TextTable as Grid
-from hubbub.schema.descriptor import typed
-from hubbub.schema.draft import decimal
+from hubbub.schema.descriptor import typed_bound
+from hubbub.schema.draft import exact_decimal
 from hubbub.schema.tables import Column, Dataset, Kind, Table, Value
 from hubbub.terms import Unit
 
@@ -40,10 +40,13 @@ class Description(Document):
         parts = [
             Section("Who is protected", tuple(self._promise())),
             Section("How values are read", (f"Of each column: {NULL_RULE}. {CLIP_RULE} {KEY_RULE}",)),
-            *(Section(f"Table {table.name}", tuple(_about(table)), _grid(table)) for table in self.dataset.tables),
+            *(
+                Section(f"Table {table.name}", tuple(_describe_table(table)), _column_grid(table))
+                for table in self.dataset.tables
+            ),
         ]
         if self.dataset.facts:
-            rows = tuple((_plain(key), _plain(words)) for key, words in self.dataset.facts.items())
+            rows = tuple((_printable(key), _printable(words)) for key, words in self.dataset.facts.items())
             parts.append(Section("Who declared this", (), Grid(("what", "words"), rows)))
         return tuple(parts)
 
@@ -85,7 +88,7 @@ def describe(dataset: Dataset) -> Description:
     return Description(dataset)
 
 
-def _about(table: Table) -> Iterator[str]:
+def _describe_table(table: Table) -> Iterator[str]:
     link = table.link
     if table.public:
         yield "Public: nobody in this table is protected."
@@ -97,37 +100,41 @@ def _about(table: Table) -> Iterator[str]:
         cap = (
             "no cap on one person's rows is declared" if most is None else f"at most {most} of one person's rows count"
         )
-        yield f"From a row to a person: {_plain(way)}; {cap}."
+        yield f"From a row to a person: {_printable(way)}; {cap}."
     if table.key:
-        yield f"No two rows share {_plain(table.key)}."
+        yield f"No two rows share {_printable(table.key)}."
     if table.rows is not None:
         yield f"It has about {table.rows} rows, says the owner."
     if table.why:
         yield f"Why: {table.why}"
 
 
-def _grid(table: Table) -> Grid:
-    rows = tuple(_cells(column) for column in table.columns)
+def _column_grid(table: Table) -> Grid:
+    rows = tuple(_column_cells(column) for column in table.columns)
     filled = [i for i in range(len(_HEADER)) if i < 2 or any(row[i] for row in rows)]
     return Grid(tuple(_HEADER[i] for i in filled), tuple(tuple(row[i] for i in filled) for row in rows))
 
 
-def _cells(column: Column) -> tuple[str, ...]:
-    bounds = f"{_bound(column, column.lower)} to {_bound(column, column.upper)}" if column.lower is not None else ""
+def _column_cells(column: Column) -> tuple[str, ...]:
+    bounds = (
+        f"{_bound_text(column, column.lower)} to {_bound_text(column, column.upper)}"
+        if column.lower is not None
+        else ""
+    )
     most = [
         column.max_per_unit is not None and f"{column.max_per_unit} values",
         column.max_rows_per_unit is not None and f"{column.max_rows_per_unit} rows per value",
     ]
-    keys = _keys(column.values or ())
-    shown = ", ".join(_published(column))
+    keys = _keys_text(column.values or ())
+    shown = ", ".join(_describe_publishing(column))
     limits = ", ".join(limit for limit in most if limit)
-    return _plain(column.name), column.kind.value, bounds, _step(column), keys, limits, shown, column.why
+    return _printable(column.name), column.kind.value, bounds, _step_text(column), keys, limits, shown, column.why
 
 
-def _published(column: Column) -> Iterator[str]:
+def _describe_publishing(column: Column) -> Iterator[str]:
     """How the column is published, in words."""
     if column.surrogate is not None:
-        yield f"made up anew as {_plain(column.surrogate)}-1, ..."
+        yield f"made up anew as {_printable(column.surrogate)}-1, ..."
     if column.privately is not None:
         yield f"{column.privately.value} found privately"
     if column.bins is not None:
@@ -135,30 +142,30 @@ def _published(column: Column) -> Iterator[str]:
     if column.missing:
         yield "missing by itself"
     if column.other is not None:
-        yield f"the rest as {_plain(str(column.other))}"
+        yield f"the rest as {_printable(str(column.other))}"
     if column.sensitive:
         yield "sensitive"
 
 
-def _bound(column: Column, bound: Fraction | None) -> str:
-    value = None if bound is None else typed(bound, column.kind)
-    return "" if value is None else decimal(value) if isinstance(value, Fraction) else value.isoformat()
+def _bound_text(column: Column, bound: Fraction | None) -> str:
+    value = None if bound is None else typed_bound(bound, column.kind)
+    return "" if value is None else exact_decimal(value) if isinstance(value, Fraction) else value.isoformat()
 
 
-def _step(column: Column) -> str:
+def _step_text(column: Column) -> str:
     if column.step is None:
         return ""
     if column.kind is Kind.TIMESTAMP:
-        return f"{decimal(column.step / 1_000_000)} s"
-    return decimal(column.step) + (" days" if column.kind is Kind.DATE else "")
+        return f"{exact_decimal(column.step / 1_000_000)} s"
+    return exact_decimal(column.step) + (" days" if column.kind is Kind.DATE else "")
 
 
-def _keys(values: tuple[Value, ...]) -> str:
-    shown = ", ".join(_plain(str(value)) for value in values[:_SHOWN])
+def _keys_text(values: tuple[Value, ...]) -> str:
+    shown = ", ".join(_printable(str(value)) for value in values[:_SHOWN])
     return shown if len(values) <= _SHOWN else f"{shown}, ... ({len(values)} in all)"
 
 
-def _plain(words: str) -> str:
+def _printable(words: str) -> str:
     """Words without signs that could rewrite a terminal: names and keys may hold any."""
     return "".join(sign if sign.isprintable() else "?" for sign in words)
 
@@ -190,9 +197,9 @@ def _column_json(column: Column) -> dict[str, Json]:
     return {
         "name": column.name,
         "type": column.kind.value,
-        "lower": _bound(column, column.lower) or None,
-        "upper": _bound(column, column.upper) or None,
-        "step": _step(column) or None,
+        "lower": _bound_text(column, column.lower) or None,
+        "upper": _bound_text(column, column.upper) or None,
+        "step": _step_text(column) or None,
         "values": values,
         "max_per_unit": column.max_per_unit,
         "max_rows_per_unit": column.max_rows_per_unit,

@@ -18,14 +18,14 @@ from hubbub.schema.declared import (
     Declared,
     DeclaredColumn,
     DeclaredTable,
+    bound_units,
     kind_undeclared,
-    steps,
-    typed,
-    units,
+    step_units,
+    typed_bound,
 )
 from hubbub.schema.declared_columns import COLUMN_KEYS, check_kind
-from hubbub.schema.declared_fields import budget_in, choice_in, fact_in, located, missing, name_in
-from hubbub.schema.declared_links import TABLE_KEYS, linked, tables_in, unit_in
+from hubbub.schema.declared_fields import budget_in, choice_in, fact_in, name_in, refuse_missing, source_path
+from hubbub.schema.declared_links import TABLE_KEYS, link_tables, tables_in, unit_in
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.schema.toml_positions import TomlTable, TomlText, did_you_mean
 from hubbub.terms import Neighbours
@@ -37,13 +37,13 @@ __all__ = [
     "Declared",
     "DeclaredColumn",
     "DeclaredTable",
+    "bound_units",
     "complete",
     "json_schema",
     "parse",
     "read",
-    "steps",
-    "typed",
-    "units",
+    "step_units",
+    "typed_bound",
 ]
 ENGINES = ("duckdb", "postgres", "spark")
 
@@ -56,7 +56,7 @@ def read(path: str | Path) -> Declared:
         why="Bounds, keys and the budget are declared there, and nothing is answered without them.",
         fix="Check the path, or draft a descriptor with `hubbub init`.",
     )
-    return _parse(source, Path(path).parent)
+    return _parse_text(source, Path(path).parent)
 
 
 def parse(text: str, *, name: str = "descriptor.toml", folder: Path | None = None) -> Declared:
@@ -70,14 +70,14 @@ def parse(text: str, *, name: str = "descriptor.toml", folder: Path | None = Non
     >>> declared.population, declared.tables[0].columns[0].upper
     ('survey', Fraction(120, 1))
     """
-    return _parse(TomlText(name, text.replace("\r\n", "\n")), folder)
+    return _parse_text(TomlText(name, text.replace("\r\n", "\n")), folder)
 
 
-def _parse(source: TomlText, folder: Path | None) -> Declared:
+def _parse_text(source: TomlText, folder: Path | None) -> Declared:
     root = TomlTable(source, (), source.load())
     root.only("dataset", "privacy", "declared", "tables")
-    declared = _declared(root, folder)
-    return replace(declared, tables=tuple(linked(declared, root.section("tables"))))
+    declared = _read_sections(root, folder)
+    return replace(declared, tables=tuple(link_tables(declared, root.section("tables"))))
 
 
 def complete(declared: Declared, schemas: Mapping[str, Sequence[tuple[str, Kind]]]) -> Dataset:
@@ -85,13 +85,17 @@ def complete(declared: Declared, schemas: Mapping[str, Sequence[tuple[str, Kind]
     tables = tuple(_complete_table(declared, table, schemas.get(table.name)) for table in declared.tables)
     named = {table.name: table for table in tables}
     protected, _, column = declared.unit.partition(".")
-    unit = f"{protected}.{_spelled(declared, ('privacy', 'unit'), named[protected], column)}" if declared.unit else ""
+    unit = (
+        f"{protected}.{_source_spelling(declared, ('privacy', 'unit'), named[protected], column)}"
+        if declared.unit
+        else ""
+    )
     return Dataset(
         name=declared.name,
         population=declared.population,
         unit=unit,
         budget=declared.budget,
-        tables=tuple(_spell(declared, table, named) for table in tables),
+        tables=tuple(_spell_links(declared, table, named) for table in tables),
         engine=declared.engine,
         version=declared.version,
         neighbours=declared.neighbours,
@@ -107,7 +111,7 @@ def json_schema() -> dict[str, Any]:
     return schema
 
 
-def _declared(root: TomlTable, folder: Path | None) -> Declared:
+def _read_sections(root: TomlTable, folder: Path | None) -> Declared:
     """All that the text says, but for the links between tables."""
     dataset, privacy, facts = root.section("dataset"), root.section("privacy"), root.section("declared")
     dataset.only("name", "engine", "version", "source")
@@ -115,7 +119,7 @@ def _declared(root: TomlTable, folder: Path | None) -> Declared:
     called, engine = name_in(dataset, "name", "dataset"), choice_in(dataset, "engine", ENGINES)
     tables = tuple(tables_in(root.section("tables"), engine, dataset.words("source"), folder))
     if not tables:
-        missing(root, "tables", "at least one table", "[tables.<name>]")
+        refuse_missing(root, "tables", "at least one table", "[tables.<name>]")
     return Declared(
         name=called,
         engine=engine,
@@ -124,7 +128,7 @@ def _declared(root: TomlTable, folder: Path | None) -> Declared:
         unit=unit_in(privacy, tables),
         neighbours=Neighbours(choice_in(privacy, "neighbours", tuple(Neighbours))),
         budget=budget_in(privacy),
-        ledger=located(privacy.words("ledger"), folder),
+        ledger=source_path(privacy.words("ledger"), folder),
         tables=tables,
         facts={key: fact_in(facts, key) for key in facts.content},
         text=root.text,
@@ -172,17 +176,19 @@ def _complete_column(
     return told.of_kind(kind, name)
 
 
-def _spell(declared: Declared, table: Table, named: Mapping[str, Table]) -> Table:
+def _spell_links(declared: Declared, table: Table, named: Mapping[str, Table]) -> Table:
     """Key and link in the spelling of the source; all of their columns must be there."""
     path = ("tables", table.name)
-    key = _spelled(declared, (*path, "key"), table, table.key) if table.key else ""
+    key = _source_spelling(declared, (*path, "key"), table, table.key) if table.key else ""
     if (link := table.link) is not None:
-        far = _spelled(declared, (*path, "unit", link.column), named[link.table], link.key) if link.table else ""
-        link = PersonLink(_spelled(declared, (*path, "unit"), table, link.column), link.table, far)
+        far = (
+            _source_spelling(declared, (*path, "unit", link.column), named[link.table], link.key) if link.table else ""
+        )
+        link = PersonLink(_source_spelling(declared, (*path, "unit"), table, link.column), link.table, far)
     return replace(table, key=key, link=link)
 
 
-def _spelled(declared: Declared, path: tuple[str, ...], table: Table, name: str) -> str:
+def _source_spelling(declared: Declared, path: tuple[str, ...], table: Table, name: str) -> str:
     column = table.column(name)
     if column is None:
         _no_column(declared, path, table.name, name, [column.name for column in table.columns])

@@ -57,7 +57,7 @@ def _columns_in(root: TomlTable) -> Iterator[Column]:
             check_bounds(line, declared)
         if not _has_domain(declared):
             root.refuse(name, f"{name} needs lower and upper, values, bounds or key.", why=_WHY, fix=_FIX, key=True)
-        yield declared.of_kind(_kind(section, declared))
+        yield declared.of_kind(_column_kind(section, declared))
 
 
 def _has_domain(column: DeclaredColumn) -> bool:
@@ -70,7 +70,7 @@ def _is_one_day(column: DeclaredColumn) -> bool:
     return isinstance(column.lower, date) and column.lower == column.upper
 
 
-def _kind(section: TomlTable, column: DeclaredColumn) -> Kind:
+def _column_kind(section: TomlTable, column: DeclaredColumn) -> Kind:
     """Whole numbers are those that are written without a point, unless the line says otherwise."""
     kind = column.kind or column.implied or Kind.TEXT
     bounded = kind.is_number and column.values is None
@@ -96,11 +96,11 @@ def _as_in_descriptor(section: TomlTable) -> TomlTable:
     content = {key: value for key, value in section.content.items() if key != "whole"}
     ends = [key for key in ("lower", "upper") if key in content]
     if any(isinstance(content[key], date) for key in ends):
-        content |= {key: _day(content[key]) for key in ends}
+        content |= {key: _as_day(content[key]) for key in ends}
     return replace(section, content=content)
 
 
-def _day(bound: object) -> object:
+def _as_day(bound: object) -> object:
     if isinstance(bound, datetime):
         return bound.date()
     with suppress(ValueError):

@@ -12,7 +12,7 @@ from datetime import date
 from fractions import Fraction
 
 from hubbub.schema.declared_cells import PRIVATE
-from hubbub.schema.descriptor import typed
+from hubbub.schema.descriptor import typed_bound
 from hubbub.schema.source_files import Headless, InDatabase, is_csv
 from hubbub.schema.tables import Column, Dataset, Kind, Table, Value
 from hubbub.terms import Budget, OutOfRange
@@ -87,11 +87,11 @@ def draft(
     files = {} if isinstance(source, str) else source
     tables = (_blank_table(table, columns, files.get(table, "")) for table, columns in schemas.items())
     comment = _QUESTIONS.format(name=quoted(name))
-    return "\n".join([comment, _pairs("[dataset]", head), declared, _PRIVACY, *tables])
+    return "\n".join([comment, _header_toml("[dataset]", head), declared, _PRIVACY, *tables])
 
 
 def _blank_table(name: str, columns: Sequence[tuple[str, Kind]], source: str) -> str:
-    head = _pairs(f"[tables.{key_of(name)}]", {"source": source}) + (_HEADER if is_csv(source) else "")
+    head = _header_toml(f"[tables.{key_of(name)}]", {"source": source}) + (_HEADER if is_csv(source) else "")
     lines = [head + _TABLE, f"[tables.{key_of(name)}.columns]"]
     lines += [f"# {key_of(column)} = {_BLANKS[kind]}    # {_HINTS[kind]}" for column, kind in columns]
     return "\n".join(lines) + "\n"
@@ -106,15 +106,15 @@ def from_dataset(dataset: Dataset) -> str:
         "name": dataset.name,
         "engine": dataset.engine,
         "version": dataset.version,
-        "source": _database(dataset),
+        "source": _common_database(dataset),
     }
-    parts = [_pairs("[dataset]", head), _privacy(dataset)]
+    parts = [_header_toml("[dataset]", head), _privacy_toml(dataset)]
     if dataset.facts:
         parts.insert(1, "[declared]\n" + "".join(f"{key_of(k)} = {quoted(v)}\n" for k, v in dataset.facts.items()))
-    return "\n".join([*parts, *(_table(table, dataset) for table in dataset.tables)])
+    return "\n".join([*parts, *(_table_toml(table, dataset) for table in dataset.tables)])
 
 
-def _database(dataset: Dataset) -> str:
+def _common_database(dataset: Dataset) -> str:
     inside = [(table.name, table.source) for table in dataset.tables if isinstance(table.source, InDatabase)]
     found = {source.path for _, source in inside}
     renamed = dataset.engine != "postgres" and any(name != source.table for name, source in inside)
@@ -127,9 +127,9 @@ def _database(dataset: Dataset) -> str:
     return next(iter(found), "")
 
 
-def _privacy(dataset: Dataset) -> str:
+def _privacy_toml(dataset: Dataset) -> str:
     pairs = {"population": dataset.population, "unit": dataset.unit or "row", "neighbours": dataset.neighbours.value}
-    told = _pairs("[privacy]", pairs)
+    told = _header_toml("[privacy]", pairs)
     told += "# budget = { epsilon = ?, delta = ? }\n" if dataset.budget is None else budget_toml(dataset.budget)
     return told + (f"ledger = {quoted(dataset.ledger)}\n" if dataset.ledger else "")
 
@@ -141,14 +141,14 @@ def budget_toml(budget: Budget) -> str:
     return f"budget = {{ {inside} }}\n"
 
 
-def _table(table: Table, dataset: Dataset) -> str:
+def _table_toml(table: Table, dataset: Dataset) -> str:
     source = table.source
     names = source.names if isinstance(source, Headless) else ()
     if isinstance(source, InDatabase):
         source = "" if source.table == table.name else source.table
     elif isinstance(source, Headless):
         source = source.path
-    told = _pairs(
+    told = _header_toml(
         f"[tables.{key_of(table.name)}]", {"source": source if isinstance(source, str) else "", "key": table.key}
     )
     told += f"header = [{', '.join(map(quoted, names))}]\n" if names else ""
@@ -162,15 +162,15 @@ def _table(table: Table, dataset: Dataset) -> str:
     told += "".join(f"{name} = {number}\n" for name, number in numbers.items() if number is not None)
     told += "public = true\n" if table.public else ""
     told += f"why = {quoted(table.why)}\n" if table.why else ""
-    columns = "".join(f"{key_of(column.name)} = {{ {', '.join(_column(column))} }}\n" for column in table.columns)
+    columns = "".join(f"{key_of(column.name)} = {{ {', '.join(_column_toml(column))} }}\n" for column in table.columns)
     return told + f"[tables.{key_of(table.name)}.columns]\n{columns}"
 
 
-def _column(column: Column) -> Iterator[str]:
+def _column_toml(column: Column) -> Iterator[str]:
     yield f"type = {quoted(column.kind.value)}"
     for name in ("lower", "upper"):
         if (bound := getattr(column, name)) is not None:
-            yield f"{name} = {toml(typed(bound, column.kind))}"
+            yield f"{name} = {toml(typed_bound(bound, column.kind))}"
     if column.step is not None:
         yield f"step = {toml(column.step / 1_000_000 if column.kind is Kind.TIMESTAMP else column.step)}"
     if column.values is not None:
@@ -178,12 +178,12 @@ def _column(column: Column) -> Iterator[str]:
     for name in ("max_per_unit", "max_rows_per_unit"):
         if (most := getattr(column, name)) is not None:
             yield f"{name} = {most}"
-    yield from _publishing(column)
+    yield from _publishing_toml(column)
     if column.why:
         yield f"why = {quoted(column.why)}"
 
 
-def _publishing(column: Column) -> Iterator[str]:
+def _publishing_toml(column: Column) -> Iterator[str]:
     """How a column is published, as far as it is declared."""
     if column.privately is not None:
         yield f'{column.privately.value} = "{PRIVATE}"'
@@ -202,7 +202,7 @@ def _publishing(column: Column) -> Iterator[str]:
 # ---------------------------------------------------------------- TOML
 
 
-def _pairs(header: str, pairs: Mapping[str, str]) -> str:
+def _header_toml(header: str, pairs: Mapping[str, str]) -> str:
     """A header and the texts under it; empty ones are left out."""
     return f"{header}\n" + "".join(f"{key} = {quoted(value)}\n" for key, value in pairs.items() if value)
 
@@ -230,12 +230,12 @@ def toml(value: Value | Fraction) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Fraction):
-        told = decimal(value)
+        told = exact_decimal(value)
         return quoted(told) if "/" in told else told
     return repr(value)
 
 
-def decimal(number: Fraction) -> str:
+def exact_decimal(number: Fraction) -> str:
     """The number in full: as a decimal if it has one, else as a ratio."""
     rest, places = number.denominator, 0
     while rest % 10 == 0:

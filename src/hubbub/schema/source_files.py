@@ -44,7 +44,7 @@ def files_of(source: str | Path) -> list[str]:
     text = str(source)
     if any(sign in text for sign in "*?[") and not path.exists():
         pattern = Path(text)
-        root, rest = _split(pattern)
+        root, rest = _split_glob(pattern)
         found = sorted(str(file) for file in root.glob(rest) if file.is_file()) if root.exists() else []
     else:
         found = [str(path)] if path.is_file() else []
@@ -61,7 +61,7 @@ def one_file(source: str | Path) -> str:
     return files[0]
 
 
-def _split(pattern: Path) -> tuple[Path, str]:
+def _split_glob(pattern: Path) -> tuple[Path, str]:
     """The folder without wildcards, and what comes after it."""
     parts = pattern.parts
     first = next(i for i, part in enumerate(parts) if any(sign in part for sign in "*?["))

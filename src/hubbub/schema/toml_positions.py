@@ -1,6 +1,6 @@
 """Where things stand in a TOML text, and refusals that point there.
 
-``tomllib`` reads values and forgets their places. ``scan`` goes over a text that ``tomllib`` accepts once more and
+``tomllib`` reads values and forgets their places. ``scan_positions`` goes over a text that ``tomllib`` accepts once more and
 notes, for every key path (``tables``, ``visits``, ``columns``, ``cost``, ``upper``), where key and value stand.
 """
 
@@ -75,7 +75,7 @@ class TomlText:
 
     def place(self, path: Path, *, key: bool = False) -> tuple[int, int]:
         """Where the path's value, or key, begins and ends; if there is no such path, the nearest above it."""
-        found = scan(self.text)
+        found = scan_positions(self.text)
         known = next((path[:size] for size in range(len(path), 0, -1) if path[:size] in found), None)
         if known is None:
             return 0, 0
@@ -187,11 +187,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return next((f" Did you mean {str(other)!r}?" for other in known if close and other.lower() == close[0]), "")
 
 
-def scan(text: str) -> Mapping[Path, Span]:
+def scan_positions(text: str) -> Mapping[Path, Span]:
     """Where each key path stands in a text that ``tomllib`` accepts.
 
     >>> text = "[tables.visits]\\ncost = { upper = 5 }\\n"
-    >>> start, end = scan(text)["tables", "visits", "cost", "upper"].value
+    >>> start, end = scan_positions(text)["tables", "visits", "cost", "upper"].value
     >>> text[start:end]
     '5'
     """

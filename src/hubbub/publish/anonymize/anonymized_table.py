@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hubbub.explain import Document, Figure, Section, TextTable
-from hubbub.publish.anonymize.coded_columns import Codes, ranks
-from hubbub.publish.anonymize.identifiers import identifiers
+from hubbub.publish.anonymize.coded_columns import Codes, value_ranks
+from hubbub.publish.anonymize.identifiers import identifying_columns
 from hubbub.publish.anonymize.losses import Metrics
 from hubbub.publish.anonymize.manifest import Manifest
 from hubbub.publish.anonymize.privacy_models import PrivacyModel
@@ -104,7 +104,7 @@ class Anonymised(Document):
             f"Published as they were, and in no model: {', '.join(names)}. Whoever knows one of them of a person can "
             "use it like a quasi-identifier."
         )
-        kept = identifiers(self.table, [*self.quasi_identifiers, *self.sensitive], self.k)
+        kept = identifying_columns(self.table, [*self.quasi_identifiers, *self.sensitive], self.k)
         if not kept:
             return (told,)
         return (f"{', '.join(kept)}: the values differ from row to row, so they name people. Kept on purpose.", told)
@@ -137,4 +137,4 @@ class Anonymised(Document):
 
 def by_values(rows: pyarrow.Table) -> Codes:
     """The places of the rows in an order that depends on what they say alone; rows that say the same are alike."""
-    return np.lexsort([ranks(column) for column in reversed(rows.columns)])
+    return np.lexsort([value_ranks(column) for column in reversed(rows.columns)])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubbub.publish.anonymize.coded_columns import ANY, Coded, Codes, Floats, counted, firsts
+from hubbub.publish.anonymize.coded_columns import ANY, Coded, Codes, Floats, count_keys, run_starts
 from hubbub.publish.anonymize.hierarchies import Hierarchy, HierarchyLevels
 
 _LISTED = 50  # so many words are listed at most
@@ -42,16 +42,16 @@ class Cuts:
         """Take over the best of the candidates of each part, the first of equals, where it beats what is there."""
         if not owner.size:
             return
-        start = firsts(owner)
+        start = run_starts(owner)
         best = np.zeros(self.score.size)
         best[owner[start]] = np.maximum.reduceat(score, start)
         hits = np.flatnonzero((score == best[owner]) & (score > self.score[owner]))
-        first = hits[firsts(owner[hits])]
+        first = hits[run_starts(owner[hits])]
         for target, source in ((self.score, score), (self.low, low), (self.high, high), (self.kept, kept)):
             target[owner[first]] = source[first]
 
 
-def scored(gain: Floats, down: Codes, rest: Codes, *, even: bool) -> Floats:
+def cut_scores(gain: Floats, down: Codes, rest: Codes, *, even: bool) -> Floats:
     """How good a cut into ``down`` and ``rest`` rows is among those of its part: by its gain, or by how even it is."""
     if even:
         return np.minimum(down, rest).astype(np.float64)
@@ -71,7 +71,7 @@ class Parts:
     @classmethod
     def of(cls, parts: Codes, codes: Codes, sizes: Codes, axis: int) -> Parts:
         """Count the codes of the rows by part; no part is empty."""
-        keys, count = counted(parts * axis + codes, sizes.size * axis)
+        keys, count = count_keys(parts * axis + codes, sizes.size * axis)
         return cls(keys, count, np.searchsorted(keys, np.arange(sizes.size) * axis), sizes, axis)
 
     def codes(self, at: Codes, owner: Codes) -> Codes:
@@ -126,7 +126,7 @@ class Ordered(GeneralizationAxis):
         found = Cuts.none(parts.sizes.size)
         run = np.cumsum(parts.count)
         base = run[parts.starts] - parts.count[parts.starts]  # rows of all parts before
-        at, owner = _windows(run, base, parts.sizes, least)
+        at, owner = _cut_windows(run, base, parts.sizes, least)
         down = run[at] - base[owner]
         lower, upper = parts.codes(at, owner), parts.codes(at + 1, owner)
         score, _ = self._scores(parts, owner, down, lower, upper, even=even)
@@ -146,7 +146,7 @@ class Ordered(GeneralizationAxis):
         rest = parts.sizes[owner] - down
         below, above = self.width(first[owner], lower), self.width(upper, last[owner])
         gain = whole[owner] - down * below - rest * above
-        return scored(gain, down, rest, even=even), gain
+        return cut_scores(gain, down, rest, even=even), gain
 
     def _through(self, found: Cuts, parts: Parts, run: Codes, place: Codes, base: Codes, *, even: bool) -> None:
         """Cuts after so many rows of each part, whatever their values."""
@@ -209,18 +209,18 @@ class Branching(GeneralizationAxis):
         level = self.level(low, high)
         owner = parts.keys // self.size
         code = parts.codes(np.arange(owner.size), owner)
-        start = firsts(owner * self.size + self.nodes[np.maximum(level - 1, 0)[owner], code])
+        start = run_starts(owner * self.size + self.nodes[np.maximum(level - 1, 0)[owner], code])
         owner, count = owner[start], np.add.reduceat(parts.count, start)
         left, right = code[start], code[np.append(start[1:], code.size) - 1]
         at = np.flatnonzero((count >= least) & (sizes[owner] - count >= least) & (level[owner] > 0))
         part, taken = owner[at], count[at]
-        rest = self.width(*_rest(at, owner, left, right, low, high))
+        rest = self.width(*_remaining_ends(at, owner, left, right, low, high))
         gain = (
             (sizes * self.width(low, high))[part]
             - taken * self.width(left[at], right[at])
             - (sizes[part] - taken) * rest
         )
-        score = scored(gain, taken, sizes[part] - taken, even=even)
+        score = cut_scores(gain, taken, sizes[part] - taken, even=even)
         found.improve(part, score, left[at], right[at], np.zeros(at.size, dtype=np.int64))
         return found
 
@@ -231,7 +231,7 @@ class Branching(GeneralizationAxis):
         return [self.levels.names[level][self.nodes[level][leaf]] for level, leaf in pairs]
 
 
-def _windows(run: Codes, base: Codes, sizes: Codes, least: int) -> tuple[Codes, Codes]:
+def _cut_windows(run: Codes, base: Codes, sizes: Codes, least: int) -> tuple[Codes, Codes]:
     """Where each part may be cut so that ``least`` rows are on both sides, and the part of each such place.
 
     Of very many places in one part only some are looked at, evenly spread.
@@ -246,7 +246,7 @@ def _windows(run: Codes, base: Codes, sizes: Codes, least: int) -> tuple[Codes, 
     return begin[owner] + within * step[owner], owner
 
 
-def _rest(at: Codes, owner: Codes, left: Codes, right: Codes, low: Codes, high: Codes) -> tuple[Codes, Codes]:
+def _remaining_ends(at: Codes, owner: Codes, left: Codes, right: Codes, low: Codes, high: Codes) -> tuple[Codes, Codes]:
     """The ends of what remains of each part without one branch."""
     part, last = owner[at], owner.size - 1
     opens = (at == 0) | (owner[at - 1] != part)
@@ -260,7 +260,7 @@ def _rest(at: Codes, owner: Codes, left: Codes, right: Codes, low: Codes, high: 
 def axis_of(column: Coded, hierarchy: Hierarchy | None) -> GeneralizationAxis:
     """The axis of a column: its tree if it has a hierarchy, else its order."""
     if hierarchy is None:
-        return Ordered(column.name, column.codes, len(column.labels), column, _places(column))
+        return Ordered(column.name, column.codes, len(column.labels), column, _value_positions(column))
     levels = hierarchy.on(column)
     order = np.lexsort(levels.codes)
     rank = np.empty_like(order)
@@ -269,7 +269,7 @@ def axis_of(column: Coded, hierarchy: Hierarchy | None) -> GeneralizationAxis:
     return Branching(column.name, rank[column.codes], order.size, levels, nodes)
 
 
-def _places(column: Coded) -> Floats:
+def _value_positions(column: Coded) -> Floats:
     """Where each value stands between 0 and 1; ranks where a distance is too large for a float."""
     known = column.places[column.gaps :]
     if not known.size:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from hubbub.explain import Document, Figure, Section, TextTable
-from hubbub.publish.anonymize.coded_columns import Codes, Floats, coded, combined, named, named_rows
+from hubbub.publish.anonymize.coded_columns import Codes, Floats, code_column, combine_codes, known_columns, named_rows
 from hubbub.publish.anonymize.request import secrets_of
 from hubbub.render import Json, out_of_100, percent
 from hubbub.render import bars as text_bars
@@ -47,16 +47,16 @@ def beliefs(
     (0.5, 4)
     """
     rows = named_rows(table)
-    names = named(quasi_identifiers, rows, called="quasi-identifiers", why="They say which class is whose.")
+    names = known_columns(quasi_identifiers, rows, called="quasi-identifiers", why="They say which class is whose.")
     secret = secrets_of(rows, names, [sensitive])[sensitive].column
-    limit = _share(theta)
-    classes, number = _grouped([coded(name, rows[name]) for name in names])
-    groups = np.zeros(rows.num_rows, dtype=np.int64) if known is None else _groups(known, rows.num_rows)
-    moved, own = _moves(classes, number, groups, secret.codes, len(secret.labels))
+    limit = _theta_share(theta)
+    classes, number = _group_rows([code_column(name, rows[name]) for name in names])
+    groups = np.zeros(rows.num_rows, dtype=np.int64) if known is None else _known_groups(known, rows.num_rows)
+    moved, own = _belief_moves(classes, number, groups, secret.codes, len(secret.labels))
     return Beliefs(names, sensitive, () if known is None else tuple(named_rows(known).column_names), limit, moved, own)
 
 
-def _share(theta: object) -> float:
+def _theta_share(theta: object) -> float:
     limit = exact(theta, name="theta")
     if not 0 < limit < 1:
         raise OutOfRange(
@@ -67,11 +67,11 @@ def _share(theta: object) -> float:
     return float(limit)
 
 
-def _grouped(columns: list[Any]) -> tuple[Codes, int]:
-    return combined([column.codes for column in columns], [len(column.labels) for column in columns])
+def _group_rows(columns: list[Any]) -> tuple[Codes, int]:
+    return combine_codes([column.codes for column in columns], [len(column.labels) for column in columns])
 
 
-def _groups(known: Any, rows: int) -> Codes:
+def _known_groups(known: Any, rows: int) -> Codes:
     given = named_rows(known)
     if given.num_rows != rows or not given.column_names:
         raise WrongShape(
@@ -79,12 +79,12 @@ def _groups(known: Any, rows: int) -> Codes:
             why="It says for each row what the attacker knows of that person.",
             fix="Give the same rows, in the same order (`Anonymised.kept` says which these are).",
         )
-    return _grouped([coded(name, given[name]) for name in given.column_names])[0]
+    return _group_rows([code_column(name, given[name]) for name in given.column_names])[0]
 
 
-def _moves(classes: Codes, number: int, groups: Codes, secret: Codes, values: int) -> tuple[Floats, Floats]:
+def _belief_moves(classes: Codes, number: int, groups: Codes, secret: Codes, values: int) -> tuple[Floats, Floats]:
     """For each row, the largest move of a belief about it, and by how much the belief in its true value rose."""
-    prior = _shares(groups, int(groups.max()) + 1, secret, values)
+    prior = _secret_shares(groups, int(groups.max()) + 1, secret, values)
     inside = np.bincount(classes * values + secret, minlength=number * values).reshape(number, values)
     kinds, back = np.unique(np.stack([classes, groups]), axis=1, return_inverse=True)
     mean = _class_means(kinds, np.bincount(back), prior, number)
@@ -93,7 +93,7 @@ def _moves(classes: Codes, number: int, groups: Codes, secret: Codes, values: in
     edges = np.searchsorted(back[order], np.arange(0, kinds.shape[1] + _AT_ONCE, _AT_ONCE))
     for chunk, (low, high) in enumerate(pairwise(edges)):
         some = kinds[:, chunk * _AT_ONCE : (chunk + 1) * _AT_ONCE]
-        change = _posterior(inside[some[0]], prior[some[1]], mean[some[0]]) - prior[some[1]]
+        change = _posterior_belief(inside[some[0]], prior[some[1]], mean[some[0]]) - prior[some[1]]
         rows = order[low:high]
         local = back[rows] - chunk * _AT_ONCE
         moved[rows] = np.abs(change).max(axis=1)[local]
@@ -101,7 +101,7 @@ def _moves(classes: Codes, number: int, groups: Codes, secret: Codes, values: in
     return moved, own
 
 
-def _shares(groups: Codes, number: int, secret: Codes, values: int) -> Floats:
+def _secret_shares(groups: Codes, number: int, secret: Codes, values: int) -> Floats:
     counts = np.bincount(groups * values + secret, minlength=number * values).reshape(number, values)
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
@@ -113,12 +113,12 @@ def _class_means(kinds: Codes, sizes: Codes, prior: Floats, number: int) -> Floa
     return np.asarray(total / np.bincount(kinds[0], weights=sizes, minlength=number)[:, None])
 
 
-def _posterior(inside: Codes, prior: Floats, mean: Floats) -> Floats:
+def _posterior_belief(inside: Codes, prior: Floats, mean: Floats) -> Floats:
     weight = inside * np.divide(prior, mean, out=np.zeros_like(prior), where=mean > 0)
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
 
-def _points(move: float) -> str:
+def _percentage_points(move: float) -> str:
     """How far a belief moves, in points of a percentage."""
     return f"{100 * move:.3g} points"
 
@@ -151,13 +151,13 @@ class Beliefs(Document):
 
     def sections(self) -> tuple[Section, ...]:
         """What was found, and what it does not say."""
-        people, risen = self.moved.size, _points(float(self.risen.mean()))
+        people, risen = self.moved.size, _percentage_points(float(self.risen.mean()))
         knows = f"how it depends on {', '.join(self.known)}" if self.known else "its shares in the whole table"
         found = (
             f"Before: an attacker who knows of {self.sensitive} {knows}, and nothing else. After: the same with the "
             f"table, for a person whose {', '.join(self.quasi_identifiers)} are known. A belief moves by more than "
-            f"{_points(self.theta)} for {out_of_100(self.breaches / people)} people; the largest move is "
-            f"{_points(self.largest)}. On average the belief in what is true rises by {risen}."
+            f"{_percentage_points(self.theta)} for {out_of_100(self.breaches / people)} people; the largest move is "
+            f"{_percentage_points(self.largest)}. On average the belief in what is true rises by {risen}."
         )
         limits = (
             "This is a measure for one stated attacker, and no guarantee: nobody knows what others know, and another "
@@ -191,7 +191,9 @@ class Beliefs(Document):
 
     def _bars(self) -> list[tuple[str, float, str]]:
         shares = [(step, float(np.mean(self.moved > step))) for step in _STEPS]
-        return [(f"> {_points(step)}", share, percent(share) if share < 1 else "100%") for step, share in shares]
+        return [
+            (f"> {_percentage_points(step)}", share, percent(share) if share < 1 else "100%") for step, share in shares
+        ]
 
     def _figure(self) -> Figure:
         bars = self._bars()

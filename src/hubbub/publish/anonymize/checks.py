@@ -8,7 +8,7 @@ from typing import Any
 
 from hubbub.explain import Document, Section, TextTable
 from hubbub.publish.anonymize.anonymized_table import NO_GUARANTEE
-from hubbub.publish.anonymize.coded_columns import Codes, coded, combined, named, named_rows
+from hubbub.publish.anonymize.coded_columns import Codes, code_column, combine_codes, known_columns, named_rows
 from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.privacy_models import (
@@ -45,15 +45,17 @@ def check(
     (2, 1, 0.5)
     """
     rows = named_rows(table)
-    names = named(quasi_identifiers, rows, called="quasi-identifiers", why="Rows that agree in them are a class.")
+    names = known_columns(
+        quasi_identifiers, rows, called="quasi-identifiers", why="Rows that agree in them are a class."
+    )
     if not rows.num_rows:
         raise EmptyInput("the table has no rows.", why="There is nothing to check.", fix="Give a table with rows.")
     wanted = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     every = [*wanted, *(model.sensitive for model in models if model.sensitive)]
-    columns = [coded(name, rows[name]) for name in names]
-    labels, number = combined([one.codes for one in columns], [len(one.labels) for one in columns])
+    columns = [code_column(name, rows[name]) for name in names]
+    labels, number = combine_codes([one.codes for one in columns], [len(one.labels) for one in columns])
     classes = EquivalenceClasses(labels, number, secrets_of(rows, names, every))
-    measures = tuple(_measured(classes, name, hierarchy) for name in dict.fromkeys(wanted))
+    measures = tuple(_column_diversity(classes, name, hierarchy) for name in dict.fromkeys(wanted))
     broken = tuple(model for model in models if not model.holds(classes).all())
     return Checked(names, labels, number, int(classes.sizes.min()), measures, tuple(models), broken)
 
@@ -69,7 +71,7 @@ class ColumnDiversity:
     t: float  # largest distance of a class from the whole table
 
 
-def _measured(classes: EquivalenceClasses, name: str, hierarchy: Hierarchy | None) -> ColumnDiversity:
+def _column_diversity(classes: EquivalenceClasses, name: str, hierarchy: Hierarchy | None) -> ColumnDiversity:
     return ColumnDiversity(
         name,
         int(DistinctL(2, name).measure(classes)),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.engines import arrow_of
-from hubbub.publish.cells import plain
+from hubbub.publish.cells import plain_array
 from hubbub.terms import EmptyInput, OutOfRange, SourceUnavailable, plain_text
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ def named_rows(table: Any) -> pyarrow.Table:
     return rows
 
 
-def coded(name: str, column: Any) -> Coded:
+def code_column(name: str, column: Any) -> Coded:
     """A column of an Arrow table as codes."""
     import pyarrow
     import pyarrow.compute as pc
 
     flat = one_form(column)
     try:
-        ordered = _ordered(flat)
+        ordered = _order_values(flat)
         found, labels = pc.index_in(flat, value_set=ordered), ordered.cast(pyarrow.string())
     except pyarrow.ArrowNotImplementedError:
         raise SourceUnavailable(
@@ -83,7 +83,7 @@ def coded(name: str, column: Any) -> Coded:
         ) from None
     gaps = flat.null_count > 0
     codes = np.asarray(pc.fill_null(found, -1)).astype(np.int64) + int(gaps)
-    places = _places(ordered)
+    places = _value_positions(ordered)
     numeric = places is not None
     places = np.arange(len(ordered), dtype=np.float64) if places is None else places
     if gaps:
@@ -94,10 +94,10 @@ def coded(name: str, column: Any) -> Coded:
     return Coded(name, codes, labels, places, numeric, types.is_integer(kind), dated, gaps)
 
 
-def ranks(column: Any) -> Codes:
+def value_ranks(column: Any) -> Codes:
     """The place of each value among the different ones, in their order."""
     try:
-        return coded("", column).codes
+        return code_column("", column).codes
     except SourceUnavailable:  # lists and the like have no order: by their text
         return np.unique([repr(value) for value in column.to_pylist()], return_inverse=True)[1].astype(np.int64)
 
@@ -110,7 +110,7 @@ def one_form(column: Any) -> pyarrow.Array:
     import pyarrow
     import pyarrow.compute as pc
 
-    flat, types = plain(column), pyarrow.types
+    flat, types = plain_array(column), pyarrow.types
     if types.is_null(flat.type):
         return flat.cast(pyarrow.string())
     if types.is_float16(flat.type):
@@ -120,14 +120,14 @@ def one_form(column: Any) -> pyarrow.Array:
     return flat
 
 
-def _ordered(flat: pyarrow.Array) -> pyarrow.Array:
+def _order_values(flat: pyarrow.Array) -> pyarrow.Array:
     import pyarrow.compute as pc
 
     present = pc.unique(flat.drop_null())
     return present.take(pc.sort_indices(present))
 
 
-def _places(ordered: pyarrow.Array) -> Floats | None:
+def _value_positions(ordered: pyarrow.Array) -> Floats | None:
     """Numbers as they are, dates in days, times in their unit; None for what is neither."""
     import pyarrow
 
@@ -142,18 +142,18 @@ def _places(ordered: pyarrow.Array) -> Floats | None:
     return None
 
 
-def counted(keys: Codes, size: int) -> tuple[Codes, Codes]:
+def count_keys(keys: Codes, size: int) -> tuple[Codes, Codes]:
     """The different keys below ``size``, in order, and how often each occurs."""
     if size <= _DENSE * keys.size:
         dense = np.bincount(keys, minlength=size)
         found = np.flatnonzero(dense)
         return found, dense[found]
     ordered = np.sort(keys)
-    first = firsts(ordered)
+    first = run_starts(ordered)
     return ordered[first], np.diff(np.append(first, keys.size))
 
 
-def firsts(ordered: NDArray[Any]) -> Codes:
+def run_starts(ordered: NDArray[Any]) -> Codes:
     """Where each new value begins in an array of equal neighbours."""
     new = np.empty(ordered.size, dtype=bool)
     new[:1] = True
@@ -161,17 +161,17 @@ def firsts(ordered: NDArray[Any]) -> Codes:
     return np.flatnonzero(new)
 
 
-def combined(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
+def combine_codes(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
     """One number per row, equal where the rows agree in all columns, without gaps; and how many there are."""
     keys, size = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column, width in zip(columns, sizes, strict=True):
         if size * width >= _WIDEST:
-            keys, size = dense(keys, size)
+            keys, size = dense_codes(keys, size)
         keys, size = keys * width + column, size * width
-    return dense(keys, size)
+    return dense_codes(keys, size)
 
 
-def dense(keys: Codes, size: int) -> tuple[Codes, int]:
+def dense_codes(keys: Codes, size: int) -> tuple[Codes, int]:
     """Keys below ``size`` numbered anew in their order, without gaps."""
     if size <= _DENSE * keys.size:
         used = np.zeros(size, dtype=bool)
@@ -182,17 +182,17 @@ def dense(keys: Codes, size: int) -> tuple[Codes, int]:
     return numbers.astype(np.int64), found.size
 
 
-def named(names: Sequence[str], rows: pyarrow.Table, *, called: str, why: str) -> tuple[str, ...]:
+def known_columns(names: Sequence[str], rows: pyarrow.Table, *, called: str, why: str) -> tuple[str, ...]:
     """Names of columns of the table, each once; refuses an empty list and unknown names."""
     told = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
     if not told or isinstance(names, str):
         raise EmptyInput(f"there is no list of {called}.", why=why, fix='Name the columns in a list: ["age", "zip"].')
     for name in told:
-        known(name, rows, called=called)
+        known_column(name, rows, called=called)
     return told
 
 
-def known(name: object, rows: pyarrow.Table, *, called: str) -> str:
+def known_column(name: object, rows: pyarrow.Table, *, called: str) -> str:
     """The name of a column that is there once."""
     if isinstance(name, str) and rows.column_names.count(name) == 1:
         return name

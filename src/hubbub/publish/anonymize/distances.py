@@ -13,36 +13,38 @@ from __future__ import annotations
 
 import numpy as np
 
-from hubbub.publish.anonymize.coded_columns import Codes, Floats, firsts
+from hubbub.publish.anonymize.coded_columns import Codes, Floats, run_starts
 from hubbub.publish.anonymize.equivalence_classes import ClassCounts
 from hubbub.publish.anonymize.hierarchies import HierarchyLevels
 
 
-def equal(cells: ClassCounts, sizes: Codes, shares: Floats) -> Floats:
+def equal_distance(cells: ClassCounts, sizes: Codes, shares: Floats) -> Floats:
     """All values are equally far apart."""
     own, theirs = cells.count / sizes[cells.owner], shares[cells.value]
     moved = np.bincount(cells.owner, weights=np.abs(own - theirs) - theirs, minlength=sizes.size)
     return np.maximum((moved + 1.0) / 2, 0.0)
 
 
-def hierarchical(cells: ClassCounts, sizes: Codes, shares: Floats, levels: HierarchyLevels) -> Floats:
+def hierarchical_distance(cells: ClassCounts, sizes: Codes, shares: Floats, levels: HierarchyLevels) -> Floats:
     """Values are as far apart as one has to climb to meet."""
     total = np.zeros(sizes.size)
     for codes in levels.codes[:-1]:
-        total += equal(_merged(cells, codes), sizes, np.asarray(np.bincount(codes, weights=shares), dtype=np.float64))
+        total += equal_distance(
+            _merge_cells(cells, codes), sizes, np.asarray(np.bincount(codes, weights=shares), dtype=np.float64)
+        )
     return total / levels.height
 
 
-def _merged(cells: ClassCounts, codes: Codes) -> ClassCounts:
+def _merge_cells(cells: ClassCounts, codes: Codes) -> ClassCounts:
     """The cells with values replaced by the nodes above them."""
     keys = cells.owner * (int(codes.max()) + 1) + codes[cells.value]
     found, back = np.unique(keys, return_inverse=True)
     owner = found // (int(codes.max()) + 1)
     count = np.bincount(back, weights=cells.count).astype(np.int64)
-    return ClassCounts(owner, found % (int(codes.max()) + 1), count, firsts(owner))
+    return ClassCounts(owner, found % (int(codes.max()) + 1), count, run_starts(owner))
 
 
-def ordered(cells: ClassCounts, sizes: Codes, shares: Floats) -> Floats:
+def ordered_distance(cells: ClassCounts, sizes: Codes, shares: Floats) -> Floats:
     """Values are as far apart as their ranks.
 
     Between two values that occur in a class, its P stands still while Q rises: where Q overtakes P is found by
@@ -57,12 +59,12 @@ def ordered(cells: ClassCounts, sizes: Codes, shares: Floats) -> Floats:
     share = (before + cells.count) / sizes[cells.owner]
     until = np.append(cells.value[1:], shares.size)
     until[cells.ends() - 1] = shares.size
-    gaps = _between(cells.value, until, share, upto, area)
+    gaps = _area_between(cells.value, until, share, upto, area)
     first = area[cells.value[cells.starts]]  # before the first value of the class P is 0
     return (np.bincount(cells.owner, weights=gaps, minlength=sizes.size) + first) / (shares.size - 1)
 
 
-def _between(low: Codes, high: Codes, share: Floats, upto: Floats, area: Floats) -> Floats:
+def _area_between(low: Codes, high: Codes, share: Floats, upto: Floats, area: Floats) -> Floats:
     """The sum of |share - Q| over the values from ``low`` up to before ``high``."""
     cross = np.clip(np.searchsorted(upto, share), low, high)
     below = share * (cross - low) - (area[cross] - area[low])

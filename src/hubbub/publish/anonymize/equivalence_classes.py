@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hubbub.publish.anonymize.coded_columns import Coded, Codes, Floats, counted, firsts
+from hubbub.publish.anonymize.coded_columns import Coded, Codes, Floats, count_keys, run_starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class EquivalenceClasses:
     @cached_property
     def sizes(self) -> Codes:
         """How many rows each class has."""
-        return _totals(self.labels, self.number, self.weights)
+        return _class_totals(self.labels, self.number, self.weights)
 
     def cells(self, name: str) -> ClassCounts:
         """How often each value of a sensitive column occurs in each class."""
@@ -60,12 +60,12 @@ class EquivalenceClasses:
         width = len(secret.labels)
         keys = self.labels * width + codes
         if self.weights is None:
-            found, counts = counted(keys, self.number * width)
+            found, counts = count_keys(keys, self.number * width)
         else:
             found, back = np.unique(keys, return_inverse=True)
-            counts = _totals(back, found.size, self.weights)
+            counts = _class_totals(back, found.size, self.weights)
         owner = found // width
-        return ClassCounts(owner, found - owner * width, counts, firsts(owner))
+        return ClassCounts(owner, found - owner * width, counts, run_starts(owner))
 
     def known(self, name: str) -> ClassCounts:
         """The same without the missing value: who knows that it is not missing looks at the others. A class may have
@@ -78,7 +78,7 @@ class EquivalenceClasses:
         )
 
 
-def _totals(labels: Codes, number: int, weights: Codes | None) -> Codes:
+def _class_totals(labels: Codes, number: int, weights: Codes | None) -> Codes:
     if weights is None:
         return np.bincount(labels, minlength=number)
     return np.bincount(labels, weights=weights, minlength=number).astype(np.int64)
@@ -86,5 +86,5 @@ def _totals(labels: Codes, number: int, weights: Codes | None) -> Codes:
 
 def secret_of(column: Coded, weights: Codes | None = None) -> SensitiveColumn:
     """A sensitive column with the shares of its values."""
-    counts = _totals(column.codes, len(column.labels), weights)
+    counts = _class_totals(column.codes, len(column.labels), weights)
     return SensitiveColumn(column, counts / max(counts.sum(), 1))

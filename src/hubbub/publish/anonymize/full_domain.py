@@ -12,10 +12,10 @@ from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
 from hubbub.publish.anonymize.coded_columns import Codes
 from hubbub.publish.anonymize.hierarchies import Flat, Hierarchy, HierarchyLevels
 from hubbub.publish.anonymize.lattice import Lattice, LatticeOptimum, Node, lattice_of, search
-from hubbub.publish.anonymize.losses import losses
-from hubbub.publish.anonymize.manifest import Manifest, column
+from hubbub.publish.anonymize.losses import class_losses
+from hubbub.publish.anonymize.manifest import Manifest, manifest_column
 from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, least_size
-from hubbub.publish.anonymize.request import AnonymizationRequest, asked
+from hubbub.publish.anonymize.request import AnonymizationRequest, anonymization_request
 from hubbub.render import percent, short
 from hubbub.terms import OutOfRange, exact, shown, whole
 
@@ -57,17 +57,19 @@ def full_domain(
     ({'age': '20 to 29', 'sex': '*'}, 2)
     """
     wanted = [*models, *([KAnonymity(k)] if k is not None else [])]
-    task = asked(table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep)
+    task = anonymization_request(
+        table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep
+    )
     levels = [task.hierarchies.get(one.name, Flat()).on(one) for one in task.columns]
-    top = _top(task, levels, at_most or {})
-    most = _rows(suppression, task.table.num_rows)
+    top = _top_node(task, levels, at_most or {})
+    most = _suppressible_rows(suppression, task.table.num_rows)
     lattice, back = lattice_of(task, levels, top=top, most=most)
     _check_top(lattice)
     found = search(lattice, effort=whole(effort, name="effort"))
-    return _published(lattice, back, found)
+    return _publish_node(lattice, back, found)
 
 
-def _top(task: AnonymizationRequest, levels: Sequence[HierarchyLevels], at_most: Mapping[str, int]) -> Node:
+def _top_node(task: AnonymizationRequest, levels: Sequence[HierarchyLevels], at_most: Mapping[str, int]) -> Node:
     heights = dict(zip(task.names, (of.height for of in levels), strict=True))
     for name, level in at_most.items():
         if name not in heights or whole(level, name=f"the level of {name!r}", least=0) > heights[name]:
@@ -79,7 +81,7 @@ def _top(task: AnonymizationRequest, levels: Sequence[HierarchyLevels], at_most:
     return tuple(min(int(at_most.get(name, top)), top) for name, top in heights.items())
 
 
-def _rows(suppression: object, rows: int) -> int:
+def _suppressible_rows(suppression: object, rows: int) -> int:
     share = exact(suppression, name="suppression")
     if not 0 <= share < 1:
         raise OutOfRange(
@@ -108,23 +110,23 @@ def _check_top(lattice: Lattice) -> None:
     )
 
 
-def _published(lattice: Lattice, back: Codes, found: LatticeOptimum) -> Anonymised:
+def _publish_node(lattice: Lattice, back: Codes, found: LatticeOptimum) -> Anonymised:
     """The table at a node, without the rows that are suppressed."""
     task = lattice.task
     labels, _ = lattice.classes(found.node)
     kept = np.flatnonzero(lattice.kept(found.node)[back])
     classes = np.unique(labels[back[kept]], return_inverse=True)[1].astype(np.int64)
-    sizes, rows, columns, penalties = np.bincount(classes), task.table.take(_arrow(kept)), [], []
+    sizes, rows, columns, penalties = np.bincount(classes), task.table.take(_arrow_array(kept)), [], []
     for one, have, level in zip(task.columns, lattice.levels, found.node, strict=True):
         nodes = have.codes[level][one.codes[kept]]
         weights = np.bincount(nodes, minlength=len(have.names[level]))
         if level:
-            published = _arrow(have.names[level]).take(_arrow(nodes))
+            published = _arrow_array(have.names[level]).take(_arrow_array(nodes))
             rows = rows.set_column(rows.schema.get_field_index(one.name), one.name, published)
         penalties.append(float(weights @ have.widths[level]))
         used = np.flatnonzero(weights)
         columns.append(
-            column(
+            manifest_column(
                 one.name,
                 f"level {level} of {have.height}",
                 values=len(one.labels),
@@ -135,23 +137,23 @@ def _published(lattice: Lattice, back: Codes, found: LatticeOptimum) -> Anonymis
             )
         )
     suppressed = back.size - kept.size
-    metrics = losses(sizes, penalties, k=least_size(task.models), suppressed=suppressed)
+    metrics = class_losses(sizes, penalties, k=least_size(task.models), suppressed=suppressed)
     asked_for = tuple(model.words for model in task.models)
     manifest = Manifest("full-domain generalisation", asked_for, tuple(columns), task.untouched, back.size, suppressed)
-    told, order = _told(lattice, found), by_values(rows)
+    told, order = _describe_search(lattice, found), by_values(rows)
     return Anonymised(
-        rows.take(_arrow(order)), classes[order], kept[order], task.names, task.sensitive, task.models, metrics,
+        rows.take(_arrow_array(order)), classes[order], kept[order], task.names, task.sensitive, task.models, metrics,
         manifest, told,
     )  # fmt: skip
 
 
-def _arrow(values: Any) -> pyarrow.Array:
+def _arrow_array(values: Any) -> pyarrow.Array:
     import pyarrow
 
     return pyarrow.array(values)
 
 
-def _told(lattice: Lattice, found: LatticeOptimum) -> tuple[str, ...]:
+def _describe_search(lattice: Lattice, found: LatticeOptimum) -> tuple[str, ...]:
     """How it was found, in sentences."""
     looked = f"Of {lattice.size:,} combinations of levels {found.looked_at:,} were looked at."
     if found.optimal:

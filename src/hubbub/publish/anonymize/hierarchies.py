@@ -33,7 +33,7 @@ from typing import Any, NoReturn, TypeAlias, cast
 import numpy as np
 
 from hubbub.publish.anonymize.coded_columns import ANY, MISSING, Coded, Codes, Floats
-from hubbub.publish.anonymize.spans import PERIODS, period_starts, printed, whole_numbers
+from hubbub.publish.anonymize.spans import PERIODS, period_starts, print_spans, whole_numbers
 from hubbub.schema import TomlText
 from hubbub.terms import BadDescriptor, HubbubError, OutOfRange, WrongShape, exact, whole
 
@@ -76,7 +76,7 @@ class Hierarchy(ABC):
         steps = [(column.texts(), np.zeros(len(column.labels))), *self._steps(column), top]
         for names, widths in steps[:-1] if column.gaps else ():
             names[0], widths[0] = MISSING, 0.0
-        return _numbered(column.name, steps)
+        return _number_levels(column.name, steps)
 
     def _check(self, column: Coded) -> None:
         texts = column.texts()[column.gaps :]
@@ -89,7 +89,7 @@ class Hierarchy(ABC):
             )
 
 
-def _numbered(name: str, steps: Sequence[tuple[list[str], Floats]]) -> HierarchyLevels:
+def _number_levels(name: str, steps: Sequence[tuple[list[str], Floats]]) -> HierarchyLevels:
     """Nodes by their names; at level 0 by the values, of which two may be written alike: one that misses, and the word
     for it."""
     names, width = steps[0]
@@ -140,7 +140,7 @@ class Intervals(Hierarchy):
 
     def _step(self, column: Coded, width: float) -> tuple[list[str], Floats]:
         low = np.floor((column.places - self.start) / width) * width + self.start
-        return printed(column, low, low + width)
+        return print_spans(column, low, low + width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Periods(Hierarchy):
             )
 
     def _steps(self, column: Coded) -> list[tuple[list[str], Floats]]:
-        return [printed(column, *period_starts(column, unit)) for unit in self.units]
+        return [print_spans(column, *period_starts(column, unit)) for unit in self.units]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Prefixes(Hierarchy):
 
     def _steps(self, column: Coded) -> list[tuple[list[str], Floats]]:
         texts = column.texts()
-        return [_shares([text[:count] + ANY * (len(text) - count) for text in texts]) for count in self.keep]
+        return [_name_shares([text[:count] + ANY * (len(text) - count) for text in texts]) for count in self.keep]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class Categories(Hierarchy):
     tree: Tree
 
     def __post_init__(self) -> None:
-        leaves = [leaf for leaf, _ in _leaves(self.tree, ())]
+        leaves = [leaf for leaf, _ in _tree_leaves(self.tree, ())]
         if not leaves or len(set(leaves)) < len(leaves):
             raise OutOfRange(
                 "a tree has no leaves, or names one twice.",
@@ -205,7 +205,7 @@ class Categories(Hierarchy):
     @property
     def paths(self) -> dict[str, tuple[str, ...]]:
         """The nodes above each value, from the nearest to the one below the top."""
-        return {leaf: above[::-1] for leaf, above in _leaves(self.tree, ())}
+        return {leaf: above[::-1] for leaf, above in _tree_leaves(self.tree, ())}
 
     def lacks(self, values: Sequence[str]) -> tuple[str, ...]:
         """Which of the values, as text, the tree does not have."""
@@ -235,9 +235,9 @@ class Flat(Hierarchy):
         return []
 
 
-def _leaves(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
+def _tree_leaves(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
     if isinstance(tree, Mapping):
-        return [found for name, below in tree.items() for found in _leaves(below, (*above, str(name)))]
+        return [found for name, below in tree.items() for found in _tree_leaves(below, (*above, str(name)))]
     if isinstance(tree, str) or not isinstance(tree, Sequence):
         raise OutOfRange(
             "a branch of a tree is neither a table of branches nor a list of values.",
@@ -247,7 +247,7 @@ def _leaves(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ..
     return [(str(leaf), above) for leaf in tree]
 
 
-def _shares(names: list[str]) -> tuple[list[str], Floats]:
+def _name_shares(names: list[str]) -> tuple[list[str], Floats]:
     """Names with the share of the column's values that each covers."""
     _, back, sizes = np.unique(names, return_inverse=True, return_counts=True)
     return names, (sizes[back] - 1) / max(len(names) - 1, 1)
@@ -263,32 +263,32 @@ def read_hierarchies(source: str | Path | Mapping[str, Any]) -> dict[str, Hierar
     ['age', 'sex']
     """
     if isinstance(source, Mapping):
-        return {str(name): _hierarchy(str(name), table) for name, table in source.items()}
+        return {str(name): _read_hierarchy(str(name), table) for name, table in source.items()}
     text = TomlText.read(source, called="file of hierarchies", why=_WHY, fix="Check the path.")
-    return {name: _hierarchy(name, table, text) for name, table in text.load(numbers=float).items()}
+    return {name: _read_hierarchy(name, table, text) for name, table in text.load(numbers=float).items()}
 
 
 _WHY = "Each table of the file says for one column how its values are made coarser."
 
 
-def _hierarchy(name: str, table: object, text: TomlText | None = None) -> Hierarchy:
+def _read_hierarchy(name: str, table: object, text: TomlText | None = None) -> Hierarchy:
     if not isinstance(table, Mapping) or len(kinds := sorted(table.keys() & KINDS.keys())) != 1:
-        _refuse(text, (name,), f"it needs one of {', '.join(KINDS)}")
+        _refuse_hierarchy(text, (name,), f"it needs one of {', '.join(KINDS)}")
     unknown = sorted(table.keys() - {*kinds, "start" if kinds == ["intervals"] else kinds[0]})
     if unknown:
-        _refuse(text, (name, unknown[0]), f"it has the unknown key {unknown[0]!r}")
+        _refuse_hierarchy(text, (name, unknown[0]), f"it has the unknown key {unknown[0]!r}")
     form: Any = table[kinds[0]]
     if not isinstance(form, Mapping if kinds == ["tree"] else list):
-        _refuse(text, (name, kinds[0]), f"{kinds[0]} has the wrong form")
+        _refuse_hierarchy(text, (name, kinds[0]), f"{kinds[0]} has the wrong form")
     try:
         if kinds == ["intervals"]:
             return Intervals(list(form), start=table.get("start", 0))
         return cast(Hierarchy, KINDS[kinds[0]](form))
     except HubbubError as problem:
-        _refuse(text, (name, kinds[0]), problem.what.rstrip("."))
+        _refuse_hierarchy(text, (name, kinds[0]), problem.what.rstrip("."))
 
 
-def _refuse(text: TomlText | None, path: tuple[str, ...], problem: str) -> NoReturn:
+def _refuse_hierarchy(text: TomlText | None, path: tuple[str, ...], problem: str) -> NoReturn:
     what = f"the hierarchy {path[0]!r} cannot be used: {problem}."
     fix = "See the page on anonymised tables for the four kinds."
     if text is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hubbub.publish.anonymize.coded_columns import one_form, ranks
+from hubbub.publish.anonymize.coded_columns import one_form, value_ranks
 from hubbub.terms import OutOfRange
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _FEWEST = 5  # rows that share a value, on average, in a column that divides peo
 _RARE = 100  # at most one row in so many may hold a value of fewer rows
 
 
-def identifiers(rows: pyarrow.Table, named: Sequence[str], k: int) -> list[str]:
+def identifying_columns(rows: pyarrow.Table, named: Sequence[str], k: int) -> list[str]:
     """The columns, but for those named, whose values tell rows apart more finely than classes of k rows may.
 
     These are columns whose values occur in fewer than k rows on average (and in fewer than 5, if k is less), and those
@@ -33,7 +33,7 @@ def identifiers(rows: pyarrow.Table, named: Sequence[str], k: int) -> list[str]:
 
 
 def _divides(column: pyarrow.ChunkedArray, k: int) -> bool:
-    counts = np.unique(ranks(one_form(column).drop_null()), return_counts=True)[1]
+    counts = np.unique(value_ranks(one_form(column).drop_null()), return_counts=True)[1]
     present, rare = int(counts.sum()), counts[counts < k]
     finely = len(counts) * k > present and len(counts) ** 2 > present
     # The average alone says nothing of a column that has one common value beside a name for each of the rest.
@@ -42,7 +42,7 @@ def _divides(column: pyarrow.ChunkedArray, k: int) -> bool:
 
 def refuse_identifiers(rows: pyarrow.Table, named: Sequence[str], k: int, *, argument: str = "keep={names!r}") -> None:
     """Refuse what nobody named; ``argument`` says how it is named."""
-    names = identifiers(rows, named, k)
+    names = identifying_columns(rows, named, k)
     if names:
         raise OutOfRange(
             f"{', '.join(names)}: the values differ from row to row, and would be published as they are.",

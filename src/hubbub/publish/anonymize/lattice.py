@@ -19,7 +19,7 @@ from math import inf, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.anonymize.coded_columns import Codes, Floats, Truths, combined
+from hubbub.publish.anonymize.coded_columns import Codes, Floats, Truths, combine_codes
 from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses, SensitiveColumn, secret_of
 from hubbub.publish.anonymize.hierarchies import HierarchyLevels
 from hubbub.publish.anonymize.privacy_models import all_hold
@@ -73,7 +73,7 @@ class Lattice:
     def classes(self, node: Node) -> tuple[Codes, int]:
         """The class of each of our rows at a node."""
         columns = [of[level] for of, level in zip(self.codes, node, strict=True)]
-        return combined(columns, [len(of.names[level]) for of, level in zip(self.levels, node, strict=True)])
+        return combine_codes(columns, [len(of.names[level]) for of, level in zip(self.levels, node, strict=True)])
 
     def kept(self, node: Node) -> Truths:
         """Which of our rows are published at a node: all but those of classes that do not hold.
@@ -126,7 +126,7 @@ def lattice_of(
     """The lattice of a request, and which of its rows each row of the table is."""
     sensitive = [secret.column for secret in task.secrets.values()]
     columns = [*task.columns, *sensitive]
-    back, number = combined([column.codes for column in columns], [len(column.labels) for column in columns])
+    back, number = combine_codes([column.codes for column in columns], [len(column.labels) for column in columns])
     first = np.empty(number, dtype=np.int64)
     first[back[::-1]] = np.arange(back.size)[::-1]
     weights = np.bincount(back, minlength=number)

@@ -48,7 +48,7 @@ class Metrics:
         }
 
 
-def losses(sizes: Codes, penalties: Sequence[float], *, k: int, suppressed: int) -> Metrics:
+def class_losses(sizes: Codes, penalties: Sequence[float], *, k: int, suppressed: int) -> Metrics:
     """The metrics of classes of these sizes; ``penalties`` are the summed widths of the rows, for each column."""
     kept = int(sizes.sum())
     rows = kept + suppressed

@@ -40,7 +40,7 @@ class ManifestColumn:
         }
 
 
-def column(
+def manifest_column(
     name: str, how: str, *, values: int, nodes: Codes, widths: Floats, weights: Codes, level: tuple[int, int] | None
 ) -> ManifestColumn:
     """Sum up a column: ``nodes`` tell what is published apart, with the width and the number of rows of each."""

@@ -10,13 +10,13 @@ import numpy as np
 
 from hubbub.publish.anonymize.anonymized_table import Anonymised, by_values
 from hubbub.publish.anonymize.axes import Cuts, GeneralizationAxis, Parts, axis_of
-from hubbub.publish.anonymize.coded_columns import Codes, Truths, firsts
+from hubbub.publish.anonymize.coded_columns import Codes, Truths, run_starts
 from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses
 from hubbub.publish.anonymize.hierarchies import Hierarchy
-from hubbub.publish.anonymize.losses import losses
-from hubbub.publish.anonymize.manifest import Manifest, column
+from hubbub.publish.anonymize.losses import class_losses
+from hubbub.publish.anonymize.manifest import Manifest, manifest_column
 from hubbub.publish.anonymize.privacy_models import KAnonymity, PrivacyModel, all_hold, least_size
-from hubbub.publish.anonymize.request import AnonymizationRequest, asked
+from hubbub.publish.anonymize.request import AnonymizationRequest, anonymization_request
 
 if TYPE_CHECKING:
     import pyarrow
@@ -56,10 +56,12 @@ def mondrian(
     ['21 to 25', '21 to 25', '21 to 25', '60 to 65', '60 to 65', '60 to 65']
     """
     wanted = [*models, *([KAnonymity(k)] if k is not None else [])]
-    task = asked(table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep)
+    task = anonymization_request(
+        table, quasi_identifiers=quasi_identifiers, models=wanted, hierarchies=hierarchies, keep=keep
+    )
     axes = [axis_of(column, task.hierarchies.get(column.name)) for column in task.columns]
-    classes = partition(axes, task, relaxed=relaxed)
-    return _published(task, axes, classes, "relaxed Mondrian" if relaxed else "strict Mondrian")
+    classes = partition_rows(axes, task, relaxed=relaxed)
+    return _publish_classes(task, axes, classes, "relaxed Mondrian" if relaxed else "strict Mondrian")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +82,7 @@ class _Level:
         return _Level(self.rows[kept], self.codes[:, kept], number[self.parts[kept]], self.sizes[wanted]), kept
 
 
-def partition(axes: Sequence[GeneralizationAxis], task: AnonymizationRequest, *, relaxed: bool = False) -> Codes:
+def partition_rows(axes: Sequence[GeneralizationAxis], task: AnonymizationRequest, *, relaxed: bool = False) -> Codes:
     """The class of each row. All parts of one depth are cut at once."""
     codes = np.stack([axis.codes for axis in axes])
     rows = np.lexsort(codes[::-1]) if relaxed else np.arange(codes.shape[1])
@@ -89,40 +91,40 @@ def partition(axes: Sequence[GeneralizationAxis], task: AnonymizationRequest, *,
     whole = _Level(rows, codes[:, rows], np.zeros(rows.size, dtype=np.int64), np.array([rows.size]))
     level, _ = whole.only(whole.sizes >= 2 * least)
     while level.rows.size:
-        cut, up = _cut(level, axes, task, least=least, relaxed=relaxed)
+        cut, up = _cut_level(level, axes, task, least=least, relaxed=relaxed)
         numbers = np.cumsum(cut) - 1 + made
         classes[level.rows[up]] = numbers[level.parts[up]]
         made += int(cut.sum())
-        level = _below(level, cut, up, least)
+        level = _next_level(level, cut, up, least)
     return classes
 
 
-def _below(level: _Level, cut: Truths, up: Truths, least: int) -> _Level:
+def _next_level(level: _Level, cut: Truths, up: Truths, least: int) -> _Level:
     """The halves of what was cut, without those that are too small to be cut again."""
     child = level.parts * 2 + up
     sizes = np.bincount(child, minlength=2 * cut.size)
     return _Level(level.rows, level.codes, child, sizes).only(np.repeat(cut, 2) & (sizes >= 2 * least))[0]
 
 
-def _cut(
+def _cut_level(
     level: _Level, axes: Sequence[GeneralizationAxis], task: AnonymizationRequest, *, least: int, relaxed: bool
 ) -> tuple[Truths, Truths]:
     """Which parts are cut, and which rows go up."""
-    cuts = _proposals(level, axes, least=least, even=False, relaxed=relaxed)
+    cuts = _propose_cuts(level, axes, least=least, even=False, relaxed=relaxed)
     if all(isinstance(model, KAnonymity) for model in task.models):
         choice = np.stack([one.score for one in cuts]).argmax(axis=0)
         return _going_up(level, cuts, choice)
     cut, up = _first_that_holds(level, cuts, task)
     rest, rows = level.only(~cut)
     if rest.rows.size:  # the best cuts break a model: perhaps the most even ones do not
-        cuts = _proposals(rest, axes, least=least, even=True, relaxed=relaxed)
+        cuts = _propose_cuts(rest, axes, least=least, even=True, relaxed=relaxed)
         also, above = _first_that_holds(rest, cuts, task)
         up[rows[above]] = True
         cut[np.flatnonzero(~cut)[also]] = True
     return cut, up
 
 
-def _proposals(
+def _propose_cuts(
     level: _Level, axes: Sequence[GeneralizationAxis], *, least: int, even: bool, relaxed: bool
 ) -> list[Cuts]:
     """The best cut of each part along each axis."""
@@ -142,18 +144,18 @@ def _first_that_holds(level: _Level, cuts: Sequence[Cuts], task: AnonymizationRe
         if not rest.rows.size:
             break
         open_parts = np.flatnonzero(~cut)
-        tried, above = _going_up(rest, [_some(one, open_parts) for one in cuts], choice[open_parts])
-        held = tried & _holds(rest, tried, above, task)
+        tried, above = _going_up(rest, [_select_cuts(one, open_parts) for one in cuts], choice[open_parts])
+        held = tried & _halves_hold(rest, tried, above, task)
         up[rows[above & held[rest.parts]]] = True
         cut[open_parts[held]] = True
     return cut, up
 
 
-def _some(cuts: Cuts, parts: Codes) -> Cuts:
+def _select_cuts(cuts: Cuts, parts: Codes) -> Cuts:
     return Cuts(cuts.score[parts], cuts.low[parts], cuts.high[parts], cuts.kept[parts])
 
 
-def _holds(level: _Level, tried: Truths, up: Truths, task: AnonymizationRequest) -> Truths:
+def _halves_hold(level: _Level, tried: Truths, up: Truths, task: AnonymizationRequest) -> Truths:
     """Which parts have two halves that fulfil all models."""
     held = np.zeros(tried.size, dtype=bool)
     some, rows = level.only(tried)
@@ -174,40 +176,42 @@ def _going_up(level: _Level, cuts: Sequence[Cuts], choice: Codes) -> tuple[Truth
     up = can[level.parts] & (values >= low[level.parts]) & (values <= high[level.parts])
     tied = np.flatnonzero(up & (kept[level.parts] > 0) & (values == low[level.parts]))
     if tied.size:
-        up[tied[_rank(level.parts[tied]) < kept[level.parts[tied]]]] = False
+        up[tied[_rank_in_part(level.parts[tied]) < kept[level.parts[tied]]]] = False
     return can, up
 
 
-def _rank(parts: Codes) -> Codes:
+def _rank_in_part(parts: Codes) -> Codes:
     """The place of each row among those of its part."""
     order = np.argsort(parts, kind="stable")
-    start = firsts(parts[order])
+    start = run_starts(parts[order])
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size) - np.repeat(start, np.diff(np.append(start, order.size)))
     return rank
 
 
-def extremes(codes: Codes, classes: Codes) -> tuple[Codes, Codes]:
+def class_extremes(codes: Codes, classes: Codes) -> tuple[Codes, Codes]:
     """The lowest and highest code of each class, a row per column."""
     order = np.argsort(classes, kind="stable")
-    start = firsts(classes[order])
+    start = run_starts(classes[order])
     ordered = codes[:, order]
     return np.minimum.reduceat(ordered, start, axis=1), np.maximum.reduceat(ordered, start, axis=1)
 
 
-def _published(
+def _publish_classes(
     task: AnonymizationRequest, axes: Sequence[GeneralizationAxis], classes: Codes, method: str
 ) -> Anonymised:
     """The table with each quasi-identifier replaced by what its class says."""
-    low, high = extremes(np.stack([axis.codes for axis in axes]), classes)
+    low, high = class_extremes(np.stack([axis.codes for axis in axes]), classes)
     sizes, rows, columns, penalties = np.bincount(classes), task.table, [], []
     for axis, bottom, top in zip(axes, low, high, strict=True):
         width, how = axis.width(bottom, top), "by its tree" if axis.name in task.hierarchies else "by its order"
-        keys, published = _said(axis, bottom, top, classes)
+        keys, published = _class_texts(axis, bottom, top, classes)
         rows = rows.set_column(rows.schema.get_field_index(axis.name), axis.name, published)
         penalties.append(float((width * sizes).sum()))
-        columns.append(column(axis.name, how, values=axis.size, nodes=keys, widths=width, weights=sizes, level=None))
-    metrics = losses(sizes, penalties, k=least_size(task.models), suppressed=0)
+        columns.append(
+            manifest_column(axis.name, how, values=axis.size, nodes=keys, widths=width, weights=sizes, level=None)
+        )
+    metrics = class_losses(sizes, penalties, k=least_size(task.models), suppressed=0)
     told = tuple(model.words for model in task.models)
     manifest = Manifest(method, told, tuple(columns), task.untouched, classes.size, 0)
     order = by_values(rows)
@@ -216,7 +220,7 @@ def _published(
     )
 
 
-def _said(axis: GeneralizationAxis, low: Codes, high: Codes, classes: Codes) -> tuple[Codes, pyarrow.Array]:
+def _class_texts(axis: GeneralizationAxis, low: Codes, high: Codes, classes: Codes) -> tuple[Codes, pyarrow.Array]:
     """What each class says in one column, as a number, and each row's text."""
     import pyarrow
 

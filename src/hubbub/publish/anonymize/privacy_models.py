@@ -121,11 +121,11 @@ class DistinctL:
 
     def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether each class has l different values."""
-        return _different(classes, self.sensitive) >= self.l
+        return _distinct_values(classes, self.sensitive) >= self.l
 
     def measure(self, classes: EquivalenceClasses) -> float:
         """The fewest different values in a class."""
-        return float(_different(classes, self.sensitive).min())
+        return float(_distinct_values(classes, self.sensitive).min())
 
     @property
     def words(self) -> str:
@@ -160,11 +160,11 @@ class EntropyL:
 
     def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether the entropy of each class is large enough."""
-        return _entropies(classes, self.sensitive) >= log(self.l) - _SLACK
+        return _class_entropies(classes, self.sensitive) >= log(self.l) - _SLACK
 
     def measure(self, classes: EquivalenceClasses) -> float:
         """e to the smallest entropy of a class."""
-        return float(np.exp(_entropies(classes, self.sensitive).min()))
+        return float(np.exp(_class_entropies(classes, self.sensitive).min()))
 
     @property
     def words(self) -> str:
@@ -272,10 +272,12 @@ class TCloseness:
         """How far the sensitive column of each class is from the whole table."""
         secret, cells = classes.secrets[self.sensitive], classes.cells(self.sensitive)
         if self.hierarchy is not None:
-            return _distances.hierarchical(cells, classes.sizes, secret.shares, self.hierarchy.on(secret.column))
+            return _distances.hierarchical_distance(
+                cells, classes.sizes, secret.shares, self.hierarchy.on(secret.column)
+            )
         if secret.column.numeric:
-            return _distances.ordered(cells, classes.sizes, secret.shares)
-        return _distances.equal(cells, classes.sizes, secret.shares)
+            return _distances.ordered_distance(cells, classes.sizes, secret.shares)
+        return _distances.equal_distance(cells, classes.sizes, secret.shares)
 
     def holds(self, classes: EquivalenceClasses) -> Truths:
         """Whether each class is within t of the whole table."""
@@ -301,11 +303,11 @@ class TCloseness:
         )
 
 
-def _different(classes: EquivalenceClasses, name: str) -> Codes:
+def _distinct_values(classes: EquivalenceClasses, name: str) -> Codes:
     return np.bincount(classes.known(name).owner, minlength=classes.number)
 
 
-def _entropies(classes: EquivalenceClasses, name: str) -> Floats:
+def _class_entropies(classes: EquivalenceClasses, name: str) -> Floats:
     """The entropy of the known values of the sensitive column in each class, in nats."""
     cells = classes.known(name)
     share = cells.count / np.bincount(cells.owner, weights=cells.count, minlength=classes.number)[cells.owner]

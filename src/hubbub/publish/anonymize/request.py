@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hubbub.publish.anonymize.coded_columns import Coded, coded, known, named, named_rows, one_form
+from hubbub.publish.anonymize.coded_columns import Coded, code_column, known_column, known_columns, named_rows, one_form
 from hubbub.publish.anonymize.equivalence_classes import EquivalenceClasses, SensitiveColumn, secret_of
 from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.anonymize.identifiers import refuse_identifiers
@@ -47,7 +47,7 @@ class AnonymizationRequest:
         return tuple(name for name in self.table.column_names if name not in self.names)
 
 
-def asked(
+def anonymization_request(
     table: Any,
     *,
     quasi_identifiers: Sequence[str],
@@ -57,21 +57,23 @@ def asked(
 ) -> AnonymizationRequest:
     """Read and check a request. The table belongs to who asks, so its size and what it can reach may be told."""
     given = named_rows(table)
-    names = named(
+    names = known_columns(
         quasi_identifiers,
         given,
         called="quasi-identifiers",
         why="They are the columns that somebody outside may know of a person.",
     )
     _check_models(models)
-    sensitive = [known(model.sensitive, given, called="sensitive columns") for model in models if model.sensitive]
-    wanted = [known(name, given, called="keep=") for name in ((keep,) if isinstance(keep, str) else keep)]
+    sensitive = [
+        known_column(model.sensitive, given, called="sensitive columns") for model in models if model.sensitive
+    ]
+    wanted = [known_column(name, given, called="keep=") for name in ((keep,) if isinstance(keep, str) else keep)]
     rows = _in_one_form(given)
     secrets = secrets_of(rows, names, sensitive)
     steps = _check_hierarchies(hierarchies or {}, names)
     _check_reachable(models, rows.num_rows, secrets)
     refuse_identifiers(rows, [*names, *sensitive, *wanted], least_size(models))
-    columns = tuple(coded(name, rows[name]) for name in names)
+    columns = tuple(code_column(name, rows[name]) for name in names)
     return AnonymizationRequest(rows, columns, tuple(models), secrets, steps)
 
 
@@ -86,13 +88,13 @@ def secrets_of(rows: pyarrow.Table, names: Sequence[str], sensitive: Sequence[st
     """The sensitive columns, none of which is a quasi-identifier."""
     found = {}
     for name in dict.fromkeys(sensitive):
-        if known(name, rows, called="sensitive columns") in names:
+        if known_column(name, rows, called="sensitive columns") in names:
             raise OutOfRange(
                 f"column {name!r} is both a quasi-identifier and sensitive.",
                 why="What somebody outside knows anyway cannot be kept from them.",
                 fix="Leave it out of one of the two.",
             )
-        found[name] = secret_of(coded(name, rows[name]))
+        found[name] = secret_of(code_column(name, rows[name]))
     return found
 
 

@@ -21,17 +21,17 @@ def whole_numbers(column: Coded, *, wanted: str) -> None:
         )
 
 
-def printed(column: Coded, low: Floats, high: Floats) -> tuple[list[str], Floats]:
+def print_spans(column: Coded, low: Floats, high: Floats) -> tuple[list[str], Floats]:
     """Each value's span [low, high) as text, and its share of what the column spans."""
     some = column.places[column.gaps :]
     bottom, top = (some[0], some[-1]) if some.size else (0.0, 0.0)
-    inside = np.minimum(high - _step(column), top) - np.maximum(low, bottom)
+    inside = np.minimum(high - _span_step(column), top) - np.maximum(low, bottom)
     shares = np.clip(inside / max(top - bottom, 1e-300), 0.0, 1.0)
     pairs: dict[tuple[float, float], str] = {}
     names = []
     for pair in zip(low.tolist(), high.tolist(), strict=True):
         if pair not in pairs:
-            pairs[pair] = _words(column, *pair)
+            pairs[pair] = _span_text(column, *pair)
         names.append(pairs[pair])
     return names, np.nan_to_num(shares)
 
@@ -47,20 +47,20 @@ def period_starts(column: Coded, unit: str) -> tuple[Floats, Floats]:
     days = np.where(np.isfinite(column.places), column.places, 0.0)
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     first = (months + 1970 * 12) // _MONTHS[unit] * _MONTHS[unit] - 1970 * 12
-    starts = [_day(first), _day(first + _MONTHS[unit])]
+    starts = [_month_day(first), _month_day(first + _MONTHS[unit])]
     return starts[0], starts[1]
 
 
-def _day(months: np.ndarray) -> Floats:
+def _month_day(months: np.ndarray) -> Floats:
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64).astype(np.float64)
 
 
-def _step(column: Coded) -> float:
+def _span_step(column: Coded) -> float:
     """Whole numbers and days end one before the next span begins."""
     return 1.0 if column.integer or column.dated else 0.0
 
 
-def _words(column: Coded, low: float, high: float) -> str:
+def _span_text(column: Coded, low: float, high: float) -> str:
     if not np.isfinite(low):
         return ""  # the missing value: named by the hierarchy
     if column.dated:

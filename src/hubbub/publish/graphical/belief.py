@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubbub.publish.graphical.junction import JunctionTree, meet
+from hubbub.publish.graphical.junction import JunctionTree, shared_columns
 from hubbub.publish.marginal_counts import Columns, Floats
 
 
@@ -24,7 +24,7 @@ class GraphicalModel:
         """The joint probabilities of the columns (in increasing order), wherever in the tree they are."""
         home = self.tree.home(columns)
         if home >= 0:
-            return onto(self.tables[home], self.tree.cliques[home], columns)
+            return project_onto(self.tables[home], self.tree.cliques[home], columns)
         return self._across(columns)
 
     def _across(self, columns: Columns) -> Floats:
@@ -41,10 +41,10 @@ class GraphicalModel:
         operands: list[object] = []
         for place in needed:
             kept = tuple(sorted(wanted[place]))
-            table = onto(self.tables[place], self.tree.cliques[place], kept)
+            table = project_onto(self.tables[place], self.tree.cliques[place], kept)
             if self.tree.parents[place] in wanted:
                 separator = self.tree.separator(place)
-                table = ratio(table, spread(onto(table, kept, separator), separator, kept))
+                table = safe_ratio(table, spread_axes(project_onto(table, kept, separator), separator, kept))
             operands += [table, [names[column] for column in kept]]
         return np.asarray(np.einsum(*operands, [names[column] for column in columns], optimize="greedy"))  # type: ignore[call-overload]
 
@@ -64,7 +64,7 @@ class GraphicalModel:
         below = [place for place in places if self.tree.parents[place] == root]
         if len(below) != 1:
             return False
-        own = meet(self.tree.cliques[root], columns)
+        own = shared_columns(self.tree.cliques[root], columns)
         return set(own) <= set(self.tree.cliques[below[0]])
 
     def _path(self, place: int) -> list[int]:
@@ -74,7 +74,7 @@ class GraphicalModel:
         return path
 
 
-def calibrated(tree: JunctionTree, potentials: Sequence[Floats]) -> list[Floats]:
+def calibrate_cliques(tree: JunctionTree, potentials: Sequence[Floats]) -> list[Floats]:
     """The marginals of the cliques of the distribution proportional to the product of exp(potential).
 
     Exact: one pass up the tree and one down [KF09, Ch. 10]. Potentials may be -inf, for what cannot be.
@@ -86,35 +86,35 @@ def calibrated(tree: JunctionTree, potentials: Sequence[Floats]) -> list[Floats]
         top = np.maximum(beliefs[place].max(axis=rest, keepdims=True), -1e300)
         weights = np.exp(beliefs[place] - top)
         sums = weights.sum(axis=rest, keepdims=True)
-        shares[place] = ratio(weights, sums)
+        shares[place] = safe_ratio(weights, sums)
         parent = tree.parents[place]
         if parent >= 0:
             with np.errstate(divide="ignore"):
                 message = (np.log(sums) + top).squeeze(axis=rest)
-            beliefs[parent] = beliefs[parent] + spread(message, separator, tree.cliques[parent])
+            beliefs[parent] = beliefs[parent] + spread_axes(message, separator, tree.cliques[parent])
     tables: list[Floats] = []
     for place, share in enumerate(shares):
         parent, separator = tree.parents[place], tree.separator(place)
         if parent < 0:
             tables.append(share)
             continue
-        above = onto(tables[parent], tree.cliques[parent], separator)
-        tables.append(share * spread(above, separator, tree.cliques[place]))
+        above = project_onto(tables[parent], tree.cliques[parent], separator)
+        tables.append(share * spread_axes(above, separator, tree.cliques[place]))
     return tables
 
 
-def onto(table: Floats, clique: Columns, columns: Columns) -> Floats:
+def project_onto(table: Floats, clique: Columns, columns: Columns) -> Floats:
     """The sums of a clique's table that leave these columns."""
     gone = tuple(axis for axis, column in enumerate(clique) if column not in columns)
     return table.sum(axis=gone) if gone else table
 
 
-def spread(table: Floats, columns: Columns, clique: Columns) -> Floats:
+def spread_axes(table: Floats, columns: Columns, clique: Columns) -> Floats:
     """A table of some columns, with axes of length one for the clique's others."""
     sizes = dict(zip(columns, table.shape, strict=True))
     return table.reshape([sizes.get(column, 1) for column in clique])
 
 
-def ratio(above: Floats, below: Floats) -> Floats:
+def safe_ratio(above: Floats, below: Floats) -> Floats:
     """A quotient that is zero where nothing is."""
     return np.divide(above, below, out=np.zeros(np.broadcast_shapes(above.shape, below.shape)), where=below > 0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.publish.graphical.belief import GraphicalModel, calibrated, onto, spread
+from hubbub.publish.graphical.belief import GraphicalModel, calibrate_cliques, project_onto, spread_axes
 from hubbub.publish.graphical.junction import JunctionTree, junction_tree, tree_cells
 from hubbub.publish.graphical.totals import to_total, total_of
 from hubbub.publish.marginal_counts import Columns, Floats, Measurement
@@ -24,7 +24,7 @@ class Zeros:
     mask: NDArray[np.bool_]
 
 
-def fitted(
+def fit_model(
     sizes: Sequence[int],
     measurements: Sequence[Measurement],
     *,
@@ -39,9 +39,13 @@ def fitted(
     """
     total = total_of([m for m in measurements if len(m.columns) == 1] or list(measurements))
     tree = junction_tree(sizes, cliques_of(sizes, measurements, zeros))
-    potentials = _first(tree, sizes, measurements, total) if start is None else _carried(tree, sizes, start)
+    potentials = (
+        _first_potentials(tree, sizes, measurements, total)
+        if start is None
+        else _carried_potentials(tree, sizes, start)
+    )
     add_walls(tree, potentials, zeros)
-    tables = _descend(tree, potentials, _Loss(tree, measurements, total), iterations)
+    tables = _descend_slope(tree, potentials, _Loss(tree, measurements, total), iterations)
     return GraphicalModel(tuple(sizes), tree, tuple(tables), total)
 
 
@@ -60,31 +64,33 @@ def add_walls(tree: JunctionTree, potentials: list[Floats], zeros: Sequence[Zero
         home = tree.home(zero.columns)
         if home >= 0:
             wall = np.where(zero.mask, -np.inf, 0.0)
-            potentials[home] = potentials[home] + spread(wall, zero.columns, tree.cliques[home])
+            potentials[home] = potentials[home] + spread_axes(wall, zero.columns, tree.cliques[home])
 
 
-def _first(tree: JunctionTree, sizes: Sequence[int], measurements: Sequence[Measurement], total: float) -> list[Floats]:
+def _first_potentials(
+    tree: JunctionTree, sizes: Sequence[int], measurements: Sequence[Measurement], total: float
+) -> list[Floats]:
     """Potentials of the product of the one-way marginals."""
     potentials = [np.zeros([sizes[c] for c in clique]) for clique in tree.cliques]
     for single in measurements:
         if len(single.columns) == 1:
             shares = (to_total(single.values, total) + 0.5) / (total + 0.5 * single.values.size)
             home = tree.home(single.columns)
-            potentials[home] = potentials[home] + spread(np.log(shares), single.columns, tree.cliques[home])
+            potentials[home] = potentials[home] + spread_axes(np.log(shares), single.columns, tree.cliques[home])
     return potentials
 
 
-def _carried(tree: JunctionTree, sizes: Sequence[int], start: GraphicalModel) -> list[Floats]:
+def _carried_potentials(tree: JunctionTree, sizes: Sequence[int], start: GraphicalModel) -> list[Floats]:
     """Potentials of an earlier model on a tree that holds its cliques."""
     potentials = [np.zeros([sizes[c] for c in clique]) for clique in tree.cliques]
     for place, clique in enumerate(start.tree.cliques):
         separator = start.tree.separator(place)
-        given = spread(onto(start.tables[place], clique, separator), separator, clique)
+        given = spread_axes(project_onto(start.tables[place], clique, separator), separator, clique)
         home = tree.home(clique)
         if home < 0:  # a clique of the old tree that no measurement asked for may be cut by the new one
             continue
         share = np.log(np.maximum(start.tables[place], 1e-12)) - np.log(np.maximum(given, 1e-12))
-        potentials[home] = potentials[home] + spread(share, clique, tree.cliques[home])
+        potentials[home] = potentials[home] + spread_axes(share, clique, tree.cliques[home])
     return potentials
 
 
@@ -101,22 +107,22 @@ class _Loss:
         loss, slopes = 0.0, dict[int, Floats]()
         for home, measured in self._parts:
             clique = self._tree.cliques[home]
-            gap = self._total * onto(tables[home], clique, measured.columns) - measured.values
+            gap = self._total * project_onto(tables[home], clique, measured.columns) - measured.values
             pull = gap / measured.variance
             loss += 0.5 * float((gap * pull).sum())
-            slope = spread(self._total * pull, measured.columns, clique)
+            slope = spread_axes(self._total * pull, measured.columns, clique)
             slopes[home] = slopes[home] + slope if home in slopes else slope
         return loss, slopes
 
 
-def _descend(tree: JunctionTree, potentials: list[Floats], loss: _Loss, iterations: int) -> list[Floats]:
+def _descend_slope(tree: JunctionTree, potentials: list[Floats], loss: _Loss, iterations: int) -> list[Floats]:
     """Steps against the slope; one that makes it worse is halved and tried again."""
-    tables = calibrated(tree, potentials)
+    tables = calibrate_cliques(tree, potentials)
     now, slopes = loss.at(tables)
     step = 2.0 / loss.steepest
     for _ in range(iterations):
         tried = [p - step * slopes[place] if place in slopes else p for place, p in enumerate(potentials)]
-        there = calibrated(tree, tried)
+        there = calibrate_cliques(tree, tried)
         value, steeper = loss.at(there)
         if value > now:
             step /= 2

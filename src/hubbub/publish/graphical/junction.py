@@ -23,7 +23,7 @@ class JunctionTree:
     def separator(self, place: int) -> Columns:
         """The columns that a clique shares with its parent."""
         parent = self.parents[place]
-        return () if parent < 0 else meet(self.cliques[place], self.cliques[parent])
+        return () if parent < 0 else shared_columns(self.cliques[place], self.cliques[parent])
 
     def home(self, columns: Columns) -> int:
         """The first clique that has all the columns, or -1."""
@@ -33,12 +33,16 @@ class JunctionTree:
 
 def junction_tree(sizes: Sequence[int], cliques: Iterable[Columns]) -> JunctionTree:
     """A junction tree of all columns in which each given clique lies within one."""
-    maximal = _maximal(_eliminated(sizes, cliques))
+    maximal = _maximal_cliques(_eliminate_columns(sizes, cliques))
     placed, parents = [maximal[0]], [-1]
     rest = maximal[1:]
     while rest:  # the largest meeting first: a maximum spanning tree is a junction tree [KF09, Thm. 10.4]
         shared, at, parent = max(
-            ((len(meet(clique, known)), i, j) for i, clique in enumerate(rest) for j, known in enumerate(placed)),
+            (
+                (len(shared_columns(clique, known)), i, j)
+                for i, clique in enumerate(rest)
+                for j, known in enumerate(placed)
+            ),
             key=lambda found: (found[0], -found[1], -found[2]),
         )
         placed.append(rest.pop(at))
@@ -48,15 +52,15 @@ def junction_tree(sizes: Sequence[int], cliques: Iterable[Columns]) -> JunctionT
 
 def tree_cells(sizes: Sequence[int], cliques: Iterable[Columns]) -> int:
     """How many cells the cliques of the junction tree have together."""
-    return sum(math.prod(sizes[c] for c in clique) for clique in _maximal(_eliminated(sizes, cliques)))
+    return sum(math.prod(sizes[c] for c in clique) for clique in _maximal_cliques(_eliminate_columns(sizes, cliques)))
 
 
-def meet(one: Columns, other: Columns) -> Columns:
+def shared_columns(one: Columns, other: Columns) -> Columns:
     """What two cliques share."""
     return tuple(sorted(set(one) & set(other)))
 
 
-def _eliminated(sizes: Sequence[int], cliques: Iterable[Columns]) -> list[frozenset[int]]:
+def _eliminate_columns(sizes: Sequence[int], cliques: Iterable[Columns]) -> list[frozenset[int]]:
     """The cliques met when columns are taken out one by one, the one with the smallest clique first."""
     near: dict[int, set[int]] = {column: set() for column in range(len(sizes))}
     for clique in cliques:
@@ -74,6 +78,6 @@ def _eliminated(sizes: Sequence[int], cliques: Iterable[Columns]) -> list[frozen
     return found
 
 
-def _maximal(cliques: list[frozenset[int]]) -> list[Columns]:
+def _maximal_cliques(cliques: list[frozenset[int]]) -> list[Columns]:
     kept = [c for i, c in enumerate(cliques) if not any(c < d or (c == d and i > j) for j, d in enumerate(cliques))]
     return [tuple(sorted(clique)) for clique in kept]

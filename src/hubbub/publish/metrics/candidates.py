@@ -16,7 +16,7 @@ from hubbub.publish.anonymize.hierarchies import Hierarchy
 from hubbub.publish.cells import Codes
 from hubbub.publish.marginal_counts import CodedRows, Columns
 from hubbub.publish.metrics.comparison_cells import ComparisonCells, is_rows
-from hubbub.publish.metrics.generalized_values import Floats, shares, spread
+from hubbub.publish.metrics.generalized_values import Floats, cell_shares, spread_values
 from hubbub.publish.synthetic.release import Synthetic
 from hubbub.publish.tables.published import Published
 from hubbub.terms import NotANumber, OutOfRange
@@ -126,7 +126,7 @@ class Independent(Candidate):
 def candidate_of(given: Any, cells: ComparisonCells, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> Candidate:
     """Something that was made to be handed out, over the compared cells."""
     if isinstance(given, Published):
-        return _counted(given, cells, name)
+        return _count_tables(given, cells, name)
     if isinstance(given, Synthetic):
         given = given.table
     coarse: tuple[str, ...] = ()
@@ -140,27 +140,29 @@ def candidate_of(given: Any, cells: ComparisonCells, *, name: str, hierarchies: 
         )
     table = arrow_of(given)
     cells.check(table.schema, called=repr(name))
-    return RowTable(CodedRows(_codes(table, cells, coarse, hierarchies), cells.sizes))
+    return RowTable(CodedRows(_candidate_codes(table, cells, coarse, hierarchies), cells.sizes))
 
 
-def _codes(
+def _candidate_codes(
     table: pyarrow.Table, cells: ComparisonCells, coarse: tuple[str, ...], hierarchies: Mapping[str, Hierarchy]
 ) -> Codes:
     columns = []
     for (name, coding), group in zip(cells.codings.items(), cells.groups, strict=True):
-        fine = spread(table[name], coding, hierarchies.get(name)) if name in coarse else coding.encode(table[name])
+        fine = (
+            spread_values(table[name], coding, hierarchies.get(name)) if name in coarse else coding.encode(table[name])
+        )
         columns.append(group[fine])
     return np.stack(columns, axis=1)
 
 
-def _counted(given: Published, cells: ComparisonCells, name: str) -> CountTables:
+def _count_tables(given: Published, cells: ComparisonCells, name: str) -> CountTables:
     """Tables of counts over the coarse cells: each printed cell is spread over those that it covers."""
     made = {}
     for table in given.tables.values():
         named = [column for column in table.column_names if column in cells.names]
         if len(named) == len(table.column_names) - 3:  # all but count, noisy and margin
             columns = tuple(cells.names.index(column) for column in named)
-            made[tuple(sorted(columns))] = _tensor(table, named, cells).transpose(np.argsort(columns))
+            made[tuple(sorted(columns))] = _count_tensor(table, named, cells).transpose(np.argsort(columns))
     if not made:
         raise OutOfRange(
             f"no table of {name!r} is about the compared columns alone.",
@@ -170,12 +172,12 @@ def _counted(given: Published, cells: ComparisonCells, name: str) -> CountTables
     return CountTables(made, cells.sizes)
 
 
-def _tensor(table: pyarrow.Table, named: list[str], cells: ComparisonCells) -> Floats:
+def _count_tensor(table: pyarrow.Table, named: list[str], cells: ComparisonCells) -> Floats:
     words = [list(dict.fromkeys(table[column].to_pylist())) for column in named]
     counts = np.asarray(table["count"], dtype=np.float64).reshape([len(each) for each in words])
     for axis, (column, texts) in enumerate(zip(named, words, strict=True)):
         coding, group = cells.codings[column], cells.groups[cells.names.index(column)]
-        told = np.array([shares(None if text is None else str(text), coding, None) for text in texts])
+        told = np.array([cell_shares(None if text is None else str(text), coding, None) for text in texts])
         coarse = np.zeros((len(texts), int(group.max()) + 1))
         np.add.at(coarse.T, group, told.T)
         counts = np.moveaxis(np.tensordot(counts, coarse, axes=(axis, 0)), -1, axis)

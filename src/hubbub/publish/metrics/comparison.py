@@ -16,13 +16,13 @@ from hubbub.publish.marginal_counts import CodedRows
 from hubbub.publish.metrics import private_metrics
 from hubbub.publish.metrics.candidates import Independent, RowTable, candidate_of
 from hubbub.publish.metrics.comparison_cells import ComparisonCells, declared_cells
-from hubbub.publish.metrics.public_metrics import MetricScope, freely
+from hubbub.publish.metrics.public_metrics import MetricScope, public_scores
 from hubbub.publish.metrics.range_queries import given_questions, random_questions
 from hubbub.publish.metrics.report import UtilityComparison
 from hubbub.publish.metrics.scores import INDEPENDENT, REAL, Scores
 from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.release import Synthetic
-from hubbub.publish.tables.noisy_counts import bounded, budget_of
+from hubbub.publish.tables.noisy_counts import bound_rows, budget_of
 from hubbub.publish.tables.published import Published
 from hubbub.publish.unread_table import unread_of
 from hubbub.terms import EmptyInput, MissingParameter, Neighbours, OutOfRange, Real, identity_of, whole
@@ -88,29 +88,31 @@ def compare(
     given = dict(candidates) if isinstance(candidates, Mapping) else {"table": candidates}
     _check_priced(holdout, private, epsilon, delta)
     real = unread_of(holdout if private is None else private, domain)
-    cells = ComparisonCells.of(_codings(given, real.schema, domain, unit), bins=whole(bins, name="bins", least=2))
+    cells = ComparisonCells.of(
+        _declared_codings(given, real.schema, domain, unit), bins=whole(bins, name="bins", least=2)
+    )
     cells.check(real.schema, called="the table of real rows")
-    view = _view(cells, widths, workload)
-    place = _target(target, cells, public=private is None)
+    view = _metric_scope(cells, widths, workload)
+    place = _target_index(target, cells, public=private is None)
     made = {
         str(name): candidate_of(each, cells, name=str(name), hierarchies=hierarchies or {})
         for name, each in given.items()
     }
     if private is None:
-        public = _enough(real.read())
-        found = freely(made, public, view, float(private_metrics.sanity_share(sanity)), place)
-        return UtilityComparison(_named(found, given), target, public.num_rows)
+        public = _enough_rows(real.read())
+        found = public_scores(made, public, view, float(private_metrics.sanity_share(sanity)), place)
+        return UtilityComparison(_with_partitions(found, given), target, public.num_rows)
     budget = budget_of(real, epsilon, delta, unit, max_rows_per_unit, neighbours)
     rows = about_rows or max(round(max(each.total for each in made.values())), 1)
     task = private_metrics.MetricTask(
         view.marginals, view.questions, rows, private_metrics.sanity_rows(sanity, rows), budget.whom
     )
-    every = {**made, INDEPENDENT: Independent(made[_plainest(given)])}
-    scores, event, receipt = private_metrics.released(
+    every = {**made, INDEPENDENT: Independent(made[_plainest_candidate(given)])}
+    scores, event, receipt = private_metrics.release_metrics(
         [private_metrics.ScaledCandidate.of(each, task) for each in every.values()],
         task,
         budget,
-        lambda: _halved(bounded(real.read(), budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
+        lambda: _halve_rows(bound_rows(real.read(), budget, [*cells.names, *([unit] if unit else [])]), cells, unit),
         account=account,
         dataset=dataset,
         parts={
@@ -122,7 +124,7 @@ def compare(
     )
     told = {name: Scores(name, values) for name, values in zip([*every, REAL], scores, strict=True)}
     ordered = [*(told[name] for name in made), told[REAL], told[INDEPENDENT]]
-    return UtilityComparison(_named(ordered, given), None, rows, budget.guarantee(receipt), receipt, event)
+    return UtilityComparison(_with_partitions(ordered, given), None, rows, budget.guarantee(receipt), receipt, event)
 
 
 # ---------------------------------------------------------------- what was asked for
@@ -143,7 +145,7 @@ def _check_priced(holdout: Any, private: Any, epsilon: Real | None, delta: Real 
         )
 
 
-def _enough(rows: pyarrow.Table) -> pyarrow.Table:
+def _enough_rows(rows: pyarrow.Table) -> pyarrow.Table:
     if rows.num_rows < _LEAST_ROWS:
         raise EmptyInput(
             f"the holdout has {rows.num_rows} rows, and {_LEAST_ROWS} are the fewest.",
@@ -153,21 +155,23 @@ def _enough(rows: pyarrow.Table) -> pyarrow.Table:
     return rows
 
 
-def _view(cells: ComparisonCells, widths: Sequence[int], workload: Sequence[Mapping[str, Any]] | None) -> MetricScope:
+def _metric_scope(
+    cells: ComparisonCells, widths: Sequence[int], workload: Sequence[Mapping[str, Any]] | None
+) -> MetricScope:
     questions = random_questions(cells) if workload is None else given_questions(workload, cells)
     if not questions:
         raise EmptyInput("the workload is empty.", why="It has no error.", fix="Leave workload= out, or ask something.")
-    marginals = {width: tables for width in _widths(widths) if (tables := cells.marginals(width))}
+    marginals = {width: tables for width in _check_widths(widths) if (tables := cells.marginals(width))}
     return MetricScope(cells, marginals, questions)
 
 
-def _plainest(given: Mapping[Any, Any]) -> str:
+def _plainest_candidate(given: Mapping[Any, Any]) -> str:
     """The candidate whose single columns the independent baseline has: a synthetic one or counts, if there is one."""
     names = sorted(given, key=lambda name: not isinstance(given[name], Synthetic | Published))
     return str(names[0])
 
 
-def _widths(widths: Sequence[int]) -> list[int]:
+def _check_widths(widths: Sequence[int]) -> list[int]:
     chosen = sorted(set(widths))
     if not chosen or not set(chosen) <= set(WIDTHS):
         raise OutOfRange(
@@ -178,7 +182,7 @@ def _widths(widths: Sequence[int]) -> list[int]:
     return chosen
 
 
-def _codings(
+def _declared_codings(
     given: Mapping[Any, Any], real: pyarrow.Schema, domain: Mapping[str, Any] | None, unit: str | None
 ) -> Mapping[str, Coding]:
     """Declared cells, or those that a synthetic table was made in: found privately, and paid for."""
@@ -191,7 +195,7 @@ def _codings(
     return declared_cells(real, domain, unit=unit)
 
 
-def _target(target: str | None, cells: ComparisonCells, *, public: bool) -> int | None:
+def _target_index(target: str | None, cells: ComparisonCells, *, public: bool) -> int | None:
     if target is None:
         return None
     if not public:
@@ -209,7 +213,7 @@ def _target(target: str | None, cells: ComparisonCells, *, public: bool) -> int 
     return cells.names.index(target)
 
 
-def _named(scores: Sequence[Scores], given: Mapping[Any, Any]) -> tuple[Scores, ...]:
+def _with_partitions(scores: Sequence[Scores], given: Mapping[Any, Any]) -> tuple[Scores, ...]:
     """With what a partition cost, which stands in its manifest anyway."""
     parts = {str(name): each.metrics for name, each in given.items() if isinstance(each, Anonymised)}
     return tuple(Scores(one.name, one.values, parts.get(one.name), one.worst) for one in scores)
@@ -218,7 +222,9 @@ def _named(scores: Sequence[Scores], given: Mapping[Any, Any]) -> tuple[Scores, 
 # ---------------------------------------------------------------- private rows
 
 
-def _halved(rows: pyarrow.Table, cells: ComparisonCells, unit: str | None) -> tuple[RowTable, private_metrics.Halves]:
+def _halve_rows(
+    rows: pyarrow.Table, cells: ComparisonCells, unit: str | None
+) -> tuple[RowTable, private_metrics.Halves]:
     """The private rows, and two halves of them: a coin for each person, whoever else there is."""
     codes = cells.encode(rows)
     people = people_of(rows[unit]) if unit else np.arange(len(codes))

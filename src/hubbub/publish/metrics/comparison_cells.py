@@ -39,7 +39,7 @@ class ComparisonCells:
                 why="Keys are made up, and say nothing.",
                 fix="Declare at least one column as Numeric, Categorical or Date.",
             )
-        return cls(codings, tuple(_coarse(coding, bins) for coding in codings.values()))
+        return cls(codings, tuple(_coarse_cells(coding, bins) for coding in codings.values()))
 
     @property
     def names(self) -> list[str]:
@@ -102,7 +102,7 @@ def declared_cells(schema: pyarrow.Schema, domain: object, *, unit: str | None) 
     return public_cells(schema, names, domain)
 
 
-def _coarse(coding: Coding, bins: int) -> Codes:
+def _coarse_cells(coding: Coding, bins: int) -> Codes:
     """The coarse cell of each declared one; the missing keep a cell of their own."""
     real = coding.cells - coding.missing
     if not coding.ordered or real <= bins:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hubbub.publish.anonymize.coded_columns import ANY, MISSING
 from hubbub.publish.anonymize.hierarchies import Categories, Hierarchy
-from hubbub.publish.cells import CategoryCells, Codes, Coding, Scale, plain
+from hubbub.publish.cells import CategoryCells, Codes, Coding, Scale, plain_array
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,7 +35,7 @@ _SET = re.compile(r"\{(.*)\}")
 _PREFIX = re.compile(r"([^*]+)\*+")
 
 
-def spread(column: pyarrow.ChunkedArray, coding: Coding, hierarchy: Hierarchy | None) -> Codes:
+def spread_values(column: pyarrow.ChunkedArray, coding: Coding, hierarchy: Hierarchy | None) -> Codes:
     """A declared cell for each row: rows that say the same are spread evenly over what that may stand for.
 
     Which row gets which cell is a fixed shuffle, so that columns are spread independently of each other.
@@ -43,7 +43,7 @@ def spread(column: pyarrow.ChunkedArray, coding: Coding, hierarchy: Hierarchy | 
     import pyarrow
     import pyarrow.compute as pc
 
-    told = pc.dictionary_encode(plain(column).cast(pyarrow.string()), null_encoding="encode")
+    told = pc.dictionary_encode(plain_array(column).cast(pyarrow.string()), null_encoding="encode")
     numbers, texts = np.asarray(told.indices), told.dictionary.to_pylist()
     shuffle = np.random.default_rng(len(texts))
     codes = np.zeros(len(numbers), dtype=np.int64)
@@ -52,38 +52,38 @@ def spread(column: pyarrow.ChunkedArray, coding: Coding, hierarchy: Hierarchy | 
     for number, text in enumerate(texts):
         rows = order[ends[number] : ends[number + 1]]
         places = (np.arange(rows.size) + 0.5) / max(rows.size, 1)
-        even = np.searchsorted(np.cumsum(shares(text, coding, hierarchy)), places)
+        even = np.searchsorted(np.cumsum(cell_shares(text, coding, hierarchy)), places)
         codes[rows] = shuffle.permutation(np.minimum(even, coding.cells - 1))
     return codes
 
 
-def shares(text: str | None, coding: Coding, hierarchy: Hierarchy | None) -> Floats:
+def cell_shares(text: str | None, coding: Coding, hierarchy: Hierarchy | None) -> Floats:
     """How a published value is spread over the declared cells: shares that add up to 1."""
     if text is None or text == MISSING:
-        return _single(coding, coding.cells - 1 if coding.missing else 0)
+        return _single_cell(coding, coding.cells - 1 if coding.missing else 0)
     if text == ANY:
-        return _anything(coding)
-    weights = _numbers(text, coding) if isinstance(coding, Scale) else _words(text, coding, hierarchy)
+        return _any_cell(coding)
+    weights = _range_shares(text, coding) if isinstance(coding, Scale) else _word_shares(text, coding, hierarchy)
     total = weights.sum()
-    return weights / total if total > 0 else _single(coding, coding.cells - 1)
+    return weights / total if total > 0 else _single_cell(coding, coding.cells - 1)
 
 
-def _single(coding: Coding, cell: int) -> Floats:
+def _single_cell(coding: Coding, cell: int) -> Floats:
     found = np.zeros(coding.cells)
     found[cell] = 1.0
     return found
 
 
-def _anything(coding: Coding) -> Floats:
+def _any_cell(coding: Coding) -> Floats:
     found = np.zeros(coding.cells)
     real = coding.cells - coding.missing
     found[:real] = np.diff([float(edge) for edge in coding.edges]) if isinstance(coding, Scale) else 1.0
     return np.asarray(found / found.sum())
 
 
-def _numbers(text: str, scale: Scale) -> Floats:
+def _range_shares(text: str, scale: Scale) -> Floats:
     """By how much each cell lies in the range; what lies beyond the bounds belongs to the cell at the bound."""
-    low, high = _ends(text, scale)
+    low, high = _range_ends(text, scale)
     weights = np.zeros(scale.cells)
     if np.isnan(low):
         return weights
@@ -96,22 +96,24 @@ def _numbers(text: str, scale: Scale) -> Floats:
     return weights
 
 
-def _ends(text: str, scale: Scale) -> tuple[float, float]:
+def _range_ends(text: str, scale: Scale) -> tuple[float, float]:
     found = _RANGE.fullmatch(text)
-    low, high = (_place(part, scale) for part in (found[1], found[2])) if found else (_place(text, scale),) * 2
+    low, high = (
+        (_axis_position(part, scale) for part in (found[1], found[2])) if found else (_axis_position(text, scale),) * 2
+    )
     closed = found is None or found[3] != ")"
     return low, high + (closed and scale.kind != "float")
 
 
-def _place(text: str, scale: Scale) -> float:
+def _axis_position(text: str, scale: Scale) -> float:
     if scale.kind == "date":
         day = re.match(_DATE, text)
         return float(np.datetime64(day[0]).astype(np.int64)) if day else float("nan")
     return float(text) if re.fullmatch(_NUMBER, text) else float("nan")
 
 
-def _words(text: str, labels: CategoryCells, hierarchy: Hierarchy | None) -> Floats:
-    members = _members(text, [str(value) for value in labels.values], hierarchy)
+def _word_shares(text: str, labels: CategoryCells, hierarchy: Hierarchy | None) -> Floats:
+    members = _set_members(text, [str(value) for value in labels.values], hierarchy)
     found = np.zeros(labels.cells)
     found[: len(labels.values)] = [str(value) in members for value in labels.values]
     if not found.any() and not labels.missing:
@@ -119,7 +121,7 @@ def _words(text: str, labels: CategoryCells, hierarchy: Hierarchy | None) -> Flo
     return found
 
 
-def _members(text: str, values: list[str], hierarchy: Hierarchy | None) -> set[str]:
+def _set_members(text: str, values: list[str], hierarchy: Hierarchy | None) -> set[str]:
     if text in values:
         return {text}
     if isinstance(hierarchy, Categories):

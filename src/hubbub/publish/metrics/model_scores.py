@@ -31,8 +31,8 @@ def pmse(candidate: Codes, real: Codes, sizes: tuple[int, ...]) -> float:
     """
     rows = np.concatenate([candidate, real])
     made = np.concatenate([np.ones(len(candidate)), np.zeros(len(real))])
-    features = _features(rows, sizes)
-    chance = _chances(features, _fitted(features, made))
+    features = _pair_features(rows, sizes)
+    chance = _predicted_chances(features, _fit_weights(features, made))
     return float(np.mean((chance - made.mean()) ** 2))
 
 
@@ -43,26 +43,26 @@ def auc(train: Codes, test: Codes, sizes: tuple[int, ...], target: int) -> float
     """
     others = [c for c in range(len(sizes)) if c != target]
     shape = tuple(sizes[c] for c in others)
-    learn, asked = (_features(rows[:, others], shape) for rows in (train, test))
+    learn, asked = (_pair_features(rows[:, others], shape) for rows in (train, test))
     truth, weights, found = test[:, target], [], []
     for value in np.unique(truth):
         yes = truth == value
         if 0 < yes.sum() < len(yes):
             made = (train[:, target] == value).astype(np.float64)
             told = 0 < made.sum() < len(made)  # who never saw a value, or nothing else, can only guess
-            found.append(_ranked(_chances(asked, _fitted(learn, made)), yes) if told else 0.5)
+            found.append(_rank_auc(_predicted_chances(asked, _fit_weights(learn, made)), yes) if told else 0.5)
             weights.append(float(yes.sum()))
     return float(np.average(found, weights=weights)) if found else None
 
 
-def sampled(codes: Codes, count: int, *, seed: int) -> Codes:
+def sample_rows(codes: Codes, count: int, *, seed: int) -> Codes:
     """So many of the rows, at random; all of them if there are fewer."""
     if len(codes) <= count:
         return codes
     return codes[np.random.default_rng(seed).choice(len(codes), count, replace=False)]
 
 
-def _features(codes: Codes, sizes: tuple[int, ...]) -> csr_matrix:
+def _pair_features(codes: Codes, sizes: tuple[int, ...]) -> csr_matrix:
     """Ones for the cell of each column and of each pair of (coarser) columns; the last is 1 everywhere."""
     from scipy.sparse import csr_matrix
 
@@ -72,7 +72,7 @@ def _features(codes: Codes, sizes: tuple[int, ...]) -> csr_matrix:
     for c, size in enumerate(sizes):
         columns.append(codes[:, c] + width)
         width += size
-    for a, b in _pairs(len(sizes)):
+    for a, b in _column_pairs(len(sizes)):
         columns.append(coarse[a] * _PAIRED + coarse[b] + width)
         width += _PAIRED**2
     columns.append(np.full(len(codes), width))
@@ -81,7 +81,7 @@ def _features(codes: Codes, sizes: tuple[int, ...]) -> csr_matrix:
     return csr_matrix((np.ones(len(places)), places, ends), shape=(len(codes), width + 1))
 
 
-def _pairs(count: int) -> list[tuple[int, int]]:
+def _column_pairs(count: int) -> list[tuple[int, int]]:
     every = list(itertools.combinations(range(count), 2))
     if len(every) <= _MOST_PAIRS:
         return every
@@ -89,27 +89,27 @@ def _pairs(count: int) -> list[tuple[int, int]]:
     return [every[place] for place in sorted(chosen)]
 
 
-def _fitted(features: csr_matrix, truth: Floats) -> Floats:
+def _fit_weights(features: csr_matrix, truth: Floats) -> Floats:
     from scipy.optimize import minimize
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         scores = features @ weights
         value = np.logaddexp(0.0, scores).sum() - truth @ scores + _SHRINKAGE / 2 * weights @ weights
-        return float(value), np.asarray(features.T @ (_logistic(scores) - truth) + _SHRINKAGE * weights)
+        return float(value), np.asarray(features.T @ (_logistic_curve(scores) - truth) + _SHRINKAGE * weights)
 
     start = np.zeros(features.shape[1])
     return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}).x)
 
 
-def _chances(features: csr_matrix, weights: Floats) -> Floats:
-    return _logistic(np.asarray(features @ weights))
+def _predicted_chances(features: csr_matrix, weights: Floats) -> Floats:
+    return _logistic_curve(np.asarray(features @ weights))
 
 
-def _logistic(scores: Any) -> Floats:
+def _logistic_curve(scores: Any) -> Floats:
     return np.asarray(0.5 * (1.0 + np.tanh(scores / 2)))
 
 
-def _ranked(scores: Floats, yes: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
+def _rank_auc(scores: Floats, yes: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
     """The chance that a row of the class scores higher than one of the rest; equals count half."""
     from scipy.stats import rankdata
 

@@ -58,7 +58,7 @@ class MetricTask:
     @property
     def reach(self) -> int:
         """How many of the answers one row moves, at most."""
-        return reach(self.questions, [1] * len(self.questions))
+        return weight_bound(self.questions, [1] * len(self.questions))
 
     def slack(self, told: Sequence[int] | None) -> int:
         """How far one row moves the sum of all relative errors, in parts of 1 over ``_FINE``.
@@ -69,8 +69,8 @@ class MetricTask:
         """
         slopes = [Fraction(2, self.half)] * len(self.questions)
         if told is not None:
-            slopes = [_slope(answer, self.sanity) for answer in told]
-        return reach(self.questions, [ceil(_FINE * slope) for slope in slopes])
+            slopes = [_error_slope(answer, self.sanity) for answer in told]
+        return weight_bound(self.questions, [ceil(_FINE * slope) for slope in slopes])
 
     @property
     def half(self) -> int:
@@ -78,13 +78,13 @@ class MetricTask:
         return max(1, self.sanity // 2)
 
 
-def _slope(told: int, sanity: int) -> Fraction:
+def _error_slope(told: int, sanity: int) -> Fraction:
     if told >= 2 * sanity:
         return Fraction(4, told)
     return max(Fraction(1, sanity), Fraction(told, sanity**2))
 
 
-def reach(questions: Sequence[RangeQuery], weights: Sequence[int]) -> int:
+def weight_bound(questions: Sequence[RangeQuery], weights: Sequence[int]) -> int:
     """A bound on the summed weights of the questions that one row is in, whatever its values are.
 
     Each question is looked at through the one of its columns that it narrows most: a row is in no more questions than
@@ -107,7 +107,7 @@ class ScaledCandidate:
     @classmethod
     def of(cls, candidate: Candidate, task: MetricTask) -> ScaledCandidate:
         """From the candidate alone."""
-        tables = {t: _scaled(candidate.shares(t), task.rows) for group in task.tables.values() for t in group}
+        tables = {t: _scale_shares(candidate.shares(t), task.rows) for group in task.tables.values() for t in group}
         answers = [round(float(q.answer(candidate.shares(q.columns))) * task.rows) for q in task.questions]
         return cls(tables, answers)
 
@@ -121,7 +121,7 @@ class ScaledCandidate:
         return told.hexdigest()
 
 
-def _scaled(shares: Numbers, rows: int) -> Numbers:
+def _scale_shares(shares: Numbers, rows: int) -> Numbers:
     return to_totals(rows * shares.reshape(-1, 1), np.array([rows])).reshape(shares.shape)
 
 
@@ -129,7 +129,10 @@ def against_public(real: RowTable, public: ScaledCandidate, task: MetricTask) ->
     """The numbers of one candidate: distances of exact counts to public whole numbers."""
     far = [[int(np.abs(real.counts(t) - public.tables[t]).sum()) for t in group] for group in task.tables.values()]
     truth = [int(q.answer(real.counts(q.columns))) for q in task.questions]
-    return [*_means(far), *_errors(public.answers, truth, task, task.sanity, task.slack(public.answers))]
+    return [
+        *_mean_distances(far),
+        *_summed_errors(public.answers, truth, task, task.sanity, task.slack(public.answers)),
+    ]
 
 
 def against_half(halves: Halves, task: MetricTask) -> list[int]:
@@ -137,15 +140,15 @@ def against_half(halves: Halves, task: MetricTask) -> list[int]:
     one, other = halves
     far = [[int(np.abs(one.counts(t) - other.counts(t)).sum()) for t in group] for group in task.tables.values()]
     told, truth = ([int(q.answer(half.counts(q.columns))) for q in task.questions] for half in halves)
-    return [*_means(far), *_errors(told, truth, task, task.half, task.slack(None))]
+    return [*_mean_distances(far), *_summed_errors(told, truth, task, task.half, task.slack(None))]
 
 
-def _means(far: Sequence[Sequence[int]]) -> list[int]:
+def _mean_distances(far: Sequence[Sequence[int]]) -> list[int]:
     """For each width the mean, rounded down, and the largest: each moves by at most what one distance does."""
     return [number for group in far for number in (sum(group) // len(group), max(group))]
 
 
-def _errors(told: Sequence[int], truth: Sequence[int], task: MetricTask, sanity: int, slack: int) -> list[int]:
+def _summed_errors(told: Sequence[int], truth: Sequence[int], task: MetricTask, sanity: int, slack: int) -> list[int]:
     """The summed errors of counts, and of the relative ones, in units of what one row moves them at most."""
     off = [abs(a - t) for a, t in zip(told, truth, strict=True)]
     parts = [min(_FINE, _FINE * d // max(t, sanity)) for d, t in zip(off, truth, strict=True)]
@@ -173,7 +176,7 @@ def noise_of(task: MetricTask, budget: TablePrice, tables: int) -> DiscreteGauss
     )
 
 
-def released(
+def release_metrics(
     publics: Sequence[ScaledCandidate],
     task: MetricTask,
     budget: TablePrice,
@@ -212,10 +215,16 @@ def released(
     rows = np.array(json.loads(text), dtype=np.int64).reshape(len(publics) + 1, -1)
     margin = int(noise.error(0.95)) + 1
     units = [*(task.units(public.answers) for public in publics), task.units(None)]
-    return [_scores(row, unit, margin, task) for row, unit in zip(rows, units, strict=True)], noise.event, receipt
+    return (
+        [_scores_from_row(row, unit, margin, task) for row, unit in zip(rows, units, strict=True)],
+        noise.event,
+        receipt,
+    )
 
 
-def _scores(row: Numbers, units: Mapping[str, Fraction], margin: int, task: MetricTask) -> dict[str, UtilityScore]:
+def _scores_from_row(
+    row: Numbers, units: Mapping[str, Fraction], margin: int, task: MetricTask
+) -> dict[str, UtilityScore]:
     return {
         name: UtilityScore(max(0.0, float(int(value) * units[name])), float(margin * units[name]))
         for name, value in zip(task.metrics, row, strict=True)

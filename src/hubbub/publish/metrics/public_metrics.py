@@ -23,7 +23,7 @@ from hubbub.publish.metrics.scores import (
     RELATIVE,
     Scores,
     UtilityScore,
-    distances,
+    marginal_distances,
     max_of,
     mean_of,
     question_errors,
@@ -57,7 +57,7 @@ class _Yardstick:
         return self.view.cells.sizes
 
 
-def freely(
+def public_scores(
     made: Mapping[str, Candidate], real: pyarrow.Table, view: MetricScope, sanity: float, target: int | None
 ) -> list[Scores]:
     """The scores of all candidates, and of the baselines made from the other half."""
@@ -67,20 +67,20 @@ def freely(
     yard = _Yardstick(parts[1], parts[0], view, sanity, target)
     null = _told_apart(yard.other, yard)
     every = {**made, REAL: yard.other, INDEPENDENT: Independent(yard.other)}
-    return [_scores(name, each, yard, null) for name, each in every.items()]
+    return [_candidate_scores(name, each, yard, null) for name, each in every.items()]
 
 
-def _scores(name: str, candidate: Candidate, yard: _Yardstick, null: float | None) -> Scores:
+def _candidate_scores(name: str, candidate: Candidate, yard: _Yardstick, null: float | None) -> Scores:
     found: dict[str, float | None] = {}
     worst = ""
     for width, tables in yard.view.marginals.items():
-        far = distances(candidate, yard.real, tables)
+        far = marginal_distances(candidate, yard.real, tables)
         found[mean_of(width)], found[max_of(width)] = float(far.mean()), float(far.max())
         worst = tables_of(yard.view.cells.names, tables[int(far.argmax())]) if width == 2 else worst
     found[ABSOLUTE], found[RELATIVE] = question_errors(candidate, yard.real, yard.view.questions, yard.sanity)
     found[PMSE] = apart = _told_apart(candidate, yard)
     found[RATIO] = apart / null if apart is not None and null else None
-    found[AUC] = _learned(candidate, yard)
+    found[AUC] = _learned_auc(candidate, yard)
     return Scores(name, {key: UtilityScore(value) for key, value in found.items() if value is not None}, worst=worst)
 
 
@@ -98,15 +98,18 @@ def _told_apart(candidate: Candidate, yard: _Yardstick) -> float | None:
     count = min(model_scores.MOST_ROWS, len(yard.real.rows.codes), len(yard.other.rows.codes))
     if codes is None or len(codes) < count // 2:
         return None
-    made, real = model_scores.sampled(codes, count, seed=1), model_scores.sampled(yard.real.rows.codes, count, seed=2)
+    made, real = (
+        model_scores.sample_rows(codes, count, seed=1),
+        model_scores.sample_rows(yard.real.rows.codes, count, seed=2),
+    )
     return model_scores.pmse(made, real, yard.sizes)
 
 
-def _learned(candidate: Candidate, yard: _Yardstick) -> float | None:
+def _learned_auc(candidate: Candidate, yard: _Yardstick) -> float | None:
     codes = _rows_of(candidate, yard)
     if yard.target is None or codes is None or len(yard.sizes) == 1:
         return None
-    made = model_scores.sampled(codes, model_scores.MOST_ROWS, seed=3)
+    made = model_scores.sample_rows(codes, model_scores.MOST_ROWS, seed=3)
     return model_scores.auc(
-        made, model_scores.sampled(yard.real.rows.codes, model_scores.MOST_ROWS, seed=4), yard.sizes, yard.target
+        made, model_scores.sample_rows(yard.real.rows.codes, model_scores.MOST_ROWS, seed=4), yard.sizes, yard.target
     )

@@ -13,7 +13,7 @@ from hubbub.publish.cells import CategoryCells, Coding
 from hubbub.publish.marginal_counts import Columns
 from hubbub.publish.metrics.candidates import Numbers
 from hubbub.publish.metrics.comparison_cells import ComparisonCells
-from hubbub.publish.metrics.generalized_values import Floats, shares
+from hubbub.publish.metrics.generalized_values import Floats, cell_shares
 from hubbub.publish.tables.noisy_counts import labels_of
 from hubbub.terms import OutOfRange
 
@@ -44,17 +44,17 @@ def random_questions(cells: ComparisonCells, count: int = QUESTIONS) -> list[Ran
     for _ in range(count):
         width = int(chance.integers(1, min(_WIDEST, len(sizes)) + 1))
         columns = tuple(sorted(chance.choice(len(sizes), width, replace=False).tolist()))
-        masks = tuple(_some(sizes[c], chance, ordered=orders[c]) for c in columns)
+        masks = tuple(_random_mask(sizes[c], chance, ordered=orders[c]) for c in columns)
         found.append(RangeQuery(columns, masks))
     return found
 
 
 def given_questions(workload: Sequence[Mapping[str, Any]], cells: ComparisonCells) -> list[RangeQuery]:
     """Questions that were typed: column -> values, or (lower, upper). A cell is asked about if half of it lies in."""
-    return [_given(rule, cells) for rule in workload]
+    return [_read_question(rule, cells) for rule in workload]
 
 
-def _some(size: int, chance: np.random.Generator, *, ordered: bool) -> Mask:
+def _random_mask(size: int, chance: np.random.Generator, *, ordered: bool) -> Mask:
     mask = np.zeros(size, dtype=bool)
     if ordered:
         length = max(1, round(float(chance.uniform(0, _LARGEST)) * size))
@@ -65,7 +65,7 @@ def _some(size: int, chance: np.random.Generator, *, ordered: bool) -> Mask:
     return mask
 
 
-def _given(rule: Mapping[str, Any], cells: ComparisonCells) -> RangeQuery:
+def _read_question(rule: Mapping[str, Any], cells: ComparisonCells) -> RangeQuery:
     names = cells.names
     if not rule or not set(rule) <= set(names) or len(rule) > _WIDEST:
         raise OutOfRange(
@@ -76,25 +76,25 @@ def _given(rule: Mapping[str, Any], cells: ComparisonCells) -> RangeQuery:
     columns = tuple(sorted(names.index(name) for name in rule))
     masks = []
     for column in columns:
-        inside, whole = _inside(cells.codings[names[column]], rule[names[column]])
+        inside, whole = _asked_part(cells.codings[names[column]], rule[names[column]])
         group = cells.groups[column]
         masks.append((np.bincount(group, inside) * 2 >= np.bincount(group, whole)) & (np.bincount(group, inside) > 0))
     return RangeQuery(columns, tuple(masks))
 
 
-def _inside(coding: Coding, told: Any) -> tuple[Floats, Floats]:
+def _asked_part(coding: Coding, told: Any) -> tuple[Floats, Floats]:
     """How much of each declared cell is asked about, and how much there is of it."""
     if isinstance(coding, CategoryCells):
         listed = {told} if isinstance(told, str) or not isinstance(told, Collection) else set(told)
         return np.array([value in listed for value in labels_of(coding)], dtype=np.float64), np.ones(coding.cells)
     low, high = told
     whole = np.append(np.diff([float(edge) for edge in coding.edges]), [1.0] * coding.missing)
-    part = shares(f"[{low}, {high}]", coding, None)
-    asked = _length(low, high) + (coding.kind != "float")
+    part = cell_shares(f"[{low}, {high}]", coding, None)
+    asked = _span_length(low, high) + (coding.kind != "float")
     return np.minimum(part * max(asked, 1e-300), whole), whole
 
 
-def _length(low: Any, high: Any) -> float:
+def _span_length(low: Any, high: Any) -> float:
     try:
         return float(high) - float(low)
     except (TypeError, ValueError):

@@ -81,7 +81,7 @@ class UtilityComparison(Document):
         found = [near, used]
         parts = [scores for scores in self.scores if scores.partition]
         if parts:
-            found.append(Section("What making rows alike cost", (), _partitions(parts)))
+            found.append(Section("What making rows alike cost", (), _partition_table(parts)))
         return (*found, Section("How to read this", (*_HOW, *(_MODELS if self._models else ()))))
 
     def to_json(self) -> dict[str, Json]:
@@ -134,7 +134,7 @@ class UtilityComparison(Document):
             return None
         told = [(one.name, one[metric], one.values[metric].shown(metric)) for one in shown]
         svg = bar_chart(
-            [_bar(one, metric) for one in shown],
+            [_metric_bar(one, metric) for one in shown],
             title="How far pairs of columns are from real rows",
             description="; ".join(f"{name}: {text}" for name, _, text in told) + ".",
             label="mean distance over all pairs of columns: 0 is the same table",
@@ -158,13 +158,13 @@ class UtilityComparison(Document):
         return Figure("learned", svg, "Longer is better; a coin gets 0.5.", text_bars(told))
 
 
-def _bar(one: Scores, metric: str) -> Bar:
+def _metric_bar(one: Scores, metric: str) -> Bar:
     score = one.values[metric]
     low, high = (max(0.0, score.value - score.margin), score.value + score.margin) if score.margin else (None, None)
     return Bar(one.name, score.value, low, high, shown=score.shown(metric))
 
 
-def _partitions(parts: Sequence[Scores]) -> TextTable:
+def _partition_table(parts: Sequence[Scores]) -> TextTable:
     rows = []
     for one in parts:
         cost = one.partition

@@ -82,7 +82,7 @@ class Scores:
         return {"table": self.name, "metrics": told, **parts, **({"worst_pair": self.worst} if self.worst else {})}
 
 
-def distances(candidate: Candidate, real: Candidate, tables: Sequence[Columns]) -> Floats:
+def marginal_distances(candidate: Candidate, real: Candidate, tables: Sequence[Columns]) -> Floats:
     """The total variation between both in each marginal: half the sum of differences of shares."""
     return np.array([0.5 * np.abs(candidate.shares(t) - real.shares(t)).sum() for t in tables])
 

@@ -11,18 +11,18 @@ from fractions import Fraction
 import numpy as np
 
 from hubbub.publish.graphical.belief import GraphicalModel
-from hubbub.publish.graphical.fitting import Zeros, cliques_of, fitted
+from hubbub.publish.graphical.fitting import Zeros, cliques_of, fit_model
 from hubbub.publish.graphical.junction import tree_cells
 from hubbub.publish.marginal_counts import (
     Columns,
     Measurement,
     Meter,
     Whom,
-    choice,
-    cost,
     epsilon_for,
-    gaussian,
+    marginal_choice,
+    marginal_noise,
     sigma_for,
+    step_cost,
 )
 from hubbub.publish.synthetic.mst import noise_alone
 from hubbub.terms import ConcentratedStep, Event, Repeat
@@ -91,7 +91,7 @@ class AimPlan:
         a filter [WRRW23, Thm. 1].
         """
         rounds = ConcentratedStep(mechanism="aim", rho=self.rho, neighbours=whom.neighbours, unit=whom.unit)
-        return [Repeat(gaussian(whom, self.single).event, columns), *([rounds] if columns > 1 else [])]
+        return [Repeat(marginal_noise(whom, self.single).event, columns), *([rounds] if columns > 1 else [])]
 
     def measure(self, meter: Meter, singles: list[Measurement], zeros: Sequence[Zeros] = ()) -> list[Measurement]:
         """Rounds of choosing, measuring and fitting, until the cost is used up."""
@@ -103,7 +103,7 @@ class _Rounds:
         self.plan, self.meter, self.zeros = plan, meter, zeros
         self.measurements = list(singles)
         self.spent, self.share = Fraction(0), plan.rho / plan.rounds
-        self.weights = _weights(plan.workload)
+        self.weights = _candidate_weights(plan.workload)
         self.seconds = Fraction(0)
         self.model = self._fitted(None)
 
@@ -122,7 +122,7 @@ class _Rounds:
         whom = self.meter.whom
         epsilon = epsilon_for(self.share * _CHOOSING)
         sigma = sigma_for(whom, self.share * (1 - _CHOOSING))
-        paid = cost(gaussian(whom, sigma).event) + cost(choice(whom, epsilon).event)
+        paid = step_cost(marginal_noise(whom, sigma).event) + step_cost(marginal_choice(whom, epsilon).event)
         assert self.spent + paid <= self.plan.rho  # both are rounded down
         candidates = self._small((self.spent + paid) / self.plan.rho)
         if last:
@@ -135,7 +135,7 @@ class _Rounds:
         self.measurements.append(self.meter.measure(chosen, sigma=sigma))
         before = self.model
         self.model = self._fitted(before)
-        if _moved(before, self.model, chosen) <= noise_alone(sigma, math.prod(self._shape(chosen))):
+        if _model_shift(before, self.model, chosen) <= noise_alone(sigma, math.prod(self._shape(chosen))):
             self.share *= _GROWTH
 
     def _fitted(self, start: GraphicalModel | None) -> GraphicalModel:
@@ -145,7 +145,7 @@ class _Rounds:
         then the noise of later rounds would depend on them.
         """
         sizes = self.meter.rows.sizes
-        model = fitted(sizes, self.measurements, zeros=self.zeros, start=start, iterations=_ITERATIONS)
+        model = fit_model(sizes, self.measurements, zeros=self.zeros, start=start, iterations=_ITERATIONS)
         self.seconds += Fraction(_ITERATIONS * sum(table.size + _CLIQUE for table in model.tables), _SPEED)
         return model
 
@@ -174,7 +174,7 @@ def all_pairs(columns: int) -> list[tuple[Columns, int]]:
     return [(pair, 1) for pair in itertools.combinations(range(columns), 2)]
 
 
-def _weights(workload: Sequence[tuple[Columns, int]]) -> dict[Columns, int]:
+def _candidate_weights(workload: Sequence[tuple[Columns, int]]) -> dict[Columns, int]:
     """Each candidate's weight: how many columns it shares with what the data are for [MMSM22, Sec. 3.2]."""
     candidates = {
         part
@@ -187,6 +187,6 @@ def _weights(workload: Sequence[tuple[Columns, int]]) -> dict[Columns, int]:
     }
 
 
-def _moved(before: GraphicalModel, after: GraphicalModel, columns: Columns) -> float:
+def _model_shift(before: GraphicalModel, after: GraphicalModel, columns: Columns) -> float:
     """How far the model's own counts have come, in L1."""
     return float(np.abs(after.total * after.project(columns) - before.total * before.project(columns)).sum())

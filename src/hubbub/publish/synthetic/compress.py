@@ -13,7 +13,7 @@ _FINENESS = 1.5  # more parts, in units of the root of rows per noise: pairs of 
 MOST_GROUPS = 2 * _PARTS + 2  # of any column; known beforehand, as is the size of what is stored
 
 
-def unseen(counts: Floats, sigma: float) -> bool:
+def missing_unseen(counts: Floats, sigma: float) -> bool:
     """Whether the last cell, that of missing values, could be noise alone: then none are generated."""
     return bool(counts[-1] < _SIGMAS * sigma)
 
@@ -26,11 +26,11 @@ def groups_for(counts: Floats, *, sigma: float, total: float, ordered: bool, mis
     """
     if missing and len(counts) > 1:
         others = groups_for(counts[:-1], sigma=sigma, total=total, ordered=ordered)
-        place = others[np.argmax(counts[:-1])] if unseen(counts, sigma) else others.max() + 1
+        place = others[np.argmax(counts[:-1])] if missing_unseen(counts, sigma) else others.max() + 1
         return np.append(others, place)
     if ordered:
         parts = min(_PARTS, max(4.0, _FINENESS * (total / sigma) ** 0.5))
-        return _runs(counts, max(_SIGMAS * sigma, total / parts))
+        return _cell_runs(counts, max(_SIGMAS * sigma, total / parts))
     order = np.argsort(-counts, kind="stable")
     large = counts >= _SIGMAS * sigma
     large[order[MOST_GROUPS - 2 :]] = False
@@ -38,7 +38,7 @@ def groups_for(counts: Floats, *, sigma: float, total: float, ordered: bool, mis
     return groups.astype(np.int64)
 
 
-def _runs(counts: Floats, least: float) -> Codes:
+def _cell_runs(counts: Floats, least: float) -> Codes:
     """Neighbours together until they reach ``least``; a cell that is large by itself stays alone."""
     groups, current, mass = np.zeros(len(counts), dtype=np.int64), 0, 0.0
     for place, count in enumerate(counts):

@@ -22,7 +22,7 @@ def draw_codes(
     drawn = set[int](known or ())
     for column, given in (known or {}).items():
         codes[:, column] = given
-    for place in _order(model.tree, drawn):
+    for place in _clique_order(model.tree, drawn):
         clique, table = model.tree.cliques[place], model.tables[place]
         new = tuple(column for column in clique if column not in drawn)
         if new:
@@ -31,7 +31,7 @@ def draw_codes(
     return codes
 
 
-def _order(tree: JunctionTree, known: set[int]) -> list[int]:
+def _clique_order(tree: JunctionTree, known: set[int]) -> list[int]:
     """From the cliques with known columns outwards; then, or without any, from each root down."""
     places = range(len(tree.cliques))
     order = [place for place in places if known & set(tree.cliques[place])]

@@ -15,7 +15,7 @@ from hubbub.publish.marginal_counts import Whom
 from hubbub.publish.measured_marginals import MeasuredMarginals
 from hubbub.publish.privacy_units import people_of
 from hubbub.publish.synthetic.plan import SynthesisPlan, plan_for
-from hubbub.publish.synthetic.synthesis import SynthesisTask, bounded, measured_table, told_of
+from hubbub.publish.synthetic.synthesis import SynthesisTask, bound_rows, measured_table, told_of
 from hubbub.terms import MissingParameter, Neighbours, OutOfRange, Real, Unit, whole
 
 if TYPE_CHECKING:
@@ -107,17 +107,17 @@ def measured_family(
     """Everything that the private tables are asked."""
     people = plain_table(arrows[family.parent], arrows[family.parent].column_names)
     own = SynthesisTask({name: family.tasks[0].domain[name] for name in people.column_names}, family.tasks[0].whom)
-    one_each = bounded(people, own, people_of(people[family.key]))
+    one_each = bound_rows(people, own, people_of(people[family.key]))
     pointing = {link: plain_table(arrows[link.table], arrows[link.table].column_names) for link in family.links}
-    joined = [_joined(one_each, pointing[link], family, link) for link in family.links]
+    joined = [_join_people(one_each, pointing[link], family, link) for link in family.links]
     counted = one_each
     for link, rows in zip(family.links, joined, strict=True):
-        counted = counted.append_column(counter_of(link), _counts(one_each[family.key], rows[link.column]))
+        counted = counted.append_column(counter_of(link), _count_links(one_each[family.key], rows[link.column]))
     tables = [counted, *joined]
     return [measured_table(table, task, plan) for table, task, plan in zip(tables, family.tasks, plans, strict=True)]
 
 
-def _joined(people: pyarrow.Table, rows: pyarrow.Table, family: Family, link: ForeignKey) -> pyarrow.Table:
+def _join_people(people: pyarrow.Table, rows: pyarrow.Table, family: Family, link: ForeignKey) -> pyarrow.Table:
     """Each row of a link's table beside its person's columns; rows that point to nobody are left out."""
     import pyarrow
     import pyarrow.compute as pc
@@ -130,7 +130,7 @@ def _joined(people: pyarrow.Table, rows: pyarrow.Table, family: Family, link: Fo
     return pyarrow.table({**columns, **{name: kept[name] for name in kept.column_names}})
 
 
-def _counts(keys: pyarrow.ChunkedArray, pointing: pyarrow.ChunkedArray) -> Any:
+def _count_links(keys: pyarrow.ChunkedArray, pointing: pyarrow.ChunkedArray) -> Any:
     """How many rows point to each key."""
     import pyarrow
     import pyarrow.compute as pc

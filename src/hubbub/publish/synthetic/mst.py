@@ -17,9 +17,9 @@ from hubbub.publish.marginal_counts import (
     Measurement,
     Meter,
     Whom,
-    choice,
     epsilon_for,
-    gaussian,
+    marginal_choice,
+    marginal_noise,
     sigma_for,
 )
 from hubbub.terms import Event, Repeat
@@ -58,12 +58,12 @@ class TreePlan:
 
     def events(self, whom: Whom, columns: int) -> list[Event]:
         """Everything that will be done; known beforehand."""
-        events: list[Event] = [Repeat(gaussian(whom, self.single).event, columns)]
+        events: list[Event] = [Repeat(marginal_noise(whom, self.single).event, columns)]
         links = self.links(columns)
         if links:
             events += [
-                Repeat(choice(whom, self.choice).event, links),
-                Repeat(gaussian(whom, self.pair).event, links),
+                Repeat(marginal_choice(whom, self.choice).event, links),
+                Repeat(marginal_noise(whom, self.pair).event, links),
             ]
         return events
 
@@ -81,7 +81,7 @@ class TreePlan:
             open_pairs = [
                 pair for pair in itertools.combinations(range(len(parts)), 2) if parts[pair[0]] != parts[pair[1]]
             ]
-            expected = [independent(shares[a], shares[b], total) for a, b in open_pairs]
+            expected = [independent_counts(shares[a], shares[b], total) for a, b in open_pairs]
             offsets = [noise_alone(self.pair, table.size) for table in expected]
             place = meter.choose(open_pairs, expected, offsets=offsets, epsilon=self.choice)
             one, other = (parts[column] for column in open_pairs[place])
@@ -90,7 +90,7 @@ class TreePlan:
         return [meter.measure(pair, sigma=self.pair) for pair in chosen]
 
 
-def independent(one: Floats, other: Floats, total: float) -> Codes:
+def independent_counts(one: Floats, other: Floats, total: float) -> Codes:
     """The counts of two columns that have nothing to do with each other, as integers."""
     return np.rint(np.outer(one, other) / total).astype(np.int64)
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from hubbub.accounting import rho_epsilon, rho_for
 from hubbub.publish.domains import Categorical, Date, Numeric, is_private
-from hubbub.publish.marginal_counts import Columns, Measurement, Meter, Whom, gaussian, sigma_for
+from hubbub.publish.marginal_counts import Columns, Measurement, Meter, Whom, marginal_noise, sigma_for
 from hubbub.publish.synthetic.aim import AimPlan, all_pairs
 from hubbub.publish.synthetic.compress import MOST_GROUPS
 from hubbub.publish.synthetic.discover import Finder
@@ -51,7 +51,7 @@ class SinglesPlan:
 
     def events(self, whom: Whom, columns: int) -> list[Event]:
         """Everything that will be done; known beforehand."""
-        return [Repeat(gaussian(whom, self.single).event, columns)]
+        return [Repeat(marginal_noise(whom, self.single).event, columns)]
 
     def measure(self, meter: Meter, singles: list[Measurement]) -> list[Measurement]:
         """No pairs."""
@@ -124,7 +124,7 @@ def plan_for(
         finder = Finder(whom, rho * _FINDING / len(finding), slack / max(1, lists))
         left = rho * (1 - _FINDING)
     plan = SynthesisPlan(
-        whom, columns, finder, _method(method, whom, columns, left, given, workload, max_cells, seconds), rho
+        whom, columns, finder, _plan_method(method, whom, columns, left, given, workload, max_cells, seconds), rho
     )
     _check_noise(plan, float(fraction_of(delta, name="delta")), share, rows)
     _check_size(plan)
@@ -145,7 +145,7 @@ def budget_of(epsilon: Real, delta: Real, share: Fraction, *, lists: bool) -> tu
     return rho * share, slack * share
 
 
-def _method(
+def _plan_method(
     name: str,
     whom: Whom,
     columns: Mapping[str, Modelled],
@@ -161,7 +161,7 @@ def _method(
     if name == "mst":
         return TreePlan.of(whom, count, rho, given=given)
     if name == "aim":
-        wanted = all_pairs(count) if workload is None else _workload(workload, list(columns))
+        wanted = all_pairs(count) if workload is None else _read_workload(workload, list(columns))
         return AimPlan.of(whom, count, rho, workload=wanted, cells=max_cells, measured=_MOST_MEASURED, seconds=seconds)
     raise OutOfRange(
         f"there is no method {name!r}.",
@@ -170,7 +170,7 @@ def _method(
     )
 
 
-def _workload(workload: Sequence[tuple[str, ...]], names: list[str]) -> list[tuple[Columns, int]]:
+def _read_workload(workload: Sequence[tuple[str, ...]], names: list[str]) -> list[tuple[Columns, int]]:
     unknown = {name for columns in workload for name in columns} - set(names)
     short = any(not 2 <= len(set(columns)) <= 4 for columns in workload)
     if unknown or short or not workload:

@@ -16,9 +16,9 @@ from hubbub.publish.graphical.fitting import Zeros
 from hubbub.publish.graphical.totals import to_total
 from hubbub.publish.marginal_counts import Floats
 from hubbub.publish.measured_marginals import MeasuredMarginals
-from hubbub.publish.synthetic.compress import unseen
+from hubbub.publish.synthetic.compress import missing_unseen
 from hubbub.publish.synthetic.generate import draw_cells, draw_codes
-from hubbub.publish.synthetic.structural_zeros import forbidden
+from hubbub.publish.synthetic.structural_zeros import forbidden_rows
 from hubbub.terms import Event, Guarantee, OutOfRange, Receipt, whole
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RowSource:
         """
         drawn = self._fine(draw_codes(self.model, count, generator, known=known), generator)
         for _ in range(_TRIES if self.zeros else 0):
-            bad = np.flatnonzero(forbidden(drawn, self.zeros))
+            bad = np.flatnonzero(forbidden_rows(drawn, self.zeros))
             if not bad.size:
                 return drawn
             given = {column: cells[bad] for column, cells in (known or {}).items()}
@@ -71,7 +71,7 @@ class RowSource:
         parts = zip(self.measured.singles, self.measured.groups, self.codings.values(), strict=True)
         for single, group, coding in parts:
             counts = to_total(single.values, self.model.total) + 1e-9
-            if coding.missing and len(counts) > 1 and unseen(counts, float(single.variance[0]) ** 0.5):
+            if coding.missing and len(counts) > 1 and missing_unseen(counts, float(single.variance[0]) ** 0.5):
                 counts[-1] = 0.0
             table = np.zeros((int(group.max()) + 1, len(group)))
             table[group, np.arange(len(group))] = counts
@@ -83,7 +83,7 @@ class RowSource:
         return np.stack(columns, axis=1)
 
     def _without(self, drawn: Codes, generator: np.random.Generator) -> Codes:
-        bad = forbidden(drawn, self.zeros)
+        bad = forbidden_rows(drawn, self.zeros)
         if not bad.any():
             return drawn
         good = np.flatnonzero(~bad)

@@ -20,7 +20,7 @@ Impossible: TypeAlias = Mapping[str, Any]  # column -> values, or (lower, upper)
 Mask: TypeAlias = NDArray[np.bool_]
 
 
-def check(impossible: Sequence[Impossible], columns: Mapping[str, object]) -> None:
+def check_rules(impossible: Sequence[Impossible], columns: Mapping[str, object]) -> None:
     """Refuse what does not speak of two modelled columns or more, or not of values that they could have."""
     for rule in impossible:
         if len(rule) < 2 or not set(rule) <= set(columns):
@@ -36,9 +36,9 @@ def check(impossible: Sequence[Impossible], columns: Mapping[str, object]) -> No
 def _check_values(name: str, column: object, told: Any) -> None:
     try:
         if isinstance(column, Categorical):
-            _listed(told)
+            _listed_values(told)
         else:
-            _ends(told)
+            _range_ends(told)
     except (TypeError, ValueError, ZeroDivisionError):
         raise OutOfRange(
             f"{told!r} are no values of {name!r}.",
@@ -63,23 +63,23 @@ def fine_zeros(impossible: Sequence[Impossible], codings: Mapping[str, Coding]) 
     found = []
     for rule in impossible:
         columns = tuple(sorted(names.index(name) for name in rule))
-        masks = [_cells(codings[names[column]], rule[names[column]]) for column in columns]
-        found.append(Zeros(columns, _outer(masks)))
+        masks = [_asked_cells(codings[names[column]], rule[names[column]]) for column in columns]
+        found.append(Zeros(columns, _outer_mask(masks)))
     return found
 
 
 def coarse_zeros(zeros: Sequence[Zeros], groups: Sequence[Codes]) -> list[Zeros]:
     """The same over coarser cells: impossible if everything in it is."""
-    return [Zeros(zero.columns, _coarse(zero, groups)) for zero in zeros]
+    return [Zeros(zero.columns, _coarse_mask(zero, groups)) for zero in zeros]
 
 
-def forbidden(codes: Codes, zeros: Sequence[Zeros]) -> Mask:
+def forbidden_rows(codes: Codes, zeros: Sequence[Zeros]) -> Mask:
     """Which rows cannot be."""
     none = np.zeros(len(codes), dtype=bool)
     return reduce(lambda bad, zero: bad | zero.mask[tuple(codes[:, c] for c in zero.columns)], zeros, none)
 
 
-def _coarse(zero: Zeros, groups: Sequence[Codes]) -> Mask:
+def _coarse_mask(zero: Zeros, groups: Sequence[Codes]) -> Mask:
     possible = ~zero.mask
     for axis, column in enumerate(zero.columns):
         sets = [np.flatnonzero(groups[column] == g) for g in range(int(groups[column].max()) + 1)]
@@ -87,34 +87,34 @@ def _coarse(zero: Zeros, groups: Sequence[Codes]) -> Mask:
     return ~possible
 
 
-def _cells(coding: Coding, told: Any) -> Mask:
+def _asked_cells(coding: Coding, told: Any) -> Mask:
     if isinstance(coding, CategoryCells):
-        listed = _listed(told)
+        listed = _listed_values(told)
         own = np.array([value in listed for value in coding.values])
         return np.append(own, coding.other in listed) if coding.cells > len(own) else own
-    lower, upper = _ends(told)
+    lower, upper = _range_ends(told)
     last = 0 if coding.kind == "float" else 1  # the last whole number or day of a cell is one below its end
     ends = zip(coding.edges[:-1], coding.edges[1:], strict=True)
     own = np.array([lower <= begin and end - last <= upper for begin, end in ends])
     return np.append(own, False) if coding.missing else own
 
 
-def _listed(told: Any) -> set[Any]:
+def _listed_values(told: Any) -> set[Any]:
     return {told} if isinstance(told, str) or not isinstance(told, Collection) else set(told)
 
 
-def _ends(told: Any) -> tuple[Fraction, Fraction]:
-    lower, upper = (_place(end) for end in told)
+def _range_ends(told: Any) -> tuple[Fraction, Fraction]:
+    lower, upper = (_end_position(end) for end in told)
     return lower, upper
 
 
-def _place(end: Any) -> Fraction:
+def _end_position(end: Any) -> Fraction:
     if isinstance(end, datetime.date):
         return Fraction((end - datetime.date(1970, 1, 1)).days)
     if isinstance(end, str):
-        return _place(datetime.date.fromisoformat(end))
+        return _end_position(datetime.date.fromisoformat(end))
     return Fraction(str(end))
 
 
-def _outer(masks: Sequence[Mask]) -> Mask:
+def _outer_mask(masks: Sequence[Mask]) -> Mask:
     return reduce(np.logical_and.outer, masks)

@@ -21,7 +21,7 @@ from hubbub.publish.domains import (
     is_private,
 )
 from hubbub.publish.graphical.belief import GraphicalModel
-from hubbub.publish.graphical.fitting import Zeros, fitted
+from hubbub.publish.graphical.fitting import Zeros, fit_model
 from hubbub.publish.graphical.totals import to_total, total_of
 from hubbub.publish.jobs import TableJob, columns_told, table_facts
 from hubbub.publish.marginal_counts import CodedRows, Measurement, Meter, Whom
@@ -31,7 +31,7 @@ from hubbub.publish.synthetic import structural_zeros
 from hubbub.publish.synthetic.aim import AimPlan
 from hubbub.publish.synthetic.compress import groups_for
 from hubbub.publish.synthetic.discover import coding_with
-from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, packages
+from hubbub.publish.synthetic.mbi_engine import fitted_by_mbi, mbi_packages
 from hubbub.publish.synthetic.plan import Modelled, SynthesisPlan, plan_for
 from hubbub.publish.synthetic.release import RowSource, Synthetic
 from hubbub.publish.synthetic.structural_zeros import Impossible
@@ -108,7 +108,7 @@ def synthesize(
     (1000, ['age', 'smokes'])
     """
     private = unread_of(table, domain)
-    task = _task(private, domain, unit, max_rows_per_unit, neighbours, engine, rows, about_rows, impossible)
+    task = _check_task(private, domain, unit, max_rows_per_unit, neighbours, engine, rows, about_rows, impossible)
     plan = plan_for(
         task.columns, whom=task.whom, epsilon=epsilon, delta=delta, method=method, rows=about_rows, workload=workload,
         max_cells=whole(max_cells, name="max_cells"), seconds=positive(seconds, name="seconds"),
@@ -155,10 +155,10 @@ class SynthesisTask:
 
     @property
     def fit(self) -> Callable[..., GraphicalModel]:
-        return fitted_by_mbi if self.engine == "mbi" else fitted
+        return fitted_by_mbi if self.engine == "mbi" else fit_model
 
 
-def _task(
+def _check_task(
     private: Unread,
     domain: object,
     unit: str | None,
@@ -177,7 +177,7 @@ def _task(
     declared = _with_unit(private.schema, domain, unit)
     whom = whom_of(private.unit(unit), most, neighbours)
     task = SynthesisTask(declared, whom, tuple(impossible), engine, unit)
-    structural_zeros.check(task.impossible, task.columns)
+    structural_zeros.check_rules(task.impossible, task.columns)
     if not any(is_private(column) for column in task.columns.values()):
         structural_zeros.check_possible(structural_zeros.fine_zeros(task.impossible, codings_of(task, {})))
     return task
@@ -218,7 +218,7 @@ def coded_rows(
     private: pyarrow.Table, task: SynthesisTask, plan: SynthesisPlan, people: Codes | None
 ) -> tuple[CodedRows, dict[str, Found]]:
     """The rows as cells, at most so many per person, and the domains that were found on the way."""
-    table = bounded(private, task, people) if people is not None else private
+    table = bound_rows(private, task, people) if people is not None else private
     kept = people_of(table[task.unit]) if task.unit else None
     found = {
         name: plan.finder.find(column, table[name], kept)  # type: ignore[arg-type]
@@ -230,7 +230,7 @@ def coded_rows(
     return CodedRows(codes, tuple(coding.cells for coding in codings.values())), found
 
 
-def bounded(private: pyarrow.Table, task: SynthesisTask, people: Codes) -> pyarrow.Table:
+def bound_rows(private: pyarrow.Table, task: SynthesisTask, people: Codes) -> pyarrow.Table:
     """At most ``whom.most`` rows of each person, before anything is looked at."""
     import pyarrow
 
@@ -244,7 +244,7 @@ def measure_all(
     meter = Meter(rows, plan.whom)
     singles = [meter.measure((column,), sigma=plan.method.single) for column in range(len(rows.sizes))]
     codings = codings_of(task, found)
-    groups = _groups(singles, list(codings.values()), float(plan.method.single))
+    groups = _coarse_groups(singles, list(codings.values()), float(plan.method.single))
     coarse = Meter(rows.merged(groups), plan.whom)
     merged = [single.merged(groups) for single in singles]
     if isinstance(plan.method, AimPlan):
@@ -255,7 +255,7 @@ def measure_all(
     return MeasuredMarginals(found, tuple(singles), tuple(groups), tuple(pairs))
 
 
-def _groups(singles: Sequence[Measurement], codings: Sequence[Coding], sigma: float) -> list[Codes]:
+def _coarse_groups(singles: Sequence[Measurement], codings: Sequence[Coding], sigma: float) -> list[Codes]:
     total = total_of(singles)
     counts = [to_total(single.values, total) for single in singles]
     return [
@@ -326,4 +326,4 @@ def _check_engine(engine: str) -> None:
             fix='Write engine="built-in" or engine="mbi".',
         )
     if engine == "mbi":
-        packages()
+        mbi_packages()

@@ -20,7 +20,7 @@ def to_totals(values: Floats, totals: Integers) -> Integers:
     >>> to_totals(np.array([[5.6, 2.0], [-3.0, 1.4], [1.2, 0.6]]), np.array([6, 4])).tolist()
     [[5, 2], [0, 1], [1, 1]]
     """
-    return _rounded(_on_simplex(values, totals), totals)
+    return _round_columns(_on_simplex(values, totals), totals)
 
 
 def _on_simplex(values: Floats, totals: Integers) -> Floats:
@@ -32,7 +32,7 @@ def _on_simplex(values: Floats, totals: Integers) -> Floats:
     return np.asarray(np.maximum(values - levels[kept - 1, np.arange(values.shape[1])], 0.0))
 
 
-def _rounded(values: Floats, totals: Integers) -> Integers:
+def _round_columns(values: Floats, totals: Integers) -> Integers:
     """Down, and then up where the most was lost, until each column has its total; ties go to the first row."""
     down = np.floor(values).astype(np.int64)
     lost = down - values
@@ -41,7 +41,7 @@ def _rounded(values: Floats, totals: Integers) -> Integers:
     return np.asarray(down + (ranks < missing), dtype=np.int64)
 
 
-def combined(noisy: list[Floats], sigmas: list[float], parents: list[Integers]) -> list[Floats]:
+def combine_levels(noisy: list[Floats], sigmas: list[float], parents: list[Integers]) -> list[Floats]:
     """The best linear estimate of each level from itself and everything below it [HRMS10, Sec. 4].
 
     ``parents[i]`` has, for each row of level i + 1, its row in level i.
@@ -59,7 +59,7 @@ def combined(noisy: list[Floats], sigmas: list[float], parents: list[Integers]) 
     return estimates
 
 
-def downwards(estimates: list[Floats], parents: list[Integers]) -> list[Integers]:
+def round_downwards(estimates: list[Floats], parents: list[Integers]) -> list[Integers]:
     """From the top level down: whole numbers that are not negative and add up to those above, cell by cell."""
     top = estimates[0]
     total = np.array([max(0, round(float(top.sum())))])

@@ -98,7 +98,7 @@ class DailySeries:
                 why="The places are public and known before a row is read.",
                 fix='Write places=["park", "shop"].',
             )
-        self.places, self.first, self.days = tuple(places), _day(first), whole(days, name="days")
+        self.places, self.first, self.days = tuple(places), _read_day(first), whole(days, name="days")
         self.price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
         self.max_places = whole(max_places, name="max_places")
         self._columns = (unit, place, day)
@@ -112,7 +112,7 @@ class DailySeries:
     @cached_property
     def mechanism(self) -> DiscreteGaussian:
         """The noise of one day: as little as the whole series allows."""
-        return _noise(self._moved, self._neighbours, self._unit, self.days, self.price)
+        return _daily_noise(self._moved, self._neighbours, self._unit, self.days, self.price)
 
     @property
     def _moved(self) -> int:
@@ -256,7 +256,7 @@ class DailySeries:
         )
 
     def _checked(self, day: datetime.date | str) -> datetime.date:
-        when = _day(day)
+        when = _read_day(day)
         if not 0 <= (when - self.first).days < self.days:
             last = self.first + datetime.timedelta(days=self.days - 1)
             raise OutOfRange(
@@ -278,7 +278,7 @@ class DailySeries:
 
 
 @lru_cache(maxsize=64)
-def _noise(moved: int, neighbours: Neighbours, unit: Unit, days: int, price: ApproximateDP) -> DiscreteGaussian:
+def _daily_noise(moved: int, neighbours: Neighbours, unit: Unit, days: int, price: ApproximateDP) -> DiscreteGaussian:
     """The least noise on each day at which all days together are within the price."""
 
     def daily(sigma: Fraction) -> DiscreteGaussian:
@@ -288,7 +288,7 @@ def _noise(moved: int, neighbours: Neighbours, unit: Unit, days: int, price: App
     return daily(least_noise(lambda sigma: Repeat(daily(sigma).event, days), together, price, neighbours))
 
 
-def _day(value: datetime.date | str) -> datetime.date:
+def _read_day(value: datetime.date | str) -> datetime.date:
     if isinstance(value, datetime.date):
         return value
     try:

@@ -9,18 +9,18 @@ import numpy as np
 
 from hubbub.ledger import AccountLike
 from hubbub.publish.cells import Coding
-from hubbub.publish.graphical.fitting import fitted
+from hubbub.publish.graphical.fitting import fit_model
 from hubbub.publish.graphical.junction import tree_cells
 from hubbub.publish.jobs import columns_told
 from hubbub.publish.marginal_counts import Columns, Floats, Measurement
 from hubbub.publish.tables.noisy_counts import (
-    bounded,
+    bound_rows,
     budget_of,
     check_cells,
-    coded,
+    code_rows,
     labels_of,
     margin_of,
-    measured,
+    measure_tables,
     public_cells,
 )
 from hubbub.publish.tables.published import Published
@@ -69,7 +69,7 @@ def marginals(
     ['sex', 'smokes', 'count', 'noisy', 'margin']
     """
     private = unread_of(table, domain)
-    wanted = _wanted(of)
+    wanted = _check_tables(of)
     names = list(dict.fromkeys(name for columns in wanted for name in columns))
     codings = public_cells(private.schema, names, domain)
     sizes = [coding.cells for coding in codings.values()]
@@ -78,10 +78,10 @@ def marginals(
     _check_together(sizes, places)
     budget = budget_of(private, epsilon, delta, unit, max_rows_per_unit, neighbours)
     sigmas, event = budget.sigmas([1.0] * len(places))
-    noisy, receipt = measured(
+    noisy, receipt = measure_tables(
         account,
         event,
-        lambda: coded(bounded(private.read(), budget, names), codings),
+        lambda: code_rows(bound_rows(private.read(), budget, names), codings),
         list(zip(places, sigmas, strict=True)),
         sizes=sizes,
         budget=budget,
@@ -93,17 +93,17 @@ def marginals(
             "columns": columns_told({name: domain[name] for name in names}),
         },
     )
-    model = fitted(sizes, noisy)
+    model = fit_model(sizes, noisy)
     titles = ["-".join(names[c] for c in columns) for columns in places]
     margins = dict(zip(titles, (margin_of(budget, sigma) for sigma in sigmas), strict=True))
     tables = {
-        title: _table(list(codings.items()), each, model.total * model.project(each.columns), margins[title])
+        title: _counts_table(list(codings.items()), each, model.total * model.project(each.columns), margins[title])
         for title, each in zip(titles, noisy, strict=True)
     }
     return Published(tables, budget.guarantee(receipt), receipt, event, margins, _METHOD)
 
 
-def _wanted(of: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+def _check_tables(of: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
     wanted = [(columns,) if isinstance(columns, str) else tuple(columns) for columns in of]
     if not wanted or not all(wanted):
         raise EmptyInput(
@@ -130,7 +130,9 @@ def _check_together(sizes: Sequence[int], places: Sequence[Columns]) -> None:
         )
 
 
-def _table(codings: Sequence[tuple[str, Coding]], noisy: Measurement, counts: Floats, margin: int) -> pyarrow.Table:
+def _counts_table(
+    codings: Sequence[tuple[str, Coding]], noisy: Measurement, counts: Floats, margin: int
+) -> pyarrow.Table:
     import pyarrow
 
     cells = np.indices(counts.shape).reshape(counts.ndim, -1)

@@ -16,7 +16,7 @@ from hubbub.ledger import AccountLike
 from hubbub.publish.cells import CategoryCells, Codes, Coding, Scale, coding_of, plain_table
 from hubbub.publish.domains import SurrogateKey, check_names, check_type, domain_for, is_private
 from hubbub.publish.jobs import TableJob, table_facts
-from hubbub.publish.marginal_counts import CodedRows, Columns, Measurement, Meter, Whom, gaussian
+from hubbub.publish.marginal_counts import CodedRows, Columns, Measurement, Meter, Whom, marginal_noise
 from hubbub.publish.measured_marginals import MeasuredMarginals, read_text, text_of
 from hubbub.publish.privacy_units import chosen_rows, people_of
 from hubbub.publish.unread_table import Unread
@@ -58,8 +58,8 @@ class TablePrice:
     def sigmas(self, ratios: Sequence[float]) -> tuple[list[Fraction], Event]:
         """The noise of each table, in these proportions, and the event of all together: within the price."""
         shares = tuple(Fraction(ratio).limit_denominator(1 << 20) for ratio in ratios)
-        scale = _scale(self.price, self.whom, shares)
-        return [scale * share for share in shares], _all(self.whom, scale, shares)
+        scale = _noise_scale(self.price, self.whom, shares)
+        return [scale * share for share in shares], _compose_tables(self.whom, scale, shares)
 
     def guarantee(self, receipt: Receipt | None) -> Guarantee:
         """The promise in words."""
@@ -70,10 +70,10 @@ class TablePrice:
 
 
 @lru_cache(maxsize=64)
-def _scale(price: ApproximateDP, whom: Whom, shares: tuple[Fraction, ...]) -> Fraction:
+def _noise_scale(price: ApproximateDP, whom: Whom, shares: tuple[Fraction, ...]) -> Fraction:
     """The least noise that is worth the price, by the exact cost of all tables together."""
     together = float(whom.l2) * math.sqrt(sum(float(1 / share**2) for share in shares))
-    return least_noise(lambda scale: _all(whom, scale, shares), together, price, whom.neighbours)
+    return least_noise(lambda scale: _compose_tables(whom, scale, shares), together, price, whom.neighbours)
 
 
 def least_noise(
@@ -92,8 +92,8 @@ def least_noise(
     )
 
 
-def _all(whom: Whom, scale: Fraction, shares: tuple[Fraction, ...]) -> Event:
-    return Compose(tuple(gaussian(whom, scale * share).event for share in shares))
+def _compose_tables(whom: Whom, scale: Fraction, shares: tuple[Fraction, ...]) -> Event:
+    return Compose(tuple(marginal_noise(whom, scale * share).event for share in shares))
 
 
 def budget_of(
@@ -123,7 +123,7 @@ def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[s
     """How the columns are cut into cells: from public declarations alone."""
     check_columns(schema, names)
     chosen = [schema.field(name) for name in names]
-    declared = domain_for(_schema(chosen), {name: domain[name] for name in names if name in domain})
+    declared = domain_for(_arrow_schema(chosen), {name: domain[name] for name in names if name in domain})
     for name, column in declared.items():
         if isinstance(column, SurrogateKey) or is_private(column):
             raise OutOfRange(
@@ -134,7 +134,7 @@ def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[s
     return {name: coding_of(column) for name, column in declared.items()}  # type: ignore[arg-type]
 
 
-def _schema(fields: list[Any]) -> pyarrow.Schema:
+def _arrow_schema(fields: list[Any]) -> pyarrow.Schema:
     import pyarrow
 
     return pyarrow.schema(fields)
@@ -165,7 +165,7 @@ def check_cells(sizes: Sequence[int], tables: Sequence[Columns]) -> None:
             )
 
 
-def bounded(private: pyarrow.Table, budget: TablePrice, names: Sequence[str]) -> pyarrow.Table:
+def bound_rows(private: pyarrow.Table, budget: TablePrice, names: Sequence[str]) -> pyarrow.Table:
     """The columns named, with at most so many rows of each person, chosen from that person's rows alone."""
     import pyarrow
 
@@ -176,12 +176,12 @@ def bounded(private: pyarrow.Table, budget: TablePrice, names: Sequence[str]) ->
     return rows.filter(pyarrow.array(chosen_rows(people, rows, budget.whom.most)))
 
 
-def coded(private: pyarrow.Table, codings: Mapping[str, Coding]) -> Codes:
+def code_rows(private: pyarrow.Table, codings: Mapping[str, Coding]) -> Codes:
     """The cell of each row in each column."""
     return np.stack([coding.encode(private[name]) for name, coding in codings.items()], axis=1)
 
 
-def measured(
+def measure_tables(
     account: AccountLike | None,
     event: Event,
     rows: Any,
@@ -223,18 +223,18 @@ def measured(
 
 def margin_of(budget: TablePrice, sigma: Fraction) -> int:
     """How far a noisy count is from the truth, 95 times in 100."""
-    return int(gaussian(budget.whom, sigma).error(0.95))
+    return int(marginal_noise(budget.whom, sigma).error(0.95))
 
 
 def labels_of(coding: Coding) -> list[Any]:
     """What stands in each cell, in words: the value, or the range of a bin."""
     if isinstance(coding, CategoryCells):
         return list(coding.values) if coding.other in coding.values else [*coding.values, coding.other]
-    told = [_range(coding, a, b) for a, b in zip(coding.edges, coding.edges[1:], strict=False)]
+    told = [_bin_label(coding, a, b) for a, b in zip(coding.edges, coding.edges[1:], strict=False)]
     return [*told, None] if coding.missing else told
 
 
-def _range(scale: Scale, low: Fraction, high: Fraction) -> str:
+def _bin_label(scale: Scale, low: Fraction, high: Fraction) -> str:
     import datetime
 
     def words(edge: Fraction) -> str:

@@ -42,7 +42,7 @@ class Published(Document):
             )
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-        written = [_write(table, place / f"{name}.{format}") for name, table in self.tables.items()]
+        written = [_write_table(table, place / f"{name}.{format}") for name, table in self.tables.items()]
         sheet, data = place / "methods.html", place / "methods.json"
         sheet.write_text(self.html(), encoding="utf-8")
         data.write_text(self.to_json_text(), encoding="utf-8")
@@ -86,7 +86,7 @@ class Published(Document):
         }
 
 
-def _write(table: pyarrow.Table, path: Path) -> Path:
+def _write_table(table: pyarrow.Table, path: Path) -> Path:
     if path.suffix == ".csv":
         from pyarrow import csv
 

@@ -13,16 +13,16 @@ from hubbub.ledger import AccountLike
 from hubbub.publish.cells import CategoryCells, Codes, Coding
 from hubbub.publish.jobs import columns_told
 from hubbub.publish.marginal_counts import Columns, Measurement
-from hubbub.publish.tables.consistency import Integers, combined, downwards
+from hubbub.publish.tables.consistency import Integers, combine_levels, round_downwards
 from hubbub.publish.tables.noisy_counts import (
-    bounded,
+    bound_rows,
     budget_of,
     check_cells,
     check_columns,
-    coded,
+    code_rows,
     labels_of,
     margin_of,
-    measured,
+    measure_tables,
     public_cells,
 )
 from hubbub.publish.tables.published import Published
@@ -137,14 +137,14 @@ def top_down(
     asked: list[Columns] = [(depth, *others) for depth in range(len(levels))]
     check_cells(sizes, asked)
     budget = budget_of(private, epsilon, delta, unit, max_rows_per_unit, neighbours)
-    sigmas, event = budget.sigmas(_ratios(shares, len(levels)))
+    sigmas, event = budget.sigmas(_noise_ratios(shares, len(levels)))
 
     def rows() -> Codes:
-        kept = bounded(private.read(), budget, [lowest, *by])
+        kept = bound_rows(private.read(), budget, [lowest, *by])
         where = np.stack(tree.codes(kept[lowest]), axis=1)
-        return np.concatenate([where, coded(kept, codings)], axis=1) if codings else where
+        return np.concatenate([where, code_rows(kept, codings)], axis=1) if codings else where
 
-    noisy, receipt = measured(
+    noisy, receipt = measure_tables(
         account,
         event,
         rows,
@@ -161,15 +161,15 @@ def top_down(
         },
     )
     margins = {name: margin_of(budget, sigma) for name, sigma in zip(levels, sigmas, strict=True)}
-    counts = _consistent(tree, noisy, sigmas)
+    counts = _consistent_counts(tree, noisy, sigmas)
     tables = {
-        name: _table(tree, depth, codings, noisy[depth], counts[depth], margins[name])
+        name: _level_table(tree, depth, codings, noisy[depth], counts[depth], margins[name])
         for depth, name in enumerate(levels)
     }
     return Published(tables, budget.guarantee(receipt), receipt, event, margins, _METHOD)
 
 
-def _ratios(shares: Sequence[float] | None, levels: int) -> list[float]:
+def _noise_ratios(shares: Sequence[float] | None, levels: int) -> list[float]:
     """How much more noise each level gets than one with the whole budget: the root of one over its share."""
     if shares is None:
         return [1.0] * levels
@@ -188,13 +188,13 @@ def _ratios(shares: Sequence[float] | None, levels: int) -> list[float]:
     return [(max(shares) / share) ** 0.5 for share in shares]
 
 
-def _consistent(tree: PlaceTree, noisy: Sequence[Measurement], sigmas: Sequence[Fraction]) -> list[Integers]:
+def _consistent_counts(tree: PlaceTree, noisy: Sequence[Measurement], sigmas: Sequence[Fraction]) -> list[Integers]:
     flat = [each.values.reshape(each.values.shape[0], -1) for each in noisy]
     parents = tree.parents()
-    return downwards(combined(flat, [float(sigma) for sigma in sigmas], parents), parents)
+    return round_downwards(combine_levels(flat, [float(sigma) for sigma in sigmas], parents), parents)
 
 
-def _table(
+def _level_table(
     tree: PlaceTree, depth: int, codings: Mapping[str, Coding], noisy: Measurement, counts: Integers, margin: int
 ) -> pyarrow.Table:
     import pyarrow
