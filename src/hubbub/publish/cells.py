@@ -94,8 +94,8 @@ class CategoryCells:
         """The value of each cell."""
         import pyarrow
 
-        told = list(self.values) if self.other in self.values else [*self.values, self.other]
-        return pyarrow.array(told).take(pyarrow.array(codes))
+        labels = list(self.values) if self.other in self.values else [*self.values, self.other]
+        return pyarrow.array(labels).take(pyarrow.array(codes))
 
 
 Coding: TypeAlias = Scale | CategoryCells

@@ -307,8 +307,8 @@ def _example_line(field: pyarrow.Field) -> str:
 
 
 def _name_list(names: Any) -> str:
-    told = [repr(name) for name in names]
-    return f"column {told[0]}" if len(told) == 1 else "each of " + ", ".join(told)
+    quoted = [repr(name) for name in names]
+    return f"column {quoted[0]}" if len(quoted) == 1 else "each of " + ", ".join(quoted)
 
 
 def _check_alike(values: list[Hashable]) -> None:

@@ -160,6 +160,6 @@ def step_cost(event: Event) -> Fraction:
     """What a step costs in zCDP."""
     from hubbub.accounting import concentrated
 
-    found = concentrated(event, next(event.steps()).neighbours)
-    assert found is not None  # every step here has a cost in zCDP
-    return found[0]
+    bound = concentrated(event, next(event.steps()).neighbours)
+    assert bound is not None  # every step here has a cost in zCDP
+    return bound[0]

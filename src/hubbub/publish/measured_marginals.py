@@ -29,7 +29,7 @@ class MeasuredMarginals:
     groups: tuple[Codes, ...]
     pairs: tuple[Measurement, ...]
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """As JSON."""
         return {
             "found": self.found,
@@ -39,27 +39,27 @@ class MeasuredMarginals:
         }
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> MeasuredMarginals:
-        """What ``told`` says."""
+    def read(cls, document: dict[str, Any]) -> MeasuredMarginals:
+        """What ``to_json`` says."""
         return cls(
-            found=told["found"],
-            singles=tuple(map(_read_measurement, told["singles"])),
-            groups=tuple(np.array(group, dtype=np.int64) for group in told["groups"]),
-            pairs=tuple(map(_read_measurement, told["pairs"])),
+            found=document["found"],
+            singles=tuple(map(_read_measurement, document["singles"])),
+            groups=tuple(np.array(group, dtype=np.int64) for group in document["groups"]),
+            pairs=tuple(map(_read_measurement, document["pairs"])),
         )
 
 
 def text_of(tables: Sequence[MeasuredMarginals]) -> str:
     """The answer as it is stored. The seed is for drawing rows: the same answer gives the same rows."""
-    told = {"kind": "synthetic", "format": 1, "seed": secrets.randbits(62), "tables": [t.told() for t in tables]}
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+    document = {"kind": "synthetic", "format": 1, "seed": secrets.randbits(62), "tables": [t.to_json() for t in tables]}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_text(text: str) -> tuple[list[MeasuredMarginals], int]:
     """The tables and the seed."""
     try:
-        told = json.loads(text)
-        return [MeasuredMarginals.read(table) for table in told["tables"]], int(told["seed"])
+        document = json.loads(text)
+        return [MeasuredMarginals.read(table) for table in document["tables"]], int(document["seed"])
     except (ValueError, KeyError, TypeError):
         raise Unreadable(
             "the stored answer is no synthetic model.",
@@ -78,6 +78,8 @@ def _measurement_json(measured: Measurement) -> dict[str, Any]:
     }
 
 
-def _read_measurement(told: dict[str, Any]) -> Measurement:
-    counts = np.frombuffer(base64.b64decode(told["counts"]), dtype="<i8").reshape(told["shape"]).astype(np.float64)
-    return Measurement(tuple(told["columns"]), counts, np.full(counts.shape, told["variance"]))
+def _read_measurement(document: dict[str, Any]) -> Measurement:
+    counts = (
+        np.frombuffer(base64.b64decode(document["counts"]), dtype="<i8").reshape(document["shape"]).astype(np.float64)
+    )
+    return Measurement(tuple(document["columns"]), counts, np.full(counts.shape, document["variance"]))

@@ -54,5 +54,5 @@ def _row_hashes(rows: pyarrow.Table) -> NDArray[np.uint64]:
     joined = pc.binary_join_element_wise(
         *texts, "\x1f", null_handling="replace", null_replacement="\x1e"
     )  # no value holds these signs by accident
-    told = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in joined.to_pylist()]
-    return np.frombuffer(b"".join(told), dtype="<u8").astype(np.uint64)
+    digests = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in joined.to_pylist()]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

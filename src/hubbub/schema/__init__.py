@@ -6,8 +6,7 @@
 """
 
 from hubbub.schema import descriptor
-from hubbub.schema.declared import kind_declared, kind_undeclared
-from hubbub.schema.declared import typed_bound as typed_bound
+from hubbub.schema.declared import kind_declared, kind_undeclared, typed_bound
 from hubbub.schema.declared_cells import PRIVATE
 from hubbub.schema.description import Description, describe
 from hubbub.schema.descriptor import json_schema

@@ -78,10 +78,10 @@ def unit_in(privacy: TomlTable, tables: Sequence[DeclaredTable]) -> str:
         refuse_missing(
             privacy, "unit", "who is protected", 'unit = "table.column", or unit = "row" if each row is one person'
         )
-    told = privacy.words("unit")
-    if told in ("", "row"):
+    reference = privacy.words("unit")
+    if reference in ("", "row"):
         return ""
-    table = _referenced_table(privacy, "unit", told, tables)
+    table = _referenced_table(privacy, "unit", reference, tables)
     if table.public:
         privacy.refuse(
             "unit",
@@ -89,12 +89,12 @@ def unit_in(privacy: TomlTable, tables: Sequence[DeclaredTable]) -> str:
             why="A public table is shown as it is, so nobody in it is protected.",
             fix=f"Take public = true away from [tables.{table.name}], or name another column.",
         )
-    return f"{table.name}.{told.partition('.')[2]}"
+    return f"{table.name}.{reference.partition('.')[2]}"
 
 
-def _referenced_table(section: TomlTable, key: str, told: str, tables: Sequence[DeclaredTable]) -> DeclaredTable:
+def _referenced_table(section: TomlTable, key: str, reference: str, tables: Sequence[DeclaredTable]) -> DeclaredTable:
     """The table of a reference such as "patients.patient_id"."""
-    name, dot, column = told.partition(".")
+    name, dot, column = reference.partition(".")
     table = _table_named(name, tables)
     if not dot or not column or table is None:
         problem = f"there is no table {name!r}.{did_you_mean(name, [t.name for t in tables])}"
@@ -120,10 +120,10 @@ def _link_table(declared: Declared, table: DeclaredTable, section: TomlTable) ->
     if table.public or not declared.unit:
         _check_unlinked(table, section)
         return table
-    told = _declared_link(section)
+    declared_link = _declared_link(section)
     if table.name == protected:
-        if told is not None and (
-            told[0].lower() != column.lower() or told[1].lower() not in ("", declared.unit.lower())
+        if declared_link is not None and (
+            declared_link[0].lower() != column.lower() or declared_link[1].lower() not in ("", declared.unit.lower())
         ):
             section.refuse(
                 "unit",
@@ -132,7 +132,7 @@ def _link_table(declared: Declared, table: DeclaredTable, section: TomlTable) ->
                 fix="Leave this line out, or change privacy.unit.",
             )
         return replace(table, link=PersonLink(column))
-    if told is None:
+    if declared_link is None:
         section.refuse(
             "unit",
             f"from a row of {table.name} no way leads to the person it is about.",
@@ -140,7 +140,7 @@ def _link_table(declared: Declared, table: DeclaredTable, section: TomlTable) ->
             fix='Add unit = { column = "table.key" }, unit = "column" if it holds the unit itself, or public = true.',
             key=True,
         )
-    return replace(table, link=_link_target(declared, told, section))
+    return replace(table, link=_link_target(declared, declared_link, section))
 
 
 def _check_unlinked(table: DeclaredTable, section: TomlTable) -> None:
@@ -158,24 +158,24 @@ def _check_unlinked(table: DeclaredTable, section: TomlTable) -> None:
 
 def _declared_link(section: TomlTable) -> tuple[str, str] | None:
     """(column, target) as typed: unit = "column", or unit = { column = "table.key" }."""
-    told = section.content.get("unit")
-    if told is None:
+    link = section.content.get("unit")
+    if link is None:
         return None
-    if isinstance(told, str) and told:
+    if isinstance(link, str) and link:
         return section.words("unit"), ""
-    if not isinstance(told, dict) or len(told) != 1:
+    if not isinstance(link, dict) or len(link) != 1:
         section.refuse(
             "unit",
             "the unit of a table is one column, or one column and what it refers to.",
             why="From each row exactly one way leads to a person.",
             fix='Write unit = "patient_id" or unit = { patient_id = "patients.patient_id" }.',
         )
-    [column] = told
+    [column] = link
     return column, section.section("unit").words(column)
 
 
-def _link_target(declared: Declared, told: tuple[str, str], section: TomlTable) -> PersonLink:
-    column, reference = told
+def _link_target(declared: Declared, link: tuple[str, str], section: TomlTable) -> PersonLink:
+    column, reference = link
     if not reference and isinstance(section.content["unit"], str):
         return PersonLink(column)
     inside = section.section("unit")

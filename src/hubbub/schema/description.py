@@ -52,35 +52,35 @@ class Description(Document):
 
     def to_json(self) -> dict[str, Json]:
         """The same facts as one JSON document; numbers are exact, as text."""
-        told = self.dataset
+        dataset = self.dataset
         return {
             "kind": "dataset",
-            "name": told.name,
-            "version": told.version,
-            "engine": told.engine,
-            "population": told.population,
-            "unit": told.unit or "row",
-            "neighbours": told.neighbours.value,
-            "budget": told.budget.measure().describe() if told.budget else None,
+            "name": dataset.name,
+            "version": dataset.version,
+            "engine": dataset.engine,
+            "population": dataset.population,
+            "unit": dataset.unit or "row",
+            "neighbours": dataset.neighbours.value,
+            "budget": dataset.budget.measure().describe() if dataset.budget else None,
             "null_rule": NULL_RULE,
-            "declared": dict(told.facts),
-            "tables": [_table_json(table) for table in told.tables],
+            "declared": dict(dataset.facts),
+            "tables": [_table_json(table) for table in dataset.tables],
         }
 
     def _promise(self) -> Iterator[str]:
-        told = self.dataset
-        unit = Unit(told.unit)
-        apart = told.neighbours.describe(unit)
-        yield f"Protected: {unit.describe()}. Neighbours: {told.neighbours.value}, that is, {apart}."
-        if told.budget is None:
+        dataset = self.dataset
+        unit = Unit(dataset.unit)
+        apart = dataset.neighbours.describe(unit)
+        yield f"Protected: {unit.describe()}. Neighbours: {dataset.neighbours.value}, that is, {apart}."
+        if dataset.budget is None:
             yield "No budget is declared: nothing can be asked yet."
             return
         yield (
-            f"The budget of population {told.population!r} is {told.budget.measure().describe()}, for everything that "
+            f"The budget of population {dataset.population!r} is {dataset.budget.measure().describe()}, for everything that "
             f"is ever asked about these people, here and in other datasets that name the same population."
         )
-        if told.budget.epsilon is not None:
-            yield f"All of it: {explain_epsilon(told.budget.epsilon, delta=told.budget.delta).odds_sentence}"
+        if dataset.budget.epsilon is not None:
+            yield f"All of it: {explain_epsilon(dataset.budget.epsilon, delta=dataset.budget.delta).odds_sentence}"
 
 
 def describe(dataset: Dataset) -> Description:

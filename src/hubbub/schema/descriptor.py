@@ -147,15 +147,17 @@ def _complete_table(declared: Declared, table: DeclaredTable, schema: Sequence[t
             fix="Check source, or rename what is there.",
             key=True,
         )
-    told: dict[str, DeclaredColumn] = {}
+    declared_columns: dict[str, DeclaredColumn] = {}
     for column in table.columns:
         if column.name.lower() not in names:
             _no_column(declared, (*path, "columns", column.name), table.name, column.name, [name for name, _ in schema])
-        told[column.name.lower()] = column
+        declared_columns[column.name.lower()] = column
     return Table(
         name=table.name,
         source=table.source,
-        columns=tuple(_complete_column(declared, table, told.get(name.lower()), name, kind) for name, kind in schema),
+        columns=tuple(
+            _complete_column(declared, table, declared_columns.get(name.lower()), name, kind) for name, kind in schema
+        ),
         link=table.link,
         key=table.key,
         max_rows_per_unit=table.max_rows_per_unit,
@@ -166,14 +168,14 @@ def _complete_table(declared: Declared, table: DeclaredTable, schema: Sequence[t
 
 
 def _complete_column(
-    declared: Declared, table: DeclaredTable, told: DeclaredColumn | None, name: str, arrived: Kind
+    declared: Declared, table: DeclaredTable, column: DeclaredColumn | None, name: str, arrived: Kind
 ) -> Column:
-    if told is None:
+    if column is None:
         return Column(name=name, kind=kind_undeclared(arrived))
-    said = None if arrived is Kind.OPAQUE else told.implied
-    kind = told.kind or said or kind_undeclared(arrived)
-    check_kind(TomlTable(declared.text, ("tables", table.name, "columns", told.name), {}), told, kind)
-    return told.of_kind(kind, name)
+    implied = None if arrived is Kind.OPAQUE else column.implied
+    kind = column.kind or implied or kind_undeclared(arrived)
+    check_kind(TomlTable(declared.text, ("tables", table.name, "columns", column.name), {}), column, kind)
+    return column.of_kind(kind, name)
 
 
 def _spell_links(declared: Declared, table: Table, named: Mapping[str, Table]) -> Table:

@@ -116,22 +116,22 @@ def from_dataset(dataset: Dataset) -> str:
 
 def _common_database(dataset: Dataset) -> str:
     inside = [(table.name, table.source) for table in dataset.tables if isinstance(table.source, InDatabase)]
-    found = {source.path for _, source in inside}
+    databases = {source.path for _, source in inside}
     renamed = dataset.engine != "postgres" and any(name != source.table for name, source in inside)
-    if len(found) > 1 or renamed:
+    if len(databases) > 1 or renamed:
         raise OutOfRange(
             "the tables live in several databases, or under other names than here.",
             why="A descriptor names one database, and its tables by the names that they have there.",
             fix="Write a descriptor for each database, and keep the names of its tables.",
         )
-    return next(iter(found), "")
+    return next(iter(databases), "")
 
 
 def _privacy_toml(dataset: Dataset) -> str:
     pairs = {"population": dataset.population, "unit": dataset.unit or "row", "neighbours": dataset.neighbours.value}
-    told = _header_toml("[privacy]", pairs)
-    told += "# budget = { epsilon = ?, delta = ? }\n" if dataset.budget is None else budget_toml(dataset.budget)
-    return told + (f"ledger = {quoted(dataset.ledger)}\n" if dataset.ledger else "")
+    text = _header_toml("[privacy]", pairs)
+    text += "# budget = { epsilon = ?, delta = ? }\n" if dataset.budget is None else budget_toml(dataset.budget)
+    return text + (f"ledger = {quoted(dataset.ledger)}\n" if dataset.ledger else "")
 
 
 def budget_toml(budget: Budget) -> str:
@@ -148,22 +148,22 @@ def _table_toml(table: Table, dataset: Dataset) -> str:
         source = "" if source.table == table.name else source.table
     elif isinstance(source, Headless):
         source = source.path
-    told = _header_toml(
+    text = _header_toml(
         f"[tables.{key_of(table.name)}]", {"source": source if isinstance(source, str) else "", "key": table.key}
     )
-    told += f"header = [{', '.join(map(quoted, names))}]\n" if names else ""
+    text += f"header = [{', '.join(map(quoted, names))}]\n" if names else ""
     if table.link is not None and table.name != dataset.unit.partition(".")[0]:
         link = table.link
         far = (
             f"{{ {key_of(link.column)} = {quoted(f'{link.table}.{link.key}')} }}" if link.table else quoted(link.column)
         )
-        told += f"unit = {far}\n"
+        text += f"unit = {far}\n"
     numbers = {"max_rows_per_unit": table.max_rows_per_unit, "rows": table.rows}
-    told += "".join(f"{name} = {number}\n" for name, number in numbers.items() if number is not None)
-    told += "public = true\n" if table.public else ""
-    told += f"why = {quoted(table.why)}\n" if table.why else ""
+    text += "".join(f"{name} = {number}\n" for name, number in numbers.items() if number is not None)
+    text += "public = true\n" if table.public else ""
+    text += f"why = {quoted(table.why)}\n" if table.why else ""
     columns = "".join(f"{key_of(column.name)} = {{ {', '.join(_column_toml(column))} }}\n" for column in table.columns)
-    return told + f"[tables.{key_of(table.name)}.columns]\n{columns}"
+    return text + f"[tables.{key_of(table.name)}.columns]\n{columns}"
 
 
 def _column_toml(column: Column) -> Iterator[str]:
@@ -230,8 +230,8 @@ def toml(value: Value | Fraction) -> str:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Fraction):
-        told = exact_decimal(value)
-        return quoted(told) if "/" in told else told
+        text = exact_decimal(value)
+        return quoted(text) if "/" in text else text
     return repr(value)
 
 

@@ -37,20 +37,20 @@ def files_of(source: str | Path) -> list[str]:
     """The files that a path or glob stands for, as of now; a file that comes later is another version."""
     path = Path(str(source))
     if path.is_dir():
-        found = sorted(str(file) for file in path.glob("*.parquet") if file.is_file())
-        if not found:
+        files = sorted(str(file) for file in path.glob("*.parquet") if file.is_file())
+        if not files:
             raise unavailable(str(source), "no .parquet file is in that folder (name others as folder/*.csv)")
-        return [str(Path(file).resolve()) for file in found]
+        return [str(Path(file).resolve()) for file in files]
     text = str(source)
     if any(sign in text for sign in "*?[") and not path.exists():
         pattern = Path(text)
         root, rest = _split_glob(pattern)
-        found = sorted(str(file) for file in root.glob(rest) if file.is_file()) if root.exists() else []
+        files = sorted(str(file) for file in root.glob(rest) if file.is_file()) if root.exists() else []
     else:
-        found = [str(path)] if path.is_file() else []
-    if not found:
+        files = [str(path)] if path.is_file() else []
+    if not files:
         raise unavailable(text, "no file is there")
-    return [str(Path(file).resolve()) for file in found]
+    return [str(Path(file).resolve()) for file in files]
 
 
 def one_file(source: str | Path) -> str:

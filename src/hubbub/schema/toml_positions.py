@@ -1,6 +1,6 @@
 """Where things stand in a TOML text, and refusals that point there.
 
-``tomllib`` reads values and forgets their places. ``scan_positions`` goes over a text that ``tomllib`` accepts once more and
+``tomllib`` reads values and forgets their places. ``scan_positions`` goes over a text that it accepts once more and
 notes, for every key path (``tables``, ``visits``, ``columns``, ``cost``, ``upper``), where key and value stand.
 """
 
@@ -75,11 +75,11 @@ class TomlText:
 
     def place(self, path: Path, *, key: bool = False) -> tuple[int, int]:
         """Where the path's value, or key, begins and ends; if there is no such path, the nearest above it."""
-        found = scan_positions(self.text)
-        known = next((path[:size] for size in range(len(path), 0, -1) if path[:size] in found), None)
+        spans = scan_positions(self.text)
+        known = next((path[:size] for size in range(len(path), 0, -1) if path[:size] in spans), None)
         if known is None:
             return 0, 0
-        span = found[known]
+        span = spans[known]
         return span.key if key or known != path else span.value
 
     def words(self, start: int, end: int) -> str:
@@ -98,8 +98,8 @@ class TomlText:
         if match and match[1]:
             before = self.text.split("\n")[: int(match[1]) - 1]
             start = sum(len(line) + 1 for line in before) + int(match[2]) - 1
-        told = _PLACE.sub("", problem)
-        what = f"this is not TOML: {told[:1].lower()}{told[1:]}."
+        message = _PLACE.sub("", problem)
+        what = f"this is not TOML: {message[:1].lower()}{message[1:]}."
         if self.text[start : start + 1] == "?":
             what = "a blank is not filled in yet."
         raise BadDescriptor(
@@ -144,8 +144,8 @@ class TomlTable:
     def sentence(self, name: str) -> str:
         """The words under the key, in which lines may be broken."""
         value = self.content.get(name, "")
-        told = " ".join(value.split()) if isinstance(value, str) and "\n" in value else value
-        return TomlTable(self.text, self.path, {name: told}).words(name)
+        line = " ".join(value.split()) if isinstance(value, str) and "\n" in value else value
+        return TomlTable(self.text, self.path, {name: line}).words(name)
 
     def count(self, name: str) -> int | None:
         """The whole number under the key, at least 1."""

@@ -100,14 +100,17 @@ class Anonymised(Document):
         names = [name for name in self.manifest.untouched if name not in self.sensitive]
         if not names:
             return ()
-        told = (
+        sentence = (
             f"Published as they were, and in no model: {', '.join(names)}. Whoever knows one of them of a person can "
             "use it like a quasi-identifier."
         )
         kept = identifying_columns(self.table, [*self.quasi_identifiers, *self.sensitive], self.k)
         if not kept:
-            return (told,)
-        return (f"{', '.join(kept)}: the values differ from row to row, so they name people. Kept on purpose.", told)
+            return (sentence,)
+        return (
+            f"{', '.join(kept)}: the values differ from row to row, so they name people. Kept on purpose.",
+            sentence,
+        )
 
     def _costs(self) -> TextTable:
         cost = self.metrics

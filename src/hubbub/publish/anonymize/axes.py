@@ -123,7 +123,7 @@ class Ordered(GeneralizationAxis):
 
     def cuts(self, parts: Parts, *, least: int, even: bool, relaxed: bool) -> Cuts:
         """Between two values; relaxed also through the rows that share a value."""
-        found = Cuts.none(parts.sizes.size)
+        cuts = Cuts.none(parts.sizes.size)
         run = np.cumsum(parts.count)
         base = run[parts.starts] - parts.count[parts.starts]  # rows of all parts before
         at, owner = _cut_windows(run, base, parts.sizes, least)
@@ -131,11 +131,11 @@ class Ordered(GeneralizationAxis):
         lower, upper = parts.codes(at, owner), parts.codes(at + 1, owner)
         score, _ = self._scores(parts, owner, down, lower, upper, even=even)
         score = np.maximum(score, _LEAST)  # values next to each other may be too close for a float to tell
-        found.improve(owner, score, upper, np.full(at.size, self.size), np.zeros(at.size, dtype=np.int64))
+        cuts.improve(owner, score, upper, np.full(at.size, self.size), np.zeros(at.size, dtype=np.int64))
         if relaxed:
             for place in (np.full(base.size, least), parts.sizes // 2, parts.sizes - least):
-                self._through(found, parts, run, base + place, base, even=even)
-        return found
+                self._through(cuts, parts, run, base + place, base, even=even)
+        return cuts
 
     def _scores(
         self, parts: Parts, owner: Codes, down: Codes, lower: Codes, upper: Codes, *, even: bool
@@ -148,7 +148,7 @@ class Ordered(GeneralizationAxis):
         gain = whole[owner] - down * below - rest * above
         return cut_scores(gain, down, rest, even=even), gain
 
-    def _through(self, found: Cuts, parts: Parts, run: Codes, place: Codes, base: Codes, *, even: bool) -> None:
+    def _through(self, cuts: Cuts, parts: Parts, run: Codes, place: Codes, base: Codes, *, even: bool) -> None:
         """Cuts after so many rows of each part, whatever their values."""
         at = np.searchsorted(run, place)
         inside = np.flatnonzero(run[at] > place)  # else it is a cut between two values
@@ -156,7 +156,7 @@ class Ordered(GeneralizationAxis):
         code, kept = parts.codes(at, inside), place[inside] - (run[at] - parts.count[at])
         score, gain = self._scores(parts, inside, down, code, code, even=even)
         score = np.where(gain > 0, score, 0.0)  # rows that are all alike gain nothing
-        found.improve(inside, score, code, np.full(at.size, self.size), kept)
+        cuts.improve(inside, score, code, np.full(at.size, self.size), kept)
 
     def words(self, low: Codes, high: Codes) -> list[str]:
         """Numbers as ``21 to 25``, words as ``{a, b}``; of very many words the first and the last, as of numbers."""
@@ -188,10 +188,10 @@ class Branching(GeneralizationAxis):
 
     def level(self, low: Codes, high: Codes) -> Codes:
         """The lowest level at which both ends of the range are below one node."""
-        found = np.full(np.shape(low), self.levels.height)
+        lowest_level = np.full(np.shape(low), self.levels.height)
         for level in range(self.levels.height - 1, -1, -1):
-            found[self.nodes[level][low] == self.nodes[level][high]] = level
-        return found
+            lowest_level[self.nodes[level][low] == self.nodes[level][high]] = level
+        return lowest_level
 
     def width(self, low: Codes, high: Codes) -> Floats:
         """How much the lowest node above the range covers."""
@@ -204,7 +204,7 @@ class Branching(GeneralizationAxis):
 
     def cuts(self, parts: Parts, *, least: int, even: bool, relaxed: bool) -> Cuts:
         """One branch against the rest; no value is ever divided, also in a relaxed partition."""
-        found, sizes = Cuts.none(parts.sizes.size), parts.sizes
+        cuts, sizes = Cuts.none(parts.sizes.size), parts.sizes
         low, high = parts.ends()
         level = self.level(low, high)
         owner = parts.keys // self.size
@@ -221,8 +221,8 @@ class Branching(GeneralizationAxis):
             - (sizes[part] - taken) * rest
         )
         score = cut_scores(gain, taken, sizes[part] - taken, even=even)
-        found.improve(part, score, left[at], right[at], np.zeros(at.size, dtype=np.int64))
-        return found
+        cuts.improve(part, score, left[at], right[at], np.zeros(at.size, dtype=np.int64))
+        return cuts
 
     def words(self, low: Codes, high: Codes) -> list[str]:
         """The name of the lowest node above the range."""

@@ -153,7 +153,7 @@ class Beliefs(Document):
         """What was found, and what it does not say."""
         people, risen = self.moved.size, _percentage_points(float(self.risen.mean()))
         knows = f"how it depends on {', '.join(self.known)}" if self.known else "its shares in the whole table"
-        found = (
+        summary = (
             f"Before: an attacker who knows of {self.sensitive} {knows}, and nothing else. After: the same with the "
             f"table, for a person whose {', '.join(self.quasi_identifiers)} are known. A belief moves by more than "
             f"{_percentage_points(self.theta)} for {out_of_100(self.breaches / people)} people; the largest move is "
@@ -165,7 +165,7 @@ class Beliefs(Document):
             "Differential privacy bounds the move for every attacker."
         )
         return (
-            Section("Before and after", (found,), None, self._figure()),
+            Section("Before and after", (summary,), None, self._figure()),
             Section("What this does not say", (limits,)),
         )
 

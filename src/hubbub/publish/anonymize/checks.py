@@ -105,13 +105,13 @@ class Checked(Document):
 
     def sections(self) -> tuple[Section, ...]:
         """What holds, and what that does not protect against."""
-        found = (
+        summary = (
             f"{self.classes.size:,} rows in {self.number:,} classes of equal {', '.join(self.quasi_identifiers)}; the "
             f"smallest has {self.k:,}. " + ("One row is alone: it can be linked to a name." if self.k == 1 else "")
         ).strip()
-        told = tuple(f"{'BROKEN' if model in self.broken else 'Holds'}: {model.words}" for model in self.models)
+        verdicts = tuple(f"{'BROKEN' if model in self.broken else 'Holds'}: {model.words}" for model in self.models)
         return (
-            Section("What was found", (found, *told), self._table() if self.measures else None),
+            Section("What was found", (summary, *verdicts), self._table() if self.measures else None),
             Section("What this does not protect against", (*self._gaps(), NO_GUARANTEE)),
         )
 

@@ -45,8 +45,8 @@ class Coded:
 
     def texts(self) -> list[str]:
         """The values as text, in order."""
-        found: list[str] = self.labels.to_pylist()
-        return found
+        texts: list[str] = self.labels.to_pylist()
+        return texts
 
     def taken(self, rows: Codes) -> Coded:
         """The column of some of the rows."""
@@ -74,7 +74,7 @@ def code_column(name: str, column: Any) -> Coded:
     flat = one_form(column)
     try:
         ordered = _order_values(flat)
-        found, labels = pc.index_in(flat, value_set=ordered), ordered.cast(pyarrow.string())
+        positions, labels = pc.index_in(flat, value_set=ordered), ordered.cast(pyarrow.string())
     except pyarrow.ArrowNotImplementedError:
         raise SourceUnavailable(
             f"column {name!r} holds values of type {flat.type}.",
@@ -82,7 +82,7 @@ def code_column(name: str, column: Any) -> Coded:
             fix="Give columns of text, numbers, dates or truth values.",
         ) from None
     gaps = flat.null_count > 0
-    codes = np.asarray(pc.fill_null(found, -1)).astype(np.int64) + int(gaps)
+    codes = np.asarray(pc.fill_null(positions, -1)).astype(np.int64) + int(gaps)
     places = _value_positions(ordered)
     numeric = places is not None
     places = np.arange(len(ordered), dtype=np.float64) if places is None else places
@@ -146,8 +146,8 @@ def count_keys(keys: Codes, size: int) -> tuple[Codes, Codes]:
     """The different keys below ``size``, in order, and how often each occurs."""
     if size <= _DENSE * keys.size:
         dense = np.bincount(keys, minlength=size)
-        found = np.flatnonzero(dense)
-        return found, dense[found]
+        keys_present = np.flatnonzero(dense)
+        return keys_present, dense[keys_present]
     ordered = np.sort(keys)
     first = run_starts(ordered)
     return ordered[first], np.diff(np.append(first, keys.size))
@@ -178,18 +178,18 @@ def dense_codes(keys: Codes, size: int) -> tuple[Codes, int]:
         used[keys] = True
         number = np.cumsum(used) - 1
         return number[keys], int(number[-1]) + 1
-    found, numbers = np.unique(keys, return_inverse=True)
-    return numbers.astype(np.int64), found.size
+    distinct, numbers = np.unique(keys, return_inverse=True)
+    return numbers.astype(np.int64), distinct.size
 
 
 def known_columns(names: Sequence[str], rows: pyarrow.Table, *, called: str, why: str) -> tuple[str, ...]:
     """Names of columns of the table, each once; refuses an empty list and unknown names."""
-    told = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
-    if not told or isinstance(names, str):
+    chosen = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+    if not chosen or isinstance(names, str):
         raise EmptyInput(f"there is no list of {called}.", why=why, fix='Name the columns in a list: ["age", "zip"].')
-    for name in told:
+    for name in chosen:
         known_column(name, rows, called=called)
-    return told
+    return chosen
 
 
 def known_column(name: object, rows: pyarrow.Table, *, called: str) -> str:

@@ -38,10 +38,10 @@ def hierarchical_distance(cells: ClassCounts, sizes: Codes, shares: Floats, leve
 def _merge_cells(cells: ClassCounts, codes: Codes) -> ClassCounts:
     """The cells with values replaced by the nodes above them."""
     keys = cells.owner * (int(codes.max()) + 1) + codes[cells.value]
-    found, back = np.unique(keys, return_inverse=True)
-    owner = found // (int(codes.max()) + 1)
+    distinct, back = np.unique(keys, return_inverse=True)
+    owner = distinct // (int(codes.max()) + 1)
     count = np.bincount(back, weights=cells.count).astype(np.int64)
-    return ClassCounts(owner, found % (int(codes.max()) + 1), count, run_starts(owner))
+    return ClassCounts(owner, distinct % (int(codes.max()) + 1), count, run_starts(owner))
 
 
 def ordered_distance(cells: ClassCounts, sizes: Codes, shares: Floats) -> Floats:

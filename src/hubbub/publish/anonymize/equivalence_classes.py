@@ -60,12 +60,12 @@ class EquivalenceClasses:
         width = len(secret.labels)
         keys = self.labels * width + codes
         if self.weights is None:
-            found, counts = count_keys(keys, self.number * width)
+            present, counts = count_keys(keys, self.number * width)
         else:
-            found, back = np.unique(keys, return_inverse=True)
-            counts = _class_totals(back, found.size, self.weights)
-        owner = found // width
-        return ClassCounts(owner, found - owner * width, counts, run_starts(owner))
+            present, back = np.unique(keys, return_inverse=True)
+            counts = _class_totals(back, present.size, self.weights)
+        owner = present // width
+        return ClassCounts(owner, present - owner * width, counts, run_starts(owner))
 
     def known(self, name: str) -> ClassCounts:
         """The same without the missing value: who knows that it is not missing looks at the others. A class may have

@@ -65,8 +65,8 @@ def full_domain(
     most = _suppressible_rows(suppression, task.table.num_rows)
     lattice, back = lattice_of(task, levels, top=top, most=most)
     _check_top(lattice)
-    found = search(lattice, effort=whole(effort, name="effort"))
-    return _publish_node(lattice, back, found)
+    optimum = search(lattice, effort=whole(effort, name="effort"))
+    return _publish_node(lattice, back, optimum)
 
 
 def _top_node(task: AnonymizationRequest, levels: Sequence[HierarchyLevels], at_most: Mapping[str, int]) -> Node:
@@ -110,14 +110,14 @@ def _check_top(lattice: Lattice) -> None:
     )
 
 
-def _publish_node(lattice: Lattice, back: Codes, found: LatticeOptimum) -> Anonymised:
+def _publish_node(lattice: Lattice, back: Codes, optimum: LatticeOptimum) -> Anonymised:
     """The table at a node, without the rows that are suppressed."""
     task = lattice.task
-    labels, _ = lattice.classes(found.node)
-    kept = np.flatnonzero(lattice.kept(found.node)[back])
+    labels, _ = lattice.classes(optimum.node)
+    kept = np.flatnonzero(lattice.kept(optimum.node)[back])
     classes = np.unique(labels[back[kept]], return_inverse=True)[1].astype(np.int64)
     sizes, rows, columns, penalties = np.bincount(classes), task.table.take(_arrow_array(kept)), [], []
-    for one, have, level in zip(task.columns, lattice.levels, found.node, strict=True):
+    for one, have, level in zip(task.columns, lattice.levels, optimum.node, strict=True):
         nodes = have.codes[level][one.codes[kept]]
         weights = np.bincount(nodes, minlength=len(have.names[level]))
         if level:
@@ -140,10 +140,10 @@ def _publish_node(lattice: Lattice, back: Codes, found: LatticeOptimum) -> Anony
     metrics = class_losses(sizes, penalties, k=least_size(task.models), suppressed=suppressed)
     asked_for = tuple(model.words for model in task.models)
     manifest = Manifest("full-domain generalisation", asked_for, tuple(columns), task.untouched, back.size, suppressed)
-    told, order = _describe_search(lattice, found), by_values(rows)
+    sentences, order = _describe_search(lattice, optimum), by_values(rows)
     return Anonymised(
         rows.take(_arrow_array(order)), classes[order], kept[order], task.names, task.sensitive, task.models, metrics,
-        manifest, told,
+        manifest, sentences,
     )  # fmt: skip
 
 
@@ -153,15 +153,17 @@ def _arrow_array(values: Any) -> pyarrow.Array:
     return pyarrow.array(values)
 
 
-def _describe_search(lattice: Lattice, found: LatticeOptimum) -> tuple[str, ...]:
+def _describe_search(lattice: Lattice, optimum: LatticeOptimum) -> tuple[str, ...]:
     """How it was found, in sentences."""
-    looked = f"Of {lattice.size:,} combinations of levels {found.looked_at:,} were looked at."
-    if found.optimal:
-        told = f"{looked} No other has a smaller loss."
-    elif not found.bound:
-        told = f"{looked} There are too many to say how far the best of all may be from this one."
+    looked = f"Of {lattice.size:,} combinations of levels {optimum.looked_at:,} were looked at."
+    if optimum.optimal:
+        sentence = f"{looked} No other has a smaller loss."
+    elif not optimum.bound:
+        sentence = f"{looked} There are too many to say how far the best of all may be from this one."
     else:
-        told = f"{looked} The best of all loses at least {percent(found.bound)}, this one {percent(found.loss)}."
-    if all(level == of.height for level, of in zip(found.node, lattice.levels, strict=True)):
-        return (told, "Every quasi-identifier is * in every row: the table says nothing about them any more.")
-    return (told,)
+        sentence = (
+            f"{looked} The best of all loses at least {percent(optimum.bound)}, this one {percent(optimum.loss)}."
+        )
+    if all(level == of.height for level, of in zip(optimum.node, lattice.levels, strict=True)):
+        return (sentence, "Every quasi-identifier is * in every row: the table says nothing about them any more.")
+    return (sentence,)

@@ -237,7 +237,7 @@ class Flat(Hierarchy):
 
 def _tree_leaves(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
     if isinstance(tree, Mapping):
-        return [found for name, below in tree.items() for found in _tree_leaves(below, (*above, str(name)))]
+        return [path for name, below in tree.items() for path in _tree_leaves(below, (*above, str(name)))]
     if isinstance(tree, str) or not isinstance(tree, Sequence):
         raise OutOfRange(
             "a branch of a tree is neither a table of branches nor a list of values.",

@@ -136,8 +136,8 @@ def lattice_of(
         for have, of in zip(levels, codes, strict=True)
     ]
     secrets = {name: secret_of(secret.column.taken(first), weights=weights) for name, secret in task.secrets.items()}
-    found = Lattice(task, tuple(levels), weights, tuple(codes), tuple(widths), secrets, back.size, most, top)
-    return found, back
+    lattice = Lattice(task, tuple(levels), weights, tuple(codes), tuple(widths), secrets, back.size, most, top)
+    return lattice, back
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,15 +86,15 @@ def partition_rows(axes: Sequence[GeneralizationAxis], task: AnonymizationReques
     """The class of each row. All parts of one depth are cut at once."""
     codes = np.stack([axis.codes for axis in axes])
     rows = np.lexsort(codes[::-1]) if relaxed else np.arange(codes.shape[1])
-    classes, made = np.zeros(rows.size, dtype=np.int64), 1
+    classes, class_of = np.zeros(rows.size, dtype=np.int64), 1
     least = least_size(task.models)
     whole = _Level(rows, codes[:, rows], np.zeros(rows.size, dtype=np.int64), np.array([rows.size]))
     level, _ = whole.only(whole.sizes >= 2 * least)
     while level.rows.size:
         cut, up = _cut_level(level, axes, task, least=least, relaxed=relaxed)
-        numbers = np.cumsum(cut) - 1 + made
+        numbers = np.cumsum(cut) - 1 + class_of
         classes[level.rows[up]] = numbers[level.parts[up]]
-        made += int(cut.sum())
+        class_of += int(cut.sum())
         level = _next_level(level, cut, up, least)
     return classes
 
@@ -212,8 +212,8 @@ def _publish_classes(
             manifest_column(axis.name, how, values=axis.size, nodes=keys, widths=width, weights=sizes, level=None)
         )
     metrics = class_losses(sizes, penalties, k=least_size(task.models), suppressed=0)
-    told = tuple(model.words for model in task.models)
-    manifest = Manifest(method, told, tuple(columns), task.untouched, classes.size, 0)
+    sentences = tuple(model.words for model in task.models)
+    manifest = Manifest(method, sentences, tuple(columns), task.untouched, classes.size, 0)
     order = by_values(rows)
     return Anonymised(
         rows.take(order), classes[order], order, task.names, task.sensitive, task.models, metrics, manifest

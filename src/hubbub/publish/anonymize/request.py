@@ -86,7 +86,7 @@ def _in_one_form(rows: pyarrow.Table) -> pyarrow.Table:
 
 def secrets_of(rows: pyarrow.Table, names: Sequence[str], sensitive: Sequence[str]) -> dict[str, SensitiveColumn]:
     """The sensitive columns, none of which is a quasi-identifier."""
-    found = {}
+    secrets = {}
     for name in dict.fromkeys(sensitive):
         if known_column(name, rows, called="sensitive columns") in names:
             raise OutOfRange(
@@ -94,8 +94,8 @@ def secrets_of(rows: pyarrow.Table, names: Sequence[str], sensitive: Sequence[st
                 why="What somebody outside knows anyway cannot be kept from them.",
                 fix="Leave it out of one of the two.",
             )
-        found[name] = secret_of(code_column(name, rows[name]))
-    return found
+        secrets[name] = secret_of(code_column(name, rows[name]))
+    return secrets
 
 
 def _check_models(models: Sequence[PrivacyModel]) -> None:

@@ -67,15 +67,15 @@ def _eliminate_columns(sizes: Sequence[int], cliques: Iterable[Columns]) -> list
         for one, other in itertools.combinations(clique, 2):
             near[one].add(other)
             near[other].add(one)
-    found = []
+    cliques_met = []
     while near:
         column = min(near, key=lambda c: (sizes[c] * math.prod(sizes[n] for n in near[c]), c))
         around = near.pop(column)
-        found.append(frozenset(around | {column}))
+        cliques_met.append(frozenset(around | {column}))
         for neighbour in around:
             near[neighbour] |= around - {neighbour}
             near[neighbour].discard(column)
-    return found
+    return cliques_met
 
 
 def _maximal_cliques(cliques: list[frozenset[int]]) -> list[Columns]:

@@ -101,9 +101,9 @@ class CountTables(Candidate):
         return best or None
 
     def _projected(self, columns: Columns) -> Floats:
-        found = next(table for table in self.tables if set(columns) <= set(table))
-        gone = tuple(axis for axis, column in enumerate(found) if column not in columns)
-        return np.asarray(self.tables[found].sum(axis=gone))
+        table_columns = next(table for table in self.tables if set(columns) <= set(table))
+        gone = tuple(axis for axis, column in enumerate(table_columns) if column not in columns)
+        return np.asarray(self.tables[table_columns].sum(axis=gone))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +117,10 @@ class Independent(Candidate):
         return self.of.total
 
     def counts(self, columns: Columns) -> Numbers:
-        found = np.ones(())
+        counts = np.ones(())
         for column in columns:
-            found = np.multiply.outer(found, self.of.shares((column,)))
-        return self.total * found
+            counts = np.multiply.outer(counts, self.of.shares((column,)))
+        return self.total * counts
 
 
 def candidate_of(given: Any, cells: ComparisonCells, *, name: str, hierarchies: Mapping[str, Hierarchy]) -> Candidate:
@@ -157,19 +157,19 @@ def _candidate_codes(
 
 def _count_tables(given: Published, cells: ComparisonCells, name: str) -> CountTables:
     """Tables of counts over the coarse cells: each printed cell is spread over those that it covers."""
-    made = {}
+    tables = {}
     for table in given.tables.values():
         named = [column for column in table.column_names if column in cells.names]
         if len(named) == len(table.column_names) - 3:  # all but count, noisy and margin
             columns = tuple(cells.names.index(column) for column in named)
-            made[tuple(sorted(columns))] = _count_tensor(table, named, cells).transpose(np.argsort(columns))
-    if not made:
+            tables[tuple(sorted(columns))] = _count_tensor(table, named, cells).transpose(np.argsort(columns))
+    if not tables:
         raise OutOfRange(
             f"no table of {name!r} is about the compared columns alone.",
             why="Tables are compared column by column.",
             fix=f"The compared columns are {', '.join(cells.names)}.",
         )
-    return CountTables(made, cells.sizes)
+    return CountTables(tables, cells.sizes)
 
 
 def _count_tensor(table: pyarrow.Table, named: list[str], cells: ComparisonCells) -> Floats:
@@ -177,8 +177,8 @@ def _count_tensor(table: pyarrow.Table, named: list[str], cells: ComparisonCells
     counts = np.asarray(table["count"], dtype=np.float64).reshape([len(each) for each in words])
     for axis, (column, texts) in enumerate(zip(named, words, strict=True)):
         coding, group = cells.codings[column], cells.groups[cells.names.index(column)]
-        told = np.array([cell_shares(None if text is None else str(text), coding, None) for text in texts])
+        share_rows = np.array([cell_shares(None if text is None else str(text), coding, None) for text in texts])
         coarse = np.zeros((len(texts), int(group.max()) + 1))
-        np.add.at(coarse.T, group, told.T)
+        np.add.at(coarse.T, group, share_rows.T)
         counts = np.moveaxis(np.tensordot(counts, coarse, axes=(axis, 0)), -1, axis)
     return counts

@@ -94,20 +94,22 @@ def compare(
     cells.check(real.schema, called="the table of real rows")
     view = _metric_scope(cells, widths, workload)
     place = _target_index(target, cells, public=private is None)
-    made = {
+    candidates_by_name = {
         str(name): candidate_of(each, cells, name=str(name), hierarchies=hierarchies or {})
         for name, each in given.items()
     }
     if private is None:
         public = _enough_rows(real.read())
-        found = public_scores(made, public, view, float(private_metrics.sanity_share(sanity)), place)
-        return UtilityComparison(_with_partitions(found, given), target, public.num_rows)
+        free_scores = public_scores(
+            candidates_by_name, public, view, float(private_metrics.sanity_share(sanity)), place
+        )
+        return UtilityComparison(_with_partitions(free_scores, given), target, public.num_rows)
     budget = budget_of(real, epsilon, delta, unit, max_rows_per_unit, neighbours)
-    rows = about_rows or max(round(max(each.total for each in made.values())), 1)
+    rows = about_rows or max(round(max(each.total for each in candidates_by_name.values())), 1)
     task = private_metrics.MetricTask(
         view.marginals, view.questions, rows, private_metrics.sanity_rows(sanity, rows), budget.whom
     )
-    every = {**made, INDEPENDENT: Independent(made[_plainest_candidate(given)])}
+    every = {**candidates_by_name, INDEPENDENT: Independent(candidates_by_name[_plainest_candidate(given)])}
     scores, event, receipt = private_metrics.release_metrics(
         [private_metrics.ScaledCandidate.of(each, task) for each in every.values()],
         task,
@@ -116,14 +118,18 @@ def compare(
         account=account,
         dataset=dataset,
         parts={
-            "candidates": list(made),
+            "candidates": list(candidates_by_name),
             "domain": None if domain is None else columns_told(domain),
             "bins": bins,
             "workload": None if workload is None else [identity_of(dict(rule)) for rule in workload],
         },
     )
-    told = {name: Scores(name, values) for name, values in zip([*every, REAL], scores, strict=True)}
-    ordered = [*(told[name] for name in made), told[REAL], told[INDEPENDENT]]
+    scores_by_name = {name: Scores(name, values) for name, values in zip([*every, REAL], scores, strict=True)}
+    ordered = [
+        *(scores_by_name[name] for name in candidates_by_name),
+        scores_by_name[REAL],
+        scores_by_name[INDEPENDENT],
+    ]
     return UtilityComparison(_with_partitions(ordered, given), None, rows, budget.guarantee(receipt), receipt, event)
 
 

@@ -69,15 +69,15 @@ class ComparisonCells:
     def marginals(self, width: int) -> list[Columns]:
         """The combinations of ``width`` columns that are compared: all, or a fixed choice of very many."""
         sizes = self.sizes
-        found = [
+        column_sets = [
             columns
             for columns in itertools.combinations(range(len(sizes)), width)
             if math.prod(sizes[c] for c in columns) <= _MOST_CELLS
         ]
-        if len(found) <= _MOST_TABLES:
-            return found
-        chosen = np.random.default_rng(width).choice(len(found), _MOST_TABLES, replace=False)  # public, and fixed
-        return [found[place] for place in sorted(chosen)]
+        if len(column_sets) <= _MOST_TABLES:
+            return column_sets
+        chosen = np.random.default_rng(width).choice(len(column_sets), _MOST_TABLES, replace=False)  # public, and fixed
+        return [column_sets[place] for place in sorted(chosen)]
 
     def _parts(self) -> list[tuple[tuple[str, Coding], Codes]]:
         return list(zip(self.codings.items(), self.groups, strict=True))
@@ -92,10 +92,10 @@ def declared_cells(schema: pyarrow.Schema, domain: object, *, unit: str | None) 
             fix='Write domain={"age": Numeric(lower=0, upper=99), ...}, or compare what synthesize(...) gave.',
         )
     names = [name for name, column in domain.items() if not isinstance(column, SurrogateKey) and name != unit]
-    found = [name for name in names if is_private(domain[name])]
-    if found:
+    undeclared = [name for name in names if is_private(domain[name])]
+    if undeclared:
         raise MissingParameter(
-            f"the domain of {found[0]!r} is to be found privately, which comparing does not do.",
+            f"the domain of {undeclared[0]!r} is to be found privately, which comparing does not do.",
             why="The cells in which tables are compared are public facts.",
             fix="Declare bounds or values, or compare what synthesize(...) gave: it knows the domain that it paid for.",
         )

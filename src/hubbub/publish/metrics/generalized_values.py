@@ -43,8 +43,8 @@ def spread_values(column: pyarrow.ChunkedArray, coding: Coding, hierarchy: Hiera
     import pyarrow
     import pyarrow.compute as pc
 
-    told = pc.dictionary_encode(plain_array(column).cast(pyarrow.string()), null_encoding="encode")
-    numbers, texts = np.asarray(told.indices), told.dictionary.to_pylist()
+    encoded = pc.dictionary_encode(plain_array(column).cast(pyarrow.string()), null_encoding="encode")
+    numbers, texts = np.asarray(encoded.indices), encoded.dictionary.to_pylist()
     shuffle = np.random.default_rng(len(texts))
     codes = np.zeros(len(numbers), dtype=np.int64)
     order = np.argsort(numbers, kind="stable")
@@ -69,16 +69,16 @@ def cell_shares(text: str | None, coding: Coding, hierarchy: Hierarchy | None) -
 
 
 def _single_cell(coding: Coding, cell: int) -> Floats:
-    found = np.zeros(coding.cells)
-    found[cell] = 1.0
-    return found
+    weights = np.zeros(coding.cells)
+    weights[cell] = 1.0
+    return weights
 
 
 def _any_cell(coding: Coding) -> Floats:
-    found = np.zeros(coding.cells)
+    weights = np.zeros(coding.cells)
     real = coding.cells - coding.missing
-    found[:real] = np.diff([float(edge) for edge in coding.edges]) if isinstance(coding, Scale) else 1.0
-    return np.asarray(found / found.sum())
+    weights[:real] = np.diff([float(edge) for edge in coding.edges]) if isinstance(coding, Scale) else 1.0
+    return np.asarray(weights / weights.sum())
 
 
 def _range_shares(text: str, scale: Scale) -> Floats:
@@ -97,11 +97,11 @@ def _range_shares(text: str, scale: Scale) -> Floats:
 
 
 def _range_ends(text: str, scale: Scale) -> tuple[float, float]:
-    found = _RANGE.fullmatch(text)
+    match = _RANGE.fullmatch(text)
     low, high = (
-        (_axis_position(part, scale) for part in (found[1], found[2])) if found else (_axis_position(text, scale),) * 2
+        (_axis_position(part, scale) for part in (match[1], match[2])) if match else (_axis_position(text, scale),) * 2
     )
-    closed = found is None or found[3] != ")"
+    closed = match is None or match[3] != ")"
     return low, high + (closed and scale.kind != "float")
 
 
@@ -114,11 +114,11 @@ def _axis_position(text: str, scale: Scale) -> float:
 
 def _word_shares(text: str, labels: CategoryCells, hierarchy: Hierarchy | None) -> Floats:
     members = _set_members(text, [str(value) for value in labels.values], hierarchy)
-    found = np.zeros(labels.cells)
-    found[: len(labels.values)] = [str(value) in members for value in labels.values]
-    if not found.any() and not labels.missing:
-        found[list(labels.values).index(labels.other)] = 1.0
-    return found
+    weights = np.zeros(labels.cells)
+    weights[: len(labels.values)] = [str(value) in members for value in labels.values]
+    if not weights.any() and not labels.missing:
+        weights[list(labels.values).index(labels.other)] = 1.0
+    return weights
 
 
 def _set_members(text: str, values: list[str], hierarchy: Hierarchy | None) -> set[str]:
@@ -126,9 +126,9 @@ def _set_members(text: str, values: list[str], hierarchy: Hierarchy | None) -> s
         return {text}
     if isinstance(hierarchy, Categories):
         return {leaf for leaf, above in hierarchy.paths.items() if text in above}
-    if found := _SET.fullmatch(text):
-        return set(found[1].split(", "))
-    if found := _PREFIX.fullmatch(text):
-        return {value for value in values if value.startswith(found[1]) and len(value) == len(text)}
+    if match := _SET.fullmatch(text):
+        return set(match[1].split(", "))
+    if match := _PREFIX.fullmatch(text):
+        return {value for value in values if value.startswith(match[1]) and len(value) == len(text)}
     low, _, high = text.partition(" to ")
     return {value for value in values if high and low <= value <= high}

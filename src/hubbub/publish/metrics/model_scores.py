@@ -30,10 +30,10 @@ def pmse(candidate: Codes, real: Codes, sizes: tuple[int, ...]) -> float:
     The model is tested on the rows that it was made from, so that even real rows do not get 0: compare with them.
     """
     rows = np.concatenate([candidate, real])
-    made = np.concatenate([np.ones(len(candidate)), np.zeros(len(real))])
+    is_candidate = np.concatenate([np.ones(len(candidate)), np.zeros(len(real))])
     features = _pair_features(rows, sizes)
-    chance = _predicted_chances(features, _fit_weights(features, made))
-    return float(np.mean((chance - made.mean()) ** 2))
+    chance = _predicted_chances(features, _fit_weights(features, is_candidate))
+    return float(np.mean((chance - is_candidate.mean()) ** 2))
 
 
 def auc(train: Codes, test: Codes, sizes: tuple[int, ...], target: int) -> float | None:
@@ -44,15 +44,15 @@ def auc(train: Codes, test: Codes, sizes: tuple[int, ...], target: int) -> float
     others = [c for c in range(len(sizes)) if c != target]
     shape = tuple(sizes[c] for c in others)
     learn, asked = (_pair_features(rows[:, others], shape) for rows in (train, test))
-    truth, weights, found = test[:, target], [], []
+    truth, weights, areas = test[:, target], [], []
     for value in np.unique(truth):
         yes = truth == value
         if 0 < yes.sum() < len(yes):
-            made = (train[:, target] == value).astype(np.float64)
-            told = 0 < made.sum() < len(made)  # who never saw a value, or nothing else, can only guess
-            found.append(_rank_auc(_predicted_chances(asked, _fit_weights(learn, made)), yes) if told else 0.5)
+            has_value = (train[:, target] == value).astype(np.float64)
+            both = 0 < has_value.sum() < len(has_value)  # who never saw a value, or nothing else, can only guess
+            areas.append(_rank_auc(_predicted_chances(asked, _fit_weights(learn, has_value)), yes) if both else 0.5)
             weights.append(float(yes.sum()))
-    return float(np.average(found, weights=weights)) if found else None
+    return float(np.average(areas, weights=weights)) if areas else None
 
 
 def sample_rows(codes: Codes, count: int, *, seed: int) -> Codes:

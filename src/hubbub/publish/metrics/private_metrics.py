@@ -47,20 +47,20 @@ class MetricTask:
         """The names of the numbers of one table."""
         return [name(width) for width in self.tables for name in (mean_of, max_of)] + [ABSOLUTE, RELATIVE]
 
-    def units(self, told: Sequence[int] | None) -> dict[str, Fraction]:
-        """What one step of each released number is worth. ``told`` are the public answers (None: two halves)."""
-        rows = Fraction(self.rows, 1 if told is not None else 2)
-        found = dict.fromkeys(self.metrics, 1 / (2 * rows))
-        found[ABSOLUTE] = self.reach / (rows * len(self.questions))
-        found[RELATIVE] = Fraction(self.slack(told), _FINE * len(self.questions))
-        return found
+    def units(self, answers: Sequence[int] | None) -> dict[str, Fraction]:
+        """What one step of each released number is worth. ``answers`` are the public ones (None: two halves)."""
+        rows = Fraction(self.rows, 1 if answers is not None else 2)
+        units = dict.fromkeys(self.metrics, 1 / (2 * rows))
+        units[ABSOLUTE] = self.reach / (rows * len(self.questions))
+        units[RELATIVE] = Fraction(self.slack(answers), _FINE * len(self.questions))
+        return units
 
     @property
     def reach(self) -> int:
         """How many of the answers one row moves, at most."""
         return weight_bound(self.questions, [1] * len(self.questions))
 
-    def slack(self, told: Sequence[int] | None) -> int:
+    def slack(self, answers: Sequence[int] | None) -> int:
         """How far one row moves the sum of all relative errors, in parts of 1 over ``_FINE``.
 
         With a public answer a, one row more in the true count t moves min(1, |a - t| / max(t, s)) by at most 4/a if
@@ -68,8 +68,8 @@ class MetricTask:
         turns a bound x into ceil(x): docs/proofs/metrics.md.
         """
         slopes = [Fraction(2, self.half)] * len(self.questions)
-        if told is not None:
-            slopes = [_error_slope(answer, self.sanity) for answer in told]
+        if answers is not None:
+            slopes = [_error_slope(answer, self.sanity) for answer in answers]
         return weight_bound(self.questions, [ceil(_FINE * slope) for slope in slopes])
 
     @property
@@ -78,10 +78,10 @@ class MetricTask:
         return max(1, self.sanity // 2)
 
 
-def _error_slope(told: int, sanity: int) -> Fraction:
-    if told >= 2 * sanity:
-        return Fraction(4, told)
-    return max(Fraction(1, sanity), Fraction(told, sanity**2))
+def _error_slope(answer: int, sanity: int) -> Fraction:
+    if answer >= 2 * sanity:
+        return Fraction(4, answer)
+    return max(Fraction(1, sanity), Fraction(answer, sanity**2))
 
 
 def weight_bound(questions: Sequence[RangeQuery], weights: Sequence[int]) -> int:
@@ -114,11 +114,11 @@ class ScaledCandidate:
     @property
     def digest(self) -> str:
         """The same for the same numbers, and for no others."""
-        told = hashlib.blake2b(json.dumps([int(answer) for answer in self.answers]).encode(), digest_size=16)
+        digest = hashlib.blake2b(json.dumps([int(answer) for answer in self.answers]).encode(), digest_size=16)
         for columns, table in self.tables.items():
             about = json.dumps([[int(column) for column in columns], list(table.shape)])
-            told.update(about.encode() + table.astype("<i8").tobytes())
-        return told.hexdigest()
+            digest.update(about.encode() + table.astype("<i8").tobytes())
+        return digest.hexdigest()
 
 
 def _scale_shares(shares: Numbers, rows: int) -> Numbers:
@@ -139,8 +139,8 @@ def against_half(halves: Halves, task: MetricTask) -> list[int]:
     """The numbers of one half of the private rows against the other."""
     one, other = halves
     far = [[int(np.abs(one.counts(t) - other.counts(t)).sum()) for t in group] for group in task.tables.values()]
-    told, truth = ([int(q.answer(half.counts(q.columns))) for q in task.questions] for half in halves)
-    return [*_mean_distances(far), *_summed_errors(told, truth, task, task.half, task.slack(None))]
+    half_answers, truth = ([int(q.answer(half.counts(q.columns))) for q in task.questions] for half in halves)
+    return [*_mean_distances(far), *_summed_errors(half_answers, truth, task, task.half, task.slack(None))]
 
 
 def _mean_distances(far: Sequence[Sequence[int]]) -> list[int]:
@@ -148,9 +148,11 @@ def _mean_distances(far: Sequence[Sequence[int]]) -> list[int]:
     return [number for group in far for number in (sum(group) // len(group), max(group))]
 
 
-def _summed_errors(told: Sequence[int], truth: Sequence[int], task: MetricTask, sanity: int, slack: int) -> list[int]:
+def _summed_errors(
+    answers: Sequence[int], truth: Sequence[int], task: MetricTask, sanity: int, slack: int
+) -> list[int]:
     """The summed errors of counts, and of the relative ones, in units of what one row moves them at most."""
-    off = [abs(a - t) for a, t in zip(told, truth, strict=True)]
+    off = [abs(a - t) for a, t in zip(answers, truth, strict=True)]
     parts = [min(_FINE, _FINE * d // max(t, sanity)) for d, t in zip(off, truth, strict=True)]
     return [sum(off) // task.reach, sum(parts) // slack]
 

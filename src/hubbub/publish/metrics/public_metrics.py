@@ -58,7 +58,7 @@ class _Yardstick:
 
 
 def public_scores(
-    made: Mapping[str, Candidate], real: pyarrow.Table, view: MetricScope, sanity: float, target: int | None
+    candidates: Mapping[str, Candidate], real: pyarrow.Table, view: MetricScope, sanity: float, target: int | None
 ) -> list[Scores]:
     """The scores of all candidates, and of the baselines made from the other half."""
     codes = view.cells.encode(real)
@@ -66,22 +66,22 @@ def public_scores(
     parts = [RowTable(CodedRows(codes[part], view.cells.sizes)) for part in np.array_split(shuffled, 2)]
     yard = _Yardstick(parts[1], parts[0], view, sanity, target)
     null = _told_apart(yard.other, yard)
-    every = {**made, REAL: yard.other, INDEPENDENT: Independent(yard.other)}
+    every = {**candidates, REAL: yard.other, INDEPENDENT: Independent(yard.other)}
     return [_candidate_scores(name, each, yard, null) for name, each in every.items()]
 
 
 def _candidate_scores(name: str, candidate: Candidate, yard: _Yardstick, null: float | None) -> Scores:
-    found: dict[str, float | None] = {}
+    values: dict[str, float | None] = {}
     worst = ""
     for width, tables in yard.view.marginals.items():
         far = marginal_distances(candidate, yard.real, tables)
-        found[mean_of(width)], found[max_of(width)] = float(far.mean()), float(far.max())
+        values[mean_of(width)], values[max_of(width)] = float(far.mean()), float(far.max())
         worst = tables_of(yard.view.cells.names, tables[int(far.argmax())]) if width == 2 else worst
-    found[ABSOLUTE], found[RELATIVE] = question_errors(candidate, yard.real, yard.view.questions, yard.sanity)
-    found[PMSE] = apart = _told_apart(candidate, yard)
-    found[RATIO] = apart / null if apart is not None and null else None
-    found[AUC] = _learned_auc(candidate, yard)
-    return Scores(name, {key: UtilityScore(value) for key, value in found.items() if value is not None}, worst=worst)
+    values[ABSOLUTE], values[RELATIVE] = question_errors(candidate, yard.real, yard.view.questions, yard.sanity)
+    values[PMSE] = apart = _told_apart(candidate, yard)
+    values[RATIO] = apart / null if apart is not None and null else None
+    values[AUC] = _learned_auc(candidate, yard)
+    return Scores(name, {key: UtilityScore(value) for key, value in values.items() if value is not None}, worst=worst)
 
 
 def _rows_of(candidate: Candidate, yard: _Yardstick) -> Any:
@@ -98,18 +98,18 @@ def _told_apart(candidate: Candidate, yard: _Yardstick) -> float | None:
     count = min(model_scores.MOST_ROWS, len(yard.real.rows.codes), len(yard.other.rows.codes))
     if codes is None or len(codes) < count // 2:
         return None
-    made, real = (
+    samples, real = (
         model_scores.sample_rows(codes, count, seed=1),
         model_scores.sample_rows(yard.real.rows.codes, count, seed=2),
     )
-    return model_scores.pmse(made, real, yard.sizes)
+    return model_scores.pmse(samples, real, yard.sizes)
 
 
 def _learned_auc(candidate: Candidate, yard: _Yardstick) -> float | None:
     codes = _rows_of(candidate, yard)
     if yard.target is None or codes is None or len(yard.sizes) == 1:
         return None
-    made = model_scores.sample_rows(codes, model_scores.MOST_ROWS, seed=3)
+    sample = model_scores.sample_rows(codes, model_scores.MOST_ROWS, seed=3)
     return model_scores.auc(
-        made, model_scores.sample_rows(yard.real.rows.codes, model_scores.MOST_ROWS, seed=4), yard.sizes, yard.target
+        sample, model_scores.sample_rows(yard.real.rows.codes, model_scores.MOST_ROWS, seed=4), yard.sizes, yard.target
     )

@@ -40,13 +40,13 @@ def random_questions(cells: ComparisonCells, count: int = QUESTIONS) -> list[Ran
     """Questions about one to three columns: ranges of numbers and dates, lists of values. The same in every run."""
     chance, sizes = np.random.default_rng(2007), cells.sizes  # public, and fixed
     orders = [coding.ordered for coding in cells.codings.values()]
-    found = []
+    questions = []
     for _ in range(count):
         width = int(chance.integers(1, min(_WIDEST, len(sizes)) + 1))
         columns = tuple(sorted(chance.choice(len(sizes), width, replace=False).tolist()))
         masks = tuple(_random_mask(sizes[c], chance, ordered=orders[c]) for c in columns)
-        found.append(RangeQuery(columns, masks))
-    return found
+        questions.append(RangeQuery(columns, masks))
+    return questions
 
 
 def given_questions(workload: Sequence[Mapping[str, Any]], cells: ComparisonCells) -> list[RangeQuery]:
@@ -82,12 +82,12 @@ def _read_question(rule: Mapping[str, Any], cells: ComparisonCells) -> RangeQuer
     return RangeQuery(columns, tuple(masks))
 
 
-def _asked_part(coding: Coding, told: Any) -> tuple[Floats, Floats]:
+def _asked_part(coding: Coding, rule: Any) -> tuple[Floats, Floats]:
     """How much of each declared cell is asked about, and how much there is of it."""
     if isinstance(coding, CategoryCells):
-        listed = {told} if isinstance(told, str) or not isinstance(told, Collection) else set(told)
+        listed = {rule} if isinstance(rule, str) or not isinstance(rule, Collection) else set(rule)
         return np.array([value in listed for value in labels_of(coding)], dtype=np.float64), np.ones(coding.cells)
-    low, high = told
+    low, high = rule
     whole = np.append(np.diff([float(edge) for edge in coding.edges]), [1.0] * coding.missing)
     part = cell_shares(f"[{low}, {high}]", coding, None)
     asked = _span_length(low, high) + (coding.kind != "float")
@@ -101,10 +101,10 @@ def _span_length(low: Any, high: Any) -> float:
         return float((np.datetime64(str(high)) - np.datetime64(str(low))).astype(np.int64))
 
 
-def relative_errors(told: Floats, truth: Floats, sanity: float) -> Floats:
+def relative_errors(answers: Floats, truth: Floats, sanity: float) -> Floats:
     """How far off each answer is, as a share of the true one or of ``sanity`` rows if that is more; 1 at most.
 
     >>> relative_errors(np.array([90.0, 5.0, 9.0]), np.array([100.0, 0.0, 1.0]), 10.0).round(2).tolist()
     [0.1, 0.5, 0.8]
     """
-    return np.minimum(1.0, np.abs(told - truth) / np.maximum(truth, sanity))
+    return np.minimum(1.0, np.abs(answers - truth) / np.maximum(truth, sanity))

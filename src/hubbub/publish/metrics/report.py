@@ -62,10 +62,10 @@ class UtilityComparison(Document):
         """The best of the tables between the two baselines, in one sentence."""
         metric = mean_of(2) if mean_of(2) in self.scores[0].values else next(iter(self.scores[0].values))
         best = min(self.candidates, key=lambda scores: scores[metric])
-        told = [scores.values[metric].shown(metric) for scores in (best, self[REAL], self[INDEPENDENT])]
+        shown = [scores.values[metric].shown(metric) for scores in (best, self[REAL], self[INDEPENDENT])]
         return (
-            f"Nearest to the real rows is {best.name}: {told[0]} away ({DISTANCES[metric]}). Two samples of real rows "
-            f"are {told[1]} apart, a table of independent columns {told[2]}."
+            f"Nearest to the real rows is {best.name}: {shown[0]} away ({DISTANCES[metric]}). Two samples of real rows "
+            f"are {shown[1]} apart, a table of independent columns {shown[2]}."
         )
 
     def sections(self) -> tuple[Section, ...]:
@@ -78,11 +78,11 @@ class UtilityComparison(Document):
         )
         words = [] if self.target is None else [f"A model learned to predict {self.target} from each table (AUC)."]
         used = Section("What they can be used for", tuple(words), self._table(USES), self._learned())
-        found = [near, used]
+        sections = [near, used]
         parts = [scores for scores in self.scores if scores.partition]
         if parts:
-            found.append(Section("What making rows alike cost", (), _partition_table(parts)))
-        return (*found, Section("How to read this", (*_HOW, *(_MODELS if self._models else ()))))
+            sections.append(Section("What making rows alike cost", (), _partition_table(parts)))
+        return (*sections, Section("How to read this", (*_HOW, *(_MODELS if self._models else ()))))
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as one JSON document."""
@@ -132,30 +132,30 @@ class UtilityComparison(Document):
         shown = [one for one in self.scores if metric in one.values]
         if not shown:
             return None
-        told = [(one.name, one[metric], one.values[metric].shown(metric)) for one in shown]
+        bars = [(one.name, one[metric], one.values[metric].shown(metric)) for one in shown]
         svg = bar_chart(
             [_metric_bar(one, metric) for one in shown],
             title="How far pairs of columns are from real rows",
-            description="; ".join(f"{name}: {text}" for name, _, text in told) + ".",
+            description="; ".join(f"{name}: {text}" for name, _, text in bars) + ".",
             label="mean distance over all pairs of columns: 0 is the same table",
             show=percentage,
         )
-        return Figure("distances", svg, "Shorter is better; real against real is what chance does.", text_bars(told))
+        return Figure("distances", svg, "Shorter is better; real against real is what chance does.", text_bars(bars))
 
     def _learned(self) -> Figure | None:
         shown = [one for one in self.scores if AUC in one.values]
         if not shown:
             return None
-        told = [(one.name, one[AUC], f"{one[AUC]:.3f}") for one in shown]
+        bars = [(one.name, one[AUC], f"{one[AUC]:.3f}") for one in shown]
         svg = bar_chart(
-            [Bar(name, value, shown=text) for name, value, text in told],
+            [Bar(name, value, shown=text) for name, value, text in bars],
             title=f"Predicting {self.target} for real people",
-            description="; ".join(f"{name}: {text}" for name, _, text in told) + ".",
+            description="; ".join(f"{name}: {text}" for name, _, text in bars) + ".",
             label="AUC of a model that learned from the table: 0.5 is a coin, 1 always right",
             show=plain,
             include=(0.5, 1.0),
         )
-        return Figure("learned", svg, "Longer is better; a coin gets 0.5.", text_bars(told))
+        return Figure("learned", svg, "Longer is better; a coin gets 0.5.", text_bars(bars))
 
 
 def _metric_bar(one: Scores, metric: str) -> Bar:

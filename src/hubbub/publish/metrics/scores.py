@@ -57,8 +57,8 @@ class UtilityScore:
             return "lost in noise"
         if self.value < self.margin:
             return f"below {percent(self.value + self.margin)}"
-        told = percent(self.value) if self.value < 1 else "100%"
-        return f"{told}\u00a0±\u00a0{100 * self.margin:.1f}" if self.margin else told  # no line break inside
+        text = percent(self.value) if self.value < 1 else "100%"
+        return f"{text}\u00a0±\u00a0{100 * self.margin:.1f}" if self.margin else text  # no line break inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ class Scores:
 
     def to_json(self) -> dict[str, Json]:
         """The numbers as JSON."""
-        told: dict[str, Json] = {
+        metrics: dict[str, Json] = {
             key: {"value": score.value, "margin": score.margin} for key, score in self.values.items()
         }
         parts: dict[str, Json] = {"partition": self.partition.to_json()} if self.partition else {}
-        return {"table": self.name, "metrics": told, **parts, **({"worst_pair": self.worst} if self.worst else {})}
+        return {"table": self.name, "metrics": metrics, **parts, **({"worst_pair": self.worst} if self.worst else {})}
 
 
 def marginal_distances(candidate: Candidate, real: Candidate, tables: Sequence[Columns]) -> Floats:
@@ -91,5 +91,5 @@ def question_errors(
     candidate: Candidate, real: Candidate, questions: Sequence[RangeQuery], sanity: float
 ) -> tuple[float, float]:
     """The mean error of a count as a share of all rows, and relative to the true count (see ``relative_errors``)."""
-    told, truth = (np.array([q.answer(each.shares(q.columns)) for q in questions]) for each in (candidate, real))
-    return float(np.abs(told - truth).mean()), float(relative_errors(told, truth, sanity).mean())
+    answers, truth = (np.array([q.answer(each.shares(q.columns)) for q in questions]) for each in (candidate, real))
+    return float(np.abs(answers - truth).mean()), float(relative_errors(answers, truth, sanity).mean())

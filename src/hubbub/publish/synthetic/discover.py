@@ -75,12 +75,12 @@ class Finder:
         )
 
 
-def coding_with(column: Numeric | Categorical | Date, found: Found | None) -> Coding:
+def coding_with(column: Numeric | Categorical | Date, domain: Found | None) -> Coding:
     """The cells of a column, with what was found if its domain is private."""
-    if found is None:
+    if domain is None:
         return coding_of(column)
     if isinstance(column, Categorical):
-        return CategoryCells(tuple(found), column.other)
+        return CategoryCells(tuple(domain), column.other)
     assert isinstance(column, Numeric)
-    edges = equal_edges(Fraction(found[0]), Fraction(found[1]), column.bins, whole=column.is_whole)
+    edges = equal_edges(Fraction(domain[0]), Fraction(domain[1]), column.bins, whole=column.is_whole)
     return Scale(tuple(edges), column.missing, "int" if column.is_whole else "float")

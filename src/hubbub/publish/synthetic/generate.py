@@ -71,7 +71,7 @@ def draw_cells(chances: Floats, groups: Codes, generator: np.random.Generator) -
     spots = (rank + np.repeat(generator.random(len(counts)), counts)) / np.repeat(counts, counts)
     ordered = groups[order]
     flat = (upto + np.arange(len(upto))[:, None]).ravel()
-    found = np.searchsorted(flat, ordered + spots, side="right") - ordered * chances.shape[1]
+    drawn_cells = np.searchsorted(flat, ordered + spots, side="right") - ordered * chances.shape[1]
     cells = np.empty(len(groups), dtype=np.int64)
-    cells[order] = np.clip(found, 0, chances.shape[1] - 1)
+    cells[order] = np.clip(drawn_cells, 0, chances.shape[1] - 1)
     return cells

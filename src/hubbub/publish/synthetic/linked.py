@@ -144,14 +144,14 @@ class LinkedSynthetic:
 
         family, parent = self.family, self.sources[0]
         codes = parent.codes(count, generator)
-        made = parent.write(codes, generator, first=first)
+        tables = parent.write(codes, generator, first=first)
         shown = [name for name in parent.order if name not in {counter_of(link) for link in family.links}]
-        out = {family.parent: pyarrow.RecordBatch.from_pydict({name: made[name] for name in shown})}
+        out = {family.parent: pyarrow.RecordBatch.from_pydict({name: tables[name] for name in shown})}
         for place, link in enumerate(family.links, start=1):
-            times = np.asarray(made[counter_of(link)])
+            times = np.asarray(tables[counter_of(link)])
             owners = np.repeat(np.arange(count), times)
             rows = self._children(place, codes[owners], generator, first=before[place])
-            rows[link.column] = made[family.key].take(pyarrow.array(owners))
+            rows[link.column] = tables[family.key].take(pyarrow.array(owners))
             before[place] += len(owners)
             order = [name for name in self.sources[place].order if name not in family.given]
             out[link.table] = pyarrow.RecordBatch.from_pydict({name: rows[name] for name in order})

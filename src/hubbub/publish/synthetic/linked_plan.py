@@ -72,10 +72,10 @@ def family_of(
     counters: dict[str, ColumnDomain] = {counter_of(link): Numeric(lower=0, upper=link.max_rows) for link in links}
     tasks = [SynthesisTask({**own, **counters}, Whom(unit, neighbours), unit=key)]
     for link in links:
-        told = domain_for(schemas[link.table], {link.column: SurrogateKey(key), **domain[link.table]})
+        declared = domain_for(schemas[link.table], {link.column: SurrogateKey(key), **domain[link.table]})
         given = {f"{parent}.{name}": own[name] for name in names}
         whom = Whom(unit, neighbours, link.max_rows)
-        tasks.append(SynthesisTask({**given, **told}, whom, unit=link.column))
+        tasks.append(SynthesisTask({**given, **declared}, whom, unit=link.column))
     for task in tasks:
         _check_public(task)
     return Family(parent, key, links, names, tuple(tasks))

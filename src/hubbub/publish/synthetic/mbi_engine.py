@@ -27,12 +27,12 @@ def fitted_by_mbi(
         warnings.simplefilter("ignore")
         domain = mbi.Domain([str(column) for column in range(len(sizes))], list(sizes))
         wanted = [_mbi_measurement(mbi, measured) for measured in measurements]
-        found = mbi.estimation.MirrorDescent().estimate(domain, wanted, known_total=total, iters=iterations)
+        estimate = mbi.estimation.MirrorDescent().estimate(domain, wanted, known_total=total, iters=iterations)
         potentials = [np.zeros([sizes[c] for c in clique]) for clique in tree.cliques]
-        for names in found.potentials.cliques:
+        for names in estimate.potentials.cliques:
             columns = tuple(int(name) for name in names)
             order = np.argsort(columns)
-            values: Floats = np.asarray(found.potentials[names].values, dtype=np.float64).transpose(order)
+            values: Floats = np.asarray(estimate.potentials[names].values, dtype=np.float64).transpose(order)
             columns = tuple(sorted(columns))
             home = tree.home(columns)
             potentials[home] = potentials[home] + spread_axes(values, columns, tree.cliques[home])

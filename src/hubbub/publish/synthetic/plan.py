@@ -83,7 +83,7 @@ class SynthesisPlan:
     def size(self) -> int:
         """The most bytes that the stored model can take."""
         cells = [column.cells for column in self.columns.values()]
-        found = sum(column.cells for column in self.columns.values() if is_private(column))
+        found_cells = sum(column.cells for column in self.columns.values() if is_private(column))
         pairs = 0
         if isinstance(self.method, AimPlan):
             pairs = self.method.measured
@@ -92,7 +92,7 @@ class SynthesisPlan:
             products = (a * b for a, b in itertools.combinations(groups, 2))
             pairs = sum(heapq.nlargest(self.method.links(len(cells)), products))
         links = 200 * (len(cells) ** 2 + 1)
-        return _HEADER + links + sum(cells) * (_CELL + _GROUP) + pairs * _CELL + found * _VALUE
+        return _HEADER + links + sum(cells) * (_CELL + _GROUP) + pairs * _CELL + found_cells * _VALUE
 
 
 def plan_for(

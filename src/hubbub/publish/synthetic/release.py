@@ -57,12 +57,12 @@ class RowSource:
         """The columns as values, and made-up keys numbered from ``first`` on."""
         import pyarrow
 
-        made: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for place, (name, coding) in enumerate(self.codings.items()):
-            made[name] = coding.decode(codes[:, place], generator)
+            columns[name] = coding.decode(codes[:, place], generator)
         for name, key in self.keys.items():
-            made[name] = pyarrow.array([f"{key.prefix}-{first + i + 1}" for i in range(len(codes))])
-        return made
+            columns[name] = pyarrow.array([f"{key.prefix}-{first + i + 1}" for i in range(len(codes))])
+        return columns
 
     @cached_property
     def _within(self) -> list[Floats]:
@@ -129,8 +129,8 @@ class Synthetic:
         for number, first in enumerate(range(0, count, most)):
             generator = np.random.default_rng([self.seed, number])
             codes = self.source.codes(min(most, count - first), generator)
-            made = self.source.write(codes, generator, first=first)
-            yield pyarrow.RecordBatch.from_pydict({name: made[name] for name in self.source.order})
+            table = self.source.write(codes, generator, first=first)
+            yield pyarrow.RecordBatch.from_pydict({name: table[name] for name in self.source.order})
 
     def to_arrow(self) -> pyarrow.Table:
         """The same as ``table``."""

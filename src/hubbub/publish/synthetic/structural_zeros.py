@@ -29,19 +29,19 @@ def check_rules(impossible: Sequence[Impossible], columns: Mapping[str, object])
                 why="A structural zero says which values of two or more columns never meet.",
                 fix='Write impossible=[{"sex": ["male"], "pregnant": ["yes"]}], or give one column a smaller domain.',
             )
-        for name, told in rule.items():
-            _check_values(name, columns[name], told)
+        for name, values in rule.items():
+            _check_values(name, columns[name], values)
 
 
-def _check_values(name: str, column: object, told: Any) -> None:
+def _check_values(name: str, column: object, values: Any) -> None:
     try:
         if isinstance(column, Categorical):
-            _listed_values(told)
+            _listed_values(values)
         else:
-            _range_ends(told)
+            _range_ends(values)
     except (TypeError, ValueError, ZeroDivisionError):
         raise OutOfRange(
-            f"{told!r} are no values of {name!r}.",
+            f"{values!r} are no values of {name!r}.",
             why="A structural zero names words of a list, or the lowest and the highest number or date.",
             fix='Write impossible=[{"age": (0, 12), "job": ["baker", "pilot"]}].',
         ) from None
@@ -60,12 +60,12 @@ def check_possible(zeros: Sequence[Zeros]) -> None:
 def fine_zeros(impossible: Sequence[Impossible], codings: Mapping[str, Coding]) -> list[Zeros]:
     """The rules as masks over the declared cells. Of numbers and dates, cells that lie wholly between the bounds."""
     names = list(codings)
-    found = []
+    zeros = []
     for rule in impossible:
         columns = tuple(sorted(names.index(name) for name in rule))
         masks = [_asked_cells(codings[names[column]], rule[names[column]]) for column in columns]
-        found.append(Zeros(columns, _outer_mask(masks)))
-    return found
+        zeros.append(Zeros(columns, _outer_mask(masks)))
+    return zeros
 
 
 def coarse_zeros(zeros: Sequence[Zeros], groups: Sequence[Codes]) -> list[Zeros]:
@@ -87,24 +87,24 @@ def _coarse_mask(zero: Zeros, groups: Sequence[Codes]) -> Mask:
     return ~possible
 
 
-def _asked_cells(coding: Coding, told: Any) -> Mask:
+def _asked_cells(coding: Coding, values: Any) -> Mask:
     if isinstance(coding, CategoryCells):
-        listed = _listed_values(told)
+        listed = _listed_values(values)
         own = np.array([value in listed for value in coding.values])
         return np.append(own, coding.other in listed) if coding.cells > len(own) else own
-    lower, upper = _range_ends(told)
+    lower, upper = _range_ends(values)
     last = 0 if coding.kind == "float" else 1  # the last whole number or day of a cell is one below its end
     ends = zip(coding.edges[:-1], coding.edges[1:], strict=True)
     own = np.array([lower <= begin and end - last <= upper for begin, end in ends])
     return np.append(own, False) if coding.missing else own
 
 
-def _listed_values(told: Any) -> set[Any]:
-    return {told} if isinstance(told, str) or not isinstance(told, Collection) else set(told)
+def _listed_values(values: Any) -> set[Any]:
+    return {values} if isinstance(values, str) or not isinstance(values, Collection) else set(values)
 
 
-def _range_ends(told: Any) -> tuple[Fraction, Fraction]:
-    lower, upper = (_end_position(end) for end in told)
+def _range_ends(values: Any) -> tuple[Fraction, Fraction]:
+    lower, upper = (_end_position(end) for end in values)
     return lower, upper
 
 

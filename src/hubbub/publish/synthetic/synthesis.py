@@ -210,8 +210,8 @@ def measured_table(table: pyarrow.Table, task: SynthesisTask, plan: SynthesisPla
     """Everything that the private rows are asked, in the plan's order."""
     private = plain_table(table, dict.fromkeys([*task.columns, *([task.unit] if task.unit else [])]))
     people = people_of(private[task.unit]) if task.unit else None
-    rows, found = coded_rows(private, task, plan, people)
-    return measure_all(rows, plan, task, found)
+    rows, domains = coded_rows(private, task, plan, people)
+    return measure_all(rows, plan, task, domains)
 
 
 def coded_rows(
@@ -220,14 +220,14 @@ def coded_rows(
     """The rows as cells, at most so many per person, and the domains that were found on the way."""
     table = bound_rows(private, task, people) if people is not None else private
     kept = people_of(table[task.unit]) if task.unit else None
-    found = {
+    domains = {
         name: plan.finder.find(column, table[name], kept)  # type: ignore[arg-type]
         for name, column in task.columns.items()
         if plan.finder is not None and is_private(column)
     }
-    codings = codings_of(task, found)
+    codings = codings_of(task, domains)
     codes = np.stack([coding.encode(table[name]) for name, coding in codings.items()], axis=1)
-    return CodedRows(codes, tuple(coding.cells for coding in codings.values())), found
+    return CodedRows(codes, tuple(coding.cells for coding in codings.values())), domains
 
 
 def bound_rows(private: pyarrow.Table, task: SynthesisTask, people: Codes) -> pyarrow.Table:
@@ -238,12 +238,12 @@ def bound_rows(private: pyarrow.Table, task: SynthesisTask, people: Codes) -> py
 
 
 def measure_all(
-    rows: CodedRows, plan: SynthesisPlan, task: SynthesisTask, found: dict[str, Found]
+    rows: CodedRows, plan: SynthesisPlan, task: SynthesisTask, domains: dict[str, Found]
 ) -> MeasuredMarginals:
     """Singles on the declared cells, then coarser cells, then pairs on those."""
     meter = Meter(rows, plan.whom)
     singles = [meter.measure((column,), sigma=plan.method.single) for column in range(len(rows.sizes))]
-    codings = codings_of(task, found)
+    codings = codings_of(task, domains)
     groups = _coarse_groups(singles, list(codings.values()), float(plan.method.single))
     coarse = Meter(rows.merged(groups), plan.whom)
     merged = [single.merged(groups) for single in singles]
@@ -252,7 +252,7 @@ def measure_all(
         pairs = plan.method.measure(coarse, merged, masks)
     else:
         pairs = plan.method.measure(coarse, merged)
-    return MeasuredMarginals(found, tuple(singles), tuple(groups), tuple(pairs))
+    return MeasuredMarginals(domains, tuple(singles), tuple(groups), tuple(pairs))
 
 
 def _coarse_groups(singles: Sequence[Measurement], codings: Sequence[Coding], sigma: float) -> list[Codes]:
@@ -281,9 +281,9 @@ def source_of(task: SynthesisTask, measured: MeasuredMarginals) -> RowSource:
     return RowSource(codings, keys, list(task.domain), measured, model, zeros)
 
 
-def codings_of(task: SynthesisTask, found: Mapping[str, Found]) -> dict[str, Coding]:
+def codings_of(task: SynthesisTask, domains: Mapping[str, Found]) -> dict[str, Coding]:
     """How each modelled column is cut into cells."""
-    return {name: coding_with(column, found.get(name)) for name, column in task.columns.items()}
+    return {name: coding_with(column, domains.get(name)) for name, column in task.columns.items()}
 
 
 def guarantee_of(epsilon: Real, delta: Real, whom: Whom, receipt: Receipt | None, *, kinds: bool = True) -> Guarantee:

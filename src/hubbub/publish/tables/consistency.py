@@ -63,11 +63,11 @@ def round_downwards(estimates: list[Floats], parents: list[Integers]) -> list[In
     """From the top level down: whole numbers that are not negative and add up to those above, cell by cell."""
     top = estimates[0]
     total = np.array([max(0, round(float(top.sum())))])
-    found = [to_totals(top.reshape(-1, 1), total).reshape(top.shape)]
+    levels = [to_totals(top.reshape(-1, 1), total).reshape(top.shape)]
     for level, up in enumerate(parents):
         below = np.zeros(estimates[level + 1].shape, dtype=np.int64)
         order = np.argsort(up, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(up[order])) + 1):
-            below[rows] = to_totals(estimates[level + 1][rows], found[level][up[rows[0]]])
-        found.append(below)
-    return found
+            below[rows] = to_totals(estimates[level + 1][rows], levels[level][up[rows[0]]])
+        levels.append(below)
+    return levels

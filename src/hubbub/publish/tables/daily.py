@@ -195,8 +195,8 @@ class DailySeries:
         return [self._noisy(visits, when) for when in days]
 
     def _noisy(self, visits: Visits, when: datetime.date) -> list[int]:
-        found: list[int] = np.asarray(self.mechanism.release(visits.counts(when, most=self.max_places))).tolist()
-        return found
+        counts: list[int] = np.asarray(self.mechanism.release(visits.counts(when, most=self.max_places))).tolist()
+        return counts
 
     def _told(self, when: datetime.date | None = None) -> dict[str, Any]:
         """What makes the request for a day, or for all, different from all others, besides its event."""

@@ -136,11 +136,11 @@ def _counts_table(
     import pyarrow
 
     cells = np.indices(counts.shape).reshape(counts.ndim, -1)
-    made: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for axis, column in enumerate(noisy.columns):
         name, coding = codings[column]
-        made[name] = pyarrow.array(labels_of(coding)).take(pyarrow.array(cells[axis]))
-    made["count"] = counts.ravel()
-    made["noisy"] = noisy.values.ravel().astype(np.int64)
-    made["margin"] = np.full(counts.size, margin)
-    return pyarrow.table(made)
+        columns[name] = pyarrow.array(labels_of(coding)).take(pyarrow.array(cells[axis]))
+    columns["count"] = counts.ravel()
+    columns["noisy"] = noisy.values.ravel().astype(np.int64)
+    columns["margin"] = np.full(counts.size, margin)
+    return pyarrow.table(columns)

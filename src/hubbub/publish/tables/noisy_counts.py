@@ -106,9 +106,9 @@ def budget_of(
 ) -> TablePrice:
     """What was asked for, checked."""
     price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
-    told = Neighbours.parse(neighbours)
+    relation = Neighbours.parse(neighbours)
     if unit is None:
-        return TablePrice(price, Whom(Unit(), told), None)
+        return TablePrice(price, Whom(Unit(), relation), None)
     check_columns(private.schema, [unit])
     if most is None:
         raise MissingParameter(
@@ -116,7 +116,7 @@ def budget_of(
             why="A person with any number of rows could move a count without limit.",
             fix="Write max_rows_per_unit=...: the most rows of one person that count.",
         )
-    return TablePrice(price, Whom(private.unit(unit), told, whole(most, name="max_rows_per_unit")), unit)
+    return TablePrice(price, Whom(private.unit(unit), relation, whole(most, name="max_rows_per_unit")), unit)
 
 
 def public_cells(schema: pyarrow.Schema, names: Sequence[str], domain: Mapping[str, Any]) -> dict[str, Coding]:
@@ -198,8 +198,8 @@ def measure_tables(
 
     def run() -> str:
         meter = Meter(CodedRows(rows(), tuple(sizes)), budget.whom)
-        found = [meter.measure(columns, sigma=sigma) for columns, sigma in tables]
-        return text_of([MeasuredMarginals({}, (), (), tuple(found))])
+        marginals = [meter.measure(columns, sigma=sigma) for columns, sigma in tables]
+        return text_of([MeasuredMarginals({}, (), (), tuple(marginals))])
 
     size = _HEADER + sum(200 + _CELL * math.prod(sizes[c] for c in columns) for columns, _ in tables)
     facts = table_facts(
@@ -217,8 +217,8 @@ def measure_tables(
         },
     )
     text, receipt = release_job(TableJob(facts, run), account)
-    (told,), _ = read_text(text)
-    return list(told.pairs), receipt
+    (stored,), _ = read_text(text)
+    return list(stored.pairs), receipt
 
 
 def margin_of(budget: TablePrice, sigma: Fraction) -> int:
@@ -230,8 +230,8 @@ def labels_of(coding: Coding) -> list[Any]:
     """What stands in each cell, in words: the value, or the range of a bin."""
     if isinstance(coding, CategoryCells):
         return list(coding.values) if coding.other in coding.values else [*coding.values, coding.other]
-    told = [_bin_label(coding, a, b) for a, b in zip(coding.edges, coding.edges[1:], strict=False)]
-    return [*told, None] if coding.missing else told
+    labels = [_bin_label(coding, a, b) for a, b in zip(coding.edges, coding.edges[1:], strict=False)]
+    return [*labels, None] if coding.missing else labels
 
 
 def _bin_label(scale: Scale, low: Fraction, high: Fraction) -> str:

@@ -74,20 +74,20 @@ class PlaceTree:
 
     def parents(self) -> list[Integers]:
         """For each level but the first, where in the level above each path hangs."""
-        found = []
+        parents = []
         for above, below in zip(self.paths, self.paths[1:], strict=False):
             place = {path: i for i, path in enumerate(above)}
-            found.append(np.array([place[path[:-1]] for path in below], dtype=np.int64))
-        return found
+            parents.append(np.array([place[path[:-1]] for path in below], dtype=np.int64))
+        return parents
 
     def codes(self, lowest: pyarrow.ChunkedArray) -> list[Codes]:
         """Each row's place on every level, from the column with the lowest names."""
         names = tuple(path[-1] for path in self.paths[-1][:-1])
         level = CategoryCells(names).encode(lowest)  # what is not listed is the last one
-        found = [level]
+        levels = [level]
         for parents in reversed(self.parents()):
-            found.insert(0, parents[found[0]])
-        return found
+            levels.insert(0, parents[levels[0]])
+        return levels
 
 
 def top_down(
@@ -200,13 +200,13 @@ def _level_table(
     import pyarrow
 
     cells = np.indices(noisy.values.shape).reshape(noisy.values.ndim, -1)
-    made: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for level, name in enumerate(tree.levels[: depth + 1]):
         names = pyarrow.array([path[level] for path in tree.paths[depth]])
-        made[name] = names.take(pyarrow.array(cells[0]))
+        columns[name] = names.take(pyarrow.array(cells[0]))
     for axis, (name, coding) in enumerate(codings.items(), start=1):
-        made[name] = pyarrow.array(labels_of(coding)).take(pyarrow.array(cells[axis]))
-    made["count"] = counts.ravel()
-    made["noisy"] = noisy.values.ravel().astype(np.int64)
-    made["margin"] = np.full(counts.size, margin)
-    return pyarrow.table(made)
+        columns[name] = pyarrow.array(labels_of(coding)).take(pyarrow.array(cells[axis]))
+    columns["count"] = counts.ravel()
+    columns["noisy"] = noisy.values.ravel().astype(np.int64)
+    columns["margin"] = np.full(counts.size, margin)
+    return pyarrow.table(columns)
