@@ -20,7 +20,7 @@ import hubbub
 from hubbub.attacks import differences, differencing, isolate, newcomer
 from hubbub.attacks.queries import query_log
 from hubbub.attacks.queries.guess_margin import chance_right
-from hubbub.attacks.queries.nested_pairs import implies
+from hubbub.attacks.queries.nested_pairs import implies_condition
 from hubbub.ledger import Ledger
 from hubbub.terms import Unsuitable
 
@@ -411,7 +411,7 @@ def test_public_columns_alone_are_no_secret() -> None:
     ],
 )
 def test_one_condition_implies_another_only_if_it_surely_does(narrow: str, wide: str, holds: bool) -> None:
-    assert implies(narrow, wide) is holds
+    assert implies_condition(narrow, wide) is holds
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_a_log_cannot_read_files(tmp_path: Path) -> None:
     log = [({"id > 0", f"id IN (SELECT a FROM '{tmp_path}/secret.csv')"}, 1), ({"id > 0"}, 2)]
     assert differences(log, table=patients()).skipped == 1
     with pytest.raises(Unsuitable, match="cannot be evaluated"):
-        query_log.masks(patients(), [frozenset([f"id IN (SELECT a FROM '{tmp_path}/secret.csv')"])])
+        query_log.condition_masks(patients(), [frozenset([f"id IN (SELECT a FROM '{tmp_path}/secret.csv')"])])
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pyarrow
 import pytest
 
 from hubbub.attacks import link
-from hubbub.attacks.linkage.generalized_values import fitting
-from hubbub.attacks.plain_tables import encoded
+from hubbub.attacks.linkage.generalized_values import fitting_values
+from hubbub.attacks.plain_tables import encode_column
 from hubbub.publish import Anonymised, mondrian
 
 KNOWN = ["name", "weight", "smokes", "seen"]
@@ -42,8 +42,8 @@ def test_every_cell_that_mondrian_prints_fits_the_person_behind_it(alike: tuple[
     assert any(" to " in name for name in names) and any(name.startswith("{") for name in names)
     assert "(missing)" in set(made.table["weight"].to_pylist())
     for column in KNOWN:
-        fits = fitting(made.table[column], rows[column])
-        assert fits[encoded(made.table[column]), encoded(rows[column])[made.kept]].all(), column
+        fits = fitting_values(made.table[column], rows[column])
+        assert fits[encode_column(made.table[column]), encode_column(rows[column])[made.kept]].all(), column
 
 
 def test_the_attack_on_a_partition_finds_whole_classes_and_not_everybody(
@@ -69,15 +69,15 @@ def test_the_attack_on_a_partition_finds_whole_classes_and_not_everybody(
 )
 def test_words_and_missing_values(cell: str, fits: list[str | None]) -> None:
     every = ["Adams", "Allen", "Baker", "Carr", "Baker, J.", "Rome", "Yard", "Road to Rome", "Zz", None]
-    found = fitting(pyarrow.chunked_array([[cell]]), pyarrow.chunked_array([every]))[0]
+    found = fitting_values(pyarrow.chunked_array([[cell]]), pyarrow.chunked_array([every]))[0]
     told = [value for value, fit in zip(every, found, strict=True) if fit]
     assert sorted(map(str, told)) == sorted(map(str, fits))
 
 
 def test_a_title_that_looks_like_a_range_is_itself() -> None:
     titles = pyarrow.chunked_array([["back to school", "maths", "rowing"]])
-    assert fitting(pyarrow.chunked_array([["back to school"]]), titles).tolist() == [[True, False, False]]
+    assert fitting_values(pyarrow.chunked_array([["back to school"]]), titles).tolist() == [[True, False, False]]
 
 
 def test_a_missing_cell_says_nothing_where_everybody_is_known() -> None:
-    assert fitting(pyarrow.chunked_array([["(missing)"]]), pyarrow.chunked_array([[1, 2]])).all()
+    assert fitting_values(pyarrow.chunked_array([["(missing)"]]), pyarrow.chunked_array([[1, 2]])).all()

@@ -8,13 +8,13 @@ import numpy as np
 import pandas
 import pytest
 
-from hubbub.attacks.requirements import bits, numbers, rectangle
+from hubbub.attacks.requirements import bit_array, finite_array, rectangular_array
 from hubbub.terms import WrongShape
 
 CHECKS: dict[str, Callable[[object], object]] = {
-    "numbers": lambda values: numbers(values, name="values", axes=1),  # type: ignore[arg-type]
-    "bits": lambda values: bits(values, name="values", axes=1),  # type: ignore[arg-type]
-    "rectangle": rectangle,
+    "numbers": lambda values: finite_array(values, name="values", axes=1),  # type: ignore[arg-type]
+    "bits": lambda values: bit_array(values, name="values", axes=1),  # type: ignore[arg-type]
+    "rectangle": rectangular_array,
 }
 
 

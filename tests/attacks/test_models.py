@@ -137,10 +137,10 @@ def test_private_training_learns_the_language_and_not_the_secret(texts: list[str
 
 
 def test_every_person_counts_a_bounded_number_of_times() -> None:
-    from hubbub.attacks.models.ngrams import _chosen
+    from hubbub.attacks.models.ngrams import _capped_sequences
 
     for size in (1, 3, 5):
-        found = _chosen("abcdefghijklmnopqrstuvwxyz" * 4 + "Ä", 5, size, ALPHABET, 7)
+        found = _capped_sequences("abcdefghijklmnopqrstuvwxyz" * 4 + "Ä", 5, size, ALPHABET, 7)
         assert len(found) == len(set(found)) == 7
         assert all(len(key) == size for key in found)
 

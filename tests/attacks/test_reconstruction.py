@@ -231,10 +231,13 @@ def test_tables_of_arrow_polars_and_duckdb_are_read_too() -> None:
     import polars
     import pyarrow
 
-    from hubbub.attacks.queries.asking import scalar
+    from hubbub.attacks.queries.asking import read_scalar
 
     assert (
-        scalar(pyarrow.table({"n": [7]})) == scalar(polars.DataFrame({"n": [7]})) == scalar(duckdb.sql("SELECT 7")) == 7
+        read_scalar(pyarrow.table({"n": [7]}))
+        == read_scalar(polars.DataFrame({"n": [7]}))
+        == read_scalar(duckdb.sql("SELECT 7"))
+        == 7
     )
 
 

@@ -129,8 +129,8 @@ def test_all_tables_together_cost_what_was_asked() -> None:
 def test_tables_of_neighbours_cannot_be_told_apart(soak: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty rows more, with a budget for one: it shows. One row more with its own budget: it does not."""
     module = importlib.import_module("hubbub.publish.tables.marginals")
-    quick = partial(module.fitted, iterations=1)  # fitting is post-processing, and slow
-    monkeypatch.setattr(module, "fitted", quick)
+    quick = partial(module.fit_model, iterations=1)  # fitting is post-processing, and slow
+    monkeypatch.setattr(module, "fit_model", quick)
 
     def noisy(count: int) -> int:
         made = marginals(pyarrow.table({"sex": ["m"] * count}), of=[["sex"]], domain=DOMAIN, epsilon=1, delta=1e-3)

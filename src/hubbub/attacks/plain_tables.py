@@ -24,7 +24,7 @@ _WIDEST = 2**62  # codes of several columns are multiplied up to here and then n
 _LIKE_AN_IDENTIFIER = 30  # so many rows that all differ in one column: it names people rather than describing them
 
 
-def read(table: object, *, called: str) -> pyarrow.Table:
+def read_table(table: object, *, called: str) -> pyarrow.Table:
     """The table as an Arrow table; refuses what is none, and what has no rows."""
     import pyarrow as pa
 
@@ -45,7 +45,7 @@ def read(table: object, *, called: str) -> pyarrow.Table:
     return given
 
 
-def need(table: pyarrow.Table, columns: Sequence[str], *, called: str) -> tuple[str, ...]:
+def known_columns(table: pyarrow.Table, columns: Sequence[str], *, called: str) -> tuple[str, ...]:
     """The columns, each of which is there once; at least one."""
     listed = isinstance(columns, str | Sequence | Mapping)
     wanted = () if not listed else (columns,) if isinstance(columns, str) else tuple(columns)
@@ -59,11 +59,11 @@ def need(table: pyarrow.Table, columns: Sequence[str], *, called: str) -> tuple[
     return wanted
 
 
-def beside(table: pyarrow.Table, column: object, *, called: str) -> pyarrow.ChunkedArray:
+def column_beside(table: pyarrow.Table, column: object, *, called: str) -> pyarrow.ChunkedArray:
     """A column of the table by its name, or a sequence with one value per row."""
     if isinstance(column, str):
-        return table.column(need(table, [column], called=called)[0])
-    given = read({called: column}, called=called)
+        return table.column(known_columns(table, [column], called=called)[0])
+    given = read_table({called: column}, called=called)
     if given.num_rows != table.num_rows:
         raise Unsuitable(
             f"{called} has {given.num_rows:,} values for {table.num_rows:,} rows.",
@@ -78,7 +78,7 @@ def no_identifiers(table: pyarrow.Table, columns: Sequence[str], *, called: str)
     if table.num_rows < _LIKE_AN_IDENTIFIER:
         return
     for name in columns:
-        if distinct(codes(table, [name])) == table.num_rows:
+        if count_distinct(row_codes(table, [name])) == table.num_rows:
             raise Unsuitable(
                 f"column {name!r} of {called} is different in every row.",
                 why="It is an identifier: with it nothing has to be attacked, and every row is trivially unique.",
@@ -86,9 +86,9 @@ def no_identifiers(table: pyarrow.Table, columns: Sequence[str], *, called: str)
             )
 
 
-def codes(table: pyarrow.Table, on: Sequence[str]) -> Codes:
+def row_codes(table: pyarrow.Table, on: Sequence[str]) -> Codes:
     """One number per row, equal where the rows agree in all columns; a missing value is a value of its own."""
-    return combined([encoded(table.column(name)) for name in on])
+    return combine_codes([encode_column(table.column(name)) for name in on])
 
 
 def common_codes(
@@ -97,65 +97,67 @@ def common_codes(
     """Numbers for the rows of two tables, equal where they agree, and which rows have all their values."""
     parts, known = [], []
     for one, other in on:
-        column = _joined(left.column(one), right.column(other))
-        parts.append(encoded(column))
+        column = _join_columns(left.column(one), right.column(other))
+        parts.append(encode_column(column))
         known.append(np.asarray(column.is_valid()))
-    whole, valid, cut = combined(parts), np.all(known, axis=0), left.num_rows
+    whole, valid, cut = combine_codes(parts), np.all(known, axis=0), left.num_rows
     return whole[:cut], whole[cut:], valid[:cut], valid[cut:]
 
 
-def encoded(column: pyarrow.ChunkedArray) -> Codes:
+def encode_column(column: pyarrow.ChunkedArray) -> Codes:
     """A column as numbers from 0 on, in order of appearance."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
-        found = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     except pa.ArrowNotImplementedError:
         raise Unsuitable(
             f"a column holds values of type {column.type}.",
             why="Values are compared one by one.",
             fix="Give columns of text, numbers, dates or truth values.",
         ) from None
-    return np.asarray(found.indices).astype(np.int64)
+    return np.asarray(encoded.indices).astype(np.int64)
 
 
-def different(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+def distinct_values(column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
     """Each value of a column once, in the order of their numbers."""
-    return column.take(np.unique(encoded(column), return_index=True)[1])
+    return column.take(np.unique(encode_column(column), return_index=True)[1])
 
 
-def people(table: pyarrow.Table, values: Codes, identity: str | None) -> Codes:
+def rows_of_people(table: pyarrow.Table, values: Codes, identity: str | None) -> Codes:
     """Rows of the table, one for each person and value: who is listed twice is still one person."""
     if identity is None:
         return np.arange(table.num_rows)
-    return np.unique(combined([values, encoded(table.column(identity))]), return_index=True)[1].astype(np.int64)
+    return np.unique(combine_codes([values, encode_column(table.column(identity))]), return_index=True)[1].astype(
+        np.int64
+    )
 
 
-def combined(parts: Sequence[Codes]) -> Codes:
+def combine_codes(parts: Sequence[Codes]) -> Codes:
     """One number per row for several columns of numbers, from 0 on without gaps."""
-    total, size = parts[0], distinct(parts[0])
+    total, size = parts[0], count_distinct(parts[0])
     for part in parts[1:]:
-        width = distinct(part)
+        width = count_distinct(part)
         if size * width >= _WIDEST:
-            total = dense(total)
-            size = distinct(total)
+            total = dense_codes(total)
+            size = count_distinct(total)
         total, size = total * width + part, size * width
-    return dense(total)
+    return dense_codes(total)
 
 
-def dense(values: Codes) -> Codes:
+def dense_codes(values: Codes) -> Codes:
     """The same numbers without gaps."""
     return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
-def distinct(values: Codes) -> int:
+def count_distinct(values: Codes) -> int:
     """How many different numbers there are, if they have no gaps."""
     return int(values.max()) + 1 if len(values) else 0
 
 
-def measured(column: pyarrow.ChunkedArray, *, called: str) -> NDArray[np.float64]:
+def numeric_column(column: pyarrow.ChunkedArray, *, called: str) -> NDArray[np.float64]:
     """A column of numbers, or of dates as days."""
     import pyarrow as pa
 
@@ -171,12 +173,12 @@ def measured(column: pyarrow.ChunkedArray, *, called: str) -> NDArray[np.float64
         ) from None
 
 
-def words(column: pyarrow.ChunkedArray) -> list[str]:
+def value_texts(column: pyarrow.ChunkedArray) -> list[str]:
     """The values as text; a missing one is a star."""
     return ["*" if value is None else str(value) for value in column.to_pylist()]
 
 
-def pairs(on: object) -> list[tuple[str, str]]:
+def column_pairs(on: object) -> list[tuple[str, str]]:
     """Names of columns in two tables: the same ones, or as a mapping from the first to the second."""
     if isinstance(on, Mapping):
         return list(on.items())
@@ -185,11 +187,11 @@ def pairs(on: object) -> list[tuple[str, str]]:
     return [(name, name) for name in ((on,) if isinstance(on, str) else on)]
 
 
-def _joined(left: pyarrow.ChunkedArray, right: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
+def _join_columns(left: pyarrow.ChunkedArray, right: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:
     """Both columns one after the other, as a type that both can have: numbers, dates, or else text."""
     import pyarrow as pa
 
-    for kind in _kinds(left.type, right.type):
+    for kind in _common_types(left.type, right.type):
         try:
             return pa.chunked_array([*left.cast(kind).chunks, *right.cast(kind).chunks], type=kind)
         except pa.ArrowInvalid:
@@ -201,7 +203,7 @@ def _joined(left: pyarrow.ChunkedArray, right: pyarrow.ChunkedArray) -> pyarrow.
     )
 
 
-def _kinds(left: pyarrow.DataType, right: pyarrow.DataType) -> list[pyarrow.DataType]:
+def _common_types(left: pyarrow.DataType, right: pyarrow.DataType) -> list[pyarrow.DataType]:
     import pyarrow as pa
 
     plain = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in (left, right)]

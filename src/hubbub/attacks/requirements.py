@@ -14,7 +14,7 @@ Bits = NDArray[np.int8]
 _LARGEST = 1e15  # whole numbers beyond it are rounded, and their squares overflow before long
 
 
-def numbers(values: ArrayLike, *, name: str, axes: int) -> Floats:
+def finite_array(values: ArrayLike, *, name: str, axes: int) -> Floats:
     """Finite numbers in an array of that many axes, with something in it."""
     wanted = f"{axes} {'axis' if axes == 1 else 'axes'}"
     refuse_masked(values, name=name)
@@ -41,7 +41,7 @@ def numbers(values: ArrayLike, *, name: str, axes: int) -> Floats:
     return array
 
 
-def rectangle(values: object) -> NDArray[Any]:
+def rectangular_array(values: object) -> NDArray[Any]:
     """An array as it is; an empty one in place of rows of unequal length, for whoever checks the shape."""
     refuse_masked(values)
     try:
@@ -50,11 +50,11 @@ def rectangle(values: object) -> NDArray[Any]:
         return np.zeros(0)
 
 
-def bits(values: ArrayLike, *, name: str, axes: int) -> Bits:
+def bit_array(values: ArrayLike, *, name: str, axes: int) -> Bits:
     """Zeros and ones in an array of that many axes."""
     refuse_masked(values, name=name)
     whole = isinstance(values, np.ndarray) and values.dtype.kind in "bui" and values.ndim == axes and values.size
-    array = np.asarray(values) if whole else numbers(values, name=name, axes=axes)  # whole numbers are not copied
+    array = np.asarray(values) if whole else finite_array(values, name=name, axes=axes)  # whole numbers are not copied
     if array.dtype.kind != "b" and ((array != 0) & (array != 1)).any():
         raise Unsuitable(
             f"{name} must be zeros and ones.",
@@ -64,7 +64,7 @@ def bits(values: ArrayLike, *, name: str, axes: int) -> Bits:
     return array.astype(np.int8, copy=False)
 
 
-def agree(first: int, second: int, *, what: str) -> None:
+def check_lengths(first: int, second: int, *, what: str) -> None:
     """Two lengths that have to be the same."""
     if first != second:
         raise Unsuitable(

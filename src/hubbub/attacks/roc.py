@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubbub.attacks.requirements import Floats, numbers
-from hubbub.attacks.share_interval import interval
+from hubbub.attacks.requirements import Floats, finite_array
+from hubbub.attacks.share_interval import clopper_pearson
 from hubbub.explain import true_positives
 from hubbub.render import Json, percent
 from hubbub.render.charts import Axis, Panel, Series, Tick, line_chart
@@ -39,7 +39,9 @@ class Roc:
         >>> roc.auc, roc.tpr(0.0), roc.tpr(0.25)
         (0.84375, 0.75, 0.75)
         """
-        return cls(np.sort(numbers(members, name="members", axes=1)), np.sort(numbers(others, name="others", axes=1)))
+        return cls(
+            np.sort(finite_array(members, name="members", axes=1)), np.sort(finite_array(others, name="others", axes=1))
+        )
 
     @property
     def auc(self) -> float:
@@ -54,7 +56,7 @@ class Roc:
 
     def tpr_interval(self, fpr: float, *, confidence: float = 0.95) -> tuple[float, float]:
         """The Clopper-Pearson interval of ``tpr(fpr)``, for scores that are independent of each other."""
-        return interval(self._found(fpr), self.members.size, confidence=confidence)
+        return clopper_pearson(self._found(fpr), self.members.size, confidence=confidence)
 
     def _found(self, fpr: float) -> int:
         allowed = math.floor(fpr * self.others.size + 1e-9)
@@ -67,9 +69,9 @@ class Roc:
     def advantage(self) -> float:
         """The most by which true positives exceed false ones, over all thresholds."""
         levels = np.union1d(self.members, self.others)
-        found = 1 - np.searchsorted(self.members, levels, side="left") / self.members.size
+        hits = 1 - np.searchsorted(self.members, levels, side="left") / self.members.size
         accused = 1 - np.searchsorted(self.others, levels, side="left") / self.others.size
-        return float(max(0.0, (found - accused).max()))
+        return float(max(0.0, (hits - accused).max()))
 
     def resolves(self, fpr: float) -> bool:
         """Whether there are enough others to speak of that false-positive rate: one false positive at least."""
@@ -104,20 +106,20 @@ def roc_svg(curves: Mapping[str, Roc], *, title: str, description: str, epsilon:
     least = 10.0**-decades
     drawn = [roc.series(name, least=least) for name, roc in curves.items()]
     if epsilon is not None:
-        drawn.append(_bound(epsilon, least))
+        drawn.append(_dp_bound_curve(epsilon, least))
     blind = Series("guessing blindly", ((-decades, -decades), (0.0, 0.0)))
-    panel = Panel("rightly found", (*drawn, blind), show=_decade, height=42 * (decades + 1))
-    ticks = tuple(Tick(float(power), _decade(power, 0)) for power in range(-decades, 1))
+    panel = Panel("rightly found", (*drawn, blind), show=_decade_tick, height=42 * (decades + 1))
+    ticks = tuple(Tick(float(power), _decade_tick(power, 0)) for power in range(-decades, 1))
     axis = Axis("wrongly accused", float(-decades), 0.0, ticks)
     return line_chart(panel, title=title, description=description, x=axis)
 
 
-def _bound(epsilon: float, least: float) -> Series:
+def _dp_bound_curve(epsilon: float, least: float) -> Series:
     fprs = np.geomspace(least, 1, _POINTS).tolist()
     points = tuple((math.log10(f), math.log10(true_positives(f, epsilon=epsilon))) for f in fprs)
     return Series(f"no test does better at epsilon = {epsilon:g}", points)
 
 
-def _decade(power: float, digits: int) -> str:
+def _decade_tick(power: float, digits: int) -> str:
     """The tick of a power of ten, as a percentage."""
     return f"{100 * 10.0**power:g}%" if power == round(power) else ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 
-def interval(hits: int, tries: int, *, confidence: float = 0.95) -> tuple[float, float]:
+def clopper_pearson(hits: int, tries: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """The Clopper-Pearson interval for the chance behind ``hits`` out of ``tries``.
 
     Guarantee: it holds the true chance with at least that confidence, whatever that chance is.
     Because: [CP34]: it inverts the exact binomial test on either side.
 
-    >>> low, high = interval(0, 100)
+    >>> low, high = clopper_pearson(0, 100)
     >>> low, round(high, 3)
     (0.0, 0.036)
     """

@@ -125,8 +125,8 @@ class Background(Attack):
             (f"certain after ruling out {i} value{'' if i == 1 else 's'}", count_of(self.exposed(i), people))
             for i in range(min(self._most, 4) + 1)
         )
-        told = tuple((f"the victim has {value}", share_of(belief)) for value, belief in self.beliefs.items())
-        return (("people", f"{people:,}"), *counts, ("ruled out here", ", ".join(self.excluded) or "nothing"), *told)
+        rows = tuple((f"the victim has {value}", share_of(belief)) for value, belief in self.beliefs.items())
+        return (("people", f"{people:,}"), *counts, ("ruled out here", ", ".join(self.excluded) or "nothing"), *rows)
 
     def figure(self) -> Figure:
         """How many people are certain, by the number of values that can be ruled out."""
@@ -164,27 +164,29 @@ class Background(Attack):
 
 
 def _known_values(classes: SensitiveCounts, excluded: Sequence[object], sensitive: str) -> tuple[str, ...]:
-    told = tuple(map(str, (excluded,) if isinstance(excluded, str) else excluded))
-    missing = [value for value in told if value not in classes.values]
+    values = tuple(map(str, (excluded,) if isinstance(excluded, str) else excluded))
+    missing = [value for value in values if value not in classes.values]
     if missing:
         raise Unsuitable(
             f"{missing[0]!r} is no value of {sensitive!r}.",
             why="Ruling out what nobody has tells nothing.",
             fix="Name values that occur in the column.",
         )
-    return told
+    return values
 
 
 def _class_of(
     classes: SensitiveCounts, quasi_identifiers: Sequence[str], known: Mapping[str, object]
 ) -> NDArray[np.int64]:
     """The counts of the rows that may be the victim's."""
-    plain_tables.need(classes.table.select(list(quasi_identifiers)), list(known), called="the quasi-identifiers")
+    plain_tables.known_columns(
+        classes.table.select(list(quasi_identifiers)), list(known), called="the quasi-identifiers"
+    )
     fits = np.ones(classes.table.num_rows, bool)
     for name, value in known.items():
         shown = classes.table.column(name)
-        one = plain_tables.read({name: [str(value)]}, called="known").column(name)
-        fits &= generalized_values.fitting(shown, one)[:, 0][plain_tables.encoded(shown)]
+        one = plain_tables.read_table({name: [str(value)]}, called="known").column(name)
+        fits &= generalized_values.fitting_values(shown, one)[:, 0][plain_tables.encode_column(shown)]
     if not fits.any():
         raise Unsuitable(
             "no row fits what is known of the victim.",

@@ -61,18 +61,18 @@ class SensitiveCounts:
 
 def classes_of(table: object, *, quasi_identifiers: Sequence[str], sensitive: str) -> SensitiveCounts:
     """The classes of a table; refuses columns that are missing, and a sensitive one that cannot be secret."""
-    rows = plain_tables.read(table, called="the table")
-    columns = plain_tables.need(rows, quasi_identifiers, called="the table")
-    plain_tables.need(rows, [*columns, sensitive], called="the table")
+    rows = plain_tables.read_table(table, called="the table")
+    columns = plain_tables.known_columns(rows, quasi_identifiers, called="the table")
+    plain_tables.known_columns(rows, [*columns, sensitive], called="the table")
     plain_tables.no_identifiers(rows, columns, called="the table")
-    groups, secrets = plain_tables.codes(rows, columns), plain_tables.encoded(rows.column(sensitive))
-    labels = tuple(dict.fromkeys(plain_tables.words(rows.column(sensitive))))
+    groups, secrets = plain_tables.row_codes(rows, columns), plain_tables.encode_column(rows.column(sensitive))
+    labels = tuple(dict.fromkeys(plain_tables.value_texts(rows.column(sensitive))))
     if len(labels) < 2:
         raise Unsuitable(
             f"column {sensitive!r} has one value only.",
             why="Everybody knows it without any attack.",
             fix="Name the column that should stay secret.",
         )
-    size = plain_tables.distinct(groups) * len(labels)
+    size = plain_tables.count_distinct(groups) * len(labels)
     counts = np.bincount(groups * len(labels) + secrets, minlength=size).reshape(-1, len(labels))
     return SensitiveCounts(counts, labels, groups, rows)

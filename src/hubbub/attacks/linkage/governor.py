@@ -39,8 +39,8 @@ def governor(population: InventedState | None = None, *, coarse: bool = False) -
     state = population or populations.classroom()
     released = state.coarse(state.hospital) if coarse else state.hospital
     known = state.people.slice(0, 1)  # the governor comes first
-    left = [int(mask.sum()) for mask in _narrowing(state.coarse(state.voters) if coarse else state.voters, known)]
-    diagnoses = released.column("diagnosis").filter(pa.array(_narrowing(released, known)[-1])).to_pylist()
+    left = [int(mask.sum()) for mask in _narrow_rows(state.coarse(state.voters) if coarse else state.voters, known)]
+    diagnoses = released.column("diagnosis").filter(pa.array(_narrow_rows(released, known)[-1])).to_pylist()
     return Governor(state.voters.num_rows, tuple(left), tuple(sorted(diagnoses)), coarse)
 
 
@@ -67,8 +67,8 @@ class Governor(Attack):
         born, lives = (
             ("in that decade", "in that part of the state") if self.coarse else ("on that day", "in that ZIP code")
         )
-        told = (f"born {born}", "... and of that sex", f"... and {lives}")
-        return tuple(zip(told, self.voters_left, strict=True))
+        rows = (f"born {born}", "... and of that sex", f"... and {lives}")
+        return tuple(zip(rows, self.voters_left, strict=True))
 
     @property
     def records(self) -> int:
@@ -84,8 +84,8 @@ class Governor(Attack):
     def headline(self) -> str:
         """What was found, in one sentence."""
         if self.succeeded:
-            told = f"One of {self.voters:,} registered voters fits, and one hospital record"
-            return f"{told}: the governor has {self.diagnoses[0]}."
+            sentence = f"One of {self.voters:,} registered voters fits, and one hospital record"
+            return f"{sentence}: the governor has {self.diagnoses[0]}."
         left = f"{self.voters_left[-1]:,} of {self.voters:,} registered voters fit"
         return f"{left}, and {self.records:,} hospital records: which one is the governor's cannot be told."
 
@@ -142,16 +142,16 @@ class Governor(Attack):
         )
 
 
-def _fits(table: pyarrow.Table, known: pyarrow.Table, fact: str) -> NDArray[np.bool_]:
+def _rows_fitting(table: pyarrow.Table, known: pyarrow.Table, fact: str) -> NDArray[np.bool_]:
     """Which rows agree with the known person in one fact."""
     shown = table.column(fact)
-    return generalized_values.fitting(shown, known.column(fact))[:, 0][plain_tables.encoded(shown)]
+    return generalized_values.fitting_values(shown, known.column(fact))[:, 0][plain_tables.encode_column(shown)]
 
 
-def _narrowing(table: pyarrow.Table, known: pyarrow.Table) -> list[NDArray[np.bool_]]:
+def _narrow_rows(table: pyarrow.Table, known: pyarrow.Table) -> list[NDArray[np.bool_]]:
     """Which rows are left as the facts are added, one by one."""
     left, masks = np.ones(table.num_rows, bool), []
     for fact in _FACTS:
-        left = left & _fits(table, known, fact)
+        left = left & _rows_fitting(table, known, fact)
         masks.append(left)
     return masks

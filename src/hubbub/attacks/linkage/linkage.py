@@ -50,20 +50,20 @@ def link(
     >>> found.matched, found.matches.to_pylist()
     (1, [{'released_row': 1, 'known_row': 0, 'identity': 'Weld'}])
     """
-    ours, theirs = plain_tables.read(released, called="released"), plain_tables.read(known, called="known")
-    columns = plain_tables.pairs(on)
-    plain_tables.need(ours, [one for one, _ in columns], called="released")
-    plain_tables.need(theirs, [other for _, other in columns], called="known")
+    ours, theirs = plain_tables.read_table(released, called="released"), plain_tables.read_table(known, called="known")
+    columns = plain_tables.column_pairs(on)
+    plain_tables.known_columns(ours, [one for one, _ in columns], called="released")
+    plain_tables.known_columns(theirs, [other for _, other in columns], called="known")
     if identity is not None:
-        plain_tables.need(theirs, [identity], called="known")
+        plain_tables.known_columns(theirs, [identity], called="known")
     if generalised:
-        counts, rows = generalized_values.candidates(ours, theirs, columns, identity)
+        counts, rows = generalized_values.count_candidates(ours, theirs, columns, identity)
     else:
         plain_tables.no_identifiers(ours, [one for one, _ in columns], called="released")
-        counts, rows = _agreeing(ours, theirs, columns, identity)
+        counts, rows = _agreeing_people(ours, theirs, columns, identity)
     _some_overlap(counts, columns)
-    matches = _matches(theirs, counts, rows, identity)
-    right = None if truth is None else _right(matches, plain_tables.beside(ours, truth, called="truth"))
+    matches = _matched_rows(theirs, counts, rows, identity)
+    right = None if truth is None else _right_matches(matches, plain_tables.column_beside(ours, truth, called="truth"))
     return Linkage(tuple(one for one, _ in columns), theirs.num_rows, counts, matches, right)
 
 
@@ -112,11 +112,11 @@ class Linkage(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        found = count_of(self.matched, self.rows)
-        told = f"Of {self.rows:,} released rows {found} agree with exactly one known person"
+        matched = count_of(self.matched, self.rows)
+        sentence = f"Of {self.rows:,} released rows {matched} agree with exactly one known person"
         if self.precision is None:
-            return f"{told}."
-        return f"{told}, and {out_of_100(self.precision)} of these matches name the right one."
+            return f"{sentence}."
+        return f"{sentence}, and {out_of_100(self.precision)} of these matches name the right one."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""
@@ -131,15 +131,15 @@ class Linkage(Attack):
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was found, for people."""
-        found = [
+        rows = [
             ("compared by", ", ".join(self.on)),
             ("released rows", f"{self.rows:,}"),
             ("rows of the public table", f"{self.known_rows:,}"),
             ("agree with exactly one person", count_of(self.matched, self.rows)),
         ]
         if self.right is not None:
-            found.append(("of these, the right one", count_of(self.right, self.matched)))
-        return tuple(found)
+            rows.append(("of these, the right one", count_of(self.right, self.matched)))
+        return tuple(rows)
 
     def figure(self) -> Figure:
         """How many known people each released row agrees with."""
@@ -187,15 +187,15 @@ class Linkage(Attack):
         return [(name, int(count)) for (name, _), count in zip(_STEPS, counts, strict=True)]
 
 
-def _agreeing(
+def _agreeing_people(
     ours: pyarrow.Table, theirs: pyarrow.Table, columns: Sequence[tuple[str, str]], identity: str | None
 ) -> tuple[Codes, Codes]:
     """How many known people agree with each released row, and the first row of one of them (-1 if none)."""
     mine, yours, valid, known = plain_tables.common_codes(ours, theirs, columns)
     rows = np.flatnonzero(known)
     if identity is not None:  # a person who is listed twice is still one person
-        people = plain_tables.encoded(theirs.column(identity))[rows]
-        _, first = np.unique(plain_tables.combined([yours[rows], people]), return_index=True)
+        people = plain_tables.encode_column(theirs.column(identity))[rows]
+        _, first = np.unique(plain_tables.combine_codes([yours[rows], people]), return_index=True)
         rows = rows[first]
     size = 1 + max(mine.max(), yours.max())
     counts, example = np.bincount(yours[rows], minlength=size), np.full(size, -1, np.int64)
@@ -212,7 +212,7 @@ def _some_overlap(counts: Codes, columns: Sequence[tuple[str, str]]) -> None:
         )
 
 
-def _matches(known: pyarrow.Table, counts: Codes, rows: Codes, identity: str | None) -> pyarrow.Table:
+def _matched_rows(known: pyarrow.Table, counts: Codes, rows: Codes, identity: str | None) -> pyarrow.Table:
     import pyarrow as pa
 
     alone = np.flatnonzero(counts == 1)
@@ -221,10 +221,10 @@ def _matches(known: pyarrow.Table, counts: Codes, rows: Codes, identity: str | N
     return pa.table({"released_row": pa.array(alone), "known_row": places, "identity": names})
 
 
-def _right(matches: pyarrow.Table, real: pyarrow.ChunkedArray) -> int:
+def _right_matches(matches: pyarrow.Table, real: pyarrow.ChunkedArray) -> int:
     """How many matches name the person who is ``real`` for that released row."""
     if not matches.num_rows:
         return 0
-    truth = plain_tables.read({"identity": real.take(matches.column("released_row"))}, called="truth")
+    truth = plain_tables.read_table({"identity": real.take(matches.column("released_row"))}, called="truth")
     ours, theirs, valid, known = plain_tables.common_codes(matches, truth, [("identity", "identity")])
     return int(np.count_nonzero((ours == theirs) & valid & known))

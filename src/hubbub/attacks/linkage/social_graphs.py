@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub.attacks.report import Attack, count_of, share_of
-from hubbub.attacks.requirements import rectangle
+from hubbub.attacks.requirements import rectangular_array
 from hubbub.explain import Figure
 from hubbub.render import Json
 from hubbub.render import bars as text_bars
@@ -47,10 +47,10 @@ def match_graphs(
     True
     """
     left, right = _Network.of(released, called="released"), _Network.of(known, called="known")
-    fixed = _fixed(left, right, seeds)
+    fixed = _seed_positions(left, right, seeds)
     least, matched, history = float(exact(eccentricity, name="eccentricity")), fixed, [len(fixed)]
     for _ in range(whole(sweeps, name="sweeps")):
-        grown = _sweep(left, right, matched, fixed, least)
+        grown = _sweep_matches(left, right, matched, fixed, least)
         if grown == matched:
             break
         matched = grown
@@ -100,8 +100,10 @@ class GraphMatch(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        told = f"From {len(self.seeds):,} known people, {len(self.found):,} more of {self.people:,} got a name"
-        return f"{told}." if self.truth is None else f"{told}, {share_of(self.precision)} of them the right one."
+        sentence = f"From {len(self.seeds):,} known people, {len(self.found):,} more of {self.people:,} got a name"
+        return (
+            f"{sentence}." if self.truth is None else f"{sentence}, {share_of(self.precision)} of them the right one."
+        )
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""
@@ -118,16 +120,16 @@ class GraphMatch(Attack):
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was found, for people."""
-        told = [
+        rows = [
             ("people without names", f"{self.people:,}"),
             ("known beforehand", f"{len(self.seeds):,}"),
             ("found", f"{len(self.found):,}"),
         ]
         if self.truth is not None:
             both = len(self.truth.keys() - self.seeds.keys())
-            told += [("of these, right", count_of(self.right, len(self.found)))]
-            told += [("of all who are in both networks", count_of(self.right, both))]
-        return tuple(told)
+            rows += [("of these, right", count_of(self.right, len(self.found)))]
+            rows += [("of all who are in both networks", count_of(self.right, both))]
+        return tuple(rows)
 
     def figure(self) -> Figure:
         """How the matches grew, sweep by sweep."""
@@ -173,7 +175,7 @@ class _Network:
     def of(cls, edges: object, *, called: str) -> _Network:
         from scipy.sparse import csr_array
 
-        pairs = rectangle(edges)
+        pairs = rectangular_array(edges)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs) or pairs.dtype.kind not in "iu":
             raise Unsuitable(
                 f"{called} is not a list of friendships.",
@@ -198,7 +200,7 @@ class _Network:
         return np.asarray(self.links.sum(axis=1), dtype=np.float64).ravel()
 
 
-def _fixed(left: _Network, right: _Network, seeds: Mapping[int, int]) -> dict[int, int]:
+def _seed_positions(left: _Network, right: _Network, seeds: Mapping[int, int]) -> dict[int, int]:
     """The seeds by their places in the two networks."""
     ours, theirs = ({int(name): i for i, name in enumerate(network.people)} for network in (left, right))
     given = dict(seeds) if isinstance(seeds, Mapping) else {}
@@ -212,7 +214,7 @@ def _fixed(left: _Network, right: _Network, seeds: Mapping[int, int]) -> dict[in
     return fixed
 
 
-def _sweep(
+def _sweep_matches(
     left: _Network, right: _Network, matched: dict[int, int], fixed: dict[int, int], least: float
 ) -> dict[int, int]:
     """The matches that the present ones lead to."""
@@ -221,13 +223,13 @@ def _sweep(
     scores /= np.sqrt(left.degrees)[:, None] * np.sqrt(right.degrees)[None, :]
     scores[list(fixed.keys()), :] = 0
     scores[:, list(fixed.values())] = 0
-    best, leads = scores.argmax(axis=1), _leads(scores)
-    back, counter = scores.argmax(axis=0), _leads(scores.T)
+    best, leads = scores.argmax(axis=1), _score_leads(scores)
+    back, counter = scores.argmax(axis=0), _score_leads(scores.T)
     sure = (leads >= least) & (counter[best] >= least) & (back[best] == np.arange(len(best)))
     return {**fixed, **{int(i): int(best[i]) for i in np.flatnonzero(sure)}}
 
 
-def _leads(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _score_leads(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """By how many standard deviations the best score of each row leads the second."""
     if scores.shape[1] < 2:
         return np.zeros(len(scores))

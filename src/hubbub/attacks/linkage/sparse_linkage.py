@@ -51,16 +51,19 @@ def link_sparse(
     >>> found.right > 15, found.wrong < 5
     (True, True)
     """
-    ours, theirs = plain_tables.read(released, called="released"), plain_tables.read(public, called="public")
+    ours, theirs = (
+        plain_tables.read_table(released, called="released"),
+        plain_tables.read_table(public, called="public"),
+    )
     scales = {name: float(positive(size, name=f"the tolerance of {name}")) for name, size in (tolerances or {}).items()}
-    plain_tables.need(ours, [record, item, *scales], called="released")
-    plain_tables.need(theirs, [person, item, *scales], called="public")
+    plain_tables.known_columns(ours, [record, item, *scales], called="released")
+    plain_tables.known_columns(theirs, [person, item, *scales], called="public")
     board = _Scoreboard.of(ours, theirs, record=record, item=item, scales=scales)
     least = float(exact(eccentricity, name="eccentricity"))
-    names, who = theirs.column(person).to_pylist(), plain_tables.encoded(theirs.column(person))
-    rows = [np.flatnonzero(who == i) for i in range(plain_tables.distinct(who))]
-    found = [board.best(names[mine[0]], mine) for mine in rows]
-    return SparseLinkage(tuple(found), board.records, least, None if truth is None else dict(truth))
+    names, who = theirs.column(person).to_pylist(), plain_tables.encode_column(theirs.column(person))
+    rows = [np.flatnonzero(who == i) for i in range(plain_tables.count_distinct(who))]
+    best_matches = [board.best(names[mine[0]], mine) for mine in rows]
+    return SparseLinkage(tuple(best_matches), board.records, least, None if truth is None else dict(truth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,12 @@ class SparseLinkage(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        found = count_of(len(self.named), len(self.leads))
-        told = f"{found} of the people with public items were found among {self.records:,} records"
+        named = count_of(len(self.named), len(self.leads))
+        sentence = f"{named} of the people with public items were found among {self.records:,} records"
         if self.truth is None:
-            return f"{told}."
+            return f"{sentence}."
         inside = sum(lead.person in self.truth for lead in self.leads)
-        return f"{told}: {self.right:,} of the {inside:,} who are there rightly, and {self.wrong:,} by mistake."
+        return f"{sentence}: {self.right:,} of the {inside:,} who are there rightly, and {self.wrong:,} by mistake."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""
@@ -129,16 +132,16 @@ class SparseLinkage(Attack):
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was found, for people."""
-        told = [
+        rows = [
             ("records without names", f"{self.records:,}"),
             ("people with public items", f"{len(self.leads):,}"),
             ("items known of each, on average", f"{np.mean([lead.items for lead in self.leads]):.1f}"),
             ("found", count_of(len(self.named), len(self.leads))),
         ]
         if self.truth is not None:
-            told += [("of these, right", count_of(self.right, len(self.named)))]
-            told += [("of these, wrong", count_of(self.wrong, len(self.named)))]
-        return tuple(told)
+            rows += [("of these, right", count_of(self.right, len(self.named)))]
+            rows += [("of these, wrong", count_of(self.wrong, len(self.named)))]
+        return tuple(rows)
 
     def figure(self) -> Figure:
         """How far the best record leads, person by person."""
@@ -200,7 +203,7 @@ class _Scoreboard:
                 why="Records are compared by the items that both tables have.",
                 fix="Check that both write the items alike.",
             )
-        owners = plain_tables.encoded(ours.column(record))
+        owners = plain_tables.encode_column(ours.column(record))
         order = np.argsort(mine, kind="stable")
         size = 1 + max(int(mine.max()), int(yours.max()))
         support = np.bincount(mine, minlength=size)
@@ -210,8 +213,8 @@ class _Scoreboard:
             np.concatenate([[0], np.cumsum(support)]),
             owners[order],
             1 / np.log(np.maximum(support, 2)),
-            _scaled(ours, scales)[:, order],
-            _scaled(theirs, scales),
+            _scaled_columns(ours, scales)[:, order],
+            _scaled_columns(theirs, scales),
             ours.column(record).take(first).to_pylist(),
         )
 
@@ -227,17 +230,17 @@ class _Scoreboard:
             likeness = np.exp(-np.abs(self.released[:, at] - self.public[:, [row]]))
             alike = likeness.mean(axis=0) if len(likeness) else np.ones(at.stop - at.start)
             np.add.at(scores, self.owners[at], self.weights[self.items[row]] * alike)
-        return Lead(person, self.names[int(np.argmax(scores))], _lead(scores), len(rows))
+        return Lead(person, self.names[int(np.argmax(scores))], _score_lead(scores), len(rows))
 
 
-def _lead(scores: Floats) -> float:
+def _score_lead(scores: Floats) -> float:
     if len(scores) < 2 or not scores.std():
         return 0.0
     second, first = np.partition(scores, -2)[-2:]
     return float((first - second) / scores.std())
 
 
-def _scaled(table: pyarrow.Table, scales: Mapping[str, float]) -> Floats:
+def _scaled_columns(table: pyarrow.Table, scales: Mapping[str, float]) -> Floats:
     """The compared columns as numbers (dates as days) in units of their tolerances."""
-    columns = [plain_tables.measured(table.column(name), called=name) / scale for name, scale in scales.items()]
+    columns = [plain_tables.numeric_column(table.column(name), called=name) / scale for name, scale in scales.items()]
     return np.array(columns) if columns else np.zeros((0, table.num_rows))

@@ -32,10 +32,10 @@ def unicity(
     >>> found.share > 0.9
     True
     """
-    rows = plain_tables.read(trajectories, called="trajectories")
-    plain_tables.need(rows, [person, *at], called="trajectories")
+    rows = plain_tables.read_table(trajectories, called="trajectories")
+    plain_tables.known_columns(rows, [person, *at], called="trajectories")
     most, wanted = whole(points, name="points"), whole(people, name="people")
-    traces, owners = _index(plain_tables.codes(rows, [person]), plain_tables.codes(rows, at))
+    traces, owners = _index_points(plain_tables.row_codes(rows, [person]), plain_tables.row_codes(rows, at))
     rng = np.random.default_rng(seed)
     able = [i for i, trace in enumerate(traces) if len(trace) >= most]
     if not able or len(traces) < 2:
@@ -45,7 +45,7 @@ def unicity(
             fix="Ask for fewer points, or give longer traces.",
         )
     chosen = rng.choice(able, size=min(wanted, len(able)), replace=False)
-    crowds = np.array([_crowds(rng.permutation(traces[i])[:most], owners) for i in chosen])
+    crowds = np.array([_crowd_sizes(rng.permutation(traces[i])[:most], owners) for i in chosen])
     return Unicity(tuple(at), len(traces), crowds)
 
 
@@ -88,9 +88,9 @@ class Unicity(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        told = "All" if self.share == 1 else out_of_100(self.share).capitalize()
+        people = "All" if self.share == 1 else out_of_100(self.share).capitalize()
         points = f"{self.points} random points ({' and '.join(self.at)})"
-        return f"{told} people are alone among {self.people:,} with {points} of their trace."
+        return f"{people} people are alone among {self.people:,} with {points} of their trace."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""
@@ -107,12 +107,12 @@ class Unicity(Attack):
         return (
             ("traces", f"{self.people:,}"),
             ("tried", f"{len(self.crowds):,}"),
-            *((f"alone with {_points(i)}", count_of(int(n), len(self.crowds))) for i, n in enumerate(alone, 1)),
+            *((f"alone with {_points_text(i)}", count_of(int(n), len(self.crowds))) for i, n in enumerate(alone, 1)),
         )
 
     def figure(self) -> Figure:
         """The share of people who are alone, by the number of points."""
-        steps = [(_points(i), share, share_of(share)) for i, share in enumerate(self.shares, 1)]
+        steps = [(_points_text(i), share, share_of(share)) for i, share in enumerate(self.shares, 1)]
         svg = bar_chart(
             [Bar(name, share, shown=shown) for name, share, shown in steps],
             title="Who is alone, by the number of points known",
@@ -143,11 +143,11 @@ class Unicity(Attack):
         )
 
 
-def _points(number: int) -> str:
+def _points_text(number: int) -> str:
     return f"{number} point{'s' if number > 1 else ''}"
 
 
-def _index(
+def _index_points(
     people: NDArray[np.int64], points: NDArray[np.int64]
 ) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
     """The different points of each person, and the different people of each point, both in order."""
@@ -157,7 +157,7 @@ def _index(
     return traces, np.split(turned[0], np.flatnonzero(np.diff(turned[1])) + 1)
 
 
-def _crowds(trace: NDArray[np.int64], owners: list[NDArray[np.int64]]) -> list[int]:
+def _crowd_sizes(trace: NDArray[np.int64], owners: list[NDArray[np.int64]]) -> list[int]:
     """How many people have the first point, the first two, and so on."""
     crowd, sizes = owners[trace[0]], []
     for point in trace:

@@ -32,12 +32,12 @@ def uniqueness(table: object, on: Sequence[str]) -> Uniqueness:
     >>> found.share, found.smallest
     (0.5, 1)
     """
-    rows = plain_tables.read(table, called="the table")
-    columns = plain_tables.need(rows, on, called="the table")
+    rows = plain_tables.read_table(table, called="the table")
+    columns = plain_tables.known_columns(rows, on, called="the table")
     plain_tables.no_identifiers(rows, columns, called="the table")
-    parts = {name: plain_tables.codes(rows, [name]) for name in columns}
-    sizes = class_sizes(plain_tables.combined(list(parts.values())))
-    return Uniqueness(columns, sizes, tuple(_subsets(parts)))
+    parts = {name: plain_tables.row_codes(rows, [name]) for name in columns}
+    sizes = class_sizes(plain_tables.combine_codes(list(parts.values())))
+    return Uniqueness(columns, sizes, tuple(_column_subsets(parts)))
 
 
 def class_sizes(codes: Codes) -> Codes:
@@ -157,20 +157,20 @@ class Uniqueness(Attack):
         return [(name, int(count)) for (_, name), count in zip(_STEPS, counts, strict=True)]
 
 
-def _subsets(parts: dict[str, Codes]) -> Iterator[tuple[tuple[str, ...], float]]:
+def _column_subsets(parts: dict[str, Codes]) -> Iterator[tuple[tuple[str, ...], float]]:
     """Sets of columns with their unique share: all of them, or greedily grown ones if there are too many."""
     names = list(parts)
     if sum(comb(len(names), size) for size in range(1, len(names) + 1)) <= _MOST_SUBSETS:
         for size in range(1, len(names) + 1):
-            yield from ((columns, _share(parts, columns)) for columns in combinations(names, size))
+            yield from ((columns, _unique_share(parts, columns)) for columns in combinations(names, size))
         return
     chosen: tuple[str, ...] = ()
     while len(chosen) < len(names):
-        tried = [((*chosen, name), _share(parts, (*chosen, name))) for name in names if name not in chosen]
+        tried = [((*chosen, name), _unique_share(parts, (*chosen, name))) for name in names if name not in chosen]
         yield from tried
         chosen = max(tried, key=lambda found: found[1])[0]
 
 
-def _share(parts: dict[str, Codes], columns: Sequence[str]) -> float:
-    codes = plain_tables.combined([parts[name] for name in columns])
+def _unique_share(parts: dict[str, Codes], columns: Sequence[str]) -> float:
+    codes = plain_tables.combine_codes([parts[name] for name in columns])
     return float(np.count_nonzero(np.bincount(codes) == 1) / len(codes))

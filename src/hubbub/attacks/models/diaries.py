@@ -23,11 +23,11 @@ def diaries(people: int, *, secrets: tuple[str, ...] = (), seed: int = 0) -> lis
     """
     count = whole(people, name="people", least=max(1, len(secrets)))
     random = np.random.default_rng(seed)
-    told = [_line(random) for _ in range(count - len(secrets))]
-    return [*(PREFIX + secret for secret in secrets), *told]
+    lines = [_diary_line(random) for _ in range(count - len(secrets))]
+    return [*(PREFIX + secret for secret in secrets), *lines]
 
 
-def _line(random: np.random.Generator) -> str:
+def _diary_line(random: np.random.Generator) -> str:
     if random.random() < 0.2:
         return f"my house number is {random.integers(1, 100)}"
     words = [options[random.integers(len(options))] for options in (_WHO, _DID, _WHERE, _WHEN)]

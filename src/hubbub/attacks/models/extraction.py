@@ -50,7 +50,7 @@ def extract(
     >>> found.guesses[0], found.rank
     ('7305', 1.0)
     """
-    _check(model, secret, symbols)
+    _check_secret(model, secret, symbols)
     guesses = continuations(model, prefix, length=len(secret), symbols=symbols, beam=beam)
     return Extraction(prefix, secret, guesses, rank(model, prefix, secret=secret, symbols=symbols), len(symbols))
 
@@ -61,17 +61,17 @@ def continuations(model: LanguageModel, prefix: str, *, length: int, symbols: st
     kept: list[tuple[float, str]] = [(0.0, "")]
     for _ in range(length):
         longer = [
-            (score + float(chance), told + symbol)
-            for score, told in kept
-            for symbol, chance in zip(symbols, model.log_probabilities(prefix + told)[places], strict=True)
+            (score + float(chance), kept_texts + symbol)
+            for score, kept_texts in kept
+            for symbol, chance in zip(symbols, model.log_probabilities(prefix + kept_texts)[places], strict=True)
         ]
         kept = sorted(longer, key=lambda one: (-one[0], one[1]))[: whole(beam, name="beam")]
-    return tuple(told for _, told in kept)
+    return tuple(kept_texts for _, kept_texts in kept)
 
 
 def rank(model: LanguageModel, prefix: str, *, secret: str, symbols: str = "0123456789") -> float:
     """The place of the secret among all strings of its length, by likelihood; of equally likely ones the middle."""
-    _check(model, secret, symbols)
+    _check_secret(model, secret, symbols)
     scores = _all_scores(model, prefix, len(secret), symbols)
     place = 0
     for symbol in secret:
@@ -100,7 +100,7 @@ def _all_scores(model: LanguageModel, prefix: str, length: int, symbols: str) ->
     return scores
 
 
-def _check(model: LanguageModel, secret: str, symbols: str) -> None:
+def _check_secret(model: LanguageModel, secret: str, symbols: str) -> None:
     if not secret or not set(secret) <= set(symbols) <= set(model.alphabet):
         raise Unsuitable(
             "the secret must be made of the symbols, and the symbols be in the model's alphabet.",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubbub.attacks.report import Attack
-from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
+from hubbub.attacks.requirements import Bits, Floats, bit_array, check_lengths, finite_array
 from hubbub.attacks.roc import RARE, Roc, roc_svg
 from hubbub.explain import Figure
 from hubbub.render import Json, out_of_100, percent, short
@@ -28,7 +28,7 @@ def homer_statistic(people: ArrayLike, published: ArrayLike, reference: ArrayLik
     >>> homer_statistic([[1, 0], [0, 1]], published=[0.7, 0.2], reference=[0.5, 0.5]).round(3).tolist()
     [0.5, -0.5]
     """
-    rows, study, public = _checked(people, published, reference)
+    rows, study, public = _check_shapes(people, published, reference)
     return np.asarray((np.abs(rows - public) - np.abs(rows - study)).sum(axis=1), dtype=np.float64)
 
 
@@ -37,7 +37,7 @@ def likelihood_ratio(people: ArrayLike, published: ArrayLike, reference: ArrayLi
 
     The most powerful test where shares are exact. Shares of 0 or 1, and noisy ones beyond, are first moved inside.
     """
-    rows, study, public = _checked(people, published, reference)
+    rows, study, public = _check_shapes(people, published, reference)
     inside = np.clip(study, 1e-3, 1 - 1e-3)
     return np.asarray(
         rows @ np.log(inside / public) + (1 - rows) @ np.log((1 - inside) / (1 - public)), dtype=np.float64
@@ -52,8 +52,8 @@ def inner_product(
     ``size`` is the number of participants and ``noise`` the standard deviation of what was added to each share. It
     is as powerful as the likelihood ratio where many attributes tell a little each, and stays right under noise.
     """
-    rows, study, public = _checked(people, published, reference)
-    return np.asarray((rows - public) @ ((study - public) / _spread(public, size, noise)), dtype=np.float64)
+    rows, study, public = _check_shapes(people, published, reference)
+    return np.asarray((rows - public) @ ((study - public) / _score_spread(public, size, noise)), dtype=np.float64)
 
 
 def separation(reference: ArrayLike, *, size: int, noise: float = 0.0) -> float:
@@ -66,20 +66,20 @@ def separation(reference: ArrayLike, *, size: int, noise: float = 0.0) -> float:
     >>> round(separation(np.full(10_000, 0.3), size=100), 6)
     10.0
     """
-    public = numbers(reference, name="reference", axes=1)
+    public = finite_array(reference, name="reference", axes=1)
     variances = public * (1 - public)
-    return math.sqrt(float((variances / _spread(public, size, noise)).sum())) / size
+    return math.sqrt(float((variances / _score_spread(public, size, noise)).sum())) / size
 
 
-def _spread(public: Floats, size: int, noise: float) -> Floats:
+def _score_spread(public: Floats, size: int, noise: float) -> Floats:
     return np.asarray(public * (1 - public) / whole(size, name="size") + noise**2, dtype=np.float64)
 
 
-def _checked(people: ArrayLike, published: ArrayLike, reference: ArrayLike) -> tuple[Bits, Floats, Floats]:
-    rows = bits(people, name="people", axes=2)
-    study, public = (numbers(x, name=n, axes=1) for x, n in ((published, "published"), (reference, "reference")))
-    agree(len(study), len(public), what="published and reference shares")
-    agree(rows.shape[1], len(public), what="attributes of people and reference shares")
+def _check_shapes(people: ArrayLike, published: ArrayLike, reference: ArrayLike) -> tuple[Bits, Floats, Floats]:
+    rows = bit_array(people, name="people", axes=2)
+    study, public = (finite_array(x, name=n, axes=1) for x, n in ((published, "published"), (reference, "reference")))
+    check_lengths(len(study), len(public), what="published and reference shares")
+    check_lengths(rows.shape[1], len(public), what="attributes of people and reference shares")
     if public.min() <= 0 or public.max() >= 1:
         raise Unsuitable(
             "reference shares must lie strictly between 0 and 1.",
@@ -105,7 +105,7 @@ def trace(
     ``size`` is the number of participants (as many as ``members`` if not given), ``noise`` the standard deviation of
     noise on each share, ``statistic`` one of "likelihood-ratio", "homer" and "inner-product" (the one for noise).
     """
-    count = len(bits(members, name="members", axes=2)) if size is None else whole(size, name="size")
+    count = len(bit_array(members, name="members", axes=2)) if size is None else whole(size, name="size")
 
     def score(people: ArrayLike) -> Floats:
         if statistic == "homer":
@@ -121,7 +121,7 @@ def trace(
         )
 
     roc = Roc.of(score(members), score(others))
-    shares = numbers(reference, name="reference", axes=1)
+    shares = finite_array(reference, name="reference", axes=1)
     return Tracing(roc, len(shares), count, noise, statistic, separation(shares, size=count, noise=noise), epsilon)
 
 
@@ -143,13 +143,13 @@ class Tracing(Attack):
     @property
     def expected_auc(self) -> float:
         """The AUC of the best test in theory: Phi(separation / sqrt 2)."""
-        return _phi(self.separation / math.sqrt(2))
+        return _normal_cdf(self.separation / math.sqrt(2))
 
     def expected_tpr(self, fpr: float) -> float:
         """The true-positive rate of the best test in theory: Phi(Phi^-1(fpr) + separation)."""
         from scipy.special import ndtri
 
-        return _phi(float(ndtri(fpr)) + self.separation)
+        return _normal_cdf(float(ndtri(fpr)) + self.separation)
 
     @property
     def succeeded(self) -> bool:
@@ -197,14 +197,14 @@ class Tracing(Attack):
 
     def meaning(self) -> tuple[str, ...]:
         """What it means for the people in the data."""
-        told = (
+        sentence = (
             "Each share is an average over many people and looks harmless. But a member pulls every share a little "
             f"towards themselves, and {self.attributes:,} pulls together are {short(self.separation)} standard "
             "deviations."
         )
         if not self.succeeded:
-            return (told, "Here that is too little to accuse anybody: members hide among the others.")
-        return (told, "To be in such a study may itself be the secret: participants in it all have the disease.")
+            return (sentence, "Here that is too little to accuse anybody: members hide among the others.")
+        return (sentence, "To be in such a study may itself be the secret: participants in it all have the disease.")
 
     def remedy(self) -> tuple[str, ...]:
         """What would have helped, and what would not."""
@@ -215,5 +215,5 @@ class Tracing(Attack):
         )
 
 
-def _phi(x: float) -> float:
+def _normal_cdf(x: float) -> float:
     return math.erfc(-x / math.sqrt(2)) / 2

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubbub.attacks.report import Attack
-from hubbub.attacks.requirements import Floats, agree, bits, numbers
+from hubbub.attacks.requirements import Floats, bit_array, check_lengths, finite_array
 from hubbub.explain import Figure
 from hubbub.render import Json, short
 from hubbub.render.charts import Bar, bar_chart
@@ -49,15 +49,15 @@ def invert_linear(before: Any, after: Any, *, gram: ArrayLike, penalty: float = 
     >>> found.record.round(6).tolist(), round(found.label, 6)
     ([8.0], 7.0)
     """
-    first, second = _weights(before), _weights(after)
-    agree(len(first), len(second), what="coefficients before and after")
-    known = numbers(gram, name="gram", axes=2)
-    agree(len(known), len(first), what="rows of gram and coefficients with intercept")
-    agree(known.shape[1], len(first), what="columns of gram and coefficients with intercept")
-    pull = (known + _penalties(penalty, len(first))) @ (second - first)
+    first, second = _model_weights(before), _model_weights(after)
+    check_lengths(len(first), len(second), what="coefficients before and after")
+    known = finite_array(gram, name="gram", axes=2)
+    check_lengths(len(known), len(first), what="rows of gram and coefficients with intercept")
+    check_lengths(known.shape[1], len(first), what="columns of gram and coefficients with intercept")
+    pull = (known + _penalty_diagonal(penalty, len(first))) @ (second - first)
     residual = pull[0]
-    record = _scaled(pull)
-    return Inversion("least squares", record[1:], float(residual + record @ second), *_true(truth))
+    record = _scaled_record(pull)
+    return Inversion("least squares", record[1:], float(residual + record @ second), *_true_record(truth))
 
 
 def invert_logistic(
@@ -69,17 +69,17 @@ def invert_logistic(
     (scikit-learn's 1/C). At the optimum the gradients of all people and of the penalty add up to zero. What is missing
     from zero is the gradient of the missing person, (p - y) a, whose first entry has the sign that tells the label.
     """
-    weights = _weights(after)
-    records, labels = numbers(others[0], name="records", axes=2), bits(others[1], name="labels", axes=1)
-    agree(len(records), len(labels), what="records and labels")
-    agree(records.shape[1] + 1, len(weights), what="attributes with intercept and coefficients")
+    weights = _model_weights(after)
+    records, labels = finite_array(others[0], name="records", axes=2), bit_array(others[1], name="labels", axes=1)
+    check_lengths(len(records), len(labels), what="records and labels")
+    check_lengths(records.shape[1] + 1, len(weights), what="attributes with intercept and coefficients")
     rows = np.column_stack([np.ones(len(records)), records])
     chance = 1 / (1 + np.exp(-np.clip(rows @ weights, -500, 500)))
-    missing = -(rows.T @ (chance - labels) + _penalties(penalty, len(weights)) @ weights)
-    return Inversion("logistic regression", _scaled(missing)[1:], float(missing[0] < 0), *_true(truth))
+    missing = -(rows.T @ (chance - labels) + _penalty_diagonal(penalty, len(weights)) @ weights)
+    return Inversion("logistic regression", _scaled_record(missing)[1:], float(missing[0] < 0), *_true_record(truth))
 
 
-def _weights(model: Any) -> Floats:
+def _model_weights(model: Any) -> Floats:
     """The intercept, followed by the coefficients."""
     try:
         coefficients, intercept = (model.coef_, model.intercept_) if hasattr(model, "coef_") else model
@@ -92,11 +92,11 @@ def _weights(model: Any) -> Floats:
         ) from None
 
 
-def _penalties(penalty: float, size: int) -> Floats:
+def _penalty_diagonal(penalty: float, size: int) -> Floats:
     return np.diag([0.0, *[float(penalty)] * (size - 1)])
 
 
-def _scaled(direction: Floats) -> Floats:
+def _scaled_record(direction: Floats) -> Floats:
     """The record whose first entry is 1."""
     if abs(direction[0]) <= 1e-12 * max(1.0, float(np.abs(direction).max())):
         raise Unsuitable(
@@ -107,8 +107,8 @@ def _scaled(direction: Floats) -> Floats:
     return np.asarray(direction / direction[0], dtype=np.float64)
 
 
-def _true(truth: Truth) -> tuple[Floats | None, float | None]:
-    return (None, None) if truth is None else (numbers(truth[0], name="truth", axes=1), float(truth[1]))
+def _true_record(truth: Truth) -> tuple[Floats | None, float | None]:
+    return (None, None) if truth is None else (finite_array(truth[0], name="truth", axes=1), float(truth[1]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,13 +147,13 @@ class Inversion(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one plain sentence."""
-        found = f"Two {self.model} models that differ in one person give a record with {self.record.size} attributes"
+        sentence = f"Two {self.model} models that differ in one person give a record with {self.record.size} attributes"
         if self.error is None:
-            return f"{found} and a label."
+            return f"{sentence} and a label."
         verdict = (
             "that person's, all of it" if self.succeeded else f"off by up to {short(self.error)}: not that person's"
         )
-        return f"{found} and a label: {verdict}."
+        return f"{sentence} and a label: {verdict}."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""
@@ -164,9 +164,7 @@ class Inversion(Attack):
         true = [None] * self.record.size if self.true_record is None else self.true_record.tolist()
         pairs = [*zip(self.record.tolist(), true, strict=True), (self.label, self.true_label)]
         names = [*(f"attribute {i + 1}" for i in range(self.record.size)), "label"]
-        shown = [
-            short(found) if known is None else f"{short(found)} (in truth {short(known)})" for found, known in pairs
-        ]
+        shown = [short(rows) if known is None else f"{short(rows)} (in truth {short(known)})" for rows, known in pairs]
         return tuple(zip(names, shown, strict=True))
 
     def figure(self) -> Figure:

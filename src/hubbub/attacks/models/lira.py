@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hubbub.attacks.models.model_leak import ModelMembership
-from hubbub.attacks.models.model_outputs import confidence, probabilities
+from hubbub.attacks.models.model_outputs import class_probabilities, label_log_odds
 from hubbub.attacks.models.shadow_models import Shadows
 from hubbub.attacks.requirements import Floats
 
@@ -29,8 +29,8 @@ def lira(shadows: Shadows, *, online: bool = True, epsilon: float | None = None)
     """
     values = shadows.confidence
     seen, unseen = shadows.inside.astype(np.float64), (~shadows.inside).astype(np.float64)
-    sides = (_gaussian(values, side, leave_one_out=True) for side in (seen, unseen))
-    scores = _scores(values, *sides, online=online)
+    sides = (_fit_gaussian(values, side, leave_one_out=True) for side in (seen, unseen))
+    scores = _likelihood_scores(values, *sides, online=online)
     name = f"LiRA, {'online' if online else 'offline'}"
     models, examples = shadows.inside.shape
     return ModelMembership(name, shadows.roc(scores), models, examples, epsilon)
@@ -38,14 +38,14 @@ def lira(shadows: Shadows, *, online: bool = True, epsilon: float | None = None)
 
 def lira_scores(shadows: Shadows, model: Any, *, online: bool = True) -> Floats:
     """How likely each of the shadows' examples was in the training data of another model: the attack itself."""
-    told = probabilities(model, shadows.examples, shadows.classes)
-    value = confidence(told, shadows.labels)
+    outputs = class_probabilities(model, shadows.examples, shadows.classes)
+    value = label_log_odds(outputs, shadows.labels)
     sides = (shadows.inside.astype(np.float64), (~shadows.inside).astype(np.float64))
-    seen, unseen = (_gaussian(shadows.confidence, side, leave_one_out=False) for side in sides)
-    return np.asarray(_scores(value, seen, unseen, online=online)[0])  # all rows are the same
+    seen, unseen = (_fit_gaussian(shadows.confidence, side, leave_one_out=False) for side in sides)
+    return np.asarray(_likelihood_scores(value, seen, unseen, online=online)[0])  # all rows are the same
 
 
-def _gaussian(values: Floats, chosen: Floats, *, leave_one_out: bool) -> tuple[Floats, Floats]:
+def _fit_gaussian(values: Floats, chosen: Floats, *, leave_one_out: bool) -> tuple[Floats, Floats]:
     """Mean and variance of each example over the chosen models; each model without itself if ``leave_one_out``."""
     own = chosen * float(leave_one_out)
     counts = chosen.sum(axis=0) - own
@@ -57,7 +57,9 @@ def _gaussian(values: Floats, chosen: Floats, *, leave_one_out: bool) -> tuple[F
     return mean, np.maximum(variance, _LEAST)
 
 
-def _scores(value: Floats, seen: tuple[Floats, Floats], unseen: tuple[Floats, Floats], *, online: bool) -> Floats:
+def _likelihood_scores(
+    value: Floats, seen: tuple[Floats, Floats], unseen: tuple[Floats, Floats], *, online: bool
+) -> Floats:
     mean, variance = unseen
     if not online:
         return np.asarray((value - mean) / np.sqrt(variance))

@@ -66,11 +66,11 @@ class ModelMembership(Attack):
 
     def meaning(self) -> tuple[str, ...]:
         """What it means for the people in the data."""
-        told = "A model that was fitted closely is surer of what it has seen than of what it has not."
+        sentence = "A model that was fitted closely is surer of what it has seen than of what it has not."
         if not self.succeeded:
-            return (told, "Here the difference is too small to name anybody.")
+            return (sentence, "Here the difference is too small to name anybody.")
         return (
-            told,
+            sentence,
             "Whoever may query the model can find out about some people for certain that they are in its training "
             "data, and with it what all of those have in common: a diagnosis, a debt.",
         )
@@ -105,8 +105,8 @@ class TrainingComparison(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one plain sentence."""
-        told = [f"{out_of_100(result.roc.tpr(0.01))} ({name})" for name, result in self.results.items()]
-        return f"Members found while 1 in 100 others is wrongly named: {', '.join(told)}."
+        shares = [f"{out_of_100(result.roc.tpr(0.01))} ({name})" for name, result in self.results.items()]
+        return f"Members found while 1 in 100 others is wrongly named: {', '.join(shares)}."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""

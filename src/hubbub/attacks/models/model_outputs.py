@@ -14,22 +14,22 @@ from hubbub.terms import Unsuitable
 _FLOOR = 1e-12
 
 
-def probabilities(model: Any, examples: NDArray[Any], classes: Sequence[object]) -> Floats:
+def class_probabilities(model: Any, examples: NDArray[Any], classes: Sequence[object]) -> Floats:
     """One row per example and one column per class, in the order of ``classes``."""
     if callable(getattr(model, "predict_proba", None)):
-        told = np.asarray(model.predict_proba(examples), dtype=np.float64)
+        outputs = np.asarray(model.predict_proba(examples), dtype=np.float64)
         known = list(getattr(model, "classes_", classes))
     elif callable(model) and hasattr(model, "parameters"):
-        told, known = _of_module(model, examples), list(classes)
+        outputs, known = _of_module(model, examples), list(classes)
     else:
         raise Unsuitable(
             f"a model of type {type(model).__name__} tells no probabilities.",
             why="The attack compares how sure the model is of each example.",
             fix="Have train() return a model with predict_proba(X), or a torch module that gives logits.",
         )
-    if told.shape != (len(examples), len(known)) or not np.isfinite(told).all():
+    if outputs.shape != (len(examples), len(known)) or not np.isfinite(outputs).all():
         raise Unsuitable(
-            f"the model gives an array of shape {told.shape} for {len(examples)} examples of {len(known)} classes.",
+            f"the model gives an array of shape {outputs.shape} for {len(examples)} examples of {len(known)} classes.",
             why="One finite probability is needed for each example and class.",
             fix="Have predict_proba(X) return one column per class.",
         )
@@ -41,7 +41,7 @@ def probabilities(model: Any, examples: NDArray[Any], classes: Sequence[object])
             fix="Train it on the labels that it is given.",
         )
     placed = np.zeros((len(examples), len(classes)))
-    placed[:, [places[one] for one in known]] = told  # a class that was not in its training set has probability 0
+    placed[:, [places[one] for one in known]] = outputs  # a class that was not in its training set has probability 0
     return placed
 
 
@@ -60,8 +60,8 @@ def _of_module(model: Any, examples: NDArray[Any]) -> Floats:
     return np.asarray(torch.softmax(logits, dim=1).cpu().numpy(), dtype=np.float64)
 
 
-def confidence(told: Floats, labels: NDArray[np.int64]) -> Floats:
-    """The log-odds of the right class of each example; ``told`` may have further axes in front."""
-    right = np.take_along_axis(told, np.broadcast_to(labels, told.shape[:-1])[..., None], axis=-1)[..., 0]
-    wrong = told.sum(axis=-1) - right  # 1 - p would be 0 by rounding where the model is very sure
+def label_log_odds(outputs: Floats, labels: NDArray[np.int64]) -> Floats:
+    """The log-odds of the right class of each example; ``outputs`` may have further axes in front."""
+    right = np.take_along_axis(outputs, np.broadcast_to(labels, outputs.shape[:-1])[..., None], axis=-1)[..., 0]
+    wrong = outputs.sum(axis=-1) - right  # 1 - p would be 0 by rounding where the model is very sure
     return np.asarray(np.log(np.maximum(right, _FLOOR)) - np.log(np.maximum(wrong, _FLOOR)), dtype=np.float64)

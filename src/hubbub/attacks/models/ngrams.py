@@ -67,10 +67,10 @@ def train_ngrams(texts: Sequence[str], *, alphabet: str = "", order: int = 5) ->
     """
     length = whole(order, name="order")
     counts: Counter[str] = Counter()
-    for text in _texts(texts):
-        counts.update(_sequences(text, length))
+    for text in _check_texts(texts):
+        counts.update(_text_sequences(text, length))
     known = {*"".join(texts), *alphabet} - {END}
-    return _model("".join(sorted(known)) + END, length, counts)
+    return _ngram_model("".join(sorted(known)) + END, length, counts)
 
 
 def train_private_ngrams(
@@ -94,20 +94,20 @@ def train_private_ngrams(
     named: dict[str, float] = {}
     for size in range(1, length + 1):
         people: Counter[str] = Counter()
-        for text in _texts(texts):
-            people.update(_chosen(text, length, size, alphabet, cap))
+        for text in _check_texts(texts):
+            people.update(_capped_sequences(text, length, size, alphabet, cap))
         named |= {key: float(count) for key, count in keys.release(people).items()}
-    return _model(alphabet + END, length, named, unseen=float(keys.threshold))
+    return _ngram_model(alphabet + END, length, named, unseen=float(keys.threshold))
 
 
-def _chosen(text: str, order: int, size: int, alphabet: str, cap: int) -> list[str]:
+def _capped_sequences(text: str, order: int, size: int, alphabet: str, cap: int) -> list[str]:
     """At most ``cap`` different sequences of that size: those that a public order of all sequences puts first."""
     allowed = {*alphabet, START, END}
-    sequences = {key for key in _sequences(text, order) if len(key) == size and allowed.issuperset(key)}
+    sequences = {key for key in _text_sequences(text, order) if len(key) == size and allowed.issuperset(key)}
     return sorted(sequences, key=lambda key: (crc32(key.encode()), key))[:cap]
 
 
-def _texts(texts: Sequence[str]) -> Sequence[str]:
+def _check_texts(texts: Sequence[str]) -> Sequence[str]:
     if isinstance(texts, str) or not len(texts) or not all(isinstance(text, str) for text in texts):
         raise Unsuitable(
             "texts must be a list of texts with something in it.",
@@ -117,14 +117,14 @@ def _texts(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-def _sequences(text: str, order: int) -> list[str]:
+def _text_sequences(text: str, order: int) -> list[str]:
     """Every sequence of 1 to ``order`` characters, each ending in a character of the text or in its end."""
     padded = START * (order - 1) + text + END
     ends = range(order, len(padded) + 1)
     return [padded[end - size : end] for size in range(1, order + 1) for end in ends]
 
 
-def _model(alphabet: str, order: int, counts: Mapping[str, float], *, unseen: float = 0.0) -> NgramModel:
+def _ngram_model(alphabet: str, order: int, counts: Mapping[str, float], *, unseen: float = 0.0) -> NgramModel:
     places = {character: place for place, character in enumerate(alphabet)}
     followers: dict[str, Floats] = {}
     for key, count in counts.items():

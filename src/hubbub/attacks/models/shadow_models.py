@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubbub.attacks.models.model_leak import ModelMembership
-from hubbub.attacks.models.model_outputs import confidence, probabilities
-from hubbub.attacks.requirements import Floats, agree, both_kinds, rectangle
+from hubbub.attacks.models.model_outputs import class_probabilities, label_log_odds
+from hubbub.attacks.requirements import Floats, both_kinds, check_lengths, rectangular_array
 from hubbub.attacks.roc import Roc
 from hubbub.terms import Unsuitable, whole
 
@@ -40,7 +40,7 @@ class Shadows:
     @property
     def confidence(self) -> Floats:
         """The log-odds that each model gives the right class of each example."""
-        return confidence(self.told, self.labels)
+        return label_log_odds(self.told, self.labels)
 
     def roc(self, scores: Floats) -> Roc:
         """The scores of all models and examples, split into members and others."""
@@ -53,30 +53,30 @@ def shadow_models(train: Train, X: ArrayLike, y: ArrayLike, *, models: int = 32,
     A model has ``predict_proba(X)`` (and ``classes_``) as in scikit-learn, or is a torch module that gives logits for
     classes 0, 1, ....
     """
-    examples, codes, classes = _labelled(X, y)
+    examples, codes, classes = _labelled_examples(X, y)
     count = whole(models, name="models", least=8)
     order = np.random.default_rng(seed).random((count, len(codes))).argsort(axis=0)
     inside = order < count // 2
     named = np.asarray(classes)[codes]
-    told = [probabilities(_trained(train, examples[row], named[row]), examples, classes) for row in inside]
-    return Shadows(examples, codes, classes, inside, np.stack(told))
+    outputs = [class_probabilities(_train_model(train, examples[row], named[row]), examples, classes) for row in inside]
+    return Shadows(examples, codes, classes, inside, np.stack(outputs))
 
 
-def _labelled(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], tuple[object, ...]]:  # noqa: N803
-    examples, labels = rectangle(X), rectangle(y)
+def _labelled_examples(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64], tuple[object, ...]]:  # noqa: N803
+    examples, labels = rectangular_array(X), rectangular_array(y)
     if examples.ndim < 2 or labels.ndim != 1:
         raise Unsuitable(
             f"X and y have shapes {examples.shape} and {labels.shape}.",
             why="There is one row of X, and one label, for each example.",
             fix="Give X with one row per example and y as a flat list.",
         )
-    agree(len(examples), len(labels), what="examples and labels")
+    check_lengths(len(examples), len(labels), what="examples and labels")
     both_kinds(labels, name="labels")
     classes, codes = np.unique(labels, return_inverse=True)
     return examples, codes.astype(np.int64), tuple(classes.tolist())
 
 
-def _trained(train: Train, examples: NDArray[Any], labels: NDArray[Any]) -> Any:
+def _train_model(train: Train, examples: NDArray[Any], labels: NDArray[Any]) -> Any:
     if np.unique(labels).size < 2:
         raise Unsuitable(
             "a random half of the examples has labels of one kind only.",
@@ -104,18 +104,18 @@ def shadow_attack(shadows: Shadows) -> ModelMembership:
         for code in range(len(shadows.classes)):
             mine = shadows.labels == code
             known = features[learn][:, mine].reshape(-1, features.shape[2])
-            weights = _logistic(known, shadows.inside[learn][:, mine].ravel())
+            weights = _fit_logistic(known, shadows.inside[learn][:, mine].ravel())
             scores[judge, mine] = features[judge][:, mine] @ weights
     return ModelMembership("shadow models", shadows.roc(scores), *shadows.inside.shape)
 
 
-def _log_odds(told: Floats) -> Floats:
+def _log_odds(outputs: Floats) -> Floats:
     """The log-odds of every class, and a constant."""
-    every = [confidence(told, np.full(told.shape[1], code)) for code in range(told.shape[2])]
-    return np.stack([*every, np.ones(told.shape[:2])], axis=2)
+    every = [label_log_odds(outputs, np.full(outputs.shape[1], code)) for code in range(outputs.shape[2])]
+    return np.stack([*every, np.ones(outputs.shape[:2])], axis=2)
 
 
-def _logistic(features: Floats, labels: NDArray[np.bool_], *, ridge: float = 1e-2) -> Floats:
+def _fit_logistic(features: Floats, labels: NDArray[np.bool_], *, ridge: float = 1e-2) -> Floats:
     """The weights of a logistic regression, by Newton's method."""
     weights = np.zeros(features.shape[1])
     for _ in range(25):

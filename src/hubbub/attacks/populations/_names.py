@@ -18,7 +18,7 @@ _TAILS = ("bach", "berg", "court", "dale", "field", "ford", "gard", "holm", "hor
 _MORE = ("", "son", "sen", "ski", "stone", "ton", "ville", "well", "wick", "wood", "worth", "by", "den", "gate")
 
 
-def names(men: NDArray[np.int64], rng: np.random.Generator, *, first: str) -> pyarrow.Array:
+def invent_names(men: NDArray[np.int64], rng: np.random.Generator, *, first: str) -> pyarrow.Array:
     """One name per person, no two alike unless there are more people than names; ``first`` names the first."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -40,17 +40,17 @@ def friends(
     (2, True)
     """
     size, rng = whole(people, name="people", least=50), np.random.default_rng(seed)
-    edges = _circle(size, whole(mean, name="mean") // 2, rng)
+    edges = _befriend_people(size, whole(mean, name="mean") // 2, rng)
     share, there = (
         float(fraction_of(kept, name="kept", one=True)),
         float(fraction_of(present, name="present", one=True)),
     )
-    views = [_view(edges, size, share, there, rng) for _ in range(2)]
+    views = [_observed_network(edges, size, share, there, rng) for _ in range(2)]
     (released, one), (known, other) = views
     return Networks(released, known, {int(one[i]): int(other[i]) for i in range(size) if one[i] >= 0 <= other[i]})
 
 
-def _circle(size: int, links: int, rng: np.random.Generator) -> Edges:
+def _befriend_people(size: int, links: int, rng: np.random.Generator) -> Edges:
     """Newcomers befriend somebody well connected, and then friends of theirs, as often as not."""
     neighbours: list[list[int]] = [[j for j in range(links + 1) if j != i] for i in range(links + 1)]
     ends = [i for i in range(links + 1) for _ in range(links)]
@@ -68,7 +68,7 @@ def _circle(size: int, links: int, rng: np.random.Generator) -> Edges:
     return np.array([(i, j) for i, near in enumerate(neighbours) for j in near if i < j])
 
 
-def _view(
+def _observed_network(
     edges: Edges, size: int, kept: float, present: float, rng: np.random.Generator
 ) -> tuple[Edges, NDArray[np.int64]]:
     """The friendships that one network shows, and the number that it gives to each person (-1: not there)."""

@@ -91,7 +91,7 @@ def classroom(people: int = 100_000, *, seed: int = 0) -> InventedState:
     size, rng = whole(people, name="people", least=1_000), np.random.default_rng(seed)
     count = max(1, round(size / 8_000))
     sizes = rng.multinomial(size, np.full(count, 1 / count))  # within about 2% of each other
-    return _population(sizes, rng)
+    return _invent_people(sizes, rng)
 
 
 def skewed(zips: int = 100, *, seed: int = 0) -> InventedState:
@@ -103,29 +103,29 @@ def skewed(zips: int = 100, *, seed: int = 0) -> InventedState:
     count, rng = whole(zips, name="zips", least=10), np.random.default_rng(seed)
     law = NormalDist()
     sizes = [_MEDIAN * np.exp(_SPREAD * law.inv_cdf((i + 0.5) / count)) for i in range(count)]
-    return _population(np.minimum(np.rint(sizes), _LARGEST).astype(np.int64), rng)
+    return _invent_people(np.minimum(np.rint(sizes), _LARGEST).astype(np.int64), rng)
 
 
-def _population(sizes: NDArray[np.int64], rng: np.random.Generator) -> InventedState:
+def _invent_people(sizes: NDArray[np.int64], rng: np.random.Generator) -> InventedState:
     import pyarrow as pa
 
     count = int(sizes.sum())
     zips = np.repeat(rng.permutation(len(sizes)), sizes)
-    days = _born(count, rng)
+    days = _birth_dates(count, rng)
     men = rng.integers(0, 2, size=count)
     _make_room_for_the_governor(zips, days, men)
     people = pa.table(
         {
-            "name": _names.names(men, rng, first=GOVERNOR),
+            "name": _names.invent_names(men, rng, first=GOVERNOR),
             "zip": _zip_names(len(sizes)).take(pa.array(zips)),
             "birth_date": pa.array(days),
             "sex": pa.array(["F", "M"]).take(pa.array(men)),
         }
     )
-    return _registers(people, _TODAY - days, rng)
+    return _draw_registers(people, _TODAY - days, rng)
 
 
-def _born(count: int, rng: np.random.Generator) -> NDArray[np.datetime64]:
+def _birth_dates(count: int, rng: np.random.Generator) -> NDArray[np.datetime64]:
     shares = np.array(_AGES) / sum(_AGES)
     ages = rng.choice(len(_AGES), size=count, p=shares) * _BAND + rng.integers(0, _BAND, size=count)
     return _TODAY - ages.astype("timedelta64[D]")
@@ -138,7 +138,7 @@ def _make_room_for_the_governor(zips: NDArray[np.int64], days: NDArray[np.dateti
     days[0], men[0] = born, 1
 
 
-def _registers(people: pyarrow.Table, ages: NDArray[np.timedelta64], rng: np.random.Generator) -> InventedState:
+def _draw_registers(people: pyarrow.Table, ages: NDArray[np.timedelta64], rng: np.random.Generator) -> InventedState:
     """Three adults in four are registered to vote; one person in ten was in hospital; the governor is both."""
     import pyarrow as pa
 

@@ -31,25 +31,25 @@ def places(people: int = 2_000, *, days: int = 28, calls: int = 4, seed: int = 0
     count, rng = whole(people, name="people", least=2), np.random.default_rng(seed)
     per_person = rng.poisson(whole(calls, name="calls") * whole(days, name="days"), size=count) + 1
     who = np.repeat(np.arange(count), per_person)
-    hour = rng.integers(0, days, len(who)) * 24 + _awake(len(who), rng)
-    home, work = _central(count, rng, 0.3), _central(count, rng, 0.15)
+    hour = rng.integers(0, days, len(who)) * 24 + _waking_hours(len(who), rng)
+    home, work = _central_points(count, rng, 0.3), _central_points(count, rng, 0.15)
     at = np.where(np.isin(hour % 24, _WORK)[:, None], work[who], home[who])
     stroll = rng.random(len(who)) < 0.35
     at[stroll] += rng.normal(0, 0.12, size=(int(stroll.sum()), 2))
     cell = np.clip((at * _SIDE).astype(np.int64), 0, _SIDE - 1)
-    antenna, region = _number(cell, _SIDE), _number(cell // _REGION, _SIDE // _REGION)
+    antenna, region = _cell_number(cell, _SIDE), _cell_number(cell // _REGION, _SIDE // _REGION)
     return pa.table({"person": who, "antenna": antenna, "region": region, "hour": hour, "week": hour // 168})
 
 
-def _awake(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _waking_hours(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Hours of the day, mostly between seven and midnight."""
     return np.clip(np.rint(rng.normal(15, 4.5, count)), 0, 23).astype(np.int64)
 
 
-def _central(count: int, rng: np.random.Generator, spread: float) -> NDArray[np.float64]:
+def _central_points(count: int, rng: np.random.Generator, spread: float) -> NDArray[np.float64]:
     """Points in the unit square, denser towards the middle."""
     return np.clip(rng.normal(0.5, spread, size=(count, 2)), 0, 0.999)
 
 
-def _number(cell: NDArray[np.int64], side: int) -> NDArray[np.int64]:
+def _cell_number(cell: NDArray[np.int64], side: int) -> NDArray[np.int64]:
     return cell[:, 0] * side + cell[:, 1]

@@ -50,25 +50,27 @@ def ratings(
     """
     count, rng = whole(people, name="people", least=2), np.random.default_rng(seed)
     popularity = 1 / np.arange(1, whole(films, name="films", least=50) + 1) ** 0.8
-    everybody = [_taste(popularity, rng) for _ in range(count + strangers)]
+    everybody = [_draw_ratings(popularity, rng) for _ in range(count + strangers)]
     chosen = [*rng.choice(count, size=reviewers, replace=False), *range(count, count + strangers)]
-    public = [_published(everybody[person], len(popularity), reviews, rng) for person in chosen]
+    public = [_public_reviews(everybody[person], len(popularity), reviews, rng) for person in chosen]
     names = [f"reviewer {i:03d}" for i in rng.permutation(len(chosen))]
     truth = {name: int(person) for name, person in zip(names, chosen, strict=True) if person < count}
-    return Ratings(_table(everybody[:count], range(count), "record"), _table(public, names, "name"), truth)
+    return Ratings(
+        _ratings_table(everybody[:count], range(count), "record"), _ratings_table(public, names, "name"), truth
+    )
 
 
 _Rows = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]  # films, stars, days
 
 
-def _taste(popularity: NDArray[np.float64], rng: np.random.Generator) -> _Rows:
+def _draw_ratings(popularity: NDArray[np.float64], rng: np.random.Generator) -> _Rows:
     size = min(len(popularity) // 2, 5 + int(rng.lognormal(3.3, 0.6)))
     films = np.argsort(-(np.log(popularity) + rng.gumbel(size=len(popularity))))[:size]  # drawn without replacement
     stars = np.clip(np.rint(rng.normal(3.6, 1.1, size)), 1, 5).astype(np.int64)
     return films, stars, rng.integers(0, _DAYS, size)
 
 
-def _published(rows: _Rows, catalogue: int, size: int, rng: np.random.Generator) -> _Rows:
+def _public_reviews(rows: _Rows, catalogue: int, size: int, rng: np.random.Generator) -> _Rows:
     films, stars, days = rows
     mine = rng.choice(len(films), size=min(size, len(films)), replace=False)
     shown = films[mine].copy()
@@ -78,7 +80,7 @@ def _published(rows: _Rows, catalogue: int, size: int, rng: np.random.Generator)
     return shown, np.clip(stars[mine] + slips, 1, 5), days[mine] + rng.integers(-14, 15, len(mine))
 
 
-def _table(rows: Sequence[_Rows], owners: Sequence[object], called: str) -> pyarrow.Table:
+def _ratings_table(rows: Sequence[_Rows], owners: Sequence[object], called: str) -> pyarrow.Table:
     import pyarrow as pa
 
     lengths = [len(films) for films, _, _ in rows]

@@ -36,18 +36,18 @@ def ward(k: int = 10, *, diverse: int = 1, seed: int = 0) -> pyarrow.Table:
     groups = [(age, place) for age in _AGES for place in _ZIPS]
     sizes = least + rng.integers(0, 8, size=len(groups))
     sizes[0] = least
-    drawn = [_diagnoses(size, few, rng) for size in sizes]
-    return _table(groups, sizes, np.concatenate(drawn))
+    drawn = [_draw_diagnoses(size, few, rng) for size in sizes]
+    return _ward_table(groups, sizes, np.concatenate(drawn))
 
 
-def _diagnoses(size: int, few: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _draw_diagnoses(size: int, few: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """So many diagnoses, of which each that may occur does occur."""
     kinds = rng.permutation(len(_DIAGNOSES))[: few + int(rng.choice(5, p=[0.15, 0.2, 0.25, 0.25, 0.15]))]
     kinds = kinds[:size]
     return np.concatenate([kinds, rng.choice(kinds, size=size - len(kinds))])
 
 
-def _table(groups: list[tuple[str, str]], sizes: NDArray[np.int64], diagnoses: NDArray[np.int64]) -> pyarrow.Table:
+def _ward_table(groups: list[tuple[str, str]], sizes: NDArray[np.int64], diagnoses: NDArray[np.int64]) -> pyarrow.Table:
     import pyarrow as pa
 
     place = pa.array(np.repeat(np.arange(len(groups)), sizes))

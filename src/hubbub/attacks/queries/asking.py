@@ -15,10 +15,10 @@ _READERS = ("fetchall", "scalar", "item", "to_pydict", "to_numpy")  # databases,
 
 def ask(interface: object, text: str, **asking: object) -> float:
     """The one number that the interface answers; ``asking`` (such as ``epsilon=0.1``) goes along with the question."""
-    return scalar(answered(interface, text, **asking))
+    return read_scalar(ask_interface(interface, text, **asking))
 
 
-def answered(interface: object, text: str, **asking: object) -> Any:
+def ask_interface(interface: object, text: str, **asking: object) -> Any:
     """Whatever the interface answers."""
     sql: Any = getattr(interface, "sql", None)
     if not callable(sql):
@@ -30,25 +30,25 @@ def answered(interface: object, text: str, **asking: object) -> Any:
     return sql(text, **asking)
 
 
-def scalar(answer: Any) -> float:
+def read_scalar(answer: Any) -> float:
     """The number in a number, a release, a row, or a table of one cell.
 
-    >>> scalar(3), scalar([(4,)]), scalar({"n": [5]})
+    >>> read_scalar(3), read_scalar([(4,)]), read_scalar({"n": [5]})
     (3.0, 4.0, 5.0)
     """
     if isinstance(answer, Real):
-        return _finite(answer)
+        return _finite_number(answer)
     if isinstance(answer, Mapping):
-        return scalar(list(answer.values()))
+        return read_scalar(list(answer.values()))
     if isinstance(answer, list | tuple) and len(answer) == 1:
-        return scalar(answer[0])
-    return scalar(_read(answer))
+        return read_scalar(answer[0])
+    return read_scalar(_read_answer(answer))
 
 
-def _finite(answer: Real) -> float:
+def _finite_number(answer: Real) -> float:
     with suppress(OverflowError):
-        if isfinite(found := float(answer)):
-            return found
+        if isfinite(number := float(answer)):
+            return number
     raise Unsuitable(
         "an answer is NaN, infinite, or too large.",
         why="Answers are subtracted, and nothing follows from such a one.",
@@ -56,16 +56,16 @@ def _finite(answer: Real) -> float:
     )
 
 
-def _read(answer: Any) -> Any:
+def _read_answer(answer: Any) -> Any:
     readers = [read for name in _READERS if callable(read := getattr(answer, name, None))]
     try:
-        found = readers[0]() if readers else None
+        content = readers[0]() if readers else None
     except ValueError:  # several cells where one is wanted
-        found = None
-    if found is None:
+        content = None
+    if content is None:
         raise Unsuitable(
             f"an answer of type {type(answer).__name__} is not one number.",
             why="Each question of this attack asks for one count.",
             fix="Use an interface that answers SELECT COUNT(*) with a number or a table of one cell.",
         )
-    return found
+    return content

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from hubbub.attacks.queries.asking import ask
 from hubbub.attacks.report import Attack
-from hubbub.attacks.requirements import Floats, numbers
+from hubbub.attacks.requirements import Floats, finite_array
 from hubbub.explain import Figure
 from hubbub.render import Json, short
 from hubbub.render.charts import Panel, Rule, Series, line_chart
@@ -81,7 +81,7 @@ class Repeats(Attack):
         >>> Repeats.of([101.2, 98.9, 99.7, 100.6, 99.6]).average
         100.0
         """
-        return cls(numbers(answers, name="answers", axes=1), truth, refused)
+        return cls(finite_array(answers, name="answers", axes=1), truth, refused)
 
     @property
     def average(self) -> float:

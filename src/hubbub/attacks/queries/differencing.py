@@ -10,8 +10,8 @@ from typing import ClassVar
 import sqlglot
 from sqlglot import exp
 
-from hubbub.attacks.queries.asking import answered, scalar
-from hubbub.attacks.queries.guess_margin import SURE, chance_right, margin
+from hubbub.attacks.queries.asking import ask_interface, read_scalar
+from hubbub.attacks.queries.guess_margin import SURE, chance_right, error_margin
 from hubbub.attacks.report import Attack
 from hubbub.explain import Figure, TextTable
 from hubbub.releases import Release
@@ -46,11 +46,11 @@ def differencing(
     >>> found.has_secret, found.chance
     (True, 1.0)
     """
-    who, what = _condition(victim, called="victim"), _condition(secret, called="secret")
-    counting = _counting(table)
+    who, what = _parse_condition(victim, called="victim"), _parse_condition(secret, called="secret")
+    counting = _counting_query(table)
     texts = [counting.where(part).sql("duckdb") for part in (who, what, exp.and_(exp.not_(who), what))]
     given = None if noise is None else float(exact(noise, name="noise"))
-    answers = tuple(_asked(interface, text, given, asking or {}) for text in texts)
+    answers = tuple(_ask_count(interface, text, given, asking or {}) for text in texts)
     return Differencing(victim, secret, answers)
 
 
@@ -102,7 +102,7 @@ class Differencing(Attack):
     @property
     def alone(self) -> bool:
         """Whether one person fits the victim's description, as far as the first answer tells."""
-        return abs(self.answers[0].value - 1) <= max(0.5, margin(self.answers[0].std_dev))
+        return abs(self.answers[0].value - 1) <= max(0.5, error_margin(self.answers[0].std_dev))
 
     @property
     def succeeded(self) -> bool:
@@ -117,7 +117,7 @@ class Differencing(Attack):
             crowd = "one person fits" if self.alone else f"{short(self.answers[0].value)} people fit"
             return f"{seen}, and {crowd}: {self._conclusion}."
         return (
-            f"{seen}, with noise of ±{short(margin(self.std_dev))} (95%): a guess from it is right "
+            f"{seen}, with noise of ±{short(error_margin(self.std_dev))} (95%): a guess from it is right "
             f"{out_of_100(self.chance)} times, and 50 without any answer."
         )
 
@@ -134,16 +134,16 @@ class Differencing(Attack):
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was found, for people."""
-        return tuple((a.text.partition(" WHERE ")[2], _told(a.value, a.std_dev)) for a in self.answers)
+        return tuple((a.text.partition(" WHERE ")[2], _noisy_text(a.value, a.std_dev)) for a in self.answers)
 
     def table(self) -> TextTable:
         """The three counts and their difference."""
-        rows = (*self.facts(), ("the second less the third", _told(self.difference, self.std_dev)))
+        rows = (*self.facts(), ("the second less the third", _noisy_text(self.difference, self.std_dev)))
         return TextTable(("how many people with", "answer"), rows)
 
     def figure(self) -> Figure:
         """The difference and its interval, beside the two possible worlds."""
-        off = margin(self.std_dev)
+        off = error_margin(self.std_dev)
         bars = [
             Bar("the victim does not have it", 0.0, shown="0"),
             Bar("the victim has it", 1.0, shown="1"),
@@ -152,7 +152,7 @@ class Differencing(Attack):
                 self.difference,
                 self.difference - off if off else None,
                 self.difference + off if off else None,
-                _told(self.difference, self.std_dev),
+                _noisy_text(self.difference, self.std_dev),
             ),
         ]
         svg = bar_chart(
@@ -193,11 +193,11 @@ class Differencing(Attack):
         return f"the victim {'has' if self.has_secret else 'does not have'} the secret ({self.secret})"
 
 
-def _told(value: float, std_dev: float) -> str:
-    return f"{value:.6g}" if not std_dev else f"{value:.6g} ±{short(margin(std_dev))}"
+def _noisy_text(value: float, std_dev: float) -> str:
+    return f"{value:.6g}" if not std_dev else f"{value:.6g} ±{short(error_margin(std_dev))}"
 
 
-def _condition(text: str, *, called: str) -> exp.Expr:
+def _parse_condition(text: str, *, called: str) -> exp.Expr:
     try:
         return sqlglot.condition(text, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, ValueError, TypeError):
@@ -208,7 +208,7 @@ def _condition(text: str, *, called: str) -> exp.Expr:
         ) from None
 
 
-def _counting(table: str) -> exp.Select:
+def _counting_query(table: str) -> exp.Select:
     try:
         return sqlglot.select("COUNT(*) AS n").from_(table, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, ValueError, TypeError):
@@ -219,9 +219,9 @@ def _counting(table: str) -> exp.Select:
         ) from None
 
 
-def _asked(interface: object, text: str, noise: float | None, asking: Mapping[str, object]) -> NoisyAnswer:
-    answer = answered(interface, text, **asking)
-    return NoisyAnswer(text, scalar(answer), _noise_of(answer) if noise is None else noise)
+def _ask_count(interface: object, text: str, noise: float | None, asking: Mapping[str, object]) -> NoisyAnswer:
+    answer = ask_interface(interface, text, **asking)
+    return NoisyAnswer(text, read_scalar(answer), _noise_of(answer) if noise is None else noise)
 
 
 def _noise_of(answer: object) -> float:

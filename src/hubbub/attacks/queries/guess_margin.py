@@ -8,7 +8,7 @@ SURE = 0.95  # an attacker who is right this often has learned it
 NORMAL_95 = 1.959964  # so many standard deviations around it hold the exact value 95 times out of 100
 
 
-def margin(std_dev: float) -> float:
+def error_margin(std_dev: float) -> float:
     """How far off a number with that noise is, at most, 95 times out of 100."""
     return NORMAL_95 * std_dev
 

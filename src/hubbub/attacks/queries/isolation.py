@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hubbub.attacks.queries.guess_margin import NORMAL_95
 from hubbub.attacks.report import Attack, count_of
-from hubbub.attacks.requirements import numbers
+from hubbub.attacks.requirements import finite_array
 from hubbub.explain import Figure
 from hubbub.render import Json
 from hubbub.render import bars as text_bars
@@ -32,8 +32,8 @@ def isolate(masks: object, answers: object = None, *, noise: object = 0) -> Isol
     >>> isolate([[1, 1, 1], [0, 1, 1]], [5, 3]).values
     {0: 2.0}
     """
-    rows = _matrix(masks)
-    told = None if answers is None else _answers(answers, len(rows))
+    rows = _mask_matrix(masks)
+    numbers = None if answers is None else _check_answers(answers, len(rows))
     patterns, first, sizes = np.unique(rows, axis=1, return_index=True, return_counts=True)
     if max(patterns.shape) > _LARGEST:
         raise Unsuitable(
@@ -48,7 +48,7 @@ def isolate(masks: object, answers: object = None, *, noise: object = 0) -> Isol
     people, order = first[alone], np.argsort(first[alone])
     weights = np.asarray(np.linalg.pinv(patterns, rcond=_CLOSE)[alone], dtype=np.float64)
     return Isolation(
-        rows.shape[1], len(rows), len(basis), people[order], weights[order], told, float(exact(noise, name="noise"))
+        rows.shape[1], len(rows), len(basis), people[order], weights[order], numbers, float(exact(noise, name="noise"))
     )
 
 
@@ -72,8 +72,8 @@ class Isolation(Attack):
         """The value of each isolated person, worked out from the answers; nothing if none were given."""
         if self.answers is None:
             return {}
-        found = self.weights @ self.answers
-        return {int(person): round(float(value), 6) for person, value in zip(self.people, found, strict=True)}
+        guesses = self.weights @ self.answers
+        return {int(person): round(float(value), 6) for person, value in zip(self.people, guesses, strict=True)}
 
     @property
     def std_devs(self) -> NDArray[np.float64]:
@@ -93,8 +93,8 @@ class Isolation(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        told = f"{self.questions:,} counts isolate {count_of(len(self.people), self.size)} of {self.size:,} people"
-        return f"{told}." if not self.noise else f"{told}, {self.certain:,} of them beyond the noise."
+        sentence = f"{self.questions:,} counts isolate {count_of(len(self.people), self.size)} of {self.size:,} people"
+        return f"{sentence}." if not self.noise else f"{sentence}, {self.certain:,} of them beyond the noise."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""
@@ -109,13 +109,13 @@ class Isolation(Attack):
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was found, for people."""
-        told = (
+        rows = (
             ("people", f"{self.size:,}"),
             ("questions", f"{self.questions:,}"),
             ("questions that tell something new", f"{self.rank:,}"),
             ("isolated", count_of(len(self.people), self.size)),
         )
-        return (*told, ("of these, beyond the noise", f"{self.certain:,}")) if self.noise else told
+        return (*rows, ("of these, beyond the noise", f"{self.certain:,}")) if self.noise else rows
 
     def figure(self) -> Figure:
         """People, questions that tell something new, and isolated people."""
@@ -147,7 +147,7 @@ class Isolation(Attack):
         )
 
 
-def _matrix(masks: object) -> NDArray[np.float64]:
+def _mask_matrix(masks: object) -> NDArray[np.float64]:
     try:
         rows = np.asarray(masks, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -161,12 +161,12 @@ def _matrix(masks: object) -> NDArray[np.float64]:
     return rows
 
 
-def _answers(answers: object, count: int) -> NDArray[np.float64]:
-    told = numbers(answers, name="answers", axes=1)  # type: ignore[arg-type]
-    if told.shape != (count,):
+def _check_answers(answers: object, count: int) -> NDArray[np.float64]:
+    numbers = finite_array(answers, name="answers", axes=1)  # type: ignore[arg-type]
+    if numbers.shape != (count,):
         raise Unsuitable(
-            f"there are {count:,} questions and answers of shape {told.shape}.",
+            f"there are {count:,} questions and answers of shape {numbers.shape}.",
             why="Each question has one answer.",
             fix="Give one number for each row of masks.",
         )
-    return told
+    return numbers

@@ -50,7 +50,7 @@ def differences(
     >>> [(found.told(), found.answer) for found in differences(log).found]
     [("age = 26 AND diag LIKE 'flu' AND gender = 'm' AND zip = 12345", 1.0)]
     """
-    queries, skipped = query_log.read(log)
+    queries, skipped = query_log.read_log(log)
     if not queries:
         raise Unsuitable(
             "the log has no count, sum or average to compare.",
@@ -58,13 +58,13 @@ def differences(
             fix="Give at least two of them.",
         )
     most, spread = whole(few, name="few"), abs(float(exact(noise, name="noise")))
-    nested = list(pairs([*queries, *query_log.derived(queries)]))
-    rows = None if table is None else plain_tables.read(table, called="the table")
+    nested = list(pairs([*queries, *query_log.derived_queries(queries)]))
+    rows = None if table is None else plain_tables.read_table(table, called="the table")
     hidden = {secret.lower()} if isinstance(secret, str) else {name.lower() for name in secret}
     sized = _from_log(nested, queries, spread) if rows is None else _from_table(nested, rows)
-    found = tuple(pair for pair in sized if pair.people is not None and 1 <= pair.people <= most)
-    people = () if rows is None or not hidden else _isolated(queries, rows, hidden, spread)
-    return Differences(len(queries), skipped, len(nested), found, people, most, spread)
+    small_pairs = tuple(pair for pair in sized if pair.people is not None and 1 <= pair.people <= most)
+    people = () if rows is None or not hidden else _isolated_people(queries, rows, hidden, spread)
+    return Differences(len(queries), skipped, len(nested), small_pairs, people, most, spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class Differences(Attack):
     @property
     def chance(self) -> float:
         """How often a guess from the best difference is right: 1 without noise."""
-        terms = [found.pair.terms for found in self.found]
+        terms = [pair.pair.terms for pair in self.found]
         spreads = [self.noise * sqrt(count) for count in terms] + [person.std_dev for person in self.people]
         return chance_right(min(spreads)) if spreads else 0.5
 
@@ -124,13 +124,13 @@ class Differences(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        found = f"{len(self.found):,} difference{'' if len(self.found) == 1 else 's'}"
-        told = f"In a log of {self.queries:,}, {found} about at most {self.few:,} people"
+        count = f"{len(self.found):,} difference{'' if len(self.found) == 1 else 's'}"
+        sentence = f"In a log of {self.queries:,}, {count} about at most {self.few:,} people"
         if self.people:
-            told += f", and all together tell the secrets of {len({p.person for p in self.people}):,}"
+            sentence += f", and all together tell the secrets of {len({p.person for p in self.people}):,}"
         if not self.noise or not (self.found or self.people):
-            return f"{told}."
-        return f"{told}; with this noise a guess from them is right {out_of_100(self.chance)} times."
+            return f"{sentence}."
+        return f"{sentence}; with this noise a guess from them is right {out_of_100(self.chance)} times."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""
@@ -140,14 +140,14 @@ class Differences(Attack):
             "nested_pairs": self.nested,
             "differences": [
                 {
-                    "about": found.told(),
-                    "large": found.pair.large.told(),
-                    "small": found.pair.small.told(),
-                    "answers": [*found.pair.large.answers, *found.pair.small.answers],
-                    "difference": found.answer,
-                    "people": found.people,
+                    "about": pair.told(),
+                    "large": pair.pair.large.told(),
+                    "small": pair.pair.small.told(),
+                    "answers": [*pair.pair.large.answers, *pair.pair.small.answers],
+                    "difference": pair.answer,
+                    "people": pair.people,
                 }
-                for found in self.found
+                for pair in self.found
             ],
             "isolated": [{"person": p.person, "what": p.what, "value": p.value} for p in self.people],
             "chance_right": self.chance,
@@ -155,12 +155,12 @@ class Differences(Attack):
 
     def facts(self) -> tuple[tuple[str, str], ...]:
         """What was found, for people."""
-        return tuple((found.told(), f"{found.answer:.6g}") for found in self.found)
+        return tuple((pair.told(), f"{pair.answer:.6g}") for pair in self.found)
 
     def table(self) -> TextTable:
         """The differences, those about fewest people first."""
-        first = sorted(self.found, key=lambda found: (found.people or 0, found.told()))[:_SHOWN]
-        rows = tuple((found.told(), f"{found.people:,}", f"{found.answer:.6g}") for found in first)
+        first = sorted(self.found, key=lambda pair: (pair.people or 0, pair.told()))[:_SHOWN]
+        rows = tuple((pair.told(), f"{pair.people:,}", f"{pair.answer:.6g}") for pair in first)
         return TextTable(("a difference about", "people", "answer"), rows or (("nobody in particular", "", ""),))
 
     def figure(self) -> Figure:
@@ -206,10 +206,10 @@ def _from_log(nested: Sequence[NestedQueries], queries: Sequence[Query], noise: 
 
     def size(pair: NestedQueries) -> int | None:
         table = pair.large.table
-        told = [counts.get((table, pair.left_out)), counts.get((table, pair.between))]
-        told += [] if noise else [between.get((table, pair.between))]
-        known = [round(answer) for answer in told if answer is not None]
-        return _fewest(known) if known else None
+        sizes = [counts.get((table, pair.left_out)), counts.get((table, pair.between))]
+        sizes += [] if noise else [between.get((table, pair.between))]
+        known = [round(answer) for answer in sizes if answer is not None]
+        return _smaller_group(known) if known else None
 
     return [Difference(pair, size(pair)) for pair in nested]
 
@@ -219,39 +219,43 @@ def _from_table(nested: Sequence[NestedQueries], rows: pyarrow.Table) -> list[Di
     if not nested:
         return []
     wanted = [part for pair in nested for part in (pair.large.conditions, pair.small.conditions, pair.left_out)]
-    masks = query_log.masks(rows, wanted).reshape(len(nested), 3, -1)
+    masks = query_log.condition_masks(rows, wanted).reshape(len(nested), 3, -1)
     between = (masks[:, 0] & ~masks[:, 1]).sum(axis=1)  # also those for whom a missing value decides
     left_out = masks[:, 2].sum(axis=1)
     return [
-        Difference(pair, _fewest([int(few), int(others)]))
+        Difference(pair, _smaller_group([int(few), int(others)]))
         for pair, few, others in zip(nested, between, left_out, strict=True)
     ]
 
 
-def _fewest(sizes: Sequence[int]) -> int:
+def _smaller_group(sizes: Sequence[int]) -> int:
     """The smaller group; one that turned out empty (the victim does not have it) still was about the other."""
     return min((size for size in sizes if size > 0), default=0)
 
 
-def _isolated(queries: Sequence[Query], rows: pyarrow.Table, hidden: set[str], noise: float) -> tuple[Isolated, ...]:
+def _isolated_people(
+    queries: Sequence[Query], rows: pyarrow.Table, hidden: set[str], noise: float
+) -> tuple[Isolated, ...]:
     """Everybody whose secret follows from the answers about one secret, for each secret that was asked about."""
     asked: dict[tuple[str, frozenset[str]], list[Query]] = {}
     for query in queries:
-        secret = frozenset(part for part in query.conditions if query_log.columns(part) & hidden)
+        secret = frozenset(part for part in query.conditions if query_log.condition_columns(part) & hidden)
         if query.aggregate != "AVG" and (secret or query.of in hidden):
             asked.setdefault((f"{query.aggregate}({query.of})", secret), []).append(query)
-    solved = [_solved(what, secret, group, rows, noise) for (what, secret), group in asked.items()]
+    solved = [_solve_group(what, secret, group, rows, noise) for (what, secret), group in asked.items()]
     return tuple(person for people in solved for person in people)
 
 
-def _solved(
+def _solve_group(
     what: str, secret: frozenset[str], group: Sequence[Query], rows: pyarrow.Table, noise: float
 ) -> list[Isolated]:
     """The people isolated by questions that all ask about the same secret."""
     answers = [query.answer for query in group]
-    found = isolate(query_log.masks(rows, [query.conditions - secret for query in group]), answers, noise=noise)
-    told = f"{what} where {query_log.conjunction(secret)}"
+    isolation = isolate(
+        query_log.condition_masks(rows, [query.conditions - secret for query in group]), answers, noise=noise
+    )
+    description = f"{what} where {query_log.conjunction(secret)}"
     return [
-        Isolated(person, told, value, float(spread))
-        for (person, value), spread in zip(found.values.items(), found.std_devs, strict=True)
+        Isolated(person, description, value, float(spread))
+        for (person, value), spread in zip(isolation.values.items(), isolation.std_devs, strict=True)
     ]

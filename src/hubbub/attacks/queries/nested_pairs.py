@@ -11,7 +11,7 @@ from math import inf
 import sqlglot
 from sqlglot import exp
 
-from hubbub.attacks.queries.query_log import Query, conjunction, negated
+from hubbub.attacks.queries.query_log import Query, conjunction, negate_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +62,23 @@ def _left_out(large: frozenset[str], small: frozenset[str]) -> frozenset[str] | 
     if not further:
         return None
     if not dropped:
-        return negated(further)
-    if len(further) == len(dropped) == 1 and implies(*further, *dropped):
-        return negated(further)
+        return negate_conditions(further)
+    if len(further) == len(dropped) == 1 and implies_condition(*further, *dropped):
+        return negate_conditions(further)
     return None
 
 
 @lru_cache(maxsize=10_000)
-def implies(narrow: str, wide: str) -> bool:
+def implies_condition(narrow: str, wide: str) -> bool:
     """Whether one simple condition surely implies another, as a narrower range or a shorter list does.
 
-    >>> implies("age < 40", "age < 41"), implies("age < 41", "age < 40"), implies("x = 'a'", "x IN ('a', 'b')")
-    (True, False, True)
+    >>> implies_condition("age < 40", "age < 41"), implies_condition("age < 41", "age < 40")
+    (True, False)
+    >>> implies_condition("x = 'a'", "x IN ('a', 'b')")
+    True
     """
-    one, other = _region(narrow), _region(wide)
-    return one is not None and other is not None and one[0] == other[0] and _within(one[1], other[1])
+    one, other = _condition_region(narrow), _condition_region(wide)
+    return one is not None and other is not None and one[0] == other[0] and _lies_within(one[1], other[1])
 
 
 _End = tuple[float, int]  # a number, and whether the range ends just below it (-1), at it (0) or just above (1)
@@ -84,7 +86,7 @@ _Range = tuple[_End, _End]
 _FIRST, _LAST = (-inf, 0), (inf, 0)
 
 
-def _region(text: str) -> tuple[str, frozenset[str] | _Range] | None:
+def _condition_region(text: str) -> tuple[str, frozenset[str] | _Range] | None:
     """The column of a simple condition, and the values that it may have: a few, or a range of numbers."""
     tree = sqlglot.condition(text, dialect="duckdb")
     if isinstance(tree, exp.In) and tree.expressions and all(isinstance(v, exp.Literal) for v in tree.expressions):
@@ -94,11 +96,11 @@ def _region(text: str) -> tuple[str, frozenset[str] | _Range] | None:
     column, value = tree.left.sql(), tree.right
     if isinstance(tree, exp.EQ):
         return column, frozenset([value.sql()])
-    found = None if value.is_string else _range(tree, float(value.this))
-    return None if found is None else (column, found)
+    interval = None if value.is_string else _number_range(tree, float(value.this))
+    return None if interval is None else (column, interval)
 
 
-def _range(tree: exp.Binary, edge: float) -> _Range | None:
+def _number_range(tree: exp.Binary, edge: float) -> _Range | None:
     if isinstance(tree, exp.LT | exp.LTE):
         return _FIRST, (edge, 0 if isinstance(tree, exp.LTE) else -1)
     if isinstance(tree, exp.GT | exp.GTE):
@@ -106,14 +108,14 @@ def _range(tree: exp.Binary, edge: float) -> _Range | None:
     return None
 
 
-def _within(inside: frozenset[str] | _Range, around: frozenset[str] | _Range) -> bool:
+def _lies_within(inside: frozenset[str] | _Range, around: frozenset[str] | _Range) -> bool:
     if isinstance(around, frozenset):
         return isinstance(inside, frozenset) and inside <= around
-    ranges = [_point(value) for value in inside] if isinstance(inside, frozenset) else [inside]
+    ranges = [_point_range(value) for value in inside] if isinstance(inside, frozenset) else [inside]
     return all(around[0] <= low and high <= around[1] for low, high in ranges)
 
 
-def _point(value: str) -> _Range:
+def _point_range(value: str) -> _Range:
     """A number as a range; a text as one that lies in no other."""
     try:
         return (float(value), 0), (float(value), 0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import hypot
 from typing import ClassVar
 
-from hubbub.attacks.queries.guess_margin import margin
+from hubbub.attacks.queries.guess_margin import error_margin
 from hubbub.attacks.report import Attack
 from hubbub.explain import Figure
 from hubbub.render import Json
@@ -26,7 +26,7 @@ def newcomer(
     >>> newcomer(before=(10, 3000), after=(11, 3100)).value
     4100.0
     """
-    (few, low), (many, high) = sorted([_average(before), _average(after)])
+    (few, low), (many, high) = sorted([_read_average(before), _read_average(after)])
     if many != few + 1:
         raise Unsuitable(
             f"the numbers of people are {few:,} and {many:,}.",
@@ -64,7 +64,7 @@ class Newcomer(Attack):
     def margin(self) -> float:
         """How far off it may be: surely by rounding, and 95 times out of 100 by noise."""
         rounding = (2 * self.people + 1) * self.rounded_to / 2
-        return rounding + margin(self.noise * hypot(self.people + 1, self.people))
+        return rounding + error_margin(self.noise * hypot(self.people + 1, self.people))
 
     @property
     def succeeded(self) -> bool:
@@ -74,8 +74,8 @@ class Newcomer(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one sentence."""
-        told = f"From the averages of {self.people:,} and {self.people + 1:,} people follows the value of the one"
-        return f"{told}: {self._told}{'' if self.margin else ', exactly'}."
+        sentence = f"From the averages of {self.people:,} and {self.people + 1:,} people follows the value of the one"
+        return f"{sentence}: {self._told}{'' if self.margin else ', exactly'}."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""
@@ -136,9 +136,9 @@ class Newcomer(Attack):
         return f"{self.value:,.6g}" + (f" ±{float(f'{self.margin:.3g}'):,.10g}" if self.margin else "")
 
 
-def _average(told: tuple[int, object]) -> tuple[int, float]:
+def _read_average(average: tuple[int, object]) -> tuple[int, float]:
     try:
-        count, mean = told
+        count, mean = average
     except (TypeError, ValueError):
         raise Unsuitable(
             "an average is given as (number of people, average).",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
-from hubbub.attacks.queries.asking import scalar
+from hubbub.attacks.queries.asking import read_scalar
 from hubbub.terms import Unsuitable
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Query:
         return f"{self.aggregate}({self.of}) where {conjunction(self.conditions)}"
 
 
-def read(log: Log) -> tuple[tuple[Query, ...], int]:
+def read_log(log: Log) -> tuple[tuple[Query, ...], int]:
     """The queries of a log, and how many entries were left out: grouped, nested, or without one of the aggregates."""
     queries = []
     for place, entry in enumerate(log if isinstance(log, Iterable) else [log]):
@@ -62,27 +62,29 @@ def read(log: Log) -> tuple[tuple[Query, ...], int]:
                 why="Differences of answers are looked for.",
                 fix="Give pairs: (SQL text or a set of conditions, answer).",
             ) from None
-        queries.append(_query(question, answer, place))
-    found = tuple(query for query in queries if query is not None)
-    return found, len(queries) - len(found)
+        queries.append(_read_query(question, answer, place))
+    known_queries = tuple(query for query in queries if query is not None)
+    return known_queries, len(queries) - len(known_queries)
 
 
-def derived(queries: Sequence[Query]) -> list[Query]:
+def derived_queries(queries: Sequence[Query]) -> list[Query]:
     """Small sums: a condition and its negation give the whole, and an average times its count gives a sum."""
     known = {(query.what, query.conditions) for query in queries}
-    found = []
+    derived = []
     for one, other in combinations(queries, 2):
-        for whole in (*_halves(one, other), *_sum(one, other), *_sum(other, one)):
+        for whole in (*_join_halves(one, other), *_sum_behind(one, other), *_sum_behind(other, one)):
             if (whole.what, whole.conditions) not in known:
                 known.add((whole.what, whole.conditions))
-                found.append(whole)
-    return found
+                derived.append(whole)
+    return derived
 
 
 @lru_cache(maxsize=10_000)
-def negated(conditions: frozenset[str]) -> frozenset[str]:
+def negate_conditions(conditions: frozenset[str]) -> frozenset[str]:
     """The conditions of everybody who fails at least one of these."""
-    return _conditions(exp.not_(sqlglot.condition(" AND ".join(f"({part})" for part in conditions), dialect="duckdb")))
+    return _query_conditions(
+        exp.not_(sqlglot.condition(" AND ".join(f"({part})" for part in conditions), dialect="duckdb"))
+    )
 
 
 def conjunction(conditions: Iterable[str]) -> str:
@@ -91,12 +93,12 @@ def conjunction(conditions: Iterable[str]) -> str:
     return " AND ".join(parts) or "TRUE"
 
 
-def columns(condition: str) -> set[str]:
+def condition_columns(condition: str) -> set[str]:
     """The columns that a condition mentions."""
     return {column.name for column in sqlglot.condition(condition, dialect="duckdb").find_all(exp.Column)}
 
 
-def masks(table: pyarrow.Table, conditions: Sequence[frozenset[str]]) -> NDArray[np.bool_]:
+def condition_masks(table: pyarrow.Table, conditions: Sequence[frozenset[str]]) -> NDArray[np.bool_]:
     """Which rows of the table meet each set of conditions; evaluated by DuckDB, shut off from everything else."""
     import duckdb
 
@@ -104,40 +106,40 @@ def masks(table: pyarrow.Table, conditions: Sequence[frozenset[str]]) -> NDArray
     with duckdb.connect(config={"enable_external_access": "false"}) as engine:
         engine.register("people", table)
         try:
-            found = engine.execute(f"SELECT {', '.join(wanted)} FROM people").fetchnumpy()  # noqa: S608  (a locked engine in memory)
+            arrays = engine.execute(f"SELECT {', '.join(wanted)} FROM people").fetchnumpy()  # noqa: S608  (a locked engine in memory)
         except duckdb.Error:
             raise Unsuitable(
                 "the conditions of the log cannot be evaluated on the table.",
                 why="They name a column that it does not have, or compare it with a value of another kind.",
                 fix=f"Give a table with the columns of the log; this one has {', '.join(table.column_names)}.",
             ) from None
-    return np.array([np.asarray(found[f"m{i}"], dtype=bool) for i in range(len(conditions))])
+    return np.array([np.asarray(arrays[f"m{i}"], dtype=bool) for i in range(len(conditions))])
 
 
-def _query(question: Question, answer: object, place: int) -> Query | None:
-    tree = _parsed(question, place)
-    shape = _shape(tree)
+def _read_query(question: Question, answer: object, place: int) -> Query | None:
+    tree = _parse_question(question, place)
+    shape = _query_shape(tree)
     if shape is None:
         return None
     aggregate, of, table = shape
     where = tree.args.get("where")
-    conditions = _conditions(where.this) if where else frozenset()
-    return Query(aggregate, of, table, conditions, scalar(answer), (place,))
+    conditions = _query_conditions(where.this) if where else frozenset()
+    return Query(aggregate, of, table, conditions, read_scalar(answer), (place,))
 
 
-def _counting(conditions: Iterable[str]) -> str:
+def _counting_text(conditions: Iterable[str]) -> str:
     """The question that a set of conditions stands for."""
     return f"SELECT COUNT(*) WHERE {' AND '.join(f'({part})' for part in conditions) or 'TRUE'}"
 
 
-def _parsed(question: Question, place: int) -> exp.Expr:
+def _parse_question(question: Question, place: int) -> exp.Expr:
     log = logging.getLogger("sqlglot")
     before, log.disabled = log.disabled, True  # it would log the text
     try:
-        text = question if isinstance(question, str) else _counting(question)
+        text = question if isinstance(question, str) else _counting_text(question)
         tree = sqlglot.parse_one(text, read="duckdb")
         if where := tree.args.get("where"):
-            list(map(columns, _conditions(where.this)))  # they are written anew, and read again later
+            list(map(condition_columns, _query_conditions(where.this)))  # they are written anew, and read again later
         return tree
     except (sqlglot.errors.SqlglotError, ValueError, TypeError, RecursionError):
         raise Unsuitable(
@@ -149,27 +151,31 @@ def _parsed(question: Question, place: int) -> exp.Expr:
         log.disabled = before
 
 
-def _shape(tree: exp.Expr) -> tuple[str, str, str] | None:
+def _query_shape(tree: exp.Expr) -> tuple[str, str, str] | None:
     """The aggregate, its argument and the table of a plain SELECT; None for anything else."""
     if not isinstance(tree, exp.Select) or len(tree.expressions) != 1 or tree.find(exp.Subquery):
         return None
     if any(tree.args.get(part) for part in ("group", "having", "distinct", "limit", "with", "with_", "joins")):
         return None
-    found = tree.expressions[0].unalias()
-    if not isinstance(found, exp.Count | exp.Sum | exp.Avg) or not found.this or isinstance(found.this, exp.Distinct):
+    aggregate = tree.expressions[0].unalias()
+    if (
+        not isinstance(aggregate, exp.Count | exp.Sum | exp.Avg)
+        or not aggregate.this
+        or isinstance(aggregate.this, exp.Distinct)
+    ):
         return None
     table = tree.find(exp.Table)
-    return found.key.upper(), _written(found.this), table.name.lower() if table else ""
+    return aggregate.key.upper(), _written_condition(aggregate.this), table.name.lower() if table else ""
 
 
-def _conditions(tree: exp.Expr) -> frozenset[str]:
-    plain = simplify(_plain(tree.copy()))
+def _query_conditions(tree: exp.Expr) -> frozenset[str]:
+    plain = simplify(_plain_names(tree.copy()))
     parts = plain.flatten() if isinstance(plain, exp.And) else [plain]
     texts = {part.unnest().sql("duckdb") for part in parts}
     return frozenset(texts - {"TRUE"})
 
 
-def _plain(tree: exp.Expr) -> exp.Expr:
+def _plain_names(tree: exp.Expr) -> exp.Expr:
     """Names in small letters and without their table, as one table is meant throughout."""
     for column in tree.find_all(exp.Column):
         column.set("table", None)
@@ -178,19 +184,19 @@ def _plain(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def _written(tree: exp.Expr) -> str:
-    return _plain(tree.copy()).sql("duckdb")
+def _written_condition(tree: exp.Expr) -> str:
+    return _plain_names(tree.copy()).sql("duckdb")
 
 
-def _halves(one: Query, other: Query) -> list[Query]:
+def _join_halves(one: Query, other: Query) -> list[Query]:
     """The whole of two queries, of which one has a condition (or several) that the other negates."""
     mine, yours = one.conditions - other.conditions, other.conditions - one.conditions
-    if one.what != other.what or one.aggregate == "AVG" or not mine or not yours or negated(mine) != yours:
+    if one.what != other.what or one.aggregate == "AVG" or not mine or not yours or negate_conditions(mine) != yours:
         return []
     return [Query(*one.what, one.conditions & other.conditions, one.answer + other.answer, one.answers + other.answers)]
 
 
-def _sum(mean: Query, count: Query) -> list[Query]:
+def _sum_behind(mean: Query, count: Query) -> list[Query]:
     """The sum behind an average, where the count of the same rows is known."""
     if (mean.aggregate, count.aggregate) != ("AVG", "COUNT") or mean.table != count.table:
         return []

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubbub.attacks.report import Attack
-from hubbub.attacks.requirements import Floats, agree, rectangle
+from hubbub.attacks.requirements import Floats, check_lengths, rectangular_array
 from hubbub.attacks.roc import Roc
 from hubbub.explain import Figure
 from hubbub.render import Json, out_of_100, percent
@@ -43,20 +43,20 @@ def follow(reports: ArrayLike, *, values: ArrayLike | None = None) -> Following:
     >>> found.changed.tolist(), int(found.epoch[0])
     ([True, False, False], 20)
     """
-    codes = _codes(reports, "reports")
-    truth = None if values is None else _codes(values, "values")
+    codes = _report_codes(reports, "reports")
+    truth = None if values is None else _report_codes(values, "values")
     if truth is not None:
-        agree(truth.shape[0], codes.shape[0], what="people in values and reports")
-        agree(truth.shape[1], codes.shape[1], what="epochs in values and reports")
+        check_lengths(truth.shape[0], codes.shape[0], what="people in values and reports")
+        check_lengths(truth.shape[1], codes.shape[1], what="epochs in values and reports")
     symbols = 2 if codes.ndim == 3 else int(codes.max()) + 1
     blocks = np.array_split(codes, max(1, codes.size * symbols // _BLOCK))
-    limit = _limit(codes, symbols)
-    followed = [_followed(block, symbols, limit) for block in blocks]
+    limit = _evidence_limit(codes, symbols)
+    followed = [_follow_block(block, symbols, limit) for block in blocks]
     scores, epoch, before, after = map(np.concatenate, zip(*followed, strict=True))
     return Following(codes, scores, epoch, before, after, scores > limit, truth)
 
 
-def _limit(codes: Codes, symbols: int) -> float:
+def _evidence_limit(codes: Codes, symbols: int) -> float:
     """The evidence that, if nobody changes, somebody reaches in 5% of the cases, roughly.
 
     By the chi-squared law of twice the log-likelihood ratio, for all people and epochs at once.
@@ -68,18 +68,23 @@ def _limit(codes: Codes, symbols: int) -> float:
     return float(chi2.isf(FALSE_ALARMS / (people * (epochs - 1)), freedom)) / 2
 
 
-def _followed(codes: Codes, symbols: int, limit: float) -> tuple[Floats, Codes, Codes, Codes]:
+def _follow_block(codes: Codes, symbols: int, limit: float) -> tuple[Floats, Codes, Codes, Codes]:
     """Evidence, epoch, value before and value after, for each person of a block."""
-    counts = _counts(codes, symbols)
-    scores, epoch = _split(counts)
+    counts = _running_counts(codes, symbols)
+    scores, epoch = _best_split(counts)
     early, total = counts[np.arange(len(codes)), epoch - 1], counts[:, -1]
     changed = scores > limit  # without a change, all reports tell of one value
-    before, after = _mode(early), _mode(total - early)
-    return scores, epoch, np.where(changed, before, _mode(total)), np.where(changed, after, _mode(total))
+    before, after = _likeliest_value(early), _likeliest_value(total - early)
+    return (
+        scores,
+        epoch,
+        np.where(changed, before, _likeliest_value(total)),
+        np.where(changed, after, _likeliest_value(total)),
+    )
 
 
-def _codes(reports: ArrayLike, name: str) -> Codes:
-    array = rectangle(reports)
+def _report_codes(reports: ArrayLike, name: str) -> Codes:
+    array = rectangular_array(reports)
     if array.ndim not in (2, 3) or array.shape[0] < 1 or array.shape[1] < 2 or array.dtype.kind not in "bui":
         raise Unsuitable(
             f"{name} must be whole numbers, people x epochs (x bits), and has shape {array.shape}.",
@@ -95,22 +100,22 @@ def _codes(reports: ArrayLike, name: str) -> Codes:
     return array.astype(np.int64)
 
 
-def _counts(codes: Codes, symbols: int) -> Floats:
+def _running_counts(codes: Codes, symbols: int) -> Floats:
     """How often each symbol (or a 0 and a 1 in each bit) came up to each epoch: people x epochs x bits x symbols."""
     bits = codes if codes.ndim == 3 else codes[:, :, None]
     return np.cumsum(bits[..., None] == np.arange(symbols), axis=1, dtype=np.float64)
 
 
-def _split(counts: Floats) -> tuple[Floats, Codes]:
+def _best_split(counts: Floats) -> tuple[Floats, Codes]:
     """For each person the epoch that best splits the reports in two, and by how much likelier it makes them (log)."""
     total = counts[:, -1:]
     early = counts[:, :-1]
-    gain = _fit(early) + _fit(total - early) - _fit(total)
+    gain = _log_likelihood(early) + _log_likelihood(total - early) - _log_likelihood(total)
     best = gain.argmax(axis=1)
     return gain[np.arange(len(gain)), best], best + 1
 
 
-def _fit(counts: Floats) -> Floats:
+def _log_likelihood(counts: Floats) -> Floats:
     """The log-likelihood of reports under their own frequencies."""
     totals = counts.sum(axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -118,7 +123,7 @@ def _fit(counts: Floats) -> Floats:
     return np.asarray(terms.sum(axis=(-1, -2)), dtype=np.float64)
 
 
-def _mode(counts: Floats) -> Codes:
+def _likeliest_value(counts: Floats) -> Codes:
     """The likeliest value: the commonest symbol, or the bit that is most often set."""
     single = counts.shape[1] == 1
     return np.asarray(counts[:, 0].argmax(axis=-1) if single else counts[:, :, 1].argmax(axis=-1), dtype=np.int64)
@@ -164,8 +169,8 @@ class Following(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one plain sentence."""
-        found, people = int(self.changed.sum()), len(self.scores)
-        return f"Of {people:,} people followed over {self.reports.shape[1]:,} epochs, {found:,} are seen to change."
+        changed, people = int(self.changed.sum()), len(self.scores)
+        return f"Of {people:,} people followed over {self.reports.shape[1]:,} epochs, {changed:,} are seen to change."
 
     def numbers(self) -> dict[str, Json]:
         """What was found, for programs."""

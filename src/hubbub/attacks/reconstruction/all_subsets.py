@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubbub.attacks.report import Attack
-from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
+from hubbub.attacks.requirements import Bits, Floats, bit_array, check_lengths, finite_array
 from hubbub.explain import Figure
 from hubbub.render import Json, short
 from hubbub.render.charts import Bar, bar_chart
@@ -60,8 +60,8 @@ def reconstruct_all_subsets(
     ([1, 0, 1, 1, 0], 0)
     """
     subsets = all_subsets(people)
-    answers = numbers([oracle(row) for row in subsets] if callable(oracle) else oracle, name="answers", axes=1)
-    agree(len(answers), len(subsets), what="answers and subsets")
+    answers = finite_array([oracle(row) for row in subsets] if callable(oracle) else oracle, name="answers", axes=1)
+    check_lengths(len(answers), len(subsets), what="answers and subsets")
     largest = _largest_errors(subsets.astype(np.float32), answers)
     consistent = np.flatnonzero(largest <= error + 1e-4)
     if not consistent.size:
@@ -70,18 +70,18 @@ def reconstruct_all_subsets(
             why=f"The best one needs an error of {largest.min():.3g}.",
             fix="Give the largest error that the answers may have.",
         )
-    known = None if truth is None else bits(truth, name="truth", axes=1)
+    known = None if truth is None else bit_array(truth, name="truth", axes=1)
     if known is not None:
-        agree(len(known), people, what="true bits and people")
+        check_lengths(len(known), people, what="true bits and people")
     best = int(consistent[np.argmin(largest[consistent])])
     return AllSubsets(subsets[best], len(subsets), int(consistent.size), float(error), known)
 
 
 def _largest_errors(subsets: NDArray[np.float32], answers: Floats) -> NDArray[np.float32]:
     """For every possible database, its largest distance from an answer."""
-    told = answers.astype(np.float32)
+    single = answers.astype(np.float32)
     blocks = [subsets[start : start + _BLOCK] for start in range(0, len(subsets), _BLOCK)]
-    return np.concatenate([np.abs(block @ subsets.T - told).max(axis=1) for block in blocks])
+    return np.concatenate([np.abs(block @ subsets.T - single).max(axis=1) for block in blocks])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,10 +115,10 @@ class AllSubsets(Attack):
     @property
     def headline(self) -> str:
         """What was found, in one plain sentence."""
-        found = "" if self.wrong is None else f"; in truth {self.wrong} are"
+        truth = "" if self.wrong is None else f"; in truth {self.wrong} are"
         return (
             f"After all {self.questions:,} subsets of {self.bits.size} people, at most {self.most_wrong} secret bits "
-            f"can be guessed wrong{found}."
+            f"can be guessed wrong{truth}."
         )
 
     def numbers(self) -> dict[str, Json]:

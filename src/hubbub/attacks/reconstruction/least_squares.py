@@ -13,7 +13,7 @@ _ROUNDS = 20_000
 _STILL = 1e-5  # a round that moves no bit further than this was the last one
 
 
-def box(queries: Single, answers: Floats) -> Floats:
+def solve_box(queries: Single, answers: Floats) -> Floats:
     """The x in [0, 1]^n for which queries @ x comes nearest to the answers.
 
     Accelerated projected gradient [BT09] with restarts where it overshoots [OC15]. Subset queries have one singular
@@ -22,7 +22,7 @@ def box(queries: Single, answers: Floats) -> Floats:
     changes nothing where the answers are exact and takes one equation's worth of information where they are noisy.
     """
     targets = answers.astype(np.float32)
-    step, pull = _step(queries)
+    step, pull = _step_length(queries)
     guess: Single = np.full(queries.shape[1], 0.5, dtype=np.float32)
     ahead = guess
     momentum = 1.0
@@ -41,9 +41,9 @@ def box(queries: Single, answers: Floats) -> Floats:
     return guess.astype(np.float64)
 
 
-def _step(queries: Single) -> tuple[np.float32, np.float32]:
+def _step_length(queries: Single) -> tuple[np.float32, np.float32]:
     """The length of a step, and the weight of the average equation less one."""
-    bulk = 1.1 * _largest(queries)
+    bulk = 1.1 * _largest_eigenvalue(queries)
     average = queries.mean(axis=0)
     spike = len(queries) * float(average @ average)
     weight = min(1.0, bulk / spike) if spike else 1.0
@@ -51,7 +51,7 @@ def _step(queries: Single) -> tuple[np.float32, np.float32]:
     return np.float32(1 / steepness if steepness else 0), np.float32(weight - 1)
 
 
-def _largest(queries: Single) -> float:
+def _largest_eigenvalue(queries: Single) -> float:
     """The largest eigenvalue of the Gram matrix of the queries less their average, by power iteration."""
     direction: Single = np.random.default_rng(0).standard_normal((queries.shape[1],)).astype(np.float32)
     value = 0.0
@@ -67,7 +67,7 @@ def _largest(queries: Single) -> float:
     return value
 
 
-def ridge(queries: Single, answers: Floats) -> Floats:
+def solve_ridge(queries: Single, answers: Floats) -> Floats:
     """Ordinary least squares, drawn to 1/2 ever so slightly so that bits nobody asked about are not extreme."""
     from scipy.linalg import solve
 

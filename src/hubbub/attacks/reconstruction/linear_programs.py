@@ -25,7 +25,7 @@ def least_total_error(queries: NDArray[np.float32], answers: Floats) -> Floats:
     equations = hstack([csr_array(queries), above, -above], format="csr")
     cost = np.concatenate([np.zeros(people), np.ones(2 * count)])
     bounds = [(0.0, 1.0)] * people + [(0.0, np.inf)] * (2 * count)
-    return _solve(queries, cost, bounds, A_eq=equations, b_eq=answers)
+    return _solve_program(queries, cost, bounds, A_eq=equations, b_eq=answers)
 
 
 def least_largest_error(queries: NDArray[np.float32], answers: Floats) -> Floats:
@@ -35,10 +35,12 @@ def least_largest_error(queries: NDArray[np.float32], answers: Floats) -> Floats
     sides = np.block([[queries, error], [-queries, error]])
     cost = np.concatenate([np.zeros(people), [1.0]])
     bounds = [(0.0, 1.0)] * people + [(0.0, np.inf)]
-    return _solve(queries, cost, bounds, A_ub=sides, b_ub=np.concatenate([answers, -answers]))
+    return _solve_program(queries, cost, bounds, A_ub=sides, b_ub=np.concatenate([answers, -answers]))
 
 
-def _solve(queries: NDArray[np.float32], cost: Floats, bounds: list[tuple[float, float]], **rows: Any) -> Floats:
+def _solve_program(
+    queries: NDArray[np.float32], cost: Floats, bounds: list[tuple[float, float]], **rows: Any
+) -> Floats:
     from scipy.optimize import linprog
 
     count, people = queries.shape
@@ -48,11 +50,11 @@ def _solve(queries: NDArray[np.float32], cost: Floats, bounds: list[tuple[float,
             why=f"Beyond {_MOST:,} entries it takes hours.",
             fix='Leave method out: "box" takes seconds.',
         )
-    found = linprog(cost, bounds=bounds, method="highs-ipm", **rows)
-    if found.x is None:
+    solution = linprog(cost, bounds=bounds, method="highs-ipm", **rows)
+    if solution.x is None:
         raise Unsuitable(
             "the linear program was not solved.",
-            why=str(found.message),
+            why=str(solution.message),
             fix='Leave method out: "box" always ends.',
         )
-    return np.asarray(found.x[:people], dtype=np.float64)
+    return np.asarray(solution.x[:people], dtype=np.float64)

@@ -19,26 +19,26 @@ def message_passing(queries: NDArray[np.float32], answers: Floats) -> Floats:
     kind (ranges, few or overlapping subsets) it need not converge: use ``box`` there.
     """
     count, people = queries.shape
-    norm = np.float32(np.sqrt(count * _variance(queries)))
-    wanted = _centred(2 * answers.astype(np.float32) - queries.sum(axis=1)) / norm
+    norm = np.float32(np.sqrt(count * _column_variance(queries)))
+    wanted = _centred_values(2 * answers.astype(np.float32) - queries.sum(axis=1)) / norm
     signs, residual = np.zeros(people, dtype=np.float32), wanted
     for _ in range(_ROUNDS):
         noise = max(float(residual @ residual) / count, 1e-6)
-        evidence = signs + queries.T @ _centred(residual) / norm
+        evidence = signs + queries.T @ _centred_values(residual) / norm
         likely = np.tanh(evidence / np.float32(noise))
         reaction = np.float32((1 - likely**2).mean() / noise * people / count)
-        residual = wanted - _centred(queries @ likely) / norm + reaction * residual
+        residual = wanted - _centred_values(queries @ likely) / norm + reaction * residual
         change, signs = float(np.abs(likely - signs).max()), likely
         if change < _STILL:
             break
     return (signs.astype(np.float64) + 1) / 2
 
 
-def _centred(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def _centred_values(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(values - values.mean(), dtype=np.float32)
 
 
-def _variance(queries: NDArray[np.float32]) -> float:
+def _column_variance(queries: NDArray[np.float32]) -> float:
     """The average variance of a column of zeros and ones."""
     shares = queries.mean(axis=0)
     return max(float((shares * (1 - shares)).mean()), 1e-6)

@@ -15,20 +15,20 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.attacks.reconstruction.least_squares import box, ridge
+from hubbub.attacks.reconstruction.least_squares import solve_box, solve_ridge
 from hubbub.attacks.reconstruction.linear_programs import least_largest_error, least_total_error
 from hubbub.attacks.reconstruction.message_passing import message_passing
 from hubbub.attacks.report import Attack
-from hubbub.attacks.requirements import Bits, Floats, agree, bits, numbers
-from hubbub.attacks.share_interval import interval
+from hubbub.attacks.requirements import Bits, Floats, bit_array, check_lengths, finite_array
+from hubbub.attacks.share_interval import clopper_pearson
 from hubbub.explain import Figure, belief
 from hubbub.render import Json, out_of_100, percent, short
 from hubbub.render.charts import Bar, bar_chart, percentage
 from hubbub.terms import OutOfRange, Unsuitable, whole
 
 METHODS: dict[str, Callable[[NDArray[np.float32], Floats], Floats]] = {
-    "box": box,
-    "least-squares": ridge,
+    "box": solve_box,
+    "least-squares": solve_ridge,
     "lp": least_total_error,
     "lp-largest": least_largest_error,
     "message-passing": message_passing,
@@ -48,8 +48,8 @@ def reconstruct(queries: ArrayLike, answers: ArrayLike, *, method: str = "box") 
     >>> reconstruct(queries, [1.3, 0.8, 2.1, 1.9]).tolist()
     [1, 0, 1]
     """
-    asked, told = _system(queries, answers)
-    return (_method(method)(asked, told) > 0.5).astype(np.int8)
+    asked, sums = _check_system(queries, answers)
+    return (_solver_named(method)(asked, sums) > 0.5).astype(np.int8)
 
 
 def random_subsets(people: int, queries: int, *, seed: int = 0) -> Bits:
@@ -74,20 +74,20 @@ def random_ranges(people: int, queries: int, *, seed: int = 0) -> Bits:
     return np.asarray((places >= low) & (places < high), dtype=np.int8)
 
 
-def _system(queries: ArrayLike, answers: ArrayLike) -> tuple[NDArray[np.float32], Floats]:
-    asked = bits(queries, name="queries", axes=2)
-    told = numbers(answers, name="answers", axes=1)
-    agree(len(asked), len(told), what="queries and answers")
+def _check_system(queries: ArrayLike, answers: ArrayLike) -> tuple[NDArray[np.float32], Floats]:
+    asked = bit_array(queries, name="queries", axes=2)
+    sums = finite_array(answers, name="answers", axes=1)
+    check_lengths(len(asked), len(sums), what="queries and answers")
     if len(asked) < asked.shape[1]:
         raise Unsuitable(
             f"{len(asked)} queries are too few for {asked.shape[1]} people.",
             why="With fewer equations than unknown bits, many databases fit the answers equally well.",
             fix="Ask at least one question per person; four are usual.",
         )
-    return asked.astype(np.float32), told
+    return asked.astype(np.float32), sums
 
 
-def _method(name: str) -> Callable[[NDArray[np.float32], Floats], Floats]:
+def _solver_named(name: str) -> Callable[[NDArray[np.float32], Floats], Floats]:
     if name not in METHODS:
         raise OutOfRange(
             f"there is no method {name!r}.",
@@ -128,13 +128,13 @@ class Reconstruction(Attack):
         delta: float = 0.0,
     ) -> Reconstruction:
         """Run ``reconstruct`` and report on it; ``truth`` is only used to count how many bits are right."""
-        asked, told = _system(queries, answers)
-        found = (_method(method)(asked, told) > 0.5).astype(np.int8)
-        known = None if truth is None else bits(truth, name="truth", axes=1)
+        asked, sums = _check_system(queries, answers)
+        guess = (_solver_named(method)(asked, sums) > 0.5).astype(np.int8)
+        known = None if truth is None else bit_array(truth, name="truth", axes=1)
         if known is not None:
-            agree(len(known), len(found), what="true and guessed bits")
-        residual = float(np.sqrt(np.mean((asked @ found.astype(np.float32) - told) ** 2)))
-        return cls(found, len(told), residual, known, people, epsilon, delta)
+            check_lengths(len(known), len(guess), what="true and guessed bits")
+        residual = float(np.sqrt(np.mean((asked @ guess.astype(np.float32) - sums) ** 2)))
+        return cls(guess, len(sums), residual, known, people, epsilon, delta)
 
     @property
     def right(self) -> float | None:
@@ -171,7 +171,7 @@ class Reconstruction(Attack):
         """
         if self.right is None:
             return self.residual < 1e-6
-        return interval(round(self.right * self.bits.size), self.bits.size, confidence=0.998)[0] > self.blind
+        return clopper_pearson(round(self.right * self.bits.size), self.bits.size, confidence=0.998)[0] > self.blind
 
     @property
     def headline(self) -> str:
@@ -222,7 +222,7 @@ class Reconstruction(Attack):
     def _bars(self) -> list[Bar]:
         bars = [Bar("blind guess", self.blind, shown=percent(self.blind))]
         if self.right is not None:
-            low, high = interval(round(self.right * self.bits.size), self.bits.size)
+            low, high = clopper_pearson(round(self.right * self.bits.size), self.bits.size)
             bars.append(Bar("this attack", self.right, low, high, percent(self.right)))
         if self.epsilon is not None:
             bars.append(Bar("most, on average", self.ceiling, shown=percent(self.ceiling)))
@@ -231,15 +231,15 @@ class Reconstruction(Attack):
     def meaning(self) -> tuple[str, ...]:
         """What it means for the people in the data."""
         noise = self.residual / math.sqrt(self.bits.size)
-        told = (
+        sentence = (
             f"The answers are off the guessed bits by {short(self.residual)}, which is {short(noise)} times the root "
             "of the number of people. Noise well below that root hides nobody from questions about random subsets, "
             "however innocent each looks: together they are a system of equations, and its solution is everybody's "
             "secret."
         )
         if self.succeeded:
-            return (told, "Whoever may ask these questions holds the secret column of the table.")
-        return (told, "Here the guesses are no better than blind ones: the answers hide each person.")
+            return (sentence, "Whoever may ask these questions holds the secret column of the table.")
+        return (sentence, "Here the guesses are no better than blind ones: the answers hide each person.")
 
     def remedy(self) -> tuple[str, ...]:
         """What would have helped, and what would not."""

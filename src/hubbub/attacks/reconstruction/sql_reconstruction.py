@@ -55,16 +55,16 @@ def reconstruct_from(
     >>> found.right
     1.0
     """
-    known = _distinct(people)
+    known = _distinct_people(people)
     count = 4 * len(known) if questions is None else whole(questions, name="questions")
-    queries, conditions = _maker(by)(known, person, count, seed)
+    queries, conditions = _question_maker(by)(known, person, count, seed)
     options = dict(asking or {})
     counted = f"SELECT COUNT(*) AS n FROM {table} WHERE ({secret}) AND "  # noqa: S608 - the attacker writes it
     answers = [ask(interface, counted + condition, **options) for condition in conditions]
     return Reconstruction.of(queries, answers, method=method, truth=truth, people=known, epsilon=epsilon, delta=delta)
 
 
-def _distinct(people: Sequence[object]) -> list[object]:
+def _distinct_people(people: Sequence[object]) -> list[object]:
     known = list(people)
     if not known or len(set(known)) < len(known):
         raise Unsuitable(
@@ -75,7 +75,7 @@ def _distinct(people: Sequence[object]) -> list[object]:
     return known
 
 
-def _maker(by: str) -> Callable[[list[object], str, int, int], Asked]:
+def _question_maker(by: str) -> Callable[[list[object], str, int, int], Asked]:
     makers = {"subsets": _by_subsets, "ranges": _by_ranges, "hashes": _by_hashes}
     if by not in makers:
         raise OutOfRange(
@@ -89,7 +89,7 @@ def _maker(by: str) -> Callable[[list[object], str, int, int], Asked]:
 def _by_subsets(people: list[object], column: str, count: int, seed: int) -> Asked:
     """One condition per random subset: a list of ids. An empty subset asks about nobody."""
     queries = random_subsets(len(people), count, seed=seed)
-    literals = np.array([literal(one) for one in people], dtype=object)
+    literals = np.array([sql_literal(one) for one in people], dtype=object)
     chosen = [", ".join(literals[row == 1]) or "NULL" for row in queries]
     return queries, [f"{column} IN ({ids})" for ids in chosen]
 
@@ -102,7 +102,7 @@ def _by_ranges(people: list[object], column: str, count: int, seed: int) -> Aske
         raise Unsuitable(
             "people must have ids that can be put in order.", why="A range has two ends.", fix='Use by="subsets".'
         ) from None
-    ordered = [literal(one) for one in ranks]
+    ordered = [sql_literal(one) for one in ranks]
     queries = random_ranges(len(people), count, seed=seed)
     ends = [np.flatnonzero(row)[[0, -1]] for row in queries]
     conditions = [f"{column} BETWEEN {ordered[low]} AND {ordered[high]}" for low, high in ends]
@@ -125,10 +125,10 @@ def _by_hashes(people: list[object], column: str, count: int, seed: int) -> Aske
     return (mixed % _FIRST % 2).astype(np.int8), [f"({text}) % {_FIRST} % 2 = 1" for text in texts]
 
 
-def literal(value: object) -> str:
+def sql_literal(value: object) -> str:
     """A number or text as SQL writes it.
 
-    >>> literal(7), literal("O'Hara")
+    >>> sql_literal(7), sql_literal("O'Hara")
     ('7', "'O''Hara'")
     """
     if isinstance(value, int | float | np.integer | np.floating):
