@@ -76,8 +76,8 @@ class Description(Document):
             yield "No budget is declared: nothing can be asked yet."
             return
         yield (
-            f"The budget of population {dataset.population!r} is {dataset.budget.measure().describe()}, for everything that "
-            f"is ever asked about these people, here and in other datasets that name the same population."
+            f"The budget of population {dataset.population!r} is {dataset.budget.measure().describe()}, for everything "
+            f"that is ever asked about these people, here and in other datasets that name the same population."
         )
         if dataset.budget.epsilon is not None:
             yield f"All of it: {explain_epsilon(dataset.budget.epsilon, delta=dataset.budget.delta).odds_sentence}"
