@@ -10,9 +10,10 @@ from importlib import metadata
 import pytest
 
 from hubbub.cli import main
-from hubbub.cli.commands import doctor
-from hubbub.cli.commands.doctor import Checkup, examine, random_source_works
 from hubbub.cli.exit_codes import Exit
+from hubbub.studies import installation
+from hubbub.studies.installation import Checkup, checkup, examine_installation
+from hubbub.studies.installation.checkup import random_source_works
 from hubbub.terms import MissingExtra
 
 HEALTHY = Checkup(dependencies={"numpy": "2.0"}, extras={}, programs={"java": None}, random_source=True)
@@ -25,13 +26,13 @@ def leave(*arguments: str) -> int:
 
 
 def test_the_core_is_found_with_its_versions() -> None:
-    found = examine()
+    found = examine_installation()
     assert found.dependencies["numpy"] == metadata.version("numpy")
     assert found.healthy
 
 
 def test_extras_are_told_apart_from_the_core() -> None:
-    found = examine()
+    found = examine_installation()
     assert "numba" in found.extras["fast"]
     assert "numba" not in found.dependencies
     assert found.extras["dev"]["pytest"] == metadata.version("pytest")
@@ -60,7 +61,7 @@ def test_text_names_what_is_missing_and_how_to_get_it() -> None:
     ],
 )
 def test_a_broken_core_fails_the_check(sick: Checkup, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "examine", lambda: sick)
+    monkeypatch.setattr(installation, "examine_installation", lambda: sick)
     assert not sick.healthy
     assert leave("doctor") == Exit.VERIFICATION
     assert leave("doctor", "--json") == Exit.VERIFICATION
@@ -68,11 +69,11 @@ def test_a_broken_core_fails_the_check(sick: Checkup, monkeypatch: pytest.Monkey
 
 def test_it_says_what_adds_points_for_the_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.gopa.crypto.multi_scalar.native", lambda: None)
-    assert "libsodium alone" in examine().text()
+    assert "libsodium alone" in examine_installation().text()
     monkeypatch.setattr("hubbub.gopa.crypto.multi_scalar.accelerator", lambda: "C (x.so)")
-    checkup = examine()
-    assert checkup.to_json()["group_sums"] == "C (x.so)"
-    assert "C (x.so)" in checkup.text()
+    examined = examine_installation()
+    assert examined.to_json()["group_sums"] == "C (x.so)"
+    assert "C (x.so)" in examined.text()
 
 
 def test_without_the_extra_they_are_missing_and_that_is_no_illness(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,9 +81,9 @@ def test_without_the_extra_they_are_missing_and_that_is_no_illness(monkeypatch: 
         raise MissingExtra("no rbcl", why="", fix="")
 
     monkeypatch.setattr("hubbub.gopa.crypto.multi_scalar.accelerator", missing)
-    checkup = examine()
-    assert checkup.to_json()["group_sums"] is None
-    assert checkup.healthy
+    examined = examine_installation()
+    assert examined.to_json()["group_sums"] is None
+    assert examined.healthy
 
 
 def test_missing_programs_and_extras_are_no_illness() -> None:
@@ -113,5 +114,5 @@ def test_a_random_source_that_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_requirement_lines_are_understood(line: str, name: str, extra: str | None) -> None:
-    core, extras = doctor._requirements([line])
+    core, extras = checkup._parse_requirements([line])
     assert (core, extras) == (([], {extra: [name]}) if extra else ([name], {}))

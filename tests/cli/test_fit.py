@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from hubbub.cli.output import fit_progress
+from hubbub.cli.output.fit_progress import show_steps
 from hubbub.learn import StandardScaler, load, save
 from hubbub.ledger import Ledger
 from hubbub.terms import Budget
@@ -316,13 +316,13 @@ def test_a_bar_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> N
 
     seen = Terminal()
     monkeypatch.setattr("sys.stderr", seen)
-    with fit_progress.shown("training") as watch:
-        watch.begin(3)  # type: ignore[attr-defined]
+    with show_steps("training") as watch:
+        watch.begin(3)
         for step in (1, 2, 3):
             watch(step)
     assert "training" in seen.getvalue() and "3/3" in seen.getvalue()
     quiet = io.StringIO()
     monkeypatch.setattr("sys.stderr", quiet)
-    with fit_progress.shown("training") as watch:
+    with show_steps("training") as watch:
         watch(1)
     assert quiet.getvalue() == ""

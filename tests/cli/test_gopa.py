@@ -337,7 +337,8 @@ def test_phases_are_told_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_phases_count_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    Phases().board(Standing("join", 3, 4, 0, over=False))
+    with Phases() as shown:
+        shown.board(Standing("join", 3, 4, 0, over=False))
     assert "3 spoke, 4 are waited for" in capsys.readouterr().err
 
 

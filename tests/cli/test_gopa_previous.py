@@ -12,10 +12,10 @@ from queue import Queue
 import pytest
 import typer
 
-from hubbub.cli.options import gopa_runs
 from hubbub.cli.options.gopa_files import write_identity
-from hubbub.cli.options.gopa_runs import Served, TakesPart
-from hubbub.gopa import Agreement, Clock, plan
+from hubbub.cli.options.gopa_runs import BoardOptions, PartyOptions
+from hubbub.cli.output import streams
+from hubbub.gopa import Agreement, plan
 from hubbub.gopa.in_process import RunResult, people, run
 from hubbub.gopa.network.party_log import Diary
 from hubbub.gopa.network.party_runner import RunOutcome
@@ -50,36 +50,32 @@ def second(first: RunResult, shell: Shell) -> Agreement:
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     told: Queue[str] = Queue()
-    monkeypatch.setattr(gopa_runs, "_listening", told.put)
+    monkeypatch.setattr(streams, "announce_address", told.put)
     yield lambda: told.get(timeout=120)
 
 
-def board(folder: Path, previous: list[Path]) -> Served:
-    return Served(
+def board(folder: Path, previous: list[Path]) -> BoardOptions:
+    return BoardOptions(
         agreement=folder / "a.json",
         key=folder / "board.key",
         log=folder / "second.log",
         previous=previous,
-        clock=Clock(joining=60, deadline=60, patience=30),
-        host="127.0.0.1",
+        joining=60,
+        deadline=60,
+        patience=30,
         port=0,
         linger=4.0,
     )
 
 
-def party(folder: Path, place: int, url: str, previous: list[Path], value: str | None = None) -> TakesPart:
-    return TakesPart(
+def party(folder: Path, place: int, url: str, previous: list[Path], value: str | None = None) -> PartyOptions:
+    return PartyOptions(
         agreement=folder / "a.json",
         board=url,
         key=folder / f"p{place}.key",
         value=value,
-        diary=None,
         previous=previous,
         previous_diary=folder / f"p{place}.first",
-        ledger=None,
-        population=None,
-        state=None,
-        give_up=60.0,
     )
 
 

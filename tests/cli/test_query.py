@@ -232,22 +232,22 @@ def test_explain_private_needs_no_price_and_leaves_no_trace(desk: Shell, prefix:
 
 
 def test_budgets_are_read_exactly() -> None:
-    assert source_facts.allowance("3,1e-6") == Budget(3, 1e-6)
-    assert source_facts.allowance("0.1") == Budget(Decimal("0.1"))
-    assert source_facts.allowance("rho=0.5,1e-6") == Budget(rho=Decimal("0.5"), delta=1e-6)
+    assert source_facts.parse_budget("3,1e-6") == Budget(3, 1e-6)
+    assert source_facts.parse_budget("0.1") == Budget(Decimal("0.1"))
+    assert source_facts.parse_budget("rho=0.5,1e-6") == Budget(rho=Decimal("0.5"), delta=1e-6)
 
 
 def test_bounds_are_numbers_dates_or_times() -> None:
-    assert source_facts.bound("cost=0:5000:0.01") == ("cost", (Decimal(0), Decimal(5000), Decimal("0.01")))
-    name, (low, high) = source_facts.bound("at=2025-01-01T08:00..2025-12-31T18:30")
+    assert source_facts.parse_bounds("cost=0:5000:0.01") == ("cost", (Decimal(0), Decimal(5000), Decimal("0.01")))
+    name, (low, high) = source_facts.parse_bounds("at=2025-01-01T08:00..2025-12-31T18:30")
     assert (name, str(low), str(high)) == ("at", "2025-01-01 08:00:00", "2025-12-31 18:30:00")
-    assert str(source_facts.bound("day=2025-01-01:2025-12-31")[1][1]) == "2025-12-31"
+    assert str(source_facts.parse_bounds("day=2025-01-01:2025-12-31")[1][1]) == "2025-12-31"
 
 
 def test_a_key_with_a_comma_stands_in_quotes() -> None:
-    assert source_facts.listed('ward="a,b",c') == ("ward", ["a,b", "c"])
+    assert source_facts.split_keys('ward="a,b",c') == ("ward", ["a,b", "c"])
     with pytest.raises(typer.BadParameter):
-        source_facts.listed("=a")
+        source_facts.split_keys("=a")
 
 
 # ---------------------------------------------------------------- stages, and Ctrl-C
@@ -255,9 +255,9 @@ def test_a_key_with_a_comma_stands_in_quotes() -> None:
 SCRIPT = """
 import sys, time, os, signal
 from hubbub.cli import main
-from hubbub.cli.output import stages
+from hubbub.cli.output import terminal
 from hubbub.engines import DuckDB
-stages.PATIENCE = 0.05
+terminal.PATIENCE = 0.05
 rows, arrays = DuckDB.rows, DuckDB.arrays
 def slow(self, *a, **k):
     time.sleep(0.5)

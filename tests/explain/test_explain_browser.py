@@ -60,7 +60,7 @@ BOXES = """() => [...document.querySelectorAll('svg')].map(svg => {
 })"""
 COLOURS = """() => [...document.querySelectorAll('svg text, h1, h2, p, td, th, figcaption')].map(e => {
   const style = getComputedStyle(e);
-  const holder = e.closest('svg') ? e.closest('svg').querySelector('.hb-ground') : e.closest('.hb-leaflet');
+  const holder = e.closest('svg') ? e.closest('svg').querySelector('.hb-ground') : e.closest('.hb-document');
   const ground = getComputedStyle(holder);
   return [e.closest('svg') ? style.fill : style.color, e.closest('svg') ? ground.fill : ground.backgroundColor];
 })"""

@@ -24,7 +24,7 @@ def count_of(part: int, whole: int) -> str:
 
 
 class Attack(Document):
-    """The result of an attack, as a leaflet: terminal, notebook, HTML and JSON from the same object.
+    """The result of an attack, as a document: terminal, notebook, HTML and JSON from the same object.
 
     A subclass is a frozen dataclass that says what it found. The parts have headings that begin with its ``name``,
     so that the ``sections()`` of several attacks can stand one after another on one page.

@@ -125,5 +125,7 @@ def guard(run: Callable[[], object]) -> int:
 
 def _tell(message: str, code: Exit) -> Exit:
     """Say it without signs that steer a terminal: a message may name a column, and a file may call that anything."""
-    sys.stderr.write("".join(sign if sign.isprintable() or sign == "\n" else "?" for sign in message) + "\n")
+    from hubbub.render import printable
+
+    sys.stderr.write("\n".join(map(printable, message.split("\n"))) + "\n")
     return code

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hubbub.explain import TextTable
 from hubbub.releases import text
-from hubbub.render import table as lined_up
+from hubbub.render import format_table as lined_up
 from hubbub.render.charts import escape, tag
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from hubbub.explain import TextTable
-from hubbub.render import table as lined_up
+from hubbub.render import format_table as lined_up
 
 if TYPE_CHECKING:
     from hubbub.releases.release import Release

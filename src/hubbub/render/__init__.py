@@ -6,7 +6,7 @@
 
 from hubbub.render import text
 from hubbub.render.document import Document, Figure, Json, Section, TextTable
-from hubbub.render.text import bars, icons, table
+from hubbub.render.text import bars, format_table, icons, printable
 from hubbub.render.wording import LARGEST, as_float, hundredths, one_in, out_of_100, percent, short
 
 __all__ = [
@@ -18,12 +18,13 @@ __all__ = [
     "TextTable",
     "as_float",
     "bars",
+    "format_table",
     "hundredths",
     "icons",
     "one_in",
     "out_of_100",
     "percent",
+    "printable",
     "short",
-    "table",
     "text",
 ]

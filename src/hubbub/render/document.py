@@ -1,4 +1,4 @@
-"""A leaflet: one explanation, told as text in a terminal, as HTML in a notebook or a file, and as JSON."""
+"""A document: sections with tables and figures, as text in a terminal, HTML in a notebook or a file, and JSON."""
 
 from __future__ import annotations
 
@@ -59,9 +59,15 @@ class Document(ABC):
     def to_json(self) -> dict[str, Json]:
         """The numbers and sentences as one JSON document."""
 
-    def text(self, *, width: int = 80, emphasis: Callable[[str], str] = str) -> str:
-        """The explanation for a terminal of ``width`` columns; headings go through ``emphasis``."""
-        return _text.leaflet(self.title, self.sections(), width=width, emphasis=emphasis)
+    def text(
+        self,
+        *,
+        width: int = 80,
+        emphasis: Callable[[str], str] = str,
+        draw_table: Callable[[TextTable], str] = _text.format_table,
+    ) -> str:
+        """The document in ``width`` columns; headings go through ``emphasis``, tables through ``draw_table``."""
+        return _text.format_document(self.title, self.sections(), width=width, emphasis=emphasis, draw_table=draw_table)
 
     def html(self) -> str:
         """A whole accessible page that needs nothing else: no script, no font, no network."""

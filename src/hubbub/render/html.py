@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from hubbub.render.document import Figure, Section, TextTable
 
 STYLE = (
-    colours(".hb-leaflet")
-    + ".hb-leaflet{font:16px/1.55 system-ui,'DejaVu Sans',sans-serif;color:var(--ink);background:var(--ground);"
+    colours(".hb-document")
+    + ".hb-document{font:16px/1.55 system-ui,'DejaVu Sans',sans-serif;color:var(--ink);background:var(--ground);"
     f"max-width:{WIDTH}px;margin:0 auto;padding:1rem}}"
-    ".hb-leaflet h1,.hb-leaflet h2{line-height:1.25;margin:1.6em 0 .5em}"
-    ".hb-leaflet h1{font-size:1.6rem;margin-top:.5em}"
-    ".hb-leaflet h2{font-size:1.2rem}.hb-leaflet p{margin:.5em 0 1em}"
-    ".hb-leaflet figure{margin:1rem 0}.hb-leaflet figure svg{display:block}"
-    ".hb-leaflet figcaption{color:var(--muted);font-size:.9rem}"
-    ".hb-leaflet .hb-scroll{overflow-x:auto}"
-    ".hb-leaflet table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}"
-    ".hb-leaflet th,.hb-leaflet td{padding:.35rem 1rem .35rem 0;text-align:right;border-bottom:1px solid var(--grid)}"
-    ".hb-leaflet th:first-child,.hb-leaflet td:first-child{text-align:left}"
-    ".hb-leaflet tbody th{font-weight:inherit}.hb-leaflet thead th{font-weight:600;vertical-align:bottom}"
+    ".hb-document h1,.hb-document h2{line-height:1.25;margin:1.6em 0 .5em}"
+    ".hb-document h1{font-size:1.6rem;margin-top:.5em}"
+    ".hb-document h2{font-size:1.2rem}.hb-document p{margin:.5em 0 1em}"
+    ".hb-document figure{margin:1rem 0}.hb-document figure svg{display:block}"
+    ".hb-document figcaption{color:var(--muted);font-size:.9rem}"
+    ".hb-document .hb-scroll{overflow-x:auto}"
+    ".hb-document table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}"
+    ".hb-document th,.hb-document td{padding:.35rem 1rem .35rem 0;text-align:right;border-bottom:1px solid var(--grid)}"
+    ".hb-document th:first-child,.hb-document td:first-child{text-align:left}"
+    ".hb-document tbody th{font-weight:inherit}.hb-document thead th{font-weight:600;vertical-align:bottom}"
 )
 _PAGE_STYLE = colours(":root") + ":root{color-scheme:light dark}body{margin:0;background:var(--ground)}"
 
@@ -38,13 +38,13 @@ def page(title: str, sections: Sequence[Section]) -> str:
         tag("title", escape(title)),
         tag("style", _PAGE_STYLE + STYLE),
     )
-    body = tag("body", tag("main", _content(title, sections), class_="hb-leaflet"))
+    body = tag("body", tag("main", _content(title, sections), class_="hb-document"))
     return f'<!DOCTYPE html>\n<html lang="en">{head}{body}</html>\n'
 
 
 def fragment(title: str, sections: Sequence[Section]) -> str:
     """The same as part of another page."""
-    return tag("div", tag("style", STYLE), _content(title, sections), class_="hb-leaflet")
+    return tag("div", tag("style", STYLE), _content(title, sections), class_="hb-document")
 
 
 def _content(title: str, sections: Sequence[Section]) -> str:

@@ -12,8 +12,15 @@ if TYPE_CHECKING:
 BLOCKS = " ▏▎▍▌▋▊▉█"  # eighths of a cell
 
 
-def leaflet(title: str, sections: Sequence[Section], *, width: int, emphasis: Callable[[str], str]) -> str:
-    """The whole explanation, wrapped to ``width`` columns."""
+def format_document(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    width: int,
+    emphasis: Callable[[str], str],
+    draw_table: Callable[[TextTable], str],
+) -> str:
+    """The whole document, wrapped to ``width`` columns."""
     parts = [emphasis(title), "=" * min(width, len(title)), ""]
     for section in sections:
         parts.append(emphasis(section.heading))
@@ -21,16 +28,21 @@ def leaflet(title: str, sections: Sequence[Section], *, width: int, emphasis: Ca
         if section.figure and section.figure.plain:
             parts.append(textwrap.indent(section.figure.plain, "  ") + "\n")
         if section.table:
-            parts.append(textwrap.indent(table(section.table), "  ") + "\n")
+            parts.append(textwrap.indent(draw_table(section.table), "  ") + "\n")
     return "\n".join(parts).rstrip() + "\n"
 
 
-def table(content: TextTable) -> str:
+def format_table(content: TextTable) -> str:
     """Columns lined up: the first to the left, the others, which hold numbers, to the right."""
     rows = [content.header, *content.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(content.header))]
     lines = [_row(row, widths) for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def printable(text: str) -> str:
+    """Words that somebody else wrote, on one line and without signs that steer a terminal."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hubbub.cli.exit_codes import Exit
+from hubbub.cli.options.groups import spread_groups
+from hubbub.cli.options.pages import PictureOptions
 from hubbub.cli.options.values import number
 from hubbub.cli.output import streams as output
 
@@ -33,11 +35,9 @@ Vectorised = Annotated[bool, typer.Option("--vectorised", help="It takes an inpu
 Relation = Annotated[str, typer.Option("--neighbours", help="add-remove or replace: written into the report.")]
 Reals = Annotated[bool, typer.Option("--reals", help="Leave the low bits of floats alone.")]
 Zoo = Annotated[bool, typer.Option("--zoo", help="Audit the broken mechanisms of the zoo and their twins instead.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Svg = Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.", metavar="DIR")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")]
 
 
+@spread_groups
 def audit(
     target: Target = None,
     a: First = None,
@@ -51,9 +51,8 @@ def audit(
     neighbours: Relation = "add-remove",
     reals: Reals = False,
     zoo: Zoo = False,
-    as_json: AsJson = False,
-    svg: Svg = None,
-    html: Html = None,
+    *,
+    page: PictureOptions,
 ) -> None:
     """What must epsilon at least be? Run a mechanism on two neighbouring inputs and count.
 
@@ -61,13 +60,13 @@ def audit(
     with 2 if there is no bound: because the mechanism hangs, raises, or returns nothing that can be counted.
     """
     if zoo:
-        return _zoo(trials, as_json=as_json, svg=svg, html=html)
+        return _tour_zoo(trials, page)
     if target is None or a is None or b is None:
         raise typer.BadParameter("give MODULE:NAME and two neighbouring inputs, --a and --b; or --zoo.")
-    found = _apart(
+    result = _run_apart(
         target,
-        _text(a, "--a"),
-        _text(b, "--b"),
+        _read_literal(a, "--a"),
+        _read_literal(b, "--b"),
         timeout=timeout,
         vectorised=vectorised,
         trials=trials or 100_000,
@@ -77,23 +76,23 @@ def audit(
         neighbours=neighbours,
         low_bits=not reals,
     )
-    output.leaflet(found, as_json=as_json, svg=svg, html=html)
-    output.talk(found.verdict)
-    if found.bound is None:
+    page.show(result)
+    output.talk(result.verdict)
+    if result.bound is None:
         raise typer.Exit(Exit.USAGE)
-    if found.refuted:
+    if result.refuted:
         raise typer.Exit(Exit.VERIFICATION)
     return None
 
 
-def _zoo(trials: int | None, *, as_json: bool, svg: Path | None, html: Path | None) -> None:
+def _tour_zoo(trials: int | None, page: PictureOptions) -> None:
     from hubbub.audit import zoo
 
     output.talk(f"auditing {len(zoo.EXHIBITS)} broken mechanisms and their twins")
-    output.leaflet(zoo.tour(trials=trials), as_json=as_json, svg=svg, html=html)
+    page.show(zoo.tour(trials=trials))
 
 
-def _text(value: str, option: str) -> str:
+def _read_literal(value: str, option: str) -> str:
     """What was typed, or what is in the file behind an @."""
     from hubbub.audit import CannotLoad, parse_literal
 
@@ -107,13 +106,13 @@ def _text(value: str, option: str) -> str:
     return text
 
 
-def _apart(target: str, a: str, b: str, **options: Any) -> Audit:
+def _run_apart(target: str, a: str, b: str, **options: Any) -> Audit:
     from hubbub.audit import CannotLoad, run_apart
 
     try:
-        found, printed = run_apart(target, a, b, **options)
+        result, printed = run_apart(target, a, b, **options)
     except CannotLoad as problem:
         raise typer.BadParameter(f"{problem}.") from None
     if printed.strip():
         output.talk(printed.rstrip())
-    return found
+    return result

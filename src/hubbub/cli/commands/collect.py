@@ -10,15 +10,17 @@ import typer
 
 from hubbub.cli.options.collection_folder import (
     CollectionOptions,
-    collector_in,
-    key_in,
-    make,
+    create_collection,
     memory_file,
-    opened,
+    open_collection,
+    open_collector,
     queue_file,
+    read_private_key,
 )
+from hubbub.cli.options.groups import spread_groups
 from hubbub.cli.options.hidden_input import answer_of, token_of
-from hubbub.cli.options.ledgers import AsJson, State, told
+from hubbub.cli.options.ledgers import AccountOptions
+from hubbub.cli.options.pages import AsJson, PictureOptions, show_result
 from hubbub.cli.options.values import number
 from hubbub.cli.output import streams as output
 
@@ -30,57 +32,20 @@ Key = Annotated[str, typer.Option("--key", help="The collection's public key, kn
 Host = Annotated[str, typer.Option(help="The address to listen on.", metavar="ADDRESS")]
 Port = Annotated[int, typer.Option(help="The port; 0 takes any that is free.", min=0, max=65535, metavar="N")]
 Epoch = Annotated[int | None, typer.Option(help="Only this epoch.", min=0, metavar="N")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")]
-Svg = Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.", metavar="DIR")]
 
 
 @app.command()
+@spread_groups
 def init(
     folder: Annotated[Path, typer.Argument(help="A new folder; its name is the collection's.", metavar="FOLDER")],
-    question: Annotated[str, typer.Option(help="What people are asked.", metavar="TEXT")],
-    epsilon: Annotated[str, typer.Option(help="What one report may give away; there is no default.", metavar="E")],
-    answers: Annotated[
-        str | None, typer.Option(help="The possible answers, with commas between them.", metavar="A,B,...")
-    ] = None,
-    values: Annotated[int | None, typer.Option(help="Answers are 0, ..., N-1.", metavar="N", min=2)] = None,
-    between: Annotated[
-        str | None, typer.Option(help="Answers are numbers, and their mean is wanted.", metavar="LOW:HIGH")
-    ] = None,
-    protocol: Annotated[str | None, typer.Option(help="The randomizer. [default: the best]", metavar="NAME")] = None,
-    forever: Annotated[
-        str | None, typer.Option(help="Remember answers: epsilon of one that never changes.", metavar="E")
-    ] = None,
-    epochs: Annotated[int, typer.Option(help="How often each person is asked.", metavar="N", min=1)] = 1,
-    lifetime: Annotated[
-        str | None, typer.Option(help="The most epsilon it takes from a person. [default: all epochs]", metavar="E")
-    ] = None,
-    attribute: Annotated[
-        str | None, typer.Option(help="What it is about, for clients' caps. [default: the name]", metavar="NAME")
-    ] = None,
-    minimum: Annotated[int, typer.Option(help="Estimate nothing from fewer reports.", metavar="N", min=1)] = 100,
-    ledger: Annotated[
-        str | None, typer.Option("--ledger", help="Charge it here: a file or a postgresql:// URL.", metavar="WHERE")
-    ] = None,
-    population: Annotated[str | None, typer.Option(help="Whose budget is charged.", metavar="NAME")] = None,
-    state: State = None,
+    *,
+    options: CollectionOptions,
+    payer: AccountOptions,
     as_json: AsJson = False,
 ) -> None:
     """Write a signed configuration, its private key, and an empty store."""
-    plan = CollectionOptions(
-        question=question,
-        epsilon=number(epsilon, "--epsilon"),
-        answers=answers,
-        values=values,
-        between=between,
-        protocol=protocol,
-        forever=None if forever is None else number(forever, "--forever"),
-        epochs=epochs,
-        lifetime=None if lifetime is None else number(lifetime, "--lifetime"),
-        attribute=attribute or "",
-        minimum=minimum,
-    )
-    made = make(folder, plan, ledger=ledger, population=population, state=state)
-    told(made.text(), made.to_json(), as_json=as_json)
+    created = create_collection(folder, options, payer)
+    show_result(created.text(), created.to_json(), as_json=as_json)
 
 
 @app.command()
@@ -111,9 +76,9 @@ def serve(
     share = number(honest, "--honest")
     epochs = frozenset(epoch) if epoch else None
     rules = Rules(open_epochs=epochs, per_token=per_token, shuffled=shuffled, honest=share)  # type: ignore[arg-type]
-    with collector_in(folder, rules) as collector:
+    with open_collector(folder, rules) as collector:
         output.talk(f"{collector.collection.question} Clients need the key {collector.store.public_key}")
-        run(application(collector, largest=largest), host=host, port=port, ready=_listening)
+        run(application(collector, largest=largest), host=host, port=port, ready=output.announce_address)
 
 
 @app.command()
@@ -127,8 +92,8 @@ def show(
     from hubbub.local.collection import serve as run
     from hubbub.web import LOOPBACK
 
-    with collector_in(folder) as collector:
-        run(owner_app(collector, hosts=(*LOOPBACK, host)), host=host, port=port, ready=_listening)
+    with open_collector(folder) as collector:
+        run(owner_app(collector, hosts=(*LOOPBACK, host)), host=host, port=port, ready=output.announce_address)
 
 
 @app.command()
@@ -172,11 +137,12 @@ def report(
     if as_json:
         output.document({"kind": "report", "collector": outcome, "lifetime": lifetime.to_json()})
         return
-    output.data(_outcome(outcome))
+    output.data(_describe_outcome(outcome))
     output.talk(lifetime.sections()[0].paragraphs[0])
 
 
 @app.command()
+@spread_groups
 def estimate(
     folder: Folder,
     epoch: Annotated[int | None, typer.Option(help="The epoch. [default: the last one]", min=0, metavar="N")] = None,
@@ -186,21 +152,20 @@ def estimate(
     simplex: Annotated[
         bool, typer.Option("--simplex", help="Also show the nearest possible shares: biased, without intervals.")
     ] = False,
-    as_json: AsJson = False,
-    svg: Svg = None,
-    html: Html = None,
+    *,
+    page: PictureOptions,
 ) -> None:
     """What the reports say, with intervals: unbiased, and shown as it came out."""
     from hubbub.local.collection import look_at, read_page
 
-    with collector_in(folder) as collector:
+    with open_collector(folder) as collector:
         if parquet:
             from hubbub.local.collection import aggregate
 
-            page = look_at(aggregate(parquet, collector.collection, epoch=epoch or 0))
+            estimates = look_at(aggregate(parquet, collector.collection, epoch=epoch or 0))
         else:
-            page = read_page(collector, epoch=epoch)
-    output.leaflet(replace(page, simplex=simplex), as_json=as_json, svg=svg, html=html)
+            estimates = read_page(collector, epoch=epoch)
+    page.show(replace(estimates, simplex=simplex))
 
 
 @app.command()
@@ -213,9 +178,9 @@ def export(
     """Write the reports as Parquet, without ids and order: one GROUP BY counts them anywhere."""
     from hubbub.local.collection import export as write
 
-    with collector_in(folder) as collector:
+    with open_collector(folder) as collector:
         count = write(collector, file, epoch=epoch)
-    told(
+    show_result(
         f"wrote {count:,} reports into {file}", {"kind": "export", "file": str(file), "reports": count}, as_json=as_json
     )
 
@@ -232,13 +197,13 @@ def tokens(
     """Make tokens, each a right to send; hand them out without noting who got which."""
     from hubbub.local.collection import issue, issue_shuffler
 
-    with collector_in(folder) as collector:
-        key, make_one = key_in(folder), issue_shuffler if shuffler else issue
-        made = [make_one(collector.collection, key) for _ in range(count)]
+    with open_collector(folder) as collector:
+        key, make_one = read_private_key(folder), issue_shuffler if shuffler else issue
+        issued = [make_one(collector.collection, key) for _ in range(count)]
     if as_json:
-        output.document({"kind": "tokens", "tokens": made})
+        output.document({"kind": "tokens", "tokens": issued})
     else:
-        output.stream(made)
+        output.stream(issued)
 
 
 @app.command()
@@ -268,21 +233,22 @@ def shuffle(
 
     token = token_of(None, token_file)
     configuration = collector_client.fetch(url)
-    collection = opened(configuration, key)
+    collection = open_collection(configuration, key)
     shuffler = Shuffler(
         collection, minimum=minimum, queue=queue_file(queue, collection), per_token=per_token, public_key=key
     )
     through = shuffler_http.Relay(
         shuffler, lambda batch: collector_client.send(url, batch, token=token), complain=output.talk
     )
-    run(shuffler_http.shuffler_app(through, configuration, every=every), host=host, port=port, ready=_listening)
+    run(
+        shuffler_http.shuffler_app(through, configuration, every=every),
+        host=host,
+        port=port,
+        ready=output.announce_address,
+    )
 
 
-def _listening(address: str) -> None:
-    output.talk(f"listening on {address}")
-
-
-def _outcome(answer: dict[str, object]) -> str:
+def _describe_outcome(answer: dict[str, object]) -> str:
     """What became of one report, in a word."""
     if answer.get("accepted") or answer.get("taken"):
         return "accepted" if answer.get("accepted") else "taken by the shuffler"

@@ -10,23 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.options.connections import At, dataset_of, with_budget
-from hubbub.cli.options.ledgers import AsJson, told
-from hubbub.cli.options.source_facts import (
-    Allowance,
-    Bounds,
-    Compared,
-    Header,
-    Keys,
-    MaxRows,
-    Name,
-    Population,
-    Rows,
-    Source,
-    SourceFacts,
-    Unit,
-    Version,
-)
+from hubbub.cli.options.connections import At, read_dataset, read_dataset_with_budget
+from hubbub.cli.options.groups import spread_groups
+from hubbub.cli.options.pages import AsJson, PageOptions, show_result
+from hubbub.cli.options.source_facts import DeclaredFacts, Header, Source, SourceFacts
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -39,43 +26,12 @@ app = typer.Typer(help="Descriptors: what an owner declares about data. Draft on
 Out = Annotated[Path | None, typer.Option("--out", help="Write it into this file, not to stdout.", metavar="FILE")]
 
 
-def describe(
-    source: Source,
-    unit: Unit = None,
-    max_rows: MaxRows = None,
-    bound: Bounds = None,
-    key: Keys = None,
-    rows: Rows = None,
-    budget: Allowance = None,
-    population: Population = None,
-    neighbours: Compared = None,
-    name: Name = None,
-    version: Version = None,
-    header: Header = None,
-    at: At = None,
-    as_json: AsJson = False,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")
-    ] = None,
-) -> None:
+@spread_groups
+def describe(source: Source, *, declared: DeclaredFacts, at: At = None, page: PageOptions) -> None:
     """What is public about a source: who is protected, tables, columns, bounds, keys. Free; reads no row."""
-    from hubbub.schema import describe as described
+    from hubbub.schema import describe as describe_dataset
 
-    facts = SourceFacts(
-        source,
-        unit,
-        max_rows,
-        bound or (),
-        key or (),
-        rows,
-        budget,
-        population,
-        neighbours,
-        name=name,
-        version=version,
-        header=header,
-    )
-    output.leaflet(described(with_budget(facts, at)), as_json=as_json, svg=None, html=html)
+    page.show(describe_dataset(read_dataset_with_budget(SourceFacts(source, declared), at)))
 
 
 def prepare(
@@ -90,7 +46,7 @@ def prepare(
     new_file(out)
     rank(source, unit=unit, out=out)
     content: Json = {"kind": "prepared", "source": source, "unit": unit, "out": str(out)}
-    told(f"wrote {out}", content, as_json=as_json)
+    show_result(f"wrote {out}", content, as_json=as_json)
     if not as_json:
         output.talk(
             "It is about the same people, whose budget is one. Keep the original, and name the copy as the source:"
@@ -154,7 +110,7 @@ def check(
         "tables": [table.name for table in dataset.tables],
         "open": advice,
     }
-    told(f"{descriptor.name} is fine: {_summary(dataset)}", content, as_json=as_json)
+    show_result(f"{descriptor.name} is fine: {_summary(dataset)}", content, as_json=as_json)
     for words in () if as_json else advice:
         output.talk(words)
 
@@ -194,7 +150,7 @@ def drafted(said: Sequence[Said], *, name: str | None, folder: Path) -> str:
 
 def checked(descriptor: Path) -> Dataset:
     """The dataset of a descriptor, joined with its sources; refused if they do not fit."""
-    return dataset_of(SourceFacts(str(descriptor if descriptor.suffix == ".toml" else _no_descriptor(descriptor))))
+    return read_dataset(SourceFacts(str(descriptor if descriptor.suffix == ".toml" else _no_descriptor(descriptor))))
 
 
 def _no_descriptor(path: Path) -> Path:

@@ -2,64 +2,61 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hubbub.cli.options.groups import spread_groups
+from hubbub.cli.options.pages import PageOptions, PictureOptions
 from hubbub.cli.options.values import number
-from hubbub.cli.output import streams as output
 
 app = typer.Typer(help="What an epsilon means, in words and pictures. Free.", no_args_is_help=True)
 
 Epsilon = Annotated[str, typer.Argument(help="The epsilon; there is no default.", metavar="EPSILON")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Svg = Annotated[Path | None, typer.Option("--svg", help="Write the pictures into this folder.", metavar="DIR")]
-Html = Annotated[Path | None, typer.Option("--html", help="Write a page that needs nothing else.", metavar="FILE")]
 General = Annotated[bool, typer.Option("--general", help="Use the weights of scores in general (the factor 2).")]
 
 
 @app.command()
+@spread_groups
 def epsilon(
     epsilon: Epsilon,
+    *,
     delta: Annotated[str, typer.Option(help="The delta; 0 is pure differential privacy.", metavar="DELTA")] = "0",
-    as_json: AsJson = False,
-    svg: Svg = None,
-    html: Html = None,
+    page: PictureOptions,
 ) -> None:
     """Odds, beliefs and tests: what EPSILON promises to one person."""
     from hubbub import explain
 
-    told = explain.epsilon(number(epsilon, "epsilon"), delta=number(delta, "delta"))
-    output.leaflet(told, as_json=as_json, svg=svg, html=html)
+    explanation = explain.epsilon(number(epsilon, "epsilon"), delta=number(delta, "delta"))
+    page.show(explanation)
 
 
 @app.command()
+@spread_groups
 def charlie(
     epsilon: Epsilon,
+    *,
     count: Annotated[str, typer.Option(help="The count with Charlie in it.", metavar="N")] = "101",
     sensitivity: Annotated[str, typer.Option(help="How far one person can move it.", metavar="N")] = "1",
-    as_json: AsJson = False,
-    svg: Svg = None,
-    html: Html = None,
+    page: PictureOptions,
 ) -> None:
     """One count with and without Charlie: two curves that can hardly be told apart."""
     from hubbub import explain
 
-    told = explain.charlie(
+    explanation = explain.charlie(
         number(epsilon, "epsilon"), count=number(count, "count"), sensitivity=number(sensitivity, "sensitivity")
     )
-    output.leaflet(told, as_json=as_json, svg=svg, html=html)
+    page.show(explanation)
 
 
 @app.command()
+@spread_groups
 def election(
     epsilon: Epsilon,
+    *,
     votes: Annotated[list[str], typer.Option(help="A candidate and the votes; repeat it.", metavar="NAME=VOTES")],
     general: General = False,
-    as_json: AsJson = False,
-    svg: Svg = None,
-    html: Html = None,
+    page: PictureOptions,
 ) -> None:
     """A private election: the exponential mechanism draws the winner."""
     from hubbub import explain
@@ -72,13 +69,15 @@ def election(
         if name in counted:
             raise typer.BadParameter(f"'{name}' is given twice.", param_hint="--votes")
         counted[name] = number(count, "votes")
-    told = explain.election(counted, epsilon=number(epsilon, "epsilon"), monotone=not general)
-    output.leaflet(told, as_json=as_json, svg=svg, html=html)
+    explanation = explain.election(counted, epsilon=number(epsilon, "epsilon"), monotone=not general)
+    page.show(explanation)
 
 
 @app.command()
+@spread_groups
 def auction(
     epsilon: Epsilon,
+    *,
     bid: Annotated[
         list[str] | None,
         typer.Option(help="A bid; repeat it. [default: 30 bids of 1.00 and 40 of 3.01]", metavar="PRICE"),
@@ -86,51 +85,50 @@ def auction(
     ceiling: Annotated[str, typer.Option(help="The highest price on offer (public).", metavar="PRICE")] = "5",
     step: Annotated[str, typer.Option(help="From one price on offer to the next (public).", metavar="PRICE")] = "0.01",
     general: General = False,
-    as_json: AsJson = False,
-    svg: Svg = None,
-    html: Html = None,
+    page: PictureOptions,
 ) -> None:
     """A private price: why noise on the best one fails, and drawing it by revenue does not."""
     from hubbub import explain
 
-    told = explain.auction(
+    explanation = explain.auction(
         [number(one, "bid") for one in bid] if bid else explain.EXAMPLE_BIDS,
         epsilon=number(epsilon, "epsilon"),
         ceiling=number(ceiling, "ceiling"),
         step=number(step, "step"),
         monotone=not general,
     )
-    output.leaflet(told, as_json=as_json, svg=svg, html=html)
+    page.show(explanation)
 
 
 @app.command()
+@spread_groups
 def models(
     epsilon: Epsilon,
+    *,
     delta: Annotated[str, typer.Option(help="The delta of shuffling and GOPA.", metavar="DELTA")] = "1e-6",
     people: Annotated[str, typer.Option(help="How many people are asked.", metavar="N")] = "10000",
     honest: Annotated[str, typer.Option(help="The share who do not work together against others.")] = "0.5",
-    as_json: AsJson = False,
-    svg: Svg = None,
-    html: Html = None,
+    page: PictureOptions,
 ) -> None:
     """One question at four degrees of trust: curator, GOPA, shuffled reports, nobody."""
     from hubbub import explain
     from hubbub.local.amplification import shuffle_bounds
 
     cost, slack = number(epsilon, "epsilon"), number(delta, "delta")
-    told = explain.models(
+    explanation = explain.models(
         cost,
         delta=slack,
         people=number(people, "people"),
         honest=number(honest, "honest"),
         shuffled=lambda count: shuffle_bounds.local_epsilon(cost, n=count, delta=slack),
     )
-    output.leaflet(told, as_json=as_json, svg=svg, html=html)
+    page.show(explanation)
 
 
 @app.command()
-def limits(as_json: AsJson = False, html: Html = None) -> None:
+@spread_groups
+def limits(page: PageOptions) -> None:
     """What differential privacy does not promise."""
     from hubbub import explain
 
-    output.leaflet(explain.not_promised(), as_json=as_json, svg=None, html=html)
+    page.show(explain.not_promised())

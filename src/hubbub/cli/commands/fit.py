@@ -13,9 +13,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hubbub.cli.options import values
-from hubbub.cli.options.connections import Analyst, At, Project, connected
-from hubbub.cli.options.ledgers import LEDGER, AsJson, decider, opened
-from hubbub.cli.options.source_facts import Allowance, Bounds, Compared, Header, Keys, Population, Source, SourceFacts
+from hubbub.cli.options.connections import ConnectionOptions, open_connection
+from hubbub.cli.options.groups import spread_groups
+from hubbub.cli.options.ledgers import LEDGER, open_ledger
+from hubbub.cli.options.pages import AsJson, PageOptions
+from hubbub.cli.options.source_facts import (
+    Allowance,
+    Bounds,
+    Compared,
+    DeclaredFacts,
+    Header,
+    Keys,
+    Population,
+    Source,
+    SourceFacts,
+)
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -97,6 +109,7 @@ class FitSource:
     described: bool
 
 
+@spread_groups
 def fit(
     source: Source,
     target: Annotated[str, typer.Option("--target", help="The column to predict.", metavar="COLUMN")],
@@ -119,13 +132,12 @@ def fit(
     rows: RowsOrPrivate = None,
     test: Test = None,
     holdout: Holdout = None,
-    at: At = None,
+    *,
+    payer: ConnectionOptions,
     budget: Allowance = None,
     population: Population = None,
     neighbours: Compared = None,
     header: Header = None,
-    project: Project = "default",
-    analyst: Analyst = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Pay again for new noise.")] = False,
     out: Annotated[Path | None, typer.Option("--out", help="Write the model into this file.", metavar="FILE")] = None,
     card: Card = None,
@@ -142,23 +154,20 @@ def fit(
         raise typer.BadParameter("measure on public rows (--test) or on private ones (--holdout), not both.")
     for place in filter(None, (out, card)):
         check(place, ending=place == card)
-    facts = SourceFacts(
-        source,
-        unit or _row(source),
-        None,
-        bound or (),
-        key or (),
-        None,
-        budget,
-        population,
-        neighbours,
+    declared = DeclaredFacts(
+        unit=unit or _default_unit(source),
+        bounds=bound,
+        keys=key,
+        budget=budget,
+        population=population,
+        neighbours=neighbours,
         header=header or _header(source, target),
     )
     order = FitOptions(target, epsilon, delta, model, columns, table, bounds, rows, holdout, fresh)
-    with _desk(facts, at=at, project=project, analyst=analyst) as desk:
-        made = _trained(desk, order, test)
-    write(made, out=out, card=card)
-    output.leaflet(card_of(made), as_json=as_json, svg=None, html=None)
+    with _open_source(SourceFacts(source, declared), payer) as desk:
+        model_of_table = _train(desk, order, test)
+    write(model_of_table, out=out, card=card)
+    PageOptions(as_json=as_json).show(card_of(model_of_table))
 
 
 def _header(source: str, target: str) -> str | None:
@@ -173,27 +182,27 @@ def _header(source: str, target: str) -> str | None:
     return "yes"
 
 
-def _row(source: str) -> str | None:
+def _default_unit(source: str) -> str | None:
     return None if source.lower().endswith(".toml") else "row"
 
 
 @contextmanager
-def _desk(facts: SourceFacts, *, at: str | None, project: str, analyst: str | None) -> Iterator[FitSource]:
+def _open_source(facts: SourceFacts, payer: ConnectionOptions) -> Iterator[FitSource]:
     """A descriptor names its ledger; for a file one is charged if it is named, and else none."""
-    if facts.described or facts.budget is not None:
-        with connected(facts, at=at, project=project, analyst=analyst) as connection:
+    if facts.described or facts.declared.budget is not None:
+        with open_connection(facts, payer) as connection:
             yield FitSource(connection.dataset, connection.engine, connection, facts.described)
         return
     from hubbub.ledger import Account
     from hubbub.sql import declare
 
-    where = at or os.environ.get(LEDGER)
+    where = payer.at or os.environ.get(LEDGER)
     with ExitStack() as held:
         account = None
         if where is not None:
-            ledger = held.enter_context(opened(where, None))
-            named = facts.population or Account.of(ledger).population
-            account = Account(ledger=ledger, population=named, project=project, analyst=analyst or decider(None))
+            ledger = held.enter_context(open_ledger(where, None))
+            named = facts.declared.population or Account.of(ledger).population
+            account = Account(ledger=ledger, population=named, project=payer.project, analyst=payer.asker)
         else:
             output.talk(f"No --ledger and no {LEDGER}: charged to no ledger.")
         dataset, engine = declare(facts.source, **facts.arguments())
@@ -201,9 +210,9 @@ def _desk(facts: SourceFacts, *, at: str | None, project: str, analyst: str | No
         yield FitSource(dataset, engine, account, described=False)
 
 
-def _trained(desk: FitSource, order: FitOptions, test: Path | None) -> TableModel:
+def _train(desk: FitSource, order: FitOptions, test: Path | None) -> TableModel:
     """Decide, charge, read, train."""
-    from hubbub.cli.output.fit_progress import shown
+    from hubbub.cli.output.fit_progress import show_steps
     from hubbub.learn.tables import chosen, fit_table, public_cells, reader
     from hubbub.schema import choose_table
 
@@ -213,7 +222,7 @@ def _trained(desk: FitSource, order: FitOptions, test: Path | None) -> TableMode
     _tell(desk, found)
     names = [each.name for each in (*found.columns, found.target)]
     known = None if test is None else public_cells(test, names)  # before a charge: it may not be there
-    with shown("training") as watch:
+    with show_steps("training") as watch:
         made = fit_table(
             reader(desk.engine, desk.dataset, table, names),
             columns=found.columns,

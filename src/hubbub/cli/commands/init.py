@@ -12,10 +12,11 @@ import typer
 
 from hubbub.cli.commands.dataset import checked, drafted, left_open, new_file, write_new
 from hubbub.cli.options import values
-from hubbub.cli.options.connections import connected
-from hubbub.cli.options.ledgers import AsJson
+from hubbub.cli.options.connections import ConnectionOptions, open_connection
+from hubbub.cli.options.pages import AsJson
 from hubbub.cli.options.source_facts import Allowance, Bounds, Header, Keys, MaxRows, SourceFacts, Unit
 from hubbub.cli.output import streams as output
+from hubbub.cli.output.terminal import ask
 
 if TYPE_CHECKING:
     from hubbub.cli.options.descriptor_blanks import Said
@@ -58,7 +59,7 @@ def init(
 
 def _go_on(place: Path, dataset: Dataset, epsilon: str | None, *, as_json: bool) -> None:
     """What is left open, a first answer if there is a price, and what to type next."""
-    from hubbub.cli.output.answers import document, show
+    from hubbub.cli.output.answers import document, show_answer
 
     advice, (first, second) = list(left_open(dataset)), _questions(dataset)
     release = None if epsilon is None else _first(place, first, epsilon)
@@ -69,16 +70,16 @@ def _go_on(place: Path, dataset: Dataset, epsilon: str | None, *, as_json: bool)
         output.document({"kind": "descriptor", "file": str(place), "open": advice, "next": command, "answer": answer})
         return
     if release is not None:
-        show(release)
+        show_answer(release)
     for words in (*advice, f"Next: {command}"):
         output.talk(words)
 
 
 def _first(place: Path, question: str, epsilon: str) -> Release:
-    from hubbub.cli.commands.query import answer
+    from hubbub.cli.commands.query import ask_question
 
-    with connected(SourceFacts(str(place)), at=None) as connection:
-        return answer(connection, question, epsilon=values.number(epsilon, "--epsilon"))
+    with open_connection(SourceFacts(str(place)), ConnectionOptions()) as connection:
+        return ask_question(connection, question, epsilon=values.number(epsilon, "--epsilon"))
 
 
 def _questions(dataset: Dataset) -> tuple[str, str]:
@@ -100,12 +101,12 @@ def _name(name: str) -> str:
 def _prompted(said: Said) -> Said:
     """The same with answers to what was not said; an empty answer leaves a blank."""
     output.talk(f"{_known_columns(said)}An empty answer leaves a blank to fill in later.")
-    unit = said.unit or _ask("Who is protected? A column that tells people apart, or 'row':")
+    unit = said.unit or ask("Who is protected? A column that tells people apart, or 'row':")
     most = said.max_rows
     if most is None and unit not in (None, "row"):
-        words = _ask("How many rows of one of them may count?")
+        words = ask("How many rows of one of them may count?")
         most = None if words is None else int(values.number(words, "the number of rows"))
-    budget = said.budget or _ask("What may be spent on them in all? EPSILON,DELTA such as 3,1e-6:")
+    budget = said.budget or ask("What may be spent on them in all? EPSILON,DELTA such as 3,1e-6:")
     return replace(said, unit=unit, max_rows=most, budget=budget)
 
 
@@ -115,8 +116,3 @@ def _known_columns(said: Said) -> str:
 
     known = said.header or said.named() or not is_csv(said.file)
     return f"{said.file} has the columns {', '.join(said.columns())}. " if known else ""
-
-
-def _ask(question: str) -> str | None:
-    told: str = typer.prompt(question, default="", show_default=False, prompt_suffix=" ", err=True)
-    return told.strip() or None

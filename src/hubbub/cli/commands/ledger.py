@@ -11,7 +11,9 @@ import typer
 
 from hubbub.cli.exit_codes import Exit
 from hubbub.cli.options import values
-from hubbub.cli.options.ledgers import DEFAULT, AsJson, At, By, State, Why, decider, must_exist, opened, told
+from hubbub.cli.options.groups import spread_groups
+from hubbub.cli.options.ledgers import By, LedgerOptions, Why, decider, must_exist
+from hubbub.cli.options.pages import AsJson, show_result
 from hubbub.cli.output import streams as output
 
 app = typer.Typer(help="The book of what was spent: read, verify, export, back up, restore.", no_args_is_help=True)
@@ -20,7 +22,9 @@ NEWEST = 50
 
 
 @app.command()
+@spread_groups
 def log(
+    *,
     population: Annotated[str | None, typer.Option(help="Only entries about this one.", metavar="NAME")] = None,
     start: Annotated[
         int | None, typer.Option("--from", help="All entries from this number on.", metavar="NUMBER", min=1)
@@ -29,27 +33,28 @@ def log(
         int | None,
         typer.Option(help=f"The newest so many. [default: {NEWEST}, or all if --from is given]", metavar="N", min=1),
     ] = None,
-    at: At = DEFAULT,
-    state: State = None,
+    place: LedgerOptions,
     as_json: AsJson = False,
 ) -> None:
     """Entries as they stand in the ledger, oldest first, a line each."""
     most = newest if newest is not None or start is not None else NEWEST
-    from hubbub.cli.output.ledger_entries import line, to_json
+    from hubbub.studies.spending import entry_to_json, format_entry
 
-    with opened(at, state) as ledger:
+    with place.open() as ledger:
         if population is not None:
             ledger.budget(population)  # refuses an unknown one
         entries = ledger.log(start=start or 1, population=population, newest=most)
         if as_json:
-            output.document({"kind": "log", "entries": [to_json(entry) for entry in entries]})
+            output.document({"kind": "log", "entries": [entry_to_json(entry) for entry in entries]})
         else:
             populations = ledger.populations()
-            output.stream(line(entry, populations) for entry in entries)
+            output.stream(format_entry(entry, populations) for entry in entries)
 
 
 @app.command()
+@spread_groups
 def verify(
+    *,
     export: Annotated[
         Path | None, typer.Argument(help="An exported file. [default: the ledger itself]", metavar="[EXPORT]")
     ] = None,
@@ -59,8 +64,7 @@ def verify(
     without_anchor: Annotated[
         bool, typer.Option("--without-anchor", help="The second place is not at hand: a cut tail goes unnoticed.")
     ] = False,
-    at: At = DEFAULT,
-    state: State = None,
+    place: LedgerOptions,
     as_json: AsJson = False,
 ) -> None:
     """Check every hash, signature and anchor, and add up every cost again; leaves with 7 if anything is wrong."""
@@ -69,27 +73,28 @@ def verify(
     if export is not None:
         found = verify_export(export, public_key=public_key)
     else:
-        must_exist(at)
-        found = verify_ledger(at, state=state, anchor=not without_anchor, public_key=public_key)
-    told(found.text(), found.to_json(), as_json=as_json)
+        must_exist(place.at)
+        found = verify_ledger(place.at, state=place.state, anchor=not without_anchor, public_key=public_key)
+    show_result(found.text(), found.to_json(), as_json=as_json)
     if not found.ok:
         raise typer.Exit(Exit.VERIFICATION)
 
 
 @app.command()
+@spread_groups
 def export(
+    *,
     answers: Annotated[bool, typer.Option("--answers", help="The stored answers too.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write into this file. [default: stdout]", metavar="FILE")] = None,
-    at: At = DEFAULT,
-    state: State = None,
+    place: LedgerOptions,
     as_json: AsJson = False,
 ) -> None:
     """The whole ledger as JSON Lines, which `hubbub ledger verify` checks anywhere."""
-    with opened(at, state) as ledger:
+    with place.open() as ledger:
         lines = ledger.export(answers=answers)
         if out is not None:
             count = _write(out, lines)
-            told(
+            show_result(
                 f"wrote {count} lines into {out}", {"kind": "export", "file": str(out), "lines": count}, as_json=as_json
             )
         elif as_json:
@@ -99,45 +104,49 @@ def export(
 
 
 @app.command()
+@spread_groups
 def backup(
     file: Annotated[Path, typer.Argument(help="A new file.", metavar="FILE")],
-    at: At = DEFAULT,
-    state: State = None,
+    *,
+    place: LedgerOptions,
     as_json: AsJson = False,
 ) -> None:
     """Copy the ledger, as of one moment, into a new file."""
-    with opened(at, state) as ledger:
+    with place.open() as ledger:
         last = ledger.backup(file)
     words = f"copied entries up to #{last} into {file}"
-    told(words, {"kind": "backup", "file": str(file), "last_entry": last}, as_json=as_json)
+    show_result(words, {"kind": "backup", "file": str(file), "last_entry": last}, as_json=as_json)
 
 
 @app.command()
+@spread_groups
 def restore(
     backup: Annotated[Path, typer.Argument(help="The backup.", metavar="BACKUP")],
     why: Why,
+    *,
     spend_all: Annotated[
         bool, typer.Option("--spend-all", help="Count all that is left as spent: for when there is no anchor.")
     ] = False,
     by: By = None,
-    at: At = DEFAULT,
-    state: State = None,
+    place: LedgerOptions,
     as_json: AsJson = False,
 ) -> None:
     """Put a backup into an empty place (--ledger); what was spent since counts as spent."""
-    from hubbub.cli.output.ledger_entries import line, to_json
     from hubbub.ledger import restore as put_back
+    from hubbub.studies.spending import entry_to_json, format_entry
 
     must_exist(str(backup))
-    number = put_back(backup, at, state=state, spend_all=spend_all, by=decider(by), why=why)
-    with opened(at, state) as ledger:
+    number = put_back(backup, place.at, state=place.state, spend_all=spend_all, by=decider(by), why=why)
+    with place.open() as ledger:
         (entry,), populations = ledger.log(start=number), ledger.populations()
-    told(line(entry, populations), {"kind": "restored", "entry": to_json(entry)}, as_json=as_json)
+    show_result(format_entry(entry, populations), {"kind": "restored", "entry": entry_to_json(entry)}, as_json=as_json)
 
 
 @app.command()
+@spread_groups
 def erase(
     why: Why,
+    *,
     before: Annotated[
         str | None, typer.Option(help="All answers stored before this date or time (UTC).", metavar="DATE")
     ] = None,
@@ -145,25 +154,25 @@ def erase(
         list[int] | None, typer.Option(help="The answer to this charge; repeat it.", metavar="NUMBER")
     ] = None,
     by: By = None,
-    at: At = DEFAULT,
-    state: State = None,
+    place: LedgerOptions,
     as_json: AsJson = False,
 ) -> None:
     """Delete stored answers for ever. Their charges stay; asking again is charged again."""
     if (before is None) == (not charge):
         raise typer.BadParameter("say which answers: --before DATE, or --charge NUMBER.")
     until = None if before is None else values.moment(before, name="--before")
-    with opened(at, state) as ledger:
+    with place.open() as ledger:
         count = ledger.erase(charge or None, before=until, by=decider(by), why=why)
-    told(f"erased {count} answer{'s' * (count != 1)}", {"kind": "erased", "answers": count}, as_json=as_json)
+    show_result(f"erased {count} answer{'s' * (count != 1)}", {"kind": "erased", "answers": count}, as_json=as_json)
 
 
 @app.command()
-def clock(why: Why, by: By = None, at: At = DEFAULT, state: State = None, as_json: AsJson = False) -> None:
+@spread_groups
+def clock(why: Why, *, by: By = None, place: LedgerOptions, as_json: AsJson = False) -> None:
     """Go on from the clock's present time although the last entry is dated later."""
-    with opened(at, state) as ledger:
+    with place.open() as ledger:
         ledger.accept_clock(by=decider(by), why=why)
-    told("the ledger goes on from the clock's present time", {"kind": "clock"}, as_json=as_json)
+    show_result("the ledger goes on from the clock's present time", {"kind": "clock"}, as_json=as_json)
 
 
 # ---------------------------------------------------------------- parts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hubbub.cli.options.ledgers import AsJson
+from hubbub.cli.options.pages import AsJson, PageOptions
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def predict(
 
     made = _table_model(model)
     if card:
-        output.leaflet(card_of(made), as_json=as_json, svg=None, html=None)
+        PageOptions(as_json=as_json).show(card_of(made))
         return
     cells = public_cells(file, [each.name for each in made.columns])
     output.talk(made.guarantee.describe())

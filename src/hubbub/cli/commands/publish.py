@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hubbub.cli.options import values
-from hubbub.cli.options.connections import Analyst, Project
-from hubbub.cli.options.ledgers import LEDGER, AsJson
+from hubbub.cli.options.connections import Analyst, ConnectionOptions, Project
+from hubbub.cli.options.ledgers import LEDGER
+from hubbub.cli.options.pages import AsJson, PageOptions
 from hubbub.cli.options.source_facts import Compared, MaxRows
 from hubbub.cli.output import streams as output
 
@@ -150,8 +151,7 @@ def publish(
     differentially private are charged, each by itself, before a row is read for them. A descriptor says what may stand
     in columns, who is protected, and whose budget and ledger it is. Prints the report.
     """
-    from hubbub.cli.options.publication_account import check_affordable
-    from hubbub.cli.options.publication_source import Payment, described_source, file_source
+    from hubbub.cli.options.publication_source import described_source, file_source
     from hubbub.cli.output import publication_files
     from hubbub.publish import read_hierarchies
     from hubbub.studies.publication import (
@@ -159,6 +159,7 @@ def publish(
         PublicationRequest,
         Yardstick,
         beside_descriptor,
+        check_affordable,
         checked,
         public_rows,
         read_places,
@@ -200,22 +201,22 @@ def publish(
         neighbours="add-remove" if neighbours is None else neighbours.value,
         dataset=dataset,
     )
-    payment = Payment(at, population, project, analyst)
+    payer = ConnectionOptions(at=at, project=project, analyst=analyst)
     if source.lower().endswith(".toml"):
         for option, given in {"--header": header, "--neighbours": neighbours}.items():
             if given is not None:
                 raise beside_descriptor(option)
-        opened = described_source(source, order, _list(columns), payment, table=table, measure=measure)
+        opened = described_source(source, order, _list(columns), payer, population, table=table, measure=measure)
     else:
-        opened = file_source(source, order, _list(columns), payment, headed=_headed(header), measure=measure)
+        opened = file_source(source, order, _list(columns), payer, population, headed=_headed(header), measure=measure)
     with opened as desk:
         private, order = desk.private, desk.order
         yardstick = Yardstick(public_rows(holdout, order), _number(measure, "--measure"), target or order.sensitive)
         events = [*checked(order, private), *yardstick.checked(order, private.schema)]
         check_affordable(events, desk.account, order)
-        _told_price(order)
-        publication = _published(source, private, order, yardstick, desk.account, out=out, form=form, attack=attack)
-    _tell(publication, report, as_json=as_json)
+        _announce_price(order)
+        publication = _publish(source, private, order, yardstick, desk.account, out=out, form=form, attack=attack)
+    _show_report(publication, report, as_json=as_json)
 
 
 # ---------------------------------------------------------------- what was typed
@@ -257,7 +258,7 @@ def _domain(given: str | None) -> Any:
 # ---------------------------------------------------------------- doing it
 
 
-def _published(
+def _publish(
     source: str,
     private: Unread,
     order: PublicationRequest,
@@ -268,31 +269,23 @@ def _published(
     form: Format,
     attack: bool,
 ) -> Publication:
-    """Publish in each way and write at once what was paid for; then compare and attack."""
+    """Publish, with a bar, and write each table into its place."""
     from hubbub.cli.output import publication_files
-    from hubbub.cli.output.fit_progress import shown
-    from hubbub.learn.base import Watcher
-    from hubbub.studies.publication import Publication, all_attempts, make
+    from hubbub.cli.output.fit_progress import show_steps
+    from hubbub.studies.publication import publish_and_compare, stage_count
 
-    made: list[PublicationTable] = []
-    with shown("publishing") as watch:
-        if isinstance(watch, Watcher):
-            watch.begin(len(order.methods) + 2)
-        for done, method in enumerate(order.methods):
-            watch(done)
-            made.append(make(method, private, order, account))
-            if out is not None:
-                publication_files.write(
-                    made[-1], out / made[-1].name if len(order.methods) > 1 else out, format=form.value
-                )
-        watch(len(made))
-        compared = yardstick.compared(made, private, order, account)
-        watch(len(made) + 1)
-        attempts = tuple(all_attempts(made, private.read(), order, yardstick.public)) if attack else ()
-    return Publication(Path(source).name, tuple(made), compared, attempts)
+    def write(table: PublicationTable) -> None:
+        if out is not None:
+            place = out / table.name if len(order.methods) > 1 else out
+            publication_files.write(table, place, format=form.value)
+
+    with show_steps("publishing") as watch:
+        watch.begin(stage_count(order))
+        name = Path(source).name
+        return publish_and_compare(name, private, order, yardstick, account, write=write, watch=watch, attack=attack)
 
 
-def _told_price(order: PublicationRequest) -> None:
+def _announce_price(order: PublicationRequest) -> None:
     count = sum(method.is_private for method in order.methods)
     if count > 1:
         output.talk(f"{count} private methods, each for epsilon = {order.epsilon}, delta = {order.delta}: they add up.")
@@ -300,12 +293,16 @@ def _told_price(order: PublicationRequest) -> None:
         output.talk("Each row is protected by itself. If a person may have several rows, name the column: --unit.")
 
 
-def _tell(told: Publication, report: Path | None, *, as_json: bool) -> None:
+def _show_report(publication: Publication, report: Path | None, *, as_json: bool) -> None:
     import json
 
     html = report if report is not None and report.suffix.lower() == ".html" else None
     if report is not None and html is None:
-        text = json.dumps(told.to_json(), indent=2, ensure_ascii=False) if report.suffix == ".json" else told.text()
+        text = (
+            json.dumps(publication.to_json(), indent=2, ensure_ascii=False)
+            if report.suffix == ".json"
+            else publication.text()
+        )
         report.write_text(text, encoding="utf-8")
         output.talk(f"wrote {report}")
-    output.leaflet(told, as_json=as_json, svg=None, html=html)
+    PageOptions(as_json=as_json, html=html).show(publication)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hubbub.cli.options.ledgers import AccountOptions
 from hubbub.cli.options.values import number
 
 if TYPE_CHECKING:
@@ -24,17 +25,27 @@ CONFIGURATION, KEY, STORE = "collection.json", "collection.key", "reports.db"
 class CollectionOptions:
     """A collection as it was typed."""
 
-    question: str
-    epsilon: Decimal
-    answers: str | None
-    values: int | None
-    between: str | None
-    protocol: str | None
-    forever: Decimal | None
-    epochs: int
-    lifetime: Decimal | None
-    attribute: str
-    minimum: int
+    question: Annotated[str, typer.Option(help="What people are asked.", metavar="TEXT")]
+    epsilon: Annotated[str, typer.Option(help="What one report may give away; there is no default.", metavar="E")]
+    answers: Annotated[
+        str | None, typer.Option(help="The possible answers, with commas between them.", metavar="A,B,...")
+    ] = None
+    values: Annotated[int | None, typer.Option(help="Answers are 0, ..., N-1.", metavar="N", min=2)] = None
+    between: Annotated[
+        str | None, typer.Option(help="Answers are numbers, and their mean is wanted.", metavar="LOW:HIGH")
+    ] = None
+    protocol: Annotated[str | None, typer.Option(help="The randomizer. [default: the best]", metavar="NAME")] = None
+    forever: Annotated[
+        str | None, typer.Option(help="Remember answers: epsilon of one that never changes.", metavar="E")
+    ] = None
+    epochs: Annotated[int, typer.Option(help="How often each person is asked.", metavar="N", min=1)] = 1
+    lifetime: Annotated[
+        str | None, typer.Option(help="The most epsilon it takes from a person. [default: all epochs]", metavar="E")
+    ] = None
+    attribute: Annotated[
+        str | None, typer.Option(help="What it is about, for clients' caps. [default: the name]", metavar="NAME")
+    ] = None
+    minimum: Annotated[int, typer.Option(help="Estimate nothing from fewer reports.", metavar="N", min=1)] = 100
 
     def collection(self, name: str) -> Collection:
         """The collection that was meant."""
@@ -46,25 +57,26 @@ class CollectionOptions:
             question=self.question,
             randomizer=self._randomizer(len(labels) or self.values),
             answers=labels,
-            attribute=self.attribute,
+            attribute=self.attribute or "",
             epochs=self.epochs,
-            lifetime=self.lifetime,  # type: ignore[arg-type]  # read exactly by Collection
+            lifetime=None if self.lifetime is None else number(self.lifetime, "--lifetime"),  # type: ignore[arg-type]
             minimum_batch=self.minimum,
         )
 
     def _randomizer(self, domain: int | None) -> Randomizer:
         if sum(given is not None for given in (self.answers, self.values, self.between)) != 1:
             raise typer.BadParameter("say what can be answered: --answers, --values or --between (one of them).")
+        epsilon = number(self.epsilon, "--epsilon")
         if domain is None:
-            return _mean(self.protocol or "hybrid", str(self.between), self.epsilon)
+            return _mean_randomizer(self.protocol or "hybrid", str(self.between), epsilon)
         if self.forever is not None:
             from hubbub.local import Loloha
 
-            return Loloha(epsilon=self.epsilon, forever=self.forever, domain=domain)
-        return _frequencies(self.protocol, domain, self.epsilon)
+            return Loloha(epsilon=epsilon, forever=number(self.forever, "--forever"), domain=domain)
+        return _frequency_randomizer(self.protocol, domain, epsilon)
 
 
-def _frequencies(protocol: str | None, domain: int, epsilon: Decimal) -> Randomizer:
+def _frequency_randomizer(protocol: str | None, domain: int, epsilon: Decimal) -> Randomizer:
     from hubbub import local
 
     if protocol is None:
@@ -78,10 +90,10 @@ def _frequencies(protocol: str | None, domain: int, epsilon: Decimal) -> Randomi
         "onebit": local.OneBitHadamard,
         "projective": local.ProjectiveGeometry,
     }
-    return _made(kinds, protocol, epsilon=epsilon, domain=domain)
+    return _build_randomizer(kinds, protocol, epsilon=epsilon, domain=domain)
 
 
-def _mean(protocol: str, between: str, epsilon: Decimal) -> Randomizer:
+def _mean_randomizer(protocol: str, between: str, epsilon: Decimal) -> Randomizer:
     from hubbub import local
 
     low, separator, high = between.partition(":")
@@ -89,10 +101,10 @@ def _mean(protocol: str, between: str, epsilon: Decimal) -> Randomizer:
         raise typer.BadParameter(f"'{between}' is not LOW:HIGH, such as 0:100.", param_hint="--between")
     kinds: dict[str, type[Randomizer]] = {"hybrid": local.Hybrid, "duchi": local.Duchi, "piecewise": local.Piecewise}
     ends = {"lower": number(low, "--between"), "upper": number(high, "--between")}
-    return _made(kinds, protocol, epsilon=epsilon, **ends)
+    return _build_randomizer(kinds, protocol, epsilon=epsilon, **ends)
 
 
-def _made(kinds: dict[str, type[Randomizer]], protocol: str, **parameters: object) -> Randomizer:
+def _build_randomizer(kinds: dict[str, type[Randomizer]], protocol: str, **parameters: Decimal | int) -> Randomizer:
     if protocol not in kinds:
         raise typer.BadParameter(f"choose one of {', '.join(kinds)}.", param_hint="--protocol")
     return kinds[protocol](**parameters)
@@ -135,16 +147,15 @@ class CollectionFolder:
         }
 
 
-def make(
-    folder: Path, plan: CollectionOptions, *, ledger: str | None, population: str | None, state: Path | None
-) -> CollectionFolder:
+def create_collection(folder: Path, options: CollectionOptions, payer: AccountOptions) -> CollectionFolder:
     """Write configuration, key and store; charge first, so that nothing is collected that was not."""
-    from hubbub.local.collection import Store, key_text, new_key, public_text, sign
+    from hubbub.local.collection import Store, charge_collection, key_text, new_key, public_text, sign
 
     if (folder / STORE).exists():
         raise typer.BadParameter(f"{folder} holds a collection already.", param_hint="FOLDER")
-    collection, key = plan.collection(folder.name), new_key()
-    receipt = _charge(collection, ledger, population, state)
+    collection, key = options.collection(folder.name), new_key()
+    with payer.open() as account:
+        receipt = None if account is None else charge_collection(collection, account)
     signed, public = sign(collection, key), public_text(key)
     _write(folder / KEY, key_text(key) + "\n", mode=0o600)
     _write(folder / CONFIGURATION, signed, mode=0o644)
@@ -152,19 +163,6 @@ def make(
         if receipt is not None:
             store.keep_receipt(receipt)
     return CollectionFolder(folder, collection, public, None if receipt is None else receipt.sequence)
-
-
-def _charge(collection: Collection, ledger: str | None, population: str | None, state: Path | None) -> Any:
-    from hubbub.cli.options.ledgers import opened as ledger_at
-    from hubbub.ledger import Account
-    from hubbub.local.collection import charge_collection
-
-    if (ledger is None) != (population is None):
-        raise typer.BadParameter("--ledger and --population belong together.")
-    if ledger is None or population is None:
-        return None
-    with ledger_at(ledger, state) as book:
-        return charge_collection(collection, Account(ledger=book, population=population))
 
 
 def _write(path: Path, content: str, *, mode: int) -> None:
@@ -177,14 +175,14 @@ def _write(path: Path, content: str, *, mode: int) -> None:
         raise typer.BadParameter(f"cannot write {path}: {error.strerror}", param_hint="FOLDER") from None
 
 
-def collector_in(folder: Path, rules: Rules | None = None) -> Collector:
+def open_collector(folder: Path, rules: Rules | None = None) -> Collector:
     """The collector of a folder."""
     from hubbub.local.collection import Collector
 
     return Collector(folder / STORE, rules=rules)
 
 
-def key_in(folder: Path) -> SigningKey:
+def read_private_key(folder: Path) -> SigningKey:
     """The private key of a folder."""
     from hubbub.local.collection import read_key
 
@@ -194,7 +192,7 @@ def key_in(folder: Path) -> SigningKey:
         raise typer.BadParameter(f"cannot read {folder / KEY}: {error.strerror}", param_hint="FOLDER") from None
 
 
-def opened(configuration: str, key: str) -> Collection:
+def open_collection(configuration: str, key: str) -> Collection:
     """The collection of a signed configuration."""
     from hubbub.local.collection import open_signed
 
@@ -206,21 +204,17 @@ def opened(configuration: str, key: str) -> Collection:
 
 def memory_file(given: Path | None) -> Path:
     """Where a client remembers what it has ever given away."""
-    from hubbub.ledger import SecondPlace
-
-    if given is not None:
-        return given
-    place = SecondPlace(None).folder
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return place / "client.json"
+    return given or _state_folder() / "client.json"
 
 
 def queue_file(given: Path | None, collection: Collection) -> Path:
     """Where reports wait in a shuffler of this collection."""
+    return given or _state_folder() / f"shuffle-{collection.id}.db"
+
+
+def _state_folder() -> Path:
     from hubbub.ledger import SecondPlace
 
-    if given is not None:
-        return given
-    place = SecondPlace(None).folder
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return place / f"shuffle-{collection.id}.db"
+    folder = SecondPlace(None).folder
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder

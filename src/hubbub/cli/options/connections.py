@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,10 +32,22 @@ Project = Annotated[str, typer.Option("--project", help="For which project; in i
 Analyst = Annotated[str | None, typer.Option("--analyst", help="Who asks. [default: who is logged in]", metavar="NAME")]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionOptions:
+    """Which ledger pays, for which project, and who asks."""
+
+    at: At = None
+    project: Project = "default"
+    analyst: Analyst = None
+
+    @property
+    def asker(self) -> str:
+        """Who asks: as typed, or who is logged in."""
+        return self.analyst if self.analyst is not None else decider(None)
+
+
 @contextmanager
-def connected(
-    facts: SourceFacts, *, at: str | None, project: str = "default", analyst: str | None = None, lasting: bool = True
-) -> Iterator[Connection]:
+def open_connection(facts: SourceFacts, payer: ConnectionOptions, *, lasting: bool = True) -> Iterator[Connection]:
     """A connection to the source; unless it is ``lasting``, no ledger is made and no budget opened.
 
     A source without a descriptor needs a budget until one is open in the ledger.
@@ -43,22 +55,21 @@ def connected(
     from hubbub.ledger import temporary_ledger
     from hubbub.sql import connect
 
-    dataset = dataset_of(facts)
-    where = place(facts, dataset, at)
-    is_open = _promised(where, dataset.population) is not None
+    dataset = read_dataset(facts)
+    where = locate_ledger(facts, dataset, payer.at)
+    is_open = _promised_budget(where, dataset.population) is not None
     if not is_open and dataset.budget is None:
         raise _no_budget(where, dataset.population)
     with ExitStack() as held:
         ledger = where if lasting or is_open else held.enter_context(temporary_ledger())
-        who = analyst if analyst is not None else decider(None)
-        said = {**facts.arguments(), "ledger": ledger, "project": project, "analyst": who}
-        connection = held.enter_context(connect(facts.source, **said))
+        arguments = {**facts.arguments(), "ledger": ledger, "project": payer.project, "analyst": payer.asker}
+        connection = held.enter_context(connect(facts.source, **arguments))
         if lasting and not is_open:
-            _introduce(connection, where)
+            _announce_budget(connection, where)
         yield connection
 
 
-def dataset_of(facts: SourceFacts) -> Dataset:
+def read_dataset(facts: SourceFacts) -> Dataset:
     """What is public about a source; no ledger is touched."""
     from hubbub.sql import declare
 
@@ -67,31 +78,32 @@ def dataset_of(facts: SourceFacts) -> Dataset:
     return dataset
 
 
-def with_budget(facts: SourceFacts, at: str | None) -> Dataset:
+def read_dataset_with_budget(facts: SourceFacts, at: str | None) -> Dataset:
     """The same with the budget that is open, where none was said."""
-    dataset = dataset_of(facts)
-    return replace(dataset, budget=dataset.budget or _promised(place(facts, dataset, at), dataset.population))
+    dataset = read_dataset(facts)
+    where = locate_ledger(facts, dataset, at)
+    return replace(dataset, budget=dataset.budget or _promised_budget(where, dataset.population))
 
 
-def place(facts: SourceFacts, dataset: Dataset, at: str | None) -> str:
+def locate_ledger(facts: SourceFacts, dataset: Dataset, at: str | None) -> str:
     """Where the ledger is: as typed, as declared, as the environment says, or beside the data."""
     from hubbub.sql import ledger_place
 
     return at or dataset.ledger or os.environ.get(LEDGER) or str(ledger_place(facts.source, dataset))
 
 
-def _promised(where: str, population: str) -> Budget | None:
+def _promised_budget(where: str, population: str) -> Budget | None:
     """The budget of a population as it was opened, without making a ledger."""
     from hubbub.ledger import Ledger
 
     if is_file(where) and not Path(where).expanduser().exists():
         return None
     with Ledger(where, create=False) as ledger:
-        known = ledger.populations().get(population)
-    return None if known is None else known.promised
+        opened = ledger.populations().get(population)
+    return None if opened is None else opened.promised
 
 
-def _introduce(connection: Connection, where: str) -> None:
+def _announce_budget(connection: Connection, where: str) -> None:
     """Say what was opened."""
     opened = connection.budget.population
     output.talk(f"Opened the budget of {opened.name!r}: {opened.promised.measure().describe()}.")

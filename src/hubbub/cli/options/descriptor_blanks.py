@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import typer
 
-from hubbub.cli.options.source_facts import allowance, bound, headed, listed, typed
+from hubbub.cli.options.source_facts import parse_bounds, parse_budget, parse_header, read_keys, split_keys
 from hubbub.engines import Schemas, schemas_of
 from hubbub.schema import budget_toml, key_of, quoted, toml
 
@@ -40,7 +40,8 @@ class Said:
 
     def schemas(self) -> Schemas:
         """The tables of the file."""
-        return schemas_of(self.file, named=self.named(), header=None if self.header is None else headed(self.header))
+        header = None if self.header is None else parse_header(self.header)
+        return schemas_of(self.file, named=self.named(), header=header)
 
     def columns(self) -> list[str]:
         """The names of the columns, as the file has them."""
@@ -52,12 +53,12 @@ class Said:
         if self.unit is not None:
             found["privacy", "unit"] = quoted(self._whole_unit(self.unit))
         if self.header is not None:
-            names = headed(self.header)
+            names = parse_header(self.header)
             found["table", "header"] = "true" if names is True else f"[{', '.join(map(quoted, names or ()))}]"
         if self.max_rows is not None:
             found["table", "max_rows_per_unit"] = str(self.max_rows)
         if self.budget is not None:
-            found["privacy", "budget"] = budget_toml(allowance(self.budget)).partition("=")[2].strip()
+            found["privacy", "budget"] = budget_toml(parse_budget(self.budget)).partition("=")[2].strip()
         return found
 
     def _whole_unit(self, unit: str) -> str:
@@ -78,12 +79,12 @@ class Said:
     def _declared(self) -> dict[str, str]:
         """What is declared of columns, as TOML."""
         parts: dict[str, list[str]] = {}
-        for name, ends in map(bound, self.bounds):
+        for name, ends in map(parse_bounds, self.bounds):
             numbers = [toml(end if isinstance(end, date) else Fraction(end)) for end in ends]
             told = zip(("lower", "upper", "step"), numbers, strict=False)
             parts.setdefault(name, []).extend(f"{end} = {number}" for end, number in told)
-        for name, words in map(listed, self.keys):
-            shown = ", ".join(map(toml, typed(words)))
+        for name, words in map(split_keys, self.keys):
+            shown = ", ".join(map(toml, read_keys(words)))
             parts.setdefault(name, []).append(f"values = [{shown}]")
         return {name: f"{{ {', '.join(told)} }}" for name, told in parts.items()}
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,46 +16,76 @@ from hubbub.cli.options.values import number
 if TYPE_CHECKING:
     from hubbub.gopa import Consent
 
+Run = Annotated[str | None, typer.Option("--run", help="The name of the run that is meant.", metavar="HASH")]
+Roster = Annotated[Path | None, typer.Option("--roster", help="Whom you know: lines of NAME KEY.", metavar="FILE")]
+
 _QUOTIENT = re.compile(r"(\d{1,30})/(\d{1,30})")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What a party takes part in."""
 
-    epsilon: str | None = None
-    delta: str | None = None
-    honest: str | None = None
-    share: str = "1"
-    attempts: int = 8
-    roster: Path | None = None
-    run: str | None = None
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon-at-most", help="Refuse an agreement beyond.", metavar="E")
+    ] = None
+    delta: Annotated[
+        str | None,
+        typer.Option("--delta-at-most", help="Refuse beyond, with graphs that came to nothing.", metavar="D"),
+    ] = None
+    honest: Annotated[
+        str | None, typer.Option("--honest-at-most", help="Rely on no larger share of honest parties.", metavar="SHARE")
+    ] = None
+    share: Annotated[
+        str,
+        typer.Option(
+            "--share-at-least", help="Protect no smaller part of what this party has, such as 1/2000.", metavar="SHARE"
+        ),
+    ] = "1"
+    attempts: Annotated[
+        int,
+        typer.Option(
+            "--attempts-at-most", help="Runs in a row that may end after their graph was drawn.", metavar="N", min=1
+        ),
+    ] = 8
+    roster: Roster = None
+    run: Run = None
 
     def consent(self) -> Consent:
         """The same as a value."""
         from hubbub.gopa import Consent
 
         return Consent(
-            epsilon=_number(self.epsilon, "--epsilon-at-most"),
-            delta=_number(self.delta, "--delta-at-most"),
-            honest=_number(self.honest, "--honest-at-most"),
-            share=_number(self.share, "--share-at-least") or Fraction(0),
+            epsilon=_parse_share(self.epsilon, "--epsilon-at-most"),
+            delta=_parse_share(self.delta, "--delta-at-most"),
+            honest=_parse_share(self.honest, "--honest-at-most"),
+            share=_parse_share(self.share, "--share-at-least") or Fraction(0),
             attempts=self.attempts,
             roster=None if self.roster is None else read_roster(self.roster),
             run=None if self.run is None else read_key(self.run, "--run"),
         )
 
 
-def pinned(agreement: Path | None, run: str | None, roster: Path | None) -> dict[str, Any]:
-    """What ``verify`` compares a log with."""
-    return {
-        "agreement": None if agreement is None else read_agreement(agreement),
-        "run": None if run is None else read_key(run, "--run"),
-        "roster": None if roster is None else read_roster(roster),
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pins:
+    """Which run a verifier means."""
+
+    agreement: Annotated[
+        Path | None, typer.Option("--agreement", help="The agreement that is meant.", metavar="FILE")
+    ] = None
+    run: Run = None
+    roster: Roster = None
+
+    def arguments(self) -> dict[str, Any]:
+        """What ``verify`` compares a log with."""
+        return {
+            "agreement": None if self.agreement is None else read_agreement(self.agreement),
+            "run": None if self.run is None else read_key(self.run, "--run"),
+            "roster": None if self.roster is None else read_roster(self.roster),
+        }
 
 
-def _number(text: str | None, name: str) -> Fraction | None:
+def _parse_share(text: str | None, name: str) -> Fraction | None:
     """A number, or a quotient of two."""
     if text is None:
         return None

@@ -82,7 +82,7 @@ def read_agreement(path: Path) -> Agreement:
     return Agreement.read(text_of(path).rstrip("\n"))
 
 
-def certified(logs: list[Path], **pins: Any) -> Certificate:
+def verify_logs(logs: list[Path], **pins: Any) -> Certificate:
     """What the last of some logs shows, each resting on the inputs of the one before; ``pins`` say which is meant.
 
     The earlier ones need no pins: each agreement names the run on which it rests.

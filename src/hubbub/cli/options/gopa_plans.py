@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,32 +19,42 @@ if TYPE_CHECKING:
     from hubbub.gopa import Quantity, RunPlan, Sensitivity
     from hubbub.render import Json
 
+Epsilon = Annotated[str, typer.Option(help="What the result may give away; there is no default.", metavar="E")]
+Delta = Annotated[str, typer.Option(help="The chance that is left out; there is no default.", metavar="D")]
+Honest = Annotated[str, typer.Option(help="The share of parties that work against nobody.", metavar="SHARE")]
+Dropouts = Annotated[str, typer.Option(help="The share of parties that may be lost on the way.", metavar="SHARE")]
+
 _KINDS = {"range": "range", "one-hot": "one-hot", "ball": "norm"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GopaPlanOptions:
-    """What was asked for."""
+    """What a run is to give, as it was typed."""
 
-    epsilon: str
-    delta: str
-    parties: int
-    honest: str
-    dropouts: str
-    coordinates: int
-    kind: str
-    steps: int | None
-    loss: str
+    epsilon: Epsilon
+    delta: Delta
+    honest: Honest = "0.5"
+    dropouts: Dropouts = "0.05"
+    coordinates: Annotated[int, typer.Option(help="How many numbers each party gives.", metavar="N", min=1)] = 1
+    kind: Annotated[str, typer.Option(help="range, one-hot (a choice) or ball (an L2 bound).", metavar="KIND")] = (
+        "range"
+    )
+    steps: Annotated[int | None, typer.Option(help="Steps of the grid. [default: from --loss]", metavar="N", min=1)] = (
+        None
+    )
+    loss: Annotated[str, typer.Option(help="What rounding to the grid may add to the variance.", metavar="SHARE")] = (
+        "0.02"
+    )
 
-    def plan(self) -> RunPlan:
-        """The plan for it."""
+    def plan(self, parties: int) -> RunPlan:
+        """The plan of a run of so many parties."""
         from hubbub.gopa import plan
 
         steps = 1 if self.kind == "one-hot" and self.steps is None else self.steps
         return plan(
             number(self.epsilon, "--epsilon"),
             number(self.delta, "--delta"),
-            self.parties,
+            parties,
             number(self.honest, "--honest"),
             number(self.dropouts, "--dropouts"),
             sensitivity=self.sensitivity(),
@@ -74,50 +84,51 @@ class GopaPlanOptions:
         )
 
 
-def plan_table(made: RunPlan) -> tuple[str, dict[str, Json]]:
+def describe_plan(plan: RunPlan) -> tuple[str, dict[str, Json]]:
     """A plan for people and for programs."""
-    error = math.sqrt(made.variance)
+    error = math.sqrt(plan.variance)
     rows = {
-        "parties": made.parties,
-        "may be corrupted": made.corrupted,
-        "must survive": made.survivors,
-        "signatures of a quorum": made.quorum,
-        "others that each picks": made.degree,
-        "shares that open a secret": made.threshold(made.degree),
-        "steps of the range": made.steps,
-        "bits of noise from each": made.noise_bits,
+        "parties": plan.parties,
+        "may be corrupted": plan.corrupted,
+        "must survive": plan.survivors,
+        "signatures of a quorum": plan.quorum,
+        "others that each picks": plan.degree,
+        "shares that open a secret": plan.threshold(plan.degree),
+        "steps of the range": plan.steps,
+        "bits of noise from each": plan.noise_bits,
     }
     table = "\n".join(f"{name:<28}{value:>12,}" for name, value in rows.items())
     words = (
         f"The mean will be off by about {error:.2g} of the range (one standard deviation), with epsilon = "
-        f"{float(made.epsilon):g} and delta = {made.delta_noise + made.delta_graph:.2e}.\n{table}"
+        f"{float(plan.epsilon):g} and delta = {plan.delta_noise + plan.delta_graph:.2e}.\n{table}"
     )
     return words, {
         "kind": "gopa-plan",
-        "epsilon": float(made.epsilon),
-        "delta": float(made.delta),
-        "delta_noise": made.delta_noise,
-        "delta_graph": made.delta_graph,
-        "parties": made.parties,
-        "corrupted": made.corrupted,
-        "survivors": made.survivors,
-        "quorum": made.quorum,
-        "neighbours": made.degree,
-        "threshold": made.threshold(made.degree),
-        "steps": made.steps,
-        "noise_bits": made.noise_bits,
+        "epsilon": float(plan.epsilon),
+        "delta": float(plan.delta),
+        "delta_noise": plan.delta_noise,
+        "delta_graph": plan.delta_graph,
+        "parties": plan.parties,
+        "corrupted": plan.corrupted,
+        "survivors": plan.survivors,
+        "quorum": plan.quorum,
+        "neighbours": plan.degree,
+        "threshold": plan.threshold(plan.degree),
+        "steps": plan.steps,
+        "noise_bits": plan.noise_bits,
         "std_dev": error,
-        "stuck": made.stuck,
+        "stuck": plan.stuck,
     }
 
 
-def numbers_in(source: str) -> list[float]:
+def read_numbers(source: str) -> list[float]:
     """The numbers of a file, one on each line."""
     text = sys.stdin.read() if source == "-" else text_of(Path(source))
-    return [float(plainly(line, f"line {place}")) for place, line in enumerate(text.splitlines(), 1) if line.strip()]
+    lines = [(index, line) for index, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return [float(parse_private_number(line, f"line {index}")) for index, line in lines]
 
 
-def plainly(text: str, name: str) -> Decimal:
+def parse_private_number(text: str, name: str) -> Decimal:
     """A private number as it was typed; one that cannot be read is not shown again."""
     try:
         return Decimal(text.strip())

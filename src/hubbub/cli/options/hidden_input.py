@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from hubbub.cli.options.values import number
+from hubbub.cli.output.terminal import ask_hidden
 
 if TYPE_CHECKING:
     from hubbub.local.collection import Collection
@@ -49,7 +50,7 @@ def answer_of(value: str | None, file: Path | None) -> Answer:
     if value is not None:
         return Answer(value, typed=True)
     if sys.stdin.isatty():
-        return Answer(typer.prompt("Answer", hide_input=True, err=True), typed=True)
+        return Answer(ask_hidden("Answer:"), typed=True)
     raise typer.BadParameter("give the answer: - reads it from stdin, --value-file from a file.", param_hint="VALUE")
 
 

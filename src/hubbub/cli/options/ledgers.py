@@ -5,17 +5,15 @@ from __future__ import annotations
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.output import streams as output
-
 if TYPE_CHECKING:
-    from hubbub.ledger import Ledger
-    from hubbub.render import Json
+    from hubbub.ledger import Account, Ledger
 
 LEDGER = "HUBBUB_LEDGER"  # environment variable: which ledger, if --ledger does not say
 DEFAULT = "hubbub.db"
@@ -29,7 +27,6 @@ State = Annotated[
 ]
 By = Annotated[str | None, typer.Option("--by", help="Who decides. [default: who is logged in]", metavar="WHO")]
 Why = Annotated[str, typer.Option("--why", help="The reason; it stays in the ledger.", metavar="TEXT")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 class PoolChoice(StrEnum):
@@ -39,8 +36,48 @@ class PoolChoice(StrEnum):
     PLANS = "plans"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerOptions:
+    """Which ledger."""
+
+    at: At = DEFAULT
+    state: State = None
+
+    @contextmanager
+    def open(self, *, create: bool = False) -> Iterator[Ledger]:
+        """The ledger; made only if ``create`` says so."""
+        with open_ledger(self.at, self.state, create=create) as ledger:
+            yield ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountOptions:
+    """Who pays, if anybody: a ledger and a population in it, or neither."""
+
+    ledger: Annotated[
+        str | None, typer.Option("--ledger", help="Charge it here: a file or a postgresql:// URL.", metavar="WHERE")
+    ] = None
+    population: Annotated[str | None, typer.Option("--population", help="Whose budget is charged.", metavar="NAME")] = (
+        None
+    )
+    state: State = None
+
+    @contextmanager
+    def open(self) -> Iterator[Account | None]:
+        """The account, with its ledger open; None if nobody pays."""
+        from hubbub.ledger import Account
+
+        if (self.ledger is None) != (self.population is None):
+            raise typer.BadParameter("--ledger and --population belong together.")
+        if self.ledger is None or self.population is None:
+            yield None
+            return
+        with open_ledger(self.ledger, self.state) as ledger:
+            yield Account(ledger=ledger, population=self.population)
+
+
 @contextmanager
-def opened(at: str, state: Path | None, *, create: bool = False) -> Iterator[Ledger]:
+def open_ledger(at: str, state: Path | None, *, create: bool = False) -> Iterator[Ledger]:
     """The ledger; made only if ``create`` says so."""
     from hubbub.ledger import Ledger
 
@@ -75,11 +112,3 @@ def decider(by: str | None) -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         raise typer.BadParameter("nobody is logged in: say who decides.", param_hint="--by") from None
-
-
-def told(words: str, content: Json, *, as_json: bool) -> None:
-    """Print what a command did: a sentence, or a document."""
-    if as_json:
-        output.document(content)
-    else:
-        output.data(words)

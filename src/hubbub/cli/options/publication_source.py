@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from hubbub.cli.options.connections import connected
+from hubbub.cli.options.connections import ConnectionOptions, open_connection
 from hubbub.cli.options.publication_account import account_for
 from hubbub.cli.options.source_facts import SourceFacts
 from hubbub.ledger import Account
@@ -23,16 +23,6 @@ from hubbub.studies.publication import (
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
-    """Where the ledger is and who asks, as far as it was typed."""
-
-    at: str | None
-    population: str | None
-    project: str
-    analyst: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class PublicationSource:
     """The table, whose rows nobody has read; what is asked of it; and who pays."""
 
@@ -46,7 +36,8 @@ def file_source(
     source: str,
     order: PublicationRequest,
     columns: Sequence[str],
-    payment: Payment,
+    payer: ConnectionOptions,
+    population: str | None,
     *,
     headed: bool,
     measure: str | None,
@@ -54,7 +45,7 @@ def file_source(
     """A CSV or Parquet file, and what was typed about it."""
     private = private_rows(source, order, columns, headed=headed)
     order = order.about_columns(private.schema.names) if columns else order
-    with account_for(order, measure, payment.at, payment.population, payment.project, payment.analyst) as account:
+    with account_for(order, measure, payer, population) as account:
         yield PublicationSource(private, order, account)
 
 
@@ -63,21 +54,20 @@ def described_source(
     source: str,
     order: PublicationRequest,
     columns: Sequence[str],
-    payment: Payment,
+    payer: ConnectionOptions,
+    population: str | None,
     *,
     table: str | None,
     measure: str | None,
 ) -> Iterator[PublicationSource]:
     """A table of a descriptor, whose ledger is charged where something costs."""
-    if payment.population is not None:
+    if population is not None:
         raise beside_descriptor("--population")
     facts = SourceFacts(source)
     with ExitStack() as held:
         account = None
         if measure is not None or any(method.is_private for method in order.methods):
-            connection = held.enter_context(
-                connected(facts, at=payment.at, project=payment.project, analyst=payment.analyst)
-            )
+            connection = held.enter_context(open_connection(facts, payer))
             dataset, engine, account = connection.dataset, connection.engine, connection.account
         else:
             dataset, engine = declare(source)

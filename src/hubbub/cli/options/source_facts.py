@@ -83,22 +83,46 @@ Compared = Annotated[
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredFacts:
+    """What was typed about a source; of a descriptor, which says everything itself, nothing."""
+
+    unit: Unit = None
+    max_rows: MaxRows = None
+    bounds: Bounds = None
+    keys: Keys = None
+    rows: Rows = None
+    budget: Allowance = None
+    population: Population = None
+    neighbours: Compared = None
+    name: Name = None
+    version: Version = None
+    header: Header = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The same for ``hubbub.connect``; what was not said is left out."""
+        arguments = {
+            "unit": self.unit,
+            "max_rows_per_unit": self.max_rows,
+            "bounds": dict(map(parse_bounds, self.bounds or ())) or None,
+            "keys": {name: read_keys(words) for name, words in map(split_keys, self.keys or ())} or None,
+            "rows": self.rows,
+            "budget": None if self.budget is None else parse_budget(self.budget),
+            "population": self.population,
+            "neighbours": self.neighbours and self.neighbours.value,
+            "name": self.name,
+            "version": self.version,
+            "header": None if self.header is None else parse_header(self.header),
+        }
+        return {name: value for name, value in arguments.items() if value is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """A source, and what was said about it; a descriptor says everything itself."""
+    """A source, and what was typed about it."""
 
     source: str
-    unit: str | None = None
-    max_rows: int | None = None
-    bounds: Sequence[str] = field(default=())
-    keys: Sequence[str] = field(default=())
-    rows: int | None = None
-    budget: str | None = None
-    population: str | None = None
-    neighbours: NeighboursOption | None = None
-    name: str | None = None
-    version: str | None = None
-    header: str | None = None
+    declared: DeclaredFacts = field(default_factory=DeclaredFacts)
 
     @property
     def described(self) -> bool:
@@ -106,34 +130,18 @@ class SourceFacts:
         return self.source.lower().endswith(".toml")
 
     def arguments(self) -> dict[str, Any]:
-        """The same for ``hubbub.connect``; what was not said is left out."""
-        if not self.described and self.unit is None:
+        """What was typed, for ``hubbub.connect``."""
+        if not self.described and self.declared.unit is None:
             raise typer.BadParameter(
                 "say who is protected: a column such as --unit patient_id, or --unit row.", param_hint="--unit"
             )
-        said = {
-            "unit": self.unit,
-            "max_rows_per_unit": self.max_rows,
-            "bounds": dict(map(bound, self.bounds)) or None,
-            "keys": self._keys() or None,
-            "rows": self.rows,
-            "budget": None if self.budget is None else allowance(self.budget),
-            "population": self.population,
-            "neighbours": self.neighbours and self.neighbours.value,
-            "name": self.name,
-            "version": self.version,
-            "header": None if self.header is None else headed(self.header),
-        }
-        return {name: value for name, value in said.items() if value is not None}
-
-    def _keys(self) -> dict[str, list[Value]]:
-        return {name: typed(words) for name, words in map(listed, self.keys)}
+        return self.declared.arguments()
 
 
 # ---------------------------------------------------------------- words -> values
 
 
-def allowance(text: str) -> Budget:
+def parse_budget(text: str) -> Budget:
     """``EPSILON``, ``EPSILON,DELTA``, ``rho=R`` or ``rho=R,DELTA`` as a budget."""
     amount, _, delta = text.partition(",")
     concentrated = amount.startswith("rho=")
@@ -141,16 +149,16 @@ def allowance(text: str) -> Budget:
     return values.budget(*((None, delta or None, amount) if concentrated else (amount, delta or None, None)))
 
 
-def bound(text: str) -> tuple[str, tuple[Decimal | date, ...]]:
+def parse_bounds(text: str) -> tuple[str, tuple[Decimal | date, ...]]:
     """``cost=0:5000``, ``cost=0:5000:0.01`` or ``day=2025-01-01:2025-12-31``; ``..`` parts times, which hold colons."""
     name, _, rest = text.partition("=")
     parts = rest.split(".." if ".." in rest else ":")
     if not name or len(parts) not in (2, 3) or not all(parts):
         raise typer.BadParameter(f"'{text}' is not COLUMN=LOW:HIGH, such as cost=0:5000.", param_hint="--bound")
-    return name, tuple(_end(part, name) for part in parts)
+    return name, tuple(_parse_end(part, name) for part in parts)
 
 
-def _end(text: str, name: str) -> Decimal | date:
+def _parse_end(text: str, name: str) -> Decimal | date:
     if not _DATE.match(text):
         return values.number(text, f"the bound of {name}")
     try:
@@ -159,7 +167,7 @@ def _end(text: str, name: str) -> Decimal | date:
         raise typer.BadParameter(f"'{text}' is not a date such as 2025-12-31.", param_hint="--bound") from None
 
 
-def listed(text: str) -> tuple[str, list[str]]:
+def split_keys(text: str) -> tuple[str, list[str]]:
     """``ward=north,south``: the column and its values; one that holds a comma stands in double quotes."""
     name, _, rest = text.partition("=")
     words = next(csv.reader([rest]), [])
@@ -168,7 +176,7 @@ def listed(text: str) -> tuple[str, list[str]]:
     return name, words
 
 
-def headed(text: str) -> bool | list[str]:
+def parse_header(text: str) -> bool | list[str]:
     """``yes``, or the names of the columns; ``no`` does not say what they are called."""
     if text.lower() in ("no", "false", "none"):
         raise typer.BadParameter(
@@ -178,7 +186,7 @@ def headed(text: str) -> bool | list[str]:
     return True if text.lower() in ("yes", "true") else next(csv.reader([text]), [])
 
 
-def typed(words: Sequence[str]) -> list[Value]:
+def read_keys(words: Sequence[str]) -> list[Value]:
     """Keys as they are written: whole numbers, numbers, dates, times or truth values if all are, and else text.
 
     What a column holds has no say: one missing value makes doubles of integers. ``01`` is no number as people write it.
@@ -189,13 +197,13 @@ def typed(words: Sequence[str]) -> list[Value]:
     return list(words)
 
 
-def _whole(word: str) -> int:
+def _read_integer(word: str) -> int:
     if str(int(word)) != word:
         raise ValueError
     return int(word)
 
 
-def _number(word: str) -> float:
+def _read_decimal(word: str) -> float:
     if not _DECIMAL.fullmatch(word):
         raise ValueError
     return float(word)
@@ -203,15 +211,15 @@ def _number(word: str) -> float:
 
 _DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?")
 _READINGS: tuple[Callable[[str], Value], ...] = (
-    _whole,
-    _number,
+    _read_integer,
+    _read_decimal,
     lambda word: {"true": True, "false": False}[word],
     date.fromisoformat,
     datetime.fromisoformat,
 )
 
 
-def pair(text: str, *, hint: str) -> tuple[str, Decimal]:
+def parse_amount(text: str, *, hint: str) -> tuple[str, Decimal]:
     """``n=100``: a column of the answer and a number."""
     name, separator, amount = text.partition("=")
     if not name or not separator:

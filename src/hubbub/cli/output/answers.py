@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from hubbub import terms
 from hubbub.cli.output import streams as output
-from hubbub.cli.output.ledger_entries import plain
+from hubbub.cli.output.terminal import draw_table
 from hubbub.releases import frames, text
-from hubbub.render import TextTable, table
+from hubbub.render import TextTable, printable
 
 if TYPE_CHECKING:
     from hubbub.releases import Release
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WIDTH = 80
 
 
-def show(release: Release, *, form: str = "table", intervals: bool = True, confidence: float = 0.95) -> None:
+def show_answer(release: Release, *, form: str = "table", intervals: bool = True, confidence: float = 0.95) -> None:
     """Print an answer as a table, as CSV or as a document (``form``), and talk about it on the side."""
     if form == "json":
         output.document(document(release, intervals=intervals, confidence=confidence))
@@ -38,8 +38,8 @@ def rows(release: Release, *, intervals: bool, confidence: float) -> str:
     for place in range(len(release.columns)):
         values, ends = release.told(place, confidence)
         columns.append(text.format_cells(values, ends if intervals else (values, values)))
-    cells = tuple(tuple(plain(cell) for cell in row) for row in zip(*columns, strict=True))
-    return table(TextTable(tuple(map(plain, release.columns_names)), cells))
+    cells = tuple(tuple(printable(cell) for cell in row) for row in zip(*columns, strict=True))
+    return draw_table(TextTable(tuple(map(printable, release.columns_names)), cells))
 
 
 def spoken(release: Release, *, intervals: bool, confidence: float) -> list[str]:
@@ -48,7 +48,7 @@ def spoken(release: Release, *, intervals: bool, confidence: float) -> list[str]
     about = remarks.pop()  # the last one is about intervals
     if intervals:
         remarks.append(f"{100 * confidence:g}% {about[0].lower()}{about[1:]}")
-    return [plain(words) for words in (*remarks, *_price(release))]
+    return [printable(words) for words in (*remarks, *_price(release))]
 
 
 def _price(release: Release) -> list[str]:

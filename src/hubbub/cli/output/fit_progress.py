@@ -1,27 +1,21 @@
-"""A bar on stderr, if somebody is looking."""
+"""Steps of a training or a publication, as a bar on stderr."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from hubbub.learn.base import Watch, Watcher, nobody
+from hubbub.cli.output.terminal import ProgressLine
+
+if TYPE_CHECKING:
+    from hubbub.learn.base import Watcher
 
 
 @contextmanager
-def shown(words: str) -> Iterator[Watch]:
+def show_steps(words: str) -> Iterator[Watcher]:
     """What to give as ``watch=``; on a terminal a bar moves, elsewhere nothing is printed."""
-    if not sys.stderr.isatty():
-        yield nobody
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from hubbub.learn.base import Watcher
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(words, total=None)
-        yield Watcher(
-            begin=lambda steps: progress.update(task, total=steps, completed=0),
-            step=lambda done: progress.update(task, completed=done),
-        )
+    with ProgressLine(words) as line:
+        yield Watcher(begin=line.begin, step=line.step)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from hubbub.cli.output import streams as output
+from hubbub.cli.output.terminal import ProgressLine
 
 if TYPE_CHECKING:
     from hubbub.gopa.network import Standing
@@ -23,16 +23,16 @@ _WHAT = {
 }
 
 
-def what(phase: str) -> str:
+def describe_phase(phase: str) -> str:
     """What happens in a phase."""
     return _WHAT.get(phase, "masks are taken off")
 
 
-class Phases:
+class Phases(ProgressLine):
     """Tells each phase when it is over; on a terminal also how many have spoken in the one that is open."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+        super().__init__("waiting for the board ...")
         self._began = time.monotonic()
         self._phase, self._posted = "", 0
 
@@ -42,25 +42,22 @@ class Phases:
             self._end(f"{self._posted:,} spoke")
             self._phase = at.phase
         self._posted = at.posted
-        if self._live and not at.over:
-            sys.stderr.write(f"\r\x1b[K{_row(at.phase)}  {at.posted:,} spoke, {at.waiting:,} are waited for ...")
-            sys.stderr.flush()
+        if not at.over:
+            self.say(f"{_phase_row(at.phase)}  {at.posted:,} spoke, {at.waiting:,} are waited for ...")
 
     def party(self, seen: PublicState) -> None:
         """What a party sees."""
         if seen.phase != self._phase or seen.over:
             self._end(f"{len(seen.revealed or seen.inside):,} are in")
             self._phase = "" if seen.over else seen.phase
-        if self._live and not seen.over:
-            sys.stderr.write(f"\r\x1b[K{_row(seen.phase)}  ...")
-            sys.stderr.flush()
+        if not seen.over:
+            self.say(f"{_phase_row(seen.phase)}  ...")
 
     def _end(self, words: str) -> None:
         if self._phase:
-            clear = "\r\x1b[K" if self._live else ""
-            output.talk(f"{clear}{_row(self._phase)}  {words}, {time.monotonic() - self._began:.1f} s")
+            output.talk(f"{_phase_row(self._phase)}  {words}, {time.monotonic() - self._began:.1f} s")
         self._began = time.monotonic()
 
 
-def _row(phase: str) -> str:
-    return f"{phase:<10}{what(phase):<24}"
+def _phase_row(phase: str) -> str:
+    return f"{phase:<10}{describe_phase(phase):<24}"

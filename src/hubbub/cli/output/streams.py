@@ -1,17 +1,17 @@
-"""How commands print: data on stdout, talk on stderr, colour only where someone is looking and wants it."""
+"""How commands print: data on stdout, talk on stderr."""
 
 from __future__ import annotations
 
 import io
 import json
-import os
-import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import typer
+
+from hubbub.cli.output.terminal import draw_table, emphasize, text_width
 
 if TYPE_CHECKING:
     from hubbub.render import Document, Json
@@ -41,22 +41,17 @@ def talk(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def announce_address(address: str) -> None:
+    """Say where something listens."""
+    talk(f"listening on {address}")
+
+
 def document(content: Json) -> None:
     """Print one JSON document."""
     data(json.dumps(content, indent=2, ensure_ascii=False))
 
 
-def coloured() -> bool:
-    """True if stdout is a terminal and nobody asked for no colours."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def bold(text: str) -> str:
-    """Text that stands out, where colours are on."""
-    return f"\x1b[1;36m{text}\x1b[0m" if coloured() else text
-
-
-def leaflet(explained: Document, *, as_json: bool, svg: Path | None, html: Path | None) -> None:
+def show_document(explained: Document, *, as_json: bool, svg: Path | None, html: Path | None) -> None:
     """Print an explanation, and write its pictures or its page where asked."""
     if svg is not None:
         _write({svg / f"{name}.svg": picture for name, picture in explained.svgs().items()})
@@ -65,12 +60,7 @@ def leaflet(explained: Document, *, as_json: bool, svg: Path | None, html: Path 
     if as_json:
         document(explained.to_json())
     else:
-        data(explained.text(width=_columns(), emphasis=bold))
-
-
-def _columns() -> int:
-    """How wide text may be: as the terminal within reason; the same everywhere else."""
-    return max(40, min(100, shutil.get_terminal_size().columns)) if sys.stdout.isatty() else 80
+        data(explained.text(width=text_width(), emphasis=emphasize, draw_table=draw_table))
 
 
 def _write(files: dict[Path, str]) -> None:

@@ -1,23 +1,25 @@
 """What ``hubbub publish`` is made of: it brings ``publish`` and ``attacks`` together.
 
-- ``order``     what was asked for
-- ``rows``      the table, whose columns are known and whose rows are read after the charge; public rows
-- ``described`` the same for a table of a descriptor, which declares what is asked of others
-- ``places``    the public file of places
-- ``checking``  what was asked for, checked before anything is charged
-- ``domain``    the refusal of columns without a domain, with the lines to add
-- ``paying``    whose budget it is, and whether all of it can be paid
-- ``counts``    tables of counts
-- ``methods``   each way to publish: its privacy model, its mechanism, and the table that it makes
-- ``yardstick`` the real rows that the tables are compared with
-- ``attacked``  the attacks that match
-- ``report``    all of it on one page
-- ``files``     what is written where
+- ``request``          what was asked for
+- ``private_table``    the table, whose columns are known and whose rows are read after the charge; public rows
+- ``described``        the same for a table of a descriptor, which declares what is asked of others
+- ``places``           the public file of places
+- ``checks``           what was asked for, checked before anything is charged
+- ``missing_domains``  the refusal of columns without a domain, with the lines to add
+- ``affordable``       whether all of it can be paid
+- ``counts``           tables of counts
+- ``methods``          each way to publish: its privacy model, its mechanism, and the table that it makes
+- ``baseline``         the real rows that the tables are compared with
+- ``attacked``         the attacks that match
+- ``comparison``       all of it in order: start reading here
+- ``report``           all of it on one page
 """
 
+from hubbub.studies.publication.affordable import check_affordable
 from hubbub.studies.publication.attacked import all_attempts
 from hubbub.studies.publication.baseline import Yardstick
 from hubbub.studies.publication.checks import checked
+from hubbub.studies.publication.comparison import publish_and_compare, stage_count
 from hubbub.studies.publication.described import beside_descriptor, described_request, described_rows
 from hubbub.studies.publication.methods import PublicationTable, make
 from hubbub.studies.publication.places import read_places
@@ -33,11 +35,14 @@ __all__ = [
     "Yardstick",
     "all_attempts",
     "beside_descriptor",
+    "check_affordable",
     "checked",
     "described_request",
     "described_rows",
     "make",
     "private_rows",
     "public_rows",
+    "publish_and_compare",
     "read_places",
+    "stage_count",
 ]

@@ -3,11 +3,13 @@
 - ``target``    who is attacked: one row per person, what outsiders may know of them, and the secret
 - ``faces``     the three ways in which the same table is handed out
 - ``attempts``  one attack on one face; what does not apply says why
+- ``attack``    all of it on one dataset: start reading here
 - ``report``    all attempts on one page
 - ``example``   a made-up clinic, for those who bring no dataset
 """
 
 from hubbub.studies.redteam import attempts, example, faces, target
+from hubbub.studies.redteam.attack import attack_dataset
 from hubbub.studies.redteam.report import RedTeam
 
-__all__ = ["RedTeam", "attempts", "example", "faces", "target"]
+__all__ = ["RedTeam", "attack_dataset", "attempts", "example", "faces", "target"]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hubbub.cli.output.ledger_entries import Said, plain, time_of, who_of
 from hubbub.ledger import Amount, Entry, Policy, Pool, account_key, amount_of, read_budget
+from hubbub.render import printable
+from hubbub.studies.spending.entries import EntryFields, entry_author, entry_time
 from hubbub.terms import PrivacyBound, to_json
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ class BudgetStep:
     share: str = ""  # whose
     request: int | None = None
 
-    def line(self) -> str:
+    def format_line(self) -> str:
         """The step as one line, under ``HEADER``."""
-        cells = (str(self.entry.sequence), time_of(self.entry), self.population, self.what, self.who, self.pool)
+        cells = (str(self.entry.sequence), entry_time(self.entry), self.population, self.what, self.who, self.pool)
         whole = "all of it" if self.what == "revoked" else ""
-        return plain(_columns(*cells, whole if self.amount is None else self.amount.describe(), self._after()))
+        return printable(_align_cells(*cells, whole if self.amount is None else self.amount.describe(), self._after()))
 
     def to_json(self) -> dict[str, Json]:
         """The step with exact numbers."""
@@ -55,25 +56,25 @@ class BudgetStep:
         return f"{name} {'nothing' if self.total is None else self.total.describe()}" if self.kind else ""
 
 
-def _columns(number: str, *words: str) -> str:
+def _align_cells(number: str, *words: str) -> str:
     cells = [word.ljust(width) for word, width in zip(words, _WIDTHS[1:], strict=False)]
     return "  ".join([number.rjust(_WIDTHS[0]), *cells, *words[len(cells) :]]).rstrip()
 
 
-HEADER = _columns("number", "time (UTC)", "population", "what", "who", "pool", "how much", "after it")
+HEADER = _align_cells("number", "time (UTC)", "population", "what", "who", "pool", "how much", "after it")
 
 
-class History:
+class BudgetHistory:
     """Goes through the entries of a ledger, keeping the budgets as they were after each."""
 
     def __init__(self) -> None:
         self._policy = Policy()
         self._spent: dict[tuple[str, Pool], Amount] = {}
         self._asked: dict[int, str] = {}  # whose population a request is about
-        self._tell: dict[str, Callable[[Entry, Said], Iterator[BudgetStep]]] = {
+        self._readers: dict[str, Callable[[Entry, EntryFields], Iterator[BudgetStep]]] = {
             "population": self._opened,
-            "grant": lambda entry, said: self._granted(entry, said, "granted"),
-            "revoke": lambda entry, said: self._granted(entry, said, "revoked"),
+            "grant": lambda entry, fields: self._granted(entry, fields, "granted"),
+            "revoke": lambda entry, fields: self._granted(entry, fields, "revoked"),
             "plea": self._requested,
             "refusal": self._refused,
             "charge": self._charged,
@@ -83,61 +84,63 @@ class History:
     def steps(self, entries: Iterable[Entry]) -> Iterator[BudgetStep]:
         """Every change, in order; an entry that charges several populations is a step for each."""
         for entry in entries:
-            said = entry.fields()
+            fields = entry.fields()
             if entry.policy == entry.sequence:
-                self._policy.apply(entry, said)
-            if (tell := self._tell.get(said["kind"])) is not None:
-                yield from tell(entry, said)
+                self._policy.apply(entry, fields)
+            if (read_step := self._readers.get(fields["kind"])) is not None:
+                yield from read_step(entry, fields)
 
-    def _opened(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
+    def _opened(self, entry: Entry, fields: EntryFields) -> Iterator[BudgetStep]:
         for pool in Pool:
-            if (budget := said["pools"].get(pool.value)) is not None:
+            if (budget := fields["pools"].get(pool.value)) is not None:
                 amount = read_budget(budget).measure()
-                name, who = said["population"], who_of(entry, said)
+                name, who = fields["population"], entry_author(entry, fields)
                 yield BudgetStep(entry, name, "opened", who, pool.value, amount, amount, "budget")
 
-    def _granted(self, entry: Entry, said: Said, what: str) -> Iterator[BudgetStep]:
-        name, pool, place = said["population"], Pool(said["pool"]), (said["project"], said["analyst"])
+    def _granted(self, entry: Entry, fields: EntryFields, what: str) -> Iterator[BudgetStep]:
+        name, pool, place = fields["population"], Pool(fields["pool"]), (fields["project"], fields["analyst"])
         shared = any(place)
         after = self._policy.shares.get((name, *place, pool)) if shared else self._policy.populations[name].pools[pool]
         yield BudgetStep(
             entry,
             name,
             what,
-            who_of(entry, said),
+            entry_author(entry, fields),
             pool.value,
-            amount=None if said["budget"] is None else read_budget(said["budget"]).measure(),
+            amount=None if fields["budget"] is None else read_budget(fields["budget"]).measure(),
             total=None if after is None else after.measure(),
             kind="share" if shared else "budget",
             share=" in ".join(part for part in reversed(place) if part),
         )
 
-    def _requested(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
-        name = self._asked[entry.sequence] = said["population"]
-        amount = read_budget(said["budget"]).measure()
-        who, number = who_of(entry, said), entry.sequence
-        yield BudgetStep(entry, name, "requested", who, said["pool"], amount, request=number)
+    def _requested(self, entry: Entry, fields: EntryFields) -> Iterator[BudgetStep]:
+        name = self._asked[entry.sequence] = fields["population"]
+        amount = read_budget(fields["budget"]).measure()
+        who, number = entry_author(entry, fields), entry.sequence
+        yield BudgetStep(entry, name, "requested", who, fields["pool"], amount, request=number)
 
-    def _refused(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
-        number = said["plea"]
-        yield BudgetStep(entry, self._asked[number], "refused", who_of(entry, said), request=number)
+    def _refused(self, entry: Entry, fields: EntryFields) -> Iterator[BudgetStep]:
+        number = fields["plea"]
+        yield BudgetStep(entry, self._asked[number], "refused", entry_author(entry, fields), request=number)
 
-    def _charged(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
-        for name, amounts in said["charged"].items():
-            yield self._spend(entry, said, (name, Pool(said["pool"])), "charged", amount_of(*amounts[:2]))
+    def _charged(self, entry: Entry, fields: EntryFields) -> Iterator[BudgetStep]:
+        for name, amounts in fields["charged"].items():
+            yield self._spend(entry, fields, (name, Pool(fields["pool"])), "charged", amount_of(*amounts[:2]))
 
-    def _restored(self, entry: Entry, said: Said) -> Iterator[BudgetStep]:
-        for key, missing in said["spent"].items():
+    def _restored(self, entry: Entry, fields: EntryFields) -> Iterator[BudgetStep]:
+        for key, missing in fields["spent"].items():
             name, project, analyst, pool = key.split("/")
             if pool in tuple(Pool) and not project and not analyst:
-                yield self._spend(entry, said, (name, Pool(pool)), "restored", amount_of(*missing))
+                yield self._spend(entry, fields, (name, Pool(pool)), "restored", amount_of(*missing))
 
-    def _spend(self, entry: Entry, said: Said, account: tuple[str, Pool], what: str, amount: Amount) -> BudgetStep:
+    def _spend(
+        self, entry: Entry, fields: EntryFields, account: tuple[str, Pool], what: str, amount: Amount
+    ) -> BudgetStep:
         name, pool = account
         total = self._spent[account] = self._total(account) + amount
         currency = self._policy.populations[name].currency(pool)
         cost, spent = amount.measure(currency), total.measure(currency)
-        return BudgetStep(entry, name, what, who_of(entry, said), pool.value, cost, spent, "spent")
+        return BudgetStep(entry, name, what, entry_author(entry, fields), pool.value, cost, spent, "spent")
 
     def _total(self, account: tuple[str, Pool]) -> Amount:
         name, pool = account
