@@ -207,9 +207,9 @@ def test_a_bug_tells_its_kind_and_not_its_message(
 
 def test_an_interrupted_command_leaves_with_130() -> None:
     script = (
-        "import time\nimport hubbub.cli.commands.doctor as d\nfrom hubbub.cli import main\n"
+        "import time\nimport hubbub.studies.installation as d\nfrom hubbub.cli import main\n"
         "def wait():\n    print('ready', flush=True)\n    time.sleep(60)\n"
-        "d.examine = wait\nmain(['doctor'])"
+        "d.examine_installation = wait\nmain(['doctor'])"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
