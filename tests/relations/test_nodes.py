@@ -32,11 +32,11 @@ from hubbub.relations.nodes import (
     Window,
     WindowSpec,
     With,
-    compared,
+    as_kind,
+    compare_number,
     count_rows,
-    equal,
+    equal_values,
     is_known,
-    typed,
 )
 from hubbub.schema import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.quote import plan_text
@@ -102,7 +102,9 @@ TREES: dict[str, Relation] = {
     "all against all, left": Project(joined(capped(), capped(2), kind=JoinKind.LEFT), ()),
     "those who meet one": Project(joined(capped(), capped(), kind=JoinKind.SEMI), ()),
     "one row of each person": one_each(scan()),
-    "a person's keys": by_k(Filter(scan(), (is_known(scan().column("k")), compared("le", scan().column("k"), 4))), 5),
+    "a person's keys": by_k(
+        Filter(scan(), (is_known(scan().column("k")), compare_number("le", scan().column("k"), 4))), 5
+    ),
     "a window": Window(capped_scan := Alias(capped(), "t0"), window(capped_scan, capped_scan.column(PERSON))),
     "a rank": Rank(Alias(capped(), "t0"), (capped_scan.column("k"),), "0"),
     "two of them": UnionAll((Project(Alias(capped(), "t0"), ()), Project(Alias(capped(), "t0"), ()))),
@@ -168,9 +170,9 @@ def test_a_window_over_other_people_cannot_be_made() -> None:
 
 def test_rows_of_two_people_never_meet(engine: Any) -> None:
     """The condition asks for something else altogether, and the persons are compared all the same."""
-    same = (equal(Expr("column", param=("t0", "k")), Expr("column", param=("t1", "k"))),)
+    same = (equal_values(Expr("column", param=("t0", "k")), Expr("column", param=("t1", "k"))),)
     both = JoinRows(Alias(capped(), "t0"), Alias(capped(), "t1"), same, FanOut.PRODUCT)
-    pairs = Project(both, (NamedValue("other", typed(Expr("column", param=("t1", PERSON)))),))
+    pairs = Project(both, (NamedValue("other", as_kind(Expr("column", param=("t1", PERSON)))),))
     rows = engine.execute(print_relation(pairs, DIALECTS["duckdb"])).fetchall()
     assert rows and all(person == other for person, other in rows)
 

@@ -18,7 +18,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from hubbub.engines.sources import _text, is_pandas
+from hubbub.engines.sources import _value_as_text, is_pandas
 from hubbub.schema.description import describe
 from hubbub.schema.draft import from_dataset
 from hubbub.schema.tables import Dataset, Kind
@@ -326,4 +326,4 @@ class Odd(str):
     ],
 )
 def test_a_value_becomes_text_in_one_way_and_never_fails(value: Any, text: str | None) -> None:
-    assert _text(value) == text
+    assert _value_as_text(value) == text

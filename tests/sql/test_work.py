@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hubbub.relations import limits, print_expression
 from hubbub.relations.dialects import DIALECTS
 from hubbub.relations.expressions import Expr, column, literal
-from hubbub.relations.text_work import made, width
+from hubbub.relations.text_work import text_width, width_made
 from hubbub.relations.value_facts import build
 from hubbub.schema.tables import Column, Dataset, Kind, PersonLink, Table
 from hubbub.sql.quote import QueryPlan, plan_text
@@ -176,12 +176,12 @@ def _grown(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 @settings(max_examples=150, deadline=None, database=None)
 @given(value=st.recursive(st.one_of(_pieces, st.just(_TXT)), _grown, max_leaves=8))
 def test_no_text_is_longer_than_what_is_said_of_it(value: Expr) -> None:
-    if made(value) > 1_000_000:
+    if width_made(value) > 1_000_000:
         return
     text = print_expression(value, DIALECTS["duckdb"])
     rows = "(VALUES ('a'), (repeat('ab', 2048)), (repeat('a', 4096)), (NULL)) AS t0(txt)"
     [[longest]] = duckdb.execute(f"SELECT coalesce(max(length({text})), 0) FROM {rows}").fetchall()
-    assert longest <= width(value) <= limits.TEXT
+    assert longest <= text_width(value) <= limits.TEXT
 
 
 def test_texts_are_cut_where_they_are_read() -> None:

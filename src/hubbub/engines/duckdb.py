@@ -102,7 +102,7 @@ class DuckDB:
 
     def spellings(self, table: str, name: str, texts: Sequence[str]) -> list[str]:
         """Texts as a column's collation has them: the one spelling that all equal texts share."""
-        forms = ", ".join(str(readable_form(_text(text), self._natives[table][name])) for text in texts)
+        forms = ", ".join(str(readable_form(_quoted_text(text), self._natives[table][name])) for text in texts)
         return [str(form) for [form] in self.rows(f"SELECT unnest([{forms}])")]
 
     def rows(self, sql: str, *, seconds: float = DEFAULT_SECONDS) -> list[tuple[Any, ...]]:
@@ -117,9 +117,9 @@ class DuckDB:
 
     def write(self, sql: str, target: Path, *, notes: Mapping[str, str], seconds: float) -> None:
         """The result as a Parquet file, with notes in its footer; ``target`` was named when the engine was opened."""
-        told = ", ".join(f"{_text(name)}: {_text(note)}" for name, note in notes.items())
+        told = ", ".join(f"{_quoted_text(name)}: {_quoted_text(note)}" for name, note in notes.items())
         options = f"FORMAT parquet, KV_METADATA {{{told}}}, USE_TMP_FILE false"
-        self.rows(f"COPY ({sql}) TO {_text(str(target))} ({options})", seconds=seconds)
+        self.rows(f"COPY ({sql}) TO {_quoted_text(str(target))} ({options})", seconds=seconds)
 
     def bind(self, sql: str, *, seconds: float) -> None:
         """Try a statement on the twin of the sources; ``EngineFailed`` if it cannot run there."""
@@ -128,7 +128,7 @@ class DuckDB:
                 self._twin = open_twin(self._schemas)
             twin = self._twin
         try:
-            with _executed(twin.cursor(), sql, seconds, {}) as cursor:
+            with _execute_statement(twin.cursor(), sql, seconds, {}) as cursor:
                 cursor.fetchall()
         except _EngineBroke:
             self._twin = None
@@ -150,7 +150,7 @@ class DuckDB:
             if name.replace('"', '""') in sql  # a table that is not named is not read
         }
         try:
-            with _executed(cursor, sql, seconds, named):
+            with _execute_statement(cursor, sql, seconds, named):
                 yield cursor
         except _EngineBroke:
             self._broken = True
@@ -175,7 +175,7 @@ class DuckDB:
             self._connection.close()
         self._connection = duckdb.connect(":memory:")
         for place, frame in enumerate(self._frames.values(), start=1):
-            self._connection.register(f"_frame_{place}", _empty(frame))
+            self._connection.register(f"_frame_{place}", _empty_frame(frame))
         for step in self._steps:
             self._connection.execute(step)
         self._broken = False
@@ -200,13 +200,13 @@ class DuckDB:
 
     def _view(self, name: str, body: str, read: ReadForm) -> None:
         """The table as questions see it: each column by an expression that does not fail."""
-        quoted = _quoted(name)
+        quoted = _quoted_name(name)
         raw = self._connection.execute(f"DESCRIBE {body}").fetchall()
         natives = {str(row[0]): str(row[1]) for row in raw}
         collated = self._collations(body, [each for each, native in natives.items() if native == "VARCHAR"])
         natives |= collated
-        forms = {each: read(_quoted(each), native) for each, native in natives.items()}
-        shown = ", ".join(f"{form} AS {_quoted(each)}" for each, form in forms.items() if form is not None)
+        forms = {each: read(_quoted_name(each), native) for each, native in natives.items()}
+        shown = ", ".join(f"{form} AS {_quoted_name(each)}" for each, form in forms.items() if form is not None)
         if not shown:
             raise unavailable(name, "no column of it can be read")
         self._step(f"CREATE VIEW {quoted} AS SELECT {shown} FROM ({body})")
@@ -219,7 +219,7 @@ class DuckDB:
         """The types of text columns that have a collation: only the definition of a table tells it."""
         if not texts or not self._databases:  # neither a Parquet file nor a frame has one
             return {}
-        named = ", ".join(f"{_quoted(each)} AS c{place}" for place, each in enumerate(texts))
+        named = ", ".join(f"{_quoted_name(each)} AS c{place}" for place, each in enumerate(texts))
         self._connection.execute(f"CREATE TEMP TABLE _empty AS SELECT {named} FROM ({body}) LIMIT 0")
         [[text]] = self._connection.execute("SELECT sql FROM duckdb_tables() WHERE table_name = '_empty'").fetchall()
         self._connection.execute("DROP TABLE _empty")
@@ -230,7 +230,7 @@ class DuckDB:
         """A table in memory, or one that will be when it is first asked for."""
         self._frames[name] = frame
         place = f"_frame_{len(self._frames)}"
-        self._connection.register(place, _empty(frame))
+        self._connection.register(place, _empty_frame(frame))
         return f"SELECT * FROM {place}"
 
     def _parquet_body(self, name: str, files: list[str]) -> tuple[str, ReadForm]:
@@ -266,7 +266,7 @@ class DuckDB:
         views = self._connection.execute(_VIEWS.format(self._databases[path])).fetchall()
         if (source.table.lower(),) in views:
             raise is_view(source.table)
-        return f"SELECT * FROM {self._databases[path]}.{_quoted(source.table)}"
+        return f"SELECT * FROM {self._databases[path]}.{_quoted_name(source.table)}"
 
     def _lock(self, memory: str, threads: int | None, spill: str | Path) -> None:
         settings = [
@@ -289,7 +289,7 @@ class DuckDB:
 
 
 @contextmanager
-def _executed(cursor: Any, sql: str, seconds: float, frames: Mapping[str, Any]) -> Iterator[Any]:
+def _execute_statement(cursor: Any, sql: str, seconds: float, frames: Mapping[str, Any]) -> Iterator[Any]:
     """The cursor after one statement that only reads, within its time; whatever fails says no more than that."""
     import duckdb
 
@@ -310,7 +310,7 @@ def _executed(cursor: Any, sql: str, seconds: float, frames: Mapping[str, Any]) 
             cursor.close()
 
 
-def _empty(frame: Any) -> Any:
+def _empty_frame(frame: Any) -> Any:
     """What stands for a table before a cursor reads it."""
     return frame.empty() if isinstance(frame, Csv) else frame
 
@@ -343,7 +343,7 @@ def is_view(name: str) -> SourceUnavailable:
     return SourceUnavailable(
         f"{name!r} is a view, and views are not read.",
         why="A view runs as it was written: a cast in it may fail at one person's row, and whether it does would tell.",
-        fix=f"Make a table of it in the database, CREATE TABLE t AS SELECT * FROM {_quoted(name)}, and name that.",
+        fix=f"Make a table of it in the database, CREATE TABLE t AS SELECT * FROM {_quoted_name(name)}, and name that.",
     )
 
 
@@ -352,11 +352,11 @@ def open_engine(name: str, sources: Mapping[str, object], **limits: Any) -> Engi
     return _ENGINES[name](sources, **limits)
 
 
-def _text(text: str) -> str:
+def _quoted_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _quoted(name: str) -> str:
+def _quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -36,9 +36,9 @@ def readable_column(array: Any) -> Any | None:
     kind = array.type
     if isinstance(kind, pyarrow.BaseExtensionType):
         stored = kind.extension_name not in _KEPT_EXTENSIONS
-        return readable_column(_mapped(array, kind.storage_type, lambda piece: piece.storage)) if stored else array
+        return readable_column(_map_pieces(array, kind.storage_type, lambda piece: piece.storage)) if stored else array
     if types.is_dictionary(kind):
-        return _dictionary(array)
+        return _readable_categories(array)
     if types.is_nested(kind):
         return array if _is_nested_numbers(kind) else None
     for fits, read in _FORMS:
@@ -47,7 +47,7 @@ def readable_column(array: Any) -> Any | None:
     return None
 
 
-def _mapped(array: Any, kind: Any, function: Callable[[Any], Any]) -> Any:
+def _map_pieces(array: Any, kind: Any, function: Callable[[Any], Any]) -> Any:
     """A column with a function applied to each of its pieces."""
     import pyarrow
 
@@ -74,18 +74,18 @@ def _is_nested_numbers(kind: Any) -> bool:
 # ---------------------------------------------------------------- text
 
 
-def _text(array: Any) -> Any:
+def _readable_text(array: Any) -> Any:
     """Text, in which bytes that are no UTF-8 are replaced, each by itself."""
     import pyarrow
 
     try:
         array.validate(full=True)
     except pyarrow.ArrowInvalid:
-        return _mapped(array, pyarrow.large_string(), _mended)
+        return _map_pieces(array, pyarrow.large_string(), _replace_bad_bytes)
     return array
 
 
-def _mended(piece: Any) -> Any:
+def _replace_bad_bytes(piece: Any) -> Any:
     import pyarrow
 
     stored = piece.cast(pyarrow.large_binary()) if not _is_large(piece.type) else piece.view(pyarrow.large_binary())
@@ -99,17 +99,17 @@ def _is_large(kind: Any) -> bool:
     return bool(types.is_large_string(kind))
 
 
-def _dictionary(array: Any) -> Any | None:
+def _readable_categories(array: Any) -> Any | None:
     """Categories: their values in readable form; those that are no text are written out."""
     import pyarrow
     from pyarrow import types
 
     inside = array.type.value_type
     if not (types.is_string(inside) or types.is_large_string(inside) or types.is_string_view(inside)):
-        return readable_column(_mapped(array, inside, lambda piece: piece.dictionary_decode()))
+        return readable_column(_map_pieces(array, inside, lambda piece: piece.dictionary_decode()))
 
     def mended(piece: Any) -> Any:
-        texts = _text(pyarrow.chunked_array([piece.dictionary])).combine_chunks()
+        texts = _readable_text(pyarrow.chunked_array([piece.dictionary])).combine_chunks()
         return pyarrow.DictionaryArray.from_arrays(piece.indices, texts.cast(pyarrow.large_string()))
 
     pieces = [mended(piece) for piece in array.chunks]
@@ -132,7 +132,7 @@ def _float(array: Any) -> Any:
     return array.cast(pyarrow.float32())
 
 
-def _decimal(array: Any) -> Any:
+def _readable_decimal(array: Any) -> Any:
     """A decimal; as a double where it is wider than the engine's."""
     import pyarrow
 
@@ -143,7 +143,7 @@ def _decimal(array: Any) -> Any:
 # ---------------------------------------------------------------- time
 
 
-def _within(piece: Any, first: int, last: int) -> Any:
+def _within_interval(piece: Any, first: int, last: int) -> Any:
     """The integers behind a piece, without those outside of an interval."""
     import pyarrow
     from pyarrow import compute
@@ -153,12 +153,12 @@ def _within(piece: Any, first: int, last: int) -> Any:
     return compute.if_else(inside, ticks, pyarrow.scalar(None, ticks.type))
 
 
-def _microseconds(piece: Any, first: int, last: int) -> Any:
+def _ticks_to_microseconds(piece: Any, first: int, last: int) -> Any:
     """Ticks of any unit as microseconds, rounded down; first and last are seconds."""
     from pyarrow import compute
 
     per = _PER_SECOND[piece.type.unit]
-    ticks = _within(piece, max(first * per, -(2**63)), min((last + 1) * per - 1, 2**63 - 1))
+    ticks = _within_interval(piece, max(first * per, -(2**63)), min((last + 1) * per - 1, 2**63 - 1))
     if per <= 1_000_000:
         return compute.multiply(ticks, 1_000_000 // per)
     whole = compute.divide(ticks, per // 1_000_000)
@@ -166,42 +166,42 @@ def _microseconds(piece: Any, first: int, last: int) -> Any:
     return compute.if_else(below, compute.subtract(whole, 1), whole)
 
 
-def _moment(array: Any) -> Any:
+def _readable_moment(array: Any) -> Any:
     """A moment in microseconds of UTC."""
     import pyarrow
 
     kind = pyarrow.timestamp("us")
-    return _mapped(array, kind, lambda piece: _microseconds(piece, _FIRST, _LAST).view(kind))
+    return _map_pieces(array, kind, lambda piece: _ticks_to_microseconds(piece, _FIRST, _LAST).view(kind))
 
 
-def _duration(array: Any) -> Any:
+def _readable_duration(array: Any) -> Any:
     import pyarrow
 
     kind = pyarrow.duration("us")
-    return _mapped(array, kind, lambda piece: _microseconds(piece, -_LAST, _LAST).view(kind))
+    return _map_pieces(array, kind, lambda piece: _ticks_to_microseconds(piece, -_LAST, _LAST).view(kind))
 
 
-def _time(array: Any) -> Any:
+def _readable_time(array: Any) -> Any:
     """A time of day, without those that are in no day."""
     last = _DAY * _PER_SECOND[array.type.unit] - 1
-    return _mapped(array, array.type, lambda piece: _within(piece, 0, last).view(piece.type))
+    return _map_pieces(array, array.type, lambda piece: _within_interval(piece, 0, last).view(piece.type))
 
 
-def _runs(array: Any) -> Any | None:
+def _decode_runs(array: Any) -> Any | None:
     from pyarrow import compute
 
-    return readable_column(_mapped(array, array.type.value_type, compute.run_end_decode))
+    return readable_column(_map_pieces(array, array.type.value_type, compute.run_end_decode))
 
 
 _FORMS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
-    *((f"is_{kind}", _text) for kind in ("string", "large_string", "string_view")),
+    *((f"is_{kind}", _readable_text) for kind in ("string", "large_string", "string_view")),
     *((f"is_{kind}", _as_it_is) for kind in ("boolean", "integer", "float32", "float64", "date", "null")),
     *((f"is_{kind}", _as_it_is) for kind in ("binary", "large_binary", "fixed_size_binary")),
     ("is_binary_view", _bytes),
     ("is_float16", _float),
-    ("is_decimal", _decimal),
-    ("is_timestamp", _moment),
-    ("is_duration", _duration),
-    ("is_time", _time),
-    ("is_run_end_encoded", _runs),
+    ("is_decimal", _readable_decimal),
+    ("is_timestamp", _readable_moment),
+    ("is_duration", _readable_duration),
+    ("is_time", _readable_time),
+    ("is_run_end_encoded", _decode_runs),
 )

@@ -31,7 +31,7 @@ def fields_of(connection: Any, files: Sequence[str], name: str) -> dict[str, Fie
     schemas: dict[str, list[Field]] = {}
     for file, *field in connection.execute(_FIELDS.format(quoted_list(files))).fetchall():
         schemas.setdefault(str(file), []).append(tuple(field))
-    first, *others = [dict(_columns(fields[1:])) for fields in schemas.values()]
+    first, *others = [dict(_columns_with_children(fields[1:])) for fields in schemas.values()]
     if any(other.get(column) != field for other in others for column, field in first.items()):
         raise unavailable(name, "a column is not of the same type in all its files")
     return first
@@ -49,7 +49,7 @@ def notes_in_footer(file: str) -> dict[bytes, bytes] | None:
     return {bytes(key): bytes(value) for key, value in pairs}
 
 
-def _columns(fields: list[Field]) -> Iterator[tuple[str, Field]]:
+def _columns_with_children(fields: list[Field]) -> Iterator[tuple[str, Field]]:
     """Each column with all that is inside it, out of a list in which parents come before their children."""
     place = 0
     while place < len(fields):
@@ -78,14 +78,14 @@ def by_arrow(files: Sequence[str]) -> tuple[Any, ReadForm]:
     import pyarrow.parquet
 
     schema = pyarrow.parquet.read_schema(files[0])
-    forms = {field.name: form for field in schema if (form := _form(field.type)) is not None}
+    forms = {field.name: form for field in schema if (form := _read_form(field.type)) is not None}
     plain = pyarrow.schema([(name, kind) for name, (kind, _) in forms.items()])
     reads = {'"' + name.replace('"', '""') + '"': read for name, (_, read) in forms.items()}
     dataset = pyarrow.dataset.dataset(list(files), schema=plain, format="parquet")
     return dataset, lambda quoted, native: reads[quoted](quoted, native)
 
 
-def _form(kind: Any) -> tuple[pyarrow.DataType, Callable[[str, str], str | None]] | None:
+def _read_form(kind: Any) -> tuple[pyarrow.DataType, Callable[[str, str], str | None]] | None:
     """As which type a column is read, and the expression that it then is; None if it is left out."""
     import pyarrow
     from pyarrow import types

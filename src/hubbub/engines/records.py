@@ -65,7 +65,7 @@ class Csv:
         [file] = self.files
         mark = mark_of(file)
         lines = b"".join(_whole_lines(block, mark) for block in _file_blocks(file, header=self.header))
-        return _parsed(lines, mark, self.names, {})
+        return _parse_lines(lines, mark, self.names, {})
 
     def _records(self) -> pyarrow.Table:
         import pyarrow
@@ -77,7 +77,7 @@ class Csv:
 
         mark, text = mark_of(file), dict.fromkeys(self.names, pyarrow.string())
         for block in _file_blocks(file, header=self.header):
-            yield _parsed(_whole_lines(block, mark), mark, self.names, text)
+            yield _parse_lines(_whole_lines(block, mark), mark, self.names, text)
 
 
 def mark_of(file: str) -> str:
@@ -87,23 +87,23 @@ def mark_of(file: str) -> str:
 
 def first_line(file: str) -> list[str] | None:
     """The cells of the first line; None if that is no record, or longer than any line may be."""
-    with _opened(file) as stream:
+    with _open_stream(file) as stream:
         line = stream.readline(LONGEST + 1).removeprefix(_BOM)
     if not line or len(line) > LONGEST:
         return None
     mark = mark_of(file)
     line = _whole_lines(line if line.endswith(b"\n") else line + b"\n", mark).removesuffix(b"\n")
-    return _cells(line.decode(), mark) if line else None
+    return _split_cells(line.decode(), mark) if line else None
 
 
-def _cells(line: str, mark: str) -> list[str]:
+def _split_cells(line: str, mark: str) -> list[str]:
     """The cells of one line whose quotes end."""
     cells = re.findall(f"(?:^|{mark}){_CELL.format(mark=mark)}", line)
     bare = [cells[0], *(cell[1:] for cell in cells[1:])]
     return [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in bare]
 
 
-def _opened(file: str) -> IO[bytes]:
+def _open_stream(file: str) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(file, "rb")) if file.lower().endswith(".gz") else Path(file).open("rb")
 
 
@@ -112,14 +112,14 @@ def _opened(file: str) -> IO[bytes]:
 
 def _file_blocks(file: str, *, header: bool) -> Iterator[bytes]:
     """The lines of a file after its header, many at a time."""
-    with _opened(file) as stream:
+    with _open_stream(file) as stream:
         if header:
             stream.readline(LONGEST + 1)
-        for place, block in enumerate(_blocks(stream)):
+        for place, block in enumerate(_read_blocks(stream)):
             yield block.removeprefix(_BOM) if not place and not header else block
 
 
-def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
+def _read_blocks(stream: IO[bytes]) -> Iterator[bytes]:
     """Whole lines, each with its line feed; what is longer than a line may be is passed over while it is read."""
     rest, passing = b"", False
     while chunk := stream.read(_BLOCK):
@@ -143,9 +143,9 @@ def _whole_lines(block: bytes, mark: str) -> bytes:
     """The lines of a block that are records, as text that a parser reads in one way."""
     import pyarrow.compute as pc
 
-    lines, sizes = _lines(block)
+    lines, sizes = _split_lines(block)
     if sizes.max(initial=0) > LONGEST:
-        block = _joined(lines, sizes <= LONGEST)
+        block = _join_lines(lines, sizes <= LONGEST)
     try:
         block.decode()
     except UnicodeDecodeError:
@@ -154,11 +154,11 @@ def _whole_lines(block: bytes, mark: str) -> bytes:
     if b'"' not in block and b"\r" not in block:
         return block
     cell = _CELL.format(mark=mark)
-    lines, _ = _lines(block)
-    return _joined(lines, pc.match_substring_regex(lines, f"^{cell}(?:{mark}{cell})*\n\\z"))
+    lines, _ = _split_lines(block)
+    return _join_lines(lines, pc.match_substring_regex(lines, f"^{cell}(?:{mark}{cell})*\n\\z"))
 
 
-def _lines(block: bytes) -> tuple[pyarrow.Array, np.ndarray[tuple[int], np.dtype[np.int32]]]:
+def _split_lines(block: bytes) -> tuple[pyarrow.Array, np.ndarray[tuple[int], np.dtype[np.int32]]]:
     """Each line with its line feed, over the same bytes; and how many bytes each has."""
     import pyarrow
 
@@ -168,7 +168,7 @@ def _lines(block: bytes) -> tuple[pyarrow.Array, np.ndarray[tuple[int], np.dtype
     return pyarrow.Array.from_buffers(pyarrow.binary(), ends.size, buffers), np.diff(places)
 
 
-def _joined(lines: pyarrow.Array, kept: object) -> bytes:
+def _join_lines(lines: pyarrow.Array, kept: object) -> bytes:
     """The lines that are kept, as one block."""
     import pyarrow
 
@@ -179,7 +179,7 @@ def _joined(lines: pyarrow.Array, kept: object) -> bytes:
 # ---------------------------------------------------------------- lines -> cells
 
 
-def _parsed(lines: bytes, mark: str, names: Sequence[str], types: Mapping[str, pyarrow.DataType]) -> pyarrow.Table:
+def _parse_lines(lines: bytes, mark: str, names: Sequence[str], types: Mapping[str, pyarrow.DataType]) -> pyarrow.Table:
     """The cells of whole lines; those of another number of cells are left out, and so are empty lines."""
     import pyarrow
     from pyarrow import csv

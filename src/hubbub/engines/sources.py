@@ -165,7 +165,7 @@ def _by_type(frame: Any) -> pyarrow.Table:
         raise unavailable("the table in memory", "two of its columns have one name")
     changed, forms = frame.copy(deep=False), {}
     for name in object_columns(frame):
-        changed[name] = _strings([_text(value) for value in _values(frame[name])])
+        changed[name] = _string_column([_value_as_text(value) for value in _column_values(frame[name])])
     for place, name in enumerate(frame.columns):
         cells = _arrow_cells(frame[name])
         if cells is not None:
@@ -192,13 +192,13 @@ def _arrow_cells(column: Any) -> Any | None:
     return words.take(pyarrow.array(codes, mask=codes < 0))
 
 
-def _values(column: Any) -> Iterable[object]:
+def _column_values(column: Any) -> Iterable[object]:
     """The values of a pandas column one by one; words that Arrow keeps may be no text, and are mended, not refused."""
     import pandas
     import pyarrow
 
     if isinstance(column.dtype, pandas.CategoricalDtype):
-        words = [*_values(column.cat.categories.to_series()), None]  # the code of what is missing is -1
+        words = [*_column_values(column.cat.categories.to_series()), None]  # the code of what is missing is -1
         return [words[code] for code in column.cat.codes]
     if isinstance(column.dtype, pandas.StringDtype) and column.dtype.storage == "pyarrow":
         found = pyarrow.array(column.array).cast(pyarrow.large_binary()).to_pylist()
@@ -206,7 +206,7 @@ def _values(column: Any) -> Iterable[object]:
     return column.astype(object)  # type: ignore[no-any-return]
 
 
-def _strings(texts: list[str | None]) -> Any:
+def _string_column(texts: list[str | None]) -> Any:
     """Text for a pandas table, in a form whose Arrow type is known beforehand."""
     import pandas
     import pyarrow
@@ -216,7 +216,7 @@ def _strings(texts: list[str | None]) -> Any:
     return pandas.arrays.ArrowExtensionArray(parts)
 
 
-def _text(value: object) -> str | None:
+def _value_as_text(value: object) -> str | None:
     """A value as a CSV file would hold it; None for what is missing or no plain value. Nothing makes it fail.
 
     Methods are those of the plain types, whatever a class derived from them says. A whole number reads the same

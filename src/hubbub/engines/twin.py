@@ -44,23 +44,23 @@ def open_twin(tables: Mapping[str, Columns]) -> Any:
 
     connection = duckdb.connect(":memory:")
     for name, columns in tables.items():
-        _create(connection, name, columns)
+        _create_table(connection, name, columns)
     for setting in _SETTINGS:
         connection.execute(setting)
     return connection
 
 
-def _create(connection: Any, name: str, columns: Columns) -> None:
-    typed = [(_quoted(column), _type(connection, native), kind) for column, native, kind in columns]
+def _create_table(connection: Any, name: str, columns: Columns) -> None:
+    typed = [(_quoted_name(column), _known_type(connection, native), kind) for column, native, kind in columns]
     listed = ", ".join(f"{column} {native}" for column, native, _ in typed)
-    connection.execute(f"CREATE TABLE {_quoted(name)} ({listed})")
+    connection.execute(f"CREATE TABLE {_quoted_name(name)} ({listed})")
     for place in range(_ROWS):
-        row = ", ".join(_value(native, kind, place) for _, native, kind in typed)
-        connection.execute(f"INSERT INTO {_quoted(name)} VALUES ({row})")
-    connection.execute(f"INSERT INTO {_quoted(name)} VALUES ({', '.join(['NULL'] * len(typed))})")
+        row = ", ".join(_twin_value(native, kind, place) for _, native, kind in typed)
+        connection.execute(f"INSERT INTO {_quoted_name(name)} VALUES ({row})")
+    connection.execute(f"INSERT INTO {_quoted_name(name)} VALUES ({', '.join(['NULL'] * len(typed))})")
 
 
-def _type(connection: Any, native: str) -> str:
+def _known_type(connection: Any, native: str) -> str:
     """The type itself, or text where it has a name that only the source knows."""
     import duckdb
 
@@ -71,11 +71,11 @@ def _type(connection: Any, native: str) -> str:
     return native
 
 
-def _value(native: str, kind: str, place: int) -> str:
+def _twin_value(native: str, kind: str, place: int) -> str:
     values = _VALUES[kind]
     text = values[place % len(values)].replace("'", "''")
     return f"TRY_CAST('{text}' AS {native})"
 
 
-def _quoted(name: str) -> str:
+def _quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from hubbub.relations.column_images import grid_values, half_away
 from hubbub.relations.expressions import Expr, ValueFacts
-from hubbub.relations.number_types import DOUBLE, INTEGER, decimal
+from hubbub.relations.number_types import DOUBLE, INTEGER, decimal_type
 from hubbub.schema import Kind
 
 _BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31}
@@ -62,17 +62,17 @@ def can_cast(value: Expr, target: CastTarget) -> bool:
 def cast_facts(parts: Sequence[Expr], param: object) -> ValueFacts:
     """What is known of the value as another kind: numbers are rounded, and what does not fit is missing."""
     assert isinstance(param, CastTarget)
-    facts = _facts(parts[0].facts, param)
+    facts = _cast_facts(parts[0].facts, param)
     if param.name and facts.lower is not None and facts.upper is not None:
         most = 2 ** _BITS[param.name]
         facts = replace(facts, lower=max(facts.lower, Fraction(-most)), upper=min(facts.upper, Fraction(most - 1)))
     return facts
 
 
-def _facts(a: ValueFacts, target: CastTarget) -> ValueFacts:
+def _cast_facts(a: ValueFacts, target: CastTarget) -> ValueFacts:
     kind = target.kind
     if kind.is_number and a.kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN):
-        return _number(a, target)
+        return _number_facts(a, target)
     if kind is a.kind:
         return a
     if kind is Kind.TEXT and a.number.is_integer and a.kind is Kind.INTEGER and a.values is not None:
@@ -81,7 +81,7 @@ def _facts(a: ValueFacts, target: CastTarget) -> ValueFacts:
     return ValueFacts(kind=kind, values=(False, True) if kind is Kind.BOOLEAN else None, number=number)
 
 
-def _number(a: ValueFacts, target: CastTarget) -> ValueFacts:
+def _number_facts(a: ValueFacts, target: CastTarget) -> ValueFacts:
     if a.kind is Kind.BOOLEAN:
         a = ValueFacts(kind=Kind.INTEGER, lower=Fraction(0), upper=Fraction(1), step=Fraction(1), values=(0, 1))
     if target.kind is Kind.NUMBER and not target.width:
@@ -89,7 +89,7 @@ def _number(a: ValueFacts, target: CastTarget) -> ValueFacts:
     if target == CastTarget(Kind.INTEGER) and a.number.is_integer:
         return a
     step = Fraction(10) ** -target.digits
-    number = decimal(target.digits) if target.width else INTEGER
+    number = decimal_type(target.digits) if target.width else INTEGER
     if a.step is not None and (a.step / step).denominator == 1:
         lower, upper, step = a.lower, a.upper, a.step  # there is nothing to round
     else:

@@ -24,7 +24,7 @@ def image_of(op: str, parts: Sequence[Expr], param: object) -> Image | None:
         return None
     size = max(len(image[1]) for image in images if isinstance(image, tuple))
     rows = zip(*(image[1] if isinstance(image, tuple) else (image,) * size for image in images), strict=True)
-    values = tuple(_value(exact, row, param) for row in rows)
+    values = tuple(_value_at(exact, row, param) for row in rows)
     return None if any(value is not None and abs(value) > _LARGEST for value in values) else (columns.pop(), values)
 
 
@@ -32,12 +32,12 @@ def _of_part(part: Expr) -> Image | Fraction | None:
     if part.op == "literal":
         return Fraction(part.param) if part.kind.is_number else None
     if part.op == "column" and part.kind is Kind.INTEGER:
-        values = _values(part)
+        values = _column_values(part)
         return None if values is None else (part.param, values)
     return part.facts.image
 
 
-def _values(column: Expr) -> tuple[Fraction, ...] | None:
+def _column_values(column: Expr) -> tuple[Fraction, ...] | None:
     facts = column.facts
     if facts.values is not None:
         whole = [Fraction(value) for value in facts.values if isinstance(value, int)]
@@ -49,7 +49,7 @@ def _values(column: Expr) -> tuple[Fraction, ...] | None:
     return tuple(place * step for place in range(first, last + 1)) or None
 
 
-def _value(exact: Callable[..., Fraction | int], row: Sequence[Fraction | None], param: object) -> Fraction | None:
+def _value_at(exact: Callable[..., Fraction | int], row: Sequence[Fraction | None], param: object) -> Fraction | None:
     if any(value is None for value in row):
         return None
     try:
@@ -70,7 +70,7 @@ def half_away(value: Fraction) -> int:
     return math.floor(abs(value) + Fraction(1, 2)) * (-1 if value < 0 else 1)
 
 
-def _round(value: Fraction, digits: int) -> Fraction:
+def _round_exact(value: Fraction, digits: int) -> Fraction:
     step = Fraction(10) ** -digits
     return half_away(value / step) * step
 
@@ -88,5 +88,5 @@ _EXACT: dict[str, Callable[..., Fraction | int]] = {
     "floor": math.floor,
     "ceil": math.ceil,
     "trunc": math.trunc,
-    "round": _round,
+    "round": _round_exact,
 }

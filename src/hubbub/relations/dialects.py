@@ -133,13 +133,13 @@ class Dialect:
 
     def calendar(self, value: Expr, text: str) -> str:
         """A date or timestamp inside the years 1 to 9999, else NULL."""
-        first, last = _ends(value.kind)
+        first, last = _calendar_ends(value.kind)
         inside = f"{text} BETWEEN {self.literal(first)} AND {self.literal(last)}"
         return f"(CASE WHEN {inside} THEN {self.in_calendar(value, text)} END)"
 
     def in_calendar(self, value: Expr, text: str) -> str:
         """A date or timestamp, moved into the years 1 to 9999: functions of the calendar fail far outside of them."""
-        first, last = _ends(value.kind)
+        first, last = _calendar_ends(value.kind)
         return f"least(greatest({text}, {self.literal(first)}), {self.literal(last)})"
 
     # ------------------------------------------------------------ operations
@@ -424,7 +424,7 @@ _SIMPLE = {
 }
 
 
-def _ends(kind: Kind) -> tuple[date, date]:
+def _calendar_ends(kind: Kind) -> tuple[date, date]:
     """The first and last day, or moment, of the years 1 to 9999."""
     if kind is Kind.TIMESTAMP:
         return datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)

@@ -68,7 +68,7 @@ class Expr:
             return shown(self.param)
         inside = [part.words() for part in self.args]
         if self.param is not None:
-            inside.append(_parameter(self.param))
+            inside.append(_parameter_words(self.param))
         return f"{self.op}({', '.join(inside)})"
 
 
@@ -177,7 +177,7 @@ def shown(value: object) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-def _parameter(param: object) -> str:
+def _parameter_words(param: object) -> str:
     if isinstance(param, tuple):
         return ", ".join(shown(part) for part in param)
     return param.words() if hasattr(param, "words") else shown(param)

@@ -35,7 +35,7 @@ class NumberType:
 INTEGER, DOUBLE = NumberType("integer"), NumberType("double")
 
 
-def decimal(digits: int) -> NumberType:
+def decimal_type(digits: int) -> NumberType:
     """A decimal of so many digits, or a double where these are too many."""
     return NumberType("decimal", max(0, digits)) if digits <= MOST_DIGITS else DOUBLE
 
@@ -45,7 +45,7 @@ def type_of_literal(number: Fraction, *, exponent: bool) -> NumberType:
     if exponent:
         return DOUBLE
     digits = next((d for d in range(MOST_DIGITS + 1) if 10**d % number.denominator == 0), MOST_DIGITS + 1)
-    return INTEGER if digits == 0 else decimal(digits)
+    return INTEGER if digits == 0 else decimal_type(digits)
 
 
 def type_of(op: str, args: Sequence[NumberType], param: object) -> NumberType:
@@ -55,24 +55,24 @@ def type_of(op: str, args: Sequence[NumberType], param: object) -> NumberType:
     if op in _WHOLE or not args:
         return INTEGER
     if op in _ROUNDING:
-        return _rounded(op, args[0], param)
+        return _rounded_type(op, args[0], param)
     if op == "mul" and any(each.is_decimal for each in args) and all(each.name != "double" for each in args):
-        return decimal(sum(each.digits for each in args))
-    return _common(args[:1] if op == "nullif" else args)
+        return decimal_type(sum(each.digits for each in args))
+    return _common_type(args[:1] if op == "nullif" else args)
 
 
-def _rounded(op: str, before: NumberType, param: object) -> NumberType:
+def _rounded_type(op: str, before: NumberType, param: object) -> NumberType:
     """FLOOR and CEIL of a whole number are doubles; of a decimal, each leaves a decimal with fewer digits."""
     if before.is_decimal:
-        return decimal(min(before.digits, max(0, param)) if isinstance(param, int) else 0)
+        return decimal_type(min(before.digits, max(0, param)) if isinstance(param, int) else 0)
     return DOUBLE if op in ("floor", "ceil") else before
 
 
-def _common(args: Sequence[NumberType]) -> NumberType:
+def _common_type(args: Sequence[NumberType]) -> NumberType:
     """The type that holds them all."""
     if any(each.name == "double" for each in args):
         return DOUBLE
-    return INTEGER if all(each.is_integer for each in args) else decimal(max(each.digits for each in args))
+    return INTEGER if all(each.is_integer for each in args) else decimal_type(max(each.digits for each in args))
 
 
 _DOUBLES = {"div", "sqrt", "ln", "log10", "exp", "power"}

@@ -96,11 +96,11 @@ def id_from(text: str, native: str, form: str) -> str:
     if native != form:
         text = with_text(text, native)
     if form in _WHOLE:
-        return _whole(text, native, form)
+        return _whole_id(text, native, form)
     if form in _FLOATS:
-        return _float(text, native, form)
+        return _float_id(text, native, form)
     if form.startswith("VARCHAR"):
-        return _text(text, native, form)
+        return _text_id(text, native, form)
     if form.startswith("DECIMAL") or form in _KINDS.values():
         return text if native == form else f"TRY_CAST({text} AS {form})"
     return text if form == "UUID" else f"TRY_CAST({text} AS VARCHAR)"
@@ -130,12 +130,12 @@ def is_kind(stored: str, kind: Kind) -> bool:
 
 def person_form(dataset: Dataset) -> str:
     """The form of the ids of people in a dataset."""
-    return _form(list(_holders(dataset)))
+    return _common_form(list(_person_columns(dataset)))
 
 
 def link_form(child: tuple[Table, Column], parent: tuple[Table, Column]) -> str:
     """The form in which a column is compared with the key that it points at."""
-    return _form([child, parent])
+    return _common_form([child, parent])
 
 
 def check_ids(dataset: Dataset) -> None:
@@ -163,14 +163,14 @@ def column_named(table: Table, name: str) -> Column:
     return column
 
 
-def _holders(dataset: Dataset) -> Iterator[tuple[Table, Column]]:
+def _person_columns(dataset: Dataset) -> Iterator[tuple[Table, Column]]:
     """The columns that hold a person."""
     for table in dataset.tables:
         if table.link is not None and is_direct(table, dataset):
             yield table, column_named(table, table.link.column)
 
 
-def _form(columns: Sequence[tuple[Table, Column]]) -> str:
+def _common_form(columns: Sequence[tuple[Table, Column]]) -> str:
     types = [type_of(column) for _, column in columns]
     form = form_of(types)
     if form is not None:
@@ -206,14 +206,14 @@ def _number_form(natives: Sequence[str]) -> str:
         return "BIGINT"
     if set(_UNSIGNED).issuperset(natives) and "UHUGEINT" in natives:
         return "UHUGEINT"
-    sizes = [_size(native) for native in natives]
+    sizes = [_digits_of(native) for native in natives]
     digits, scale = (max(parts) for parts in zip(*sizes, strict=True))
     if scale == 0 and "UHUGEINT" not in natives:
         return "HUGEINT"
     return f"DECIMAL({digits + scale},{scale})" if digits + scale <= _MOST_DIGITS else "DOUBLE"
 
 
-def _size(native: str) -> tuple[int, int]:
+def _digits_of(native: str) -> tuple[int, int]:
     """Digits before and after the point."""
     if native in _DIGITS:
         return _DIGITS[native], 0
@@ -233,7 +233,7 @@ def _text_form(natives: Sequence[str]) -> str | None:
 # ---------------------------------------------------------------- texts for the engine
 
 
-def _whole(text: str, native: str, form: str) -> str:
+def _whole_id(text: str, native: str, form: str) -> str:
     if native == form or (form == "BIGINT" and native in _SMALL):
         return text
     if native in _DIGITS:
@@ -244,7 +244,7 @@ def _whole(text: str, native: str, form: str) -> str:
     return f"CASE WHEN TRY_CAST({text} AS DOUBLE) = TRY_CAST(CAST({whole} AS VARCHAR) AS DOUBLE) THEN {whole} END"
 
 
-def _float(text: str, native: str, form: str) -> str:
+def _float_id(text: str, native: str, form: str) -> str:
     """A finite number; the two zeros are one.
 
     What is no float comes by its digits: a cast from a huge negative integer rounds otherwise than one from a BIGINT.
@@ -257,7 +257,7 @@ def _float(text: str, native: str, form: str) -> str:
     return f"CASE WHEN {number} = {zero} THEN {zero} WHEN isfinite({number}) THEN {number} END"
 
 
-def _text(text: str, native: str, form: str) -> str:
+def _text_id(text: str, native: str, form: str) -> str:
     """Compared byte by byte, after what the column's own collation takes for the same has become so."""
     plain = text if native == "VARCHAR" else f"TRY_CAST({text} AS VARCHAR)"
     if not form.startswith(_COLLATED):

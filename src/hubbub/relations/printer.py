@@ -38,8 +38,8 @@ from hubbub.relations.nodes import (
     Window,
     With,
 )
-from hubbub.relations.nodes.engine_values import equal
-from hubbub.relations.nodes.expansions import expand
+from hubbub.relations.nodes.engine_values import equal_values
+from hubbub.relations.nodes.expansions import expand_node
 from hubbub.relations.person import TableOwner, id_in
 from hubbub.relations.value_printer import ValuePrinter
 
@@ -75,7 +75,7 @@ class RelationPrinter:
             With: self._with,
             Aggregate: self._aggregate,
             Partial: self._aggregate,
-            **dict.fromkeys((Cap, CapDifference, ClipTotals), lambda node: self.query(expand(node))),
+            **dict.fromkeys((Cap, CapDifference, ClipTotals), lambda node: self.query(expand_node(node))),
         }
 
     def query(self, node: Relation) -> str:
@@ -169,7 +169,7 @@ class RelationPrinter:
         """When rows meet: of two private relations, only those of the same person."""
         conditions = [*node.on]
         if node.left.person is not None and node.right.person is not None:
-            conditions.append(equal(node.right.person.reference, node.left.person.reference))
+            conditions.append(equal_values(node.right.person.reference, node.left.person.reference))
         return " AND ".join(map(self._value, conditions))
 
     def _half_join(self, node: JoinRows) -> str:

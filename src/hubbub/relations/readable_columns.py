@@ -26,13 +26,13 @@ def readable_form(name: str, native: str) -> str | None:
     """A column of a table in memory or in a DuckDB file, as an expression that never fails; None: it is left out."""
     base, _, collation = native.partition(" COLLATE ")
     if collation:
-        return _collated(name, collation)
+        return _canonical_spelling(name, collation)
     if base in _MOMENTS:
         return f"TRY_CAST({name} AS TIMESTAMP)"
     if base == _ZONED_NS:
         return f"TRY_CAST(TRY_CAST({name} AS TIMESTAMP WITH TIME ZONE) AS TIMESTAMP)"
     if base.startswith("DECIMAL"):
-        return _decimal(name, base)
+        return _readable_decimal(name, base)
     if base in ("TIME", "JSON", "INTERVAL"):  # casts of JSON to other types fail, and files hold no negative interval
         part = f"epoch_us({name})" if base == "TIME" else name  # a time outside of the day cannot be written as text
         return f"encode(CAST({part} AS VARCHAR))"
@@ -57,26 +57,26 @@ def _is_plain(native: str) -> bool:
     return set(re.findall(r"[A-Z_]{3,}", unnamed)) <= _LEAVES | {"STRUCT", "MAP"}
 
 
-def _decimal(name: str, native: str) -> str:
+def _readable_decimal(name: str, native: str) -> str:
     """A decimal, missing where it has more digits than its type: files and tables in memory may hold such."""
     width, scale = map(int, re.findall(r"\d+", native))
     digits = "9" * (width - scale) + ("." + "9" * scale if scale else "")
-    return _between(name, *(f"CAST('{sign}{digits}' AS {native})" for sign in ("-", "")))
+    return _clamp_between(name, *(f"CAST('{sign}{digits}' AS {native})" for sign in ("-", "")))
 
 
 def with_text(text: str, native: str) -> str:
     """A value that can be written as text, else NULL: the engine breaks at moments near the end of their range."""
     if native != "TIMESTAMP":
         return text
-    return _between(text, "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'")
+    return _clamp_between(text, "TIMESTAMP '0001-01-01 00:00:00'", "TIMESTAMP '9999-12-31 23:59:59.999999'")
 
 
-def _between(text: str, first: str, last: str) -> str:
+def _clamp_between(text: str, first: str, last: str) -> str:
     """A value inside of an interval, else NULL; it is held there also where an engine drops the condition."""
     return f"CASE WHEN {text} BETWEEN {first} AND {last} THEN least(greatest({text}, {first}), {last}) END"
 
 
-def _collated(name: str, collation: str) -> str | None:
+def _canonical_spelling(name: str, collation: str) -> str | None:
     """A text under a collation, as the one spelling that all equal texts share."""
     text = name
     for part in collation.lower().split("."):

@@ -20,34 +20,34 @@ _FINDERS = ("like", "ilike", "contains", "starts_with")
 FUNCTIONS = (*_MAKERS, *_FINDERS, "lower", "upper", "trim", "length", "substring", "left", "right")
 
 
-def width(value: Expr) -> int:
+def text_width(value: Expr) -> int:
     """How many characters the text has at most."""
-    return min(made(value), limits.TEXT)
+    return min(width_made(value), limits.TEXT)
 
 
-def made(value: Expr) -> int:
+def width_made(value: Expr) -> int:
     """How many characters the operation makes at most, before they are cut."""
     if value.op == "literal":
         return len(value.param) if isinstance(value.param, str) else 0
     if value.kind is not Kind.TEXT or value.op == "column":
         return limits.TEXT if value.kind in (Kind.TEXT, Kind.OPAQUE) else _SHOWN
     rule = _MADE.get(value.op)
-    return rule(value, [width(part) for part in value.args]) if rule else limits.TEXT
+    return rule(value, [text_width(part) for part in value.args]) if rule else limits.TEXT
 
 
-def _replaced(value: Expr, widths: list[int]) -> int:
+def _width_of_replace(value: Expr, widths: list[int]) -> int:
     length, sought, given = widths[0], *map(len, value.param)
     if sought == 0 or given <= sought:
         return length
     return length // sought * given + length % sought
 
 
-def _counted(value: Expr, widths: list[int]) -> int:
+def _width_of_left(value: Expr, widths: list[int]) -> int:
     """LEFT and RIGHT: so many characters, or all but so many."""
     return widths[0] if value.param < 0 else min(value.param, widths[0])
 
 
-def _substring(value: Expr, widths: list[int]) -> int:
+def _width_of_substring(value: Expr, widths: list[int]) -> int:
     length = value.param[1]
     return widths[0] if length is None else min(abs(length), widths[0])
 
@@ -56,23 +56,23 @@ _MADE: dict[str, Callable[[Expr, list[int]], int]] = {
     **dict.fromkeys(("concat", "pipe"), lambda _, widths: sum(widths)),
     **dict.fromkeys(("lower", "upper", "trim", "nullif", "window"), lambda _, widths: widths[0]),
     **dict.fromkeys(("coalesce", "least", "greatest", "cast"), lambda _, widths: max(widths)),
-    **dict.fromkeys(("left", "right"), _counted),
-    "substring": _substring,
-    "replace": _replaced,
+    **dict.fromkeys(("left", "right"), _width_of_left),
+    "substring": _width_of_substring,
+    "replace": _width_of_replace,
     "case": lambda _, widths: max(*widths[1:-1:2], widths[-1]),
 }
 
 
 def is_cut(value: Expr) -> bool:
     """Whether the operation may make more than is kept of a text."""
-    return value.op in _MAKERS and made(value) > limits.TEXT
+    return value.op in _MAKERS and width_made(value) > limits.TEXT
 
 
 def check_made(value: Expr) -> None:
     """Refuse an operation that may make a very long text."""
-    if value.op in _MAKERS and made(value) > limits.MADE:
+    if value.op in _MAKERS and width_made(value) > limits.MADE:
         raise limits.over(
-            f"{value.op.upper().replace('PIPE', '||')} can make a text of {made(value):,} characters here, and "
+            f"{value.op.upper().replace('PIPE', '||')} can make a text of {width_made(value):,} characters here, and "
             f"{limits.MADE:,} are the most.",
             "One person's row could take as much memory and time as all others together.",
             "Cut the text first: LEFT(s, 100).",
@@ -81,13 +81,13 @@ def check_made(value: Expr) -> None:
 
 def characters_looked_at(value: Expr) -> int:
     """Characters that are looked at to compute the operation from its parts."""
-    length = sum(width(part) for part in value.args if part.kind is Kind.TEXT)
+    length = sum(text_width(part) for part in value.args if part.kind is Kind.TEXT)
     return length * max(1, len(value.param)) if value.op in _FINDERS else length
 
 
 def characters_made(value: Expr) -> int:
     """Characters that the operation makes out of several texts."""
-    return made(value) if value.op in _MAKERS else 0
+    return width_made(value) if value.op in _MAKERS else 0
 
 
 def works_on_text(value: Expr) -> bool:
@@ -98,5 +98,5 @@ def works_on_text(value: Expr) -> bool:
 def largest_bytes(value: Expr) -> int:
     """How many bytes the value takes at most, whatever the row holds."""
     if value.kind in (Kind.TEXT, Kind.OPAQUE):
-        return _BYTES_OF_A_CHARACTER * width(value)
+        return _BYTES_OF_A_CHARACTER * text_width(value)
     return 1 if value.kind is Kind.BOOLEAN else _BYTES_OF_A_NUMBER

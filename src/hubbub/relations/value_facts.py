@@ -30,10 +30,10 @@ def build(op: str, args: Sequence[Expr], param: object = None, *, kind: Kind | N
     parts = tuple(args)
     rule = _RULES.get(op)
     facts = rule(parts, param) if rule else ValueFacts(kind=kind or parts[0].kind)
-    return Expr(op, parts, param, _typed(op, parts, param, facts) if facts.kind.is_number else facts)
+    return Expr(op, parts, param, _with_number_type(op, parts, param, facts) if facts.kind.is_number else facts)
 
 
-def _typed(op: str, parts: tuple[Expr, ...], param: object, facts: ValueFacts) -> ValueFacts:
+def _with_number_type(op: str, parts: tuple[Expr, ...], param: object, facts: ValueFacts) -> ValueFacts:
     """Facts of a number with the type that SQL gives it, and with its values where they follow from a column's."""
     if op != "cast":
         numbers = [part.facts.number for part in parts if part.kind.is_number]
@@ -51,7 +51,7 @@ def _typed(op: str, parts: tuple[Expr, ...], param: object, facts: ValueFacts) -
 # ---------------------------------------------------------------- numbers
 
 
-def _corners(parts: Sequence[Expr], combine: Callable[[Fraction, Fraction], Fraction]) -> Interval:
+def _corner_values(parts: Sequence[Expr], combine: Callable[[Fraction, Fraction], Fraction]) -> Interval:
     a, b = parts[0].facts, parts[1].facts
     if not (a.bounded and b.bounded):
         return None, None
@@ -105,14 +105,14 @@ def _sub(parts: Sequence[Expr], _: object) -> ValueFacts:
 def _mul(parts: Sequence[Expr], _: object) -> ValueFacts:
     one, other = parts[0].facts.step, parts[1].facts.step
     step = None if one is None or other is None else one * other
-    return _number(parts, _corners(parts, lambda x, y: x * y), step)
+    return _number(parts, _corner_values(parts, lambda x, y: x * y), step)
 
 
 def _div(parts: Sequence[Expr], _: object) -> ValueFacts:
     below = parts[1].facts
     if not below.bounded or (below.lower <= 0 <= below.upper):  # type: ignore[operator]
         return ValueFacts(kind=Kind.NUMBER)
-    return _number(parts, _corners(parts, lambda x, y: x / y), None)
+    return _number(parts, _corner_values(parts, lambda x, y: x / y), None)
 
 
 def _mod(parts: Sequence[Expr], _: object) -> ValueFacts:
@@ -150,7 +150,7 @@ def _abs(parts: Sequence[Expr], _: object) -> ValueFacts:
     return _number(parts, (least, max(abs(a.lower), abs(a.upper))), a.step)
 
 
-def _whole(rounded: Callable[[Fraction], int]) -> Callable[[Sequence[Expr], object], ValueFacts]:
+def _whole_number_facts(rounded: Callable[[Fraction], int]) -> Callable[[Sequence[Expr], object], ValueFacts]:
     def rule(parts: Sequence[Expr], _: object) -> ValueFacts:
         a = parts[0].facts
         lower = None if a.lower is None else Fraction(rounded(a.lower))
@@ -170,7 +170,7 @@ def _round(parts: Sequence[Expr], digits: object) -> ValueFacts:
     return _number(parts, (lower, upper), step)
 
 
-def _rising(
+def _monotone_facts(
     function: Callable[[float], float], *, least: Fraction | None
 ) -> Callable[[Sequence[Expr], object], ValueFacts]:
     """A growing function, known where its argument is bounded inside its domain; rounded outward."""
@@ -306,7 +306,7 @@ _PARTS: dict[str, tuple[int, int]] = {
 
 def _extract(parts: Sequence[Expr], part: object) -> ValueFacts:
     if part == "year":
-        days = _days(parts[0].facts)
+        days = _day_bounds(parts[0].facts)
         interval = (None, None) if days is None else (Fraction(days[0].year), Fraction(days[1].year))
     elif (few := _few_days(parts[0].facts)) and part in _OF_DAYS:
         numbers = sorted({_OF_DAYS[str(part)](day) for day in few})
@@ -331,13 +331,13 @@ _OF_DAYS: dict[str, Callable[[date], int]] = {
 
 def _few_days(facts: ValueFacts) -> list[date]:
     """All days between the bounds, if they are less than a year."""
-    days = _days(facts)
+    days = _day_bounds(facts)
     if days is None or not 0 <= (days[1] - days[0]).days < 366:
         return []
     return [days[0] + timedelta(days=i) for i in range((days[1] - days[0]).days + 1)]
 
 
-def _days(facts: ValueFacts) -> tuple[date, date] | None:
+def _day_bounds(facts: ValueFacts) -> tuple[date, date] | None:
     """The first and last day of a bounded date or timestamp."""
     if not facts.bounded or facts.kind not in (Kind.DATE, Kind.TIMESTAMP):
         return None
@@ -350,16 +350,16 @@ def _days(facts: ValueFacts) -> tuple[date, date] | None:
 
 
 def _date_trunc(parts: Sequence[Expr], unit: object) -> ValueFacts:
-    days = _days(parts[0].facts)
+    days = _day_bounds(parts[0].facts)
     if days is None or unit in ("hour", "minute", "second"):
         return ValueFacts(kind=Kind.TIMESTAMP if unit in ("hour", "minute", "second") else Kind.DATE)
-    if _periods(days, str(unit)) > MOST_VALUES:
+    if _count_periods(days, str(unit)) > MOST_VALUES:
         return ValueFacts(kind=Kind.DATE)
-    starts = tuple(_starts(days[0], days[1], str(unit)))
+    starts = tuple(_period_starts(days[0], days[1], str(unit)))
     return ValueFacts(kind=Kind.DATE, lower=place_of(starts[0]), upper=place_of(starts[-1]), values=starts)
 
 
-def _periods(days: tuple[date, date], unit: str) -> float:
+def _count_periods(days: tuple[date, date], unit: str) -> float:
     return (days[1] - days[0]).days / {"day": 1, "week": 7, "month": 28, "quarter": 89, "year": 365}[unit] + 2
 
 
@@ -374,19 +374,19 @@ def truncated(day: date, unit: str) -> date:
     return day.replace(month=1, day=1) if unit == "year" else day
 
 
-def _starts(first: date, last: date, unit: str) -> Iterator[date]:
+def _period_starts(first: date, last: date, unit: str) -> Iterator[date]:
     day = truncated(first, unit)
     while True:
         yield day
         try:
-            day = _next(day, unit)
+            day = _next_period(day, unit)
         except (OverflowError, ValueError):
             return
         if day > last:
             return
 
 
-def _next(day: date, unit: str) -> date:
+def _next_period(day: date, unit: str) -> date:
     if unit in ("day", "week"):
         return day + timedelta(days=1 if unit == "day" else 7)
     months = {"month": 1, "quarter": 3, "year": 12}[unit]
@@ -402,7 +402,7 @@ def shifted(day: date, months: int) -> date:
 
 def _date_diff(parts: Sequence[Expr], unit: object) -> ValueFacts:
     """Whole days between two dates, or boundaries crossed between them."""
-    first, second = _days(parts[0].facts), _days(parts[1].facts)
+    first, second = _day_bounds(parts[0].facts), _day_bounds(parts[1].facts)
     if first is None or second is None:
         return ValueFacts(kind=Kind.INTEGER, step=Fraction(1))
     days = {"day": 1, "week": 7, "month": 28, "quarter": 89, "year": 365}[str(unit)]
@@ -430,15 +430,15 @@ _RULES: dict[str, Callable[[Sequence[Expr], object], ValueFacts]] = {
     "int_div": _int_div,
     "neg": _neg,
     "abs": _abs,
-    "floor": _whole(math.floor),
-    "ceil": _whole(math.ceil),
-    "trunc": _whole(math.trunc),
+    "floor": _whole_number_facts(math.floor),
+    "ceil": _whole_number_facts(math.ceil),
+    "trunc": _whole_number_facts(math.trunc),
     "sign": lambda parts, _: _number(parts, (Fraction(-1), Fraction(1)), Fraction(1)),
     "round": _round,
-    "sqrt": _rising(math.sqrt, least=Fraction(0)),
-    "ln": _rising(math.log, least=Fraction(1, 10**9)),
-    "log10": _rising(math.log10, least=Fraction(1, 10**9)),
-    "exp": _rising(math.exp, least=None),
+    "sqrt": _monotone_facts(math.sqrt, least=Fraction(0)),
+    "ln": _monotone_facts(math.log, least=Fraction(1, 10**9)),
+    "log10": _monotone_facts(math.log10, least=Fraction(1, 10**9)),
+    "exp": _monotone_facts(math.exp, least=None),
     "power": lambda parts, _: ValueFacts(kind=Kind.NUMBER),
     "least": _least,
     "greatest": _greatest,

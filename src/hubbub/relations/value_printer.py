@@ -53,7 +53,7 @@ class ValuePrinter:
             "centred_total": lambda value, parts: self._centred_total(parts[0], value.param),
             "whole": lambda _, parts: dialect.try_cast(parts[0], Kind.INTEGER),
             "clamped_total": lambda value, parts: self._clamped_total(parts[0], *value.param),
-            "norm": lambda value, parts: f"sum({parts[0]} * {parts[0]})" if value.param.squared else _sizes(parts[0]),
+            "norm": lambda value, parts: f"sum({parts[0]} * {parts[0]})" if value.param.squared else _abs_sum(parts[0]),
             "person_id": lambda value, parts: id_from(parts[0], *value.param),
             "declared_id": lambda value, parts: id_in(parts[0], value.param[0], value.param[1], dialect),
             "read_as": lambda value, parts: self._read_as(parts[0], *value.param),
@@ -119,7 +119,7 @@ class ValuePrinter:
         return self.dialect.calendar(value, text) if value.kind in (Kind.DATE, Kind.TIMESTAMP) else text
 
     def _listed(self, text: str, domain: tuple[Value, ...]) -> str:
-        ends = _consecutive(domain)
+        ends = _consecutive_ends(domain)
         if ends is not None:
             return f"{text} BETWEEN {ends[0]} AND {ends[1]}"
         return f"{text} IN ({', '.join(self.dialect.literal(value) for value in domain)})"
@@ -166,8 +166,8 @@ class ValuePrinter:
         """Comparisons with the edges, halving each time."""
         edges = [str(edge) if isinstance(edge, int) else self.dialect.double(edge) for edge in scale.edges]
         zero, last = (len(edges) if scale.signed else 0), len(edges) - 1
-        up = _halved(text, edges, 0, last, lambda place: zero + 1 + place)
-        down = _halved(f"(-{text})", edges, 0, last, lambda place: zero - 1 - place) if scale.signed else "0"
+        up = _halve_edges(text, edges, 0, last, lambda place: zero + 1 + place)
+        down = _halve_edges(f"(-{text})", edges, 0, last, lambda place: zero - 1 - place) if scale.signed else "0"
         known = f"CASE WHEN {text} > 0 THEN {up} WHEN {text} < 0 THEN {down} ELSE {zero} END"
         return f"CASE WHEN {text} IS NOT NULL THEN {known} END"
 
@@ -275,11 +275,11 @@ _SIMPLE = {
 }
 
 
-def _sizes(text: str) -> str:
+def _abs_sum(text: str) -> str:
     return f"sum(abs({text}))"
 
 
-def _consecutive(domain: tuple[Value, ...]) -> tuple[int, int] | None:
+def _consecutive_ends(domain: tuple[Value, ...]) -> tuple[int, int] | None:
     """(first, last) of a list of consecutive integers."""
     if len(domain) < 2:
         return None
@@ -288,10 +288,10 @@ def _consecutive(domain: tuple[Value, ...]) -> tuple[int, int] | None:
     return (numbers[0], numbers[-1]) if run else None
 
 
-def _halved(value: str, edges: Sequence[str], first: int, last: int, cell: Callable[[int], int]) -> str:
+def _halve_edges(value: str, edges: Sequence[str], first: int, last: int, cell: Callable[[int], int]) -> str:
     """The place of the first edge that is not below the value, from ``first`` to ``last``; beyond all, the last."""
     if first == last:
         return str(cell(first))
     middle = (first + last) // 2
-    below, above = _halved(value, edges, first, middle, cell), _halved(value, edges, middle + 1, last, cell)
+    below, above = _halve_edges(value, edges, first, middle, cell), _halve_edges(value, edges, middle + 1, last, cell)
     return f"CASE WHEN {value} <= {edges[middle]} THEN {below} ELSE {above} END"

@@ -44,8 +44,8 @@ from hubbub.relations.nodes import (
     With,
     as_text,
     as_type,
-    hashed,
     is_known,
+    keyed_hash,
     over_person,
     person_id,
     read_as,
@@ -182,7 +182,7 @@ def _copy(columns: Mapping[str, _Column], unit: str, form: str, key: str) -> Rel
     own = tuple(NamedValue(name, whose.column(name)) for name in columns)
     whom = whose.column(PERSON)
     content = [_content(whose.column(name), column.kind) for name, column in columns.items()]
-    order = [hashed([parts[0] for parts in content], key), *(part for parts in content for part in parts)]
+    order = [keyed_hash([parts[0] for parts in content], key), *(part for parts in content for part in parts)]
     ranks = (
         NamedValue(RANK, over_person("row_number", whom, order)),
         NamedValue(NUMBER, over_person("count", whom)),

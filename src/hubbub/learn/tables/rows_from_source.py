@@ -20,10 +20,10 @@ from hubbub.relations.nodes import (
     Relation,
     SourceTable,
     Window,
-    compared,
+    compare_number,
     declared_id,
-    hashed,
     is_known,
+    keyed_hash,
     over_person,
 )
 from hubbub.schema import Dataset, Table, files_of, format_of, unavailable
@@ -51,9 +51,9 @@ def _one_row_each(dataset: Dataset, table: Table, names: Sequence[str]) -> Relat
     columns = tuple(NamedValue(f"c{i}", _column(source, name)) for i, name in enumerate(names))
     whose = Alias(Project(source, (*columns, NamedValue(PERSON, _person(dataset, table, source)))), "whose")
     whom, own = whose.column(PERSON), [whose.column(each.name) for each in columns]
-    first = NamedValue("place", over_person("row_number", whom, [hashed(own, None)]))
+    first = NamedValue("place", over_person("row_number", whom, [keyed_hash(own, None)]))
     ranked = Alias(Window(Filter(whose, (is_known(whom),)), (*_again(whose, columns), first)), "ranked")
-    return PlainRows(Filter(ranked, (compared("eq", ranked.column("place"), 1),)), _again(ranked, columns))
+    return PlainRows(Filter(ranked, (compare_number("eq", ranked.column("place"), 1),)), _again(ranked, columns))
 
 
 def _again(source: Relation, columns: Sequence[NamedValue]) -> tuple[NamedValue, ...]:

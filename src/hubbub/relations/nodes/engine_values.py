@@ -82,7 +82,7 @@ def all_of(conditions: Sequence[Expr]) -> Expr:
     return Expr("and", tuple(conditions), facts=_BOOLEAN) if len(conditions) != 1 else conditions[0]
 
 
-def compared(op: str, left: Expr, number: int) -> Expr:
+def compare_number(op: str, left: Expr, number: int) -> Expr:
     """A comparison with a whole number: ``le``, ``gt``."""
     return Expr(op, (left, integer(number)), facts=_BOOLEAN)
 
@@ -92,7 +92,7 @@ def is_known(value: Expr) -> Expr:
     return Expr("not_null", (value,), facts=_BOOLEAN)
 
 
-def equal(left: Expr, right: Expr) -> Expr:
+def equal_values(left: Expr, right: Expr) -> Expr:
     """Whether two values are equal."""
     return Expr("eq", (left, right), facts=_BOOLEAN)
 
@@ -105,7 +105,7 @@ def when(condition: Expr | None, value: Expr, otherwise: Expr | None = None) -> 
     return Expr("when", parts, facts=value.facts)
 
 
-def typed(value: Expr) -> Expr:
+def as_kind(value: Expr) -> Expr:
     """The value in the engine's type of its kind: arithmetic is in doubles, and integers leave as such."""
     return Expr("typed", (value,), facts=value.facts)
 
@@ -115,7 +115,7 @@ def group_key(value: Expr) -> Expr:
     return Expr("group_key", (value,), facts=value.facts)
 
 
-def listed(value: Expr, domain: tuple[Value, ...]) -> Expr:
+def is_listed(value: Expr, domain: tuple[Value, ...]) -> Expr:
     """Whether a value is one of some public ones, of which there may be very many."""
     return Expr("listed", (value,), domain, _BOOLEAN)
 
@@ -178,7 +178,7 @@ def sign_of(value: Expr) -> Expr:
     return Expr("sign_of", (value,), facts=_BOOLEAN)
 
 
-def hashed(values: Sequence[Expr], secret: str | None) -> Expr:
+def keyed_hash(values: Sequence[Expr], secret: str | None) -> Expr:
     """A number that only depends on these values, and on a secret."""
     return Expr("hashed", tuple(values), secret, _INTEGER)
 
@@ -231,12 +231,12 @@ def centred_total(value: Expr, centre: int) -> Expr:
     return Expr("centred_total", (value,), centre, _INTEGER) if centre else total_of(value)
 
 
-def negated(total: Expr) -> Expr:
+def negative_total(total: Expr) -> Expr:
     """What is taken away of a total."""
     return Expr("negated", (total,), facts=_INTEGER)
 
 
-def whole(value: Expr) -> Expr:
+def as_integer(value: Expr) -> Expr:
     """A huge integer that fits 64 bits, as such."""
     return Expr("whole", (value,), facts=_INTEGER)
 

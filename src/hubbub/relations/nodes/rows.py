@@ -55,8 +55,8 @@ class TableScan(Relation):
     @property
     def declared(self) -> list[Column]:
         """The columns that are read."""
-        found = [self.table.column(name) for name in self.names]
-        return [column for column in found if column is not None]
+        columns = [self.table.column(name) for name in self.names]
+        return [column for column in columns if column is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,13 @@ class Window(Project):
         person = self.input.person
         assert person is not None, "a window runs over one person's rows"
         for output in self.outputs:
-            for part in _windows(output.value):
+            for part in _windows_in(output.value):
                 own = part.param.arguments
                 assert person.reference in part.args[own : own + part.param.partition], "the person is in PARTITION BY"
 
 
-def _windows(value: Expr) -> list[Expr]:
-    inside = [part for arg in value.args for part in _windows(arg)]
+def _windows_in(value: Expr) -> list[Expr]:
+    inside = [part for arg in value.args for part in _windows_in(arg)]
     return [value, *inside] if value.op == "over" else inside
 
 
@@ -177,10 +177,10 @@ def _joined_rows(join: JoinRows) -> int | None:
         return left.rows_per_person
     if join.fan_out is FanOut.TO_MANY and join.kind is JoinKind.INNER:
         return right.rows_per_person
-    return _product(left.rows_per_person, right.rows_per_person, adds=join.fan_out is FanOut.TO_MANY)
+    return _product_rows(left.rows_per_person, right.rows_per_person, adds=join.fan_out is FanOut.TO_MANY)
 
 
-def _product(left: int | None, right: int | None, *, adds: bool) -> int | None:
+def _product_rows(left: int | None, right: int | None, *, adds: bool) -> int | None:
     """The rows of all against all, or of both together where each row of the right meets one of the left at most."""
     if left is None and right is None and not adds:
         raise limits.over(

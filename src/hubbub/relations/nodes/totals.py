@@ -58,7 +58,7 @@ class Aggregate(Relation):
 
     def __post_init__(self) -> None:
         assert self.input.person is None or self.input.rows_per_person is not None, "one person's rows are bounded"
-        self._set(_totals(self.input, self.keys, self.totals), None)
+        self._set(_total_columns(self.input, self.keys, self.totals), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Partial(Aggregate):
     """A sum over rows without a bound, of which ``CapDifference`` takes the excess away. It never leaves by itself."""
 
     def __post_init__(self) -> None:
-        self._set(_totals(self.input, self.keys, self.totals), None)
+        self._set(_total_columns(self.input, self.keys, self.totals), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class CapDifference(Relation):
     inline: bool = False
 
     def __post_init__(self) -> None:
-        self._set(_totals(self.input, self.keys, self.totals), None)
+        self._set(_total_columns(self.input, self.keys, self.totals), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,10 @@ class ClipTotals(Relation):
 
     def __post_init__(self) -> None:
         totals = tuple(NamedValue(name, self.input.column(name)) for name, _, _ in self.norms)
-        self._set(_totals(self.input, self.keys, totals), None)
+        self._set(_total_columns(self.input, self.keys, totals), None)
 
 
-def _totals(input: Relation, keys: Sequence[str], totals: Sequence[NamedValue]) -> list[OutputColumn]:
+def _total_columns(input: Relation, keys: Sequence[str], totals: Sequence[NamedValue]) -> list[OutputColumn]:
     known = {column.name: column for column in input.columns}
     integers = [OutputColumn(total.name, Kind.INTEGER, BYTES[Kind.INTEGER]) for total in totals]
     return [*(known[key].under("") for key in keys), *integers]

@@ -25,21 +25,21 @@ from hubbub.relations.nodes import (
     Project,
     Relation,
     StoredCap,
+    as_integer,
     cell_of,
     centred_total,
-    compared,
+    compare_number,
     count_distinct,
     count_of,
     count_rows,
     group_key,
     integer,
     is_known,
+    is_listed,
     largest_of,
-    listed,
     on_grid,
     total_of,
     when,
-    whole,
 )
 from hubbub.schema import Dataset, Kind
 from hubbub.sql.compiler.lower_rows import RowsLowering
@@ -151,7 +151,7 @@ class _Lowering:
         counted = Alias(self._bounded(sums, additive=True), "counted")
         outputs = (
             *(NamedValue(key, counted.column(key)) for key in keys),
-            NamedValue("m0", whole(counted.column("m0"))),
+            NamedValue("m0", as_integer(counted.column("m0"))),
         )
         return LoweredStatement(Project(counted, outputs), len(keys), 1)
 
@@ -213,7 +213,7 @@ class _Lowering:
         used = [plan.where, *(key.value for key in plan.keys), *sums.used]
         source = self._kept(self.rows.items(plan.source, used, stored), sums, most)
         lists = [
-            listed(value, key.domain)
+            is_listed(value, key.domain)
             for key, value in zip(plan.keys, self.keys, strict=True)
             if key.domain is not None and not (later and _is_long(key))
         ]
@@ -310,7 +310,7 @@ class _Lowering:
         """The groups that are public; the cap of a table counts all its rows, also those of other groups."""
         whole_sum = Alias(summed, "summed")
         long = [(f"k{i}", key.domain or ()) for i, key in enumerate(self.plan.keys) if self.alone and _is_long(key)]
-        lists = tuple(listed(whole_sum.column(name), domain) for name, domain in long)
+        lists = tuple(is_listed(whole_sum.column(name), domain) for name, domain in long)
         return Filter(whole_sum, lists) if lists else summed
 
 
@@ -320,7 +320,7 @@ def _own(name: str, kind: Kind = Kind.INTEGER) -> Expr:
 
 
 def _is_one(flag: Expr) -> Expr:
-    return compared("eq", flag, 1)
+    return compare_number("eq", flag, 1)
 
 
 def _spelling(value: Expr) -> Hashable:

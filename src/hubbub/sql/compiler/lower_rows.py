@@ -21,9 +21,9 @@ from hubbub.relations.nodes import (
     TableScan,
     Window,
     WindowSpec,
-    equal,
+    as_kind,
+    equal_values,
     is_known,
-    typed,
 )
 from hubbub.schema import Dataset
 from hubbub.sql.compiler import question
@@ -99,7 +99,7 @@ class RowsLowering:
         conditions = [self.value(rows.where)] if rows.where is not None else []
         conditions += [is_known(source.person.reference)] if source.person is not None else []
         kept = Filter(source, tuple(conditions)) if conditions else source
-        outputs = tuple(NamedValue(field.name, typed(self.value(field.value, kept, ties))) for field in rows.fields)
+        outputs = tuple(NamedValue(field.name, as_kind(self.value(field.value, kept, ties))) for field in rows.fields)
         if rows.keys is not None:
             keys = tuple(self.value(key) for key in rows.keys)
             having = None if rows.having is None else self.value(rows.having)
@@ -129,7 +129,7 @@ class RowsLowering:
         if inside.outer:
             assert source.person is not None
             outer = Expr("column", param=(inside.outer, PERSON), facts=ValueFacts(kind=source.person.kind))
-            conditions.append(equal(source.person.reference, outer))
+            conditions.append(equal_values(source.person.reference, outer))
         return Filter(source, tuple(conditions)) if conditions else source
 
 
