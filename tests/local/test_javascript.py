@@ -392,7 +392,8 @@ def test_the_package_ships_the_module() -> None:
     """A wheel takes the package's whole folder, less what .gitignore names."""
     root = Path(__file__).parents[2]
     wheel = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel == {"packages": ["src/hubbub"]}
+    assert wheel["packages"] == ["src/hubbub"]
+    assert not wheel.keys() & {"exclude", "include", "only-include"}
     ignored = (root / ".gitignore").read_text().split()
     parts = MODULE.relative_to(root).parts
     assert not [pattern for pattern in ignored for part in parts if fnmatch(part, pattern.strip("/"))]
