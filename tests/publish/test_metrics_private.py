@@ -31,6 +31,7 @@ from hubbub.publish.metrics.private_metrics import (
 from hubbub.publish.metrics.range_queries import random_questions
 from hubbub.publish.metrics.scores import REAL
 from hubbub.publish.tables.noisy_counts import budget_of
+from hubbub.publish.unread_table import unread_of
 from hubbub.terms import Budget, BudgetExceeded, MissingParameter, Neighbours, OutOfRange, Unit
 
 from ._synthetic import DOMAIN, people, seed_noise
@@ -132,7 +133,7 @@ def test_a_row_is_in_no_more_questions_than_the_reach_says(seed: int) -> None:
 
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_the_noise_on_all_numbers_is_worth_the_price(neighbours: Neighbours) -> None:
-    budget = budget_of(people(1).schema, 0.5, 1e-6, None, None, neighbours)
+    budget = budget_of(unread_of(people(1)), 0.5, 1e-6, None, None, neighbours)
     asked = MetricTask(TABLES, random_questions(CELLS, 30), 100, 3, budget.whom)
     noise = noise_of(asked, budget, 3)
     assert noise.event.dimension == 24

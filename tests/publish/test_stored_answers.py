@@ -26,6 +26,7 @@ from hubbub.publish import (
 )
 from hubbub.publish.synthetic import aim, synthesis
 from hubbub.publish.synthetic.plan import plan_for
+from hubbub.publish.unread_table import unread_of
 from hubbub.terms import Budget, Receipt
 
 COUNT = 400
@@ -137,7 +138,7 @@ def test_a_request_says_its_whole_plan(ledger: Ledger, monkeypatch: pytest.Monke
 def test_how_long_the_rows_took_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rounds stop by the work that was done on released counts; a clock would see the private rows as well."""
     table = rows().drop_columns(["who"])
-    task = synthesis._check_task(table.schema, DOMAIN, None, None, "add-remove", "built-in", None, None, ())
+    task = synthesis._check_task(unread_of(table), DOMAIN, None, None, "add-remove", "built-in", None, None, ())
 
     def rounds(seconds: str) -> int:
         plan = plan_for(

@@ -26,7 +26,7 @@ from hubbub.publish.synthetic import aim, synthesis
 from hubbub.publish.synthetic.aim import AimPlan
 from hubbub.publish.synthetic.mst import TreePlan
 from hubbub.publish.synthetic.plan import plan_for
-from hubbub.publish.unread_table import Unread
+from hubbub.publish.unread_table import Unread, unread_of
 from hubbub.terms import (
     Budget,
     BudgetExceeded,
@@ -278,7 +278,7 @@ def tiny(last: bool) -> pyarrow.Table:
 
 def audited(method: str, *, epsilon: float, trials: int) -> Audit:
     """Everything that one run stores, on two tables that differ in one row, against a claim of 1."""
-    task = synthesis._check_task(tiny(True).schema, TINY, None, None, "add-remove", "built-in", None, None, ())
+    task = synthesis._check_task(unread_of(tiny(True)), TINY, None, None, "add-remove", "built-in", None, None, ())
     plan = plan_for(task.columns, whom=task.whom, epsilon=epsilon, delta=DELTA, method=method)
 
     def draw(last: bool, size: int) -> list[Any]:
