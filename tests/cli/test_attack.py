@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from hubbub.schema.tables import Column, Kind
 from hubbub.studies.redteam import attempts, example
-from hubbub.studies.redteam.target import _value
+from hubbub.studies.redteam.target import _choose_value
 
 from ._shell import Shell
 
@@ -71,7 +71,7 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(attempts, "MOST_PEOPLE", 30)
     monkeypatch.setattr(attempts, "REPEATS", 5)
-    parquet.write_table(pa.Table.from_pylist(example.patients()[:60]), tmp_path / "patients.parquet")
+    parquet.write_table(pa.Table.from_pylist(example.invent_patients()[:60]), tmp_path / "patients.parquet")
     (tmp_path / "clinic.toml").write_text(DESCRIPTOR)
     return Shell(tmp_path, capsys)
 
@@ -144,7 +144,7 @@ def test_bits_are_not_reconstructed_from_counts_of_several_rows(shell: Shell) ->
 
 def test_a_secret_may_be_spelled_as_descriptors_spell_it() -> None:
     column = Column(name="smoker", kind=Kind.BOOLEAN, values=(True, False))
-    assert [_value(column, text).value for text in ("true", "True", "false")] == [True, True, False]
+    assert [_choose_value(column, text).value for text in ("true", "True", "false")] == [True, True, False]
 
 
 def test_too_large_a_k_is_reported_and_the_rest_goes_on(shell: Shell) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from hubbub.audit import zoo
 from hubbub.audit._subprocess import CannotLoad, parse_literal, run_apart
-from hubbub.cli import _build
+from hubbub.cli import _build_app
 from tests.cli._shell import Shell
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -175,7 +175,7 @@ def test_the_zoo_is_a_table(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_guide_names_every_option() -> None:
     page = (DOCS / "audit.md").read_text(encoding="utf-8")
-    command = typer.main.get_command(_build()).commands["audit"]  # type: ignore[attr-defined]
+    command = typer.main.get_command(_build_app()).commands["audit"]  # type: ignore[attr-defined]
     options = [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
     assert len(options) >= 14
     assert [option for option in options if not re.search(rf"`{option}\b", page)] == []

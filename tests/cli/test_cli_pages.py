@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from hubbub.cli import _build, main
+from hubbub.cli import _build_app, main
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "cli-ledger.md").read_text(encoding="utf-8")
@@ -100,7 +100,7 @@ def test_the_commands_print_what_the_page_shows(
 
 def options(group: str = "") -> Iterator[tuple[str, str]]:
     """(command, option) for all that a group takes, or all commands of the first floor."""
-    root = typer.main.get_command(_build())
+    root = typer.main.get_command(_build_app())
     commands = root.commands[group].commands if group else root.commands  # type: ignore[attr-defined]
     for name, command in commands.items():
         for parameter in command.params:
@@ -174,7 +174,7 @@ def test_every_command_has_json() -> None:
     ],
 )
 def test_the_other_pages_name_every_option_of_their_command(command: str, page: str) -> None:
-    root = typer.main.get_command(_build()).commands[command]  # type: ignore[attr-defined]
+    root = typer.main.get_command(_build_app()).commands[command]  # type: ignore[attr-defined]
     found = list(options(command)) if hasattr(root, "commands") else [p for p in options() if p[0].endswith(command)]
     text = (DOCS / page).read_text(encoding="utf-8")
     assert found

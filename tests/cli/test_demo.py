@@ -134,7 +134,7 @@ def asked() -> Section:
 
 def test_private_answers_stand_beside_the_exact_ones(asked: Section) -> None:
     assert asked.table is not None
-    truth = sql.exact(sql.made_up(len(open_hospital().patients)))
+    truth = sql.exact_answers(sql.made_up(len(open_hospital().patients)))
     rows = {row[0]: row for row in asked.table.rows}
     assert list(rows) == list(sql.WARDS)
     assert {ward: int(row[1].replace(",", "")) for ward, row in rows.items()} == {w: t[0] for w, t in truth.items()}
@@ -158,7 +158,7 @@ def test_the_repeat_is_free_and_rows_are_refused(asked: Section) -> None:
 
 
 def test_the_survey_is_estimated_from_reports_alone(tmp_path: Path) -> None:
-    survey = local.run(tmp_path)
+    survey = local.run_survey(tmp_path)
     low, high = survey.estimate.intervals(0.9999)[local.YES]
     assert low <= survey.truth <= high
     assert abs(survey.said - survey.truth) > 0.05  # the reports as they are mean nothing
@@ -178,7 +178,7 @@ def test_the_survey_differs_from_run_to_run() -> None:
 
 
 def test_attacks_succeed_without_protection_and_fail_with_it() -> None:
-    told = attacked.run(open_hospital())
+    told = attacked.run_attacks(open_hospital())
     assert told.linked.share > 0.9 and told.grouped.matched == 0
     assert told.exact.right == 1 and told.exact.succeeded
     assert told.private.right is not None and told.private.right < 0.73 and not told.private.succeeded
@@ -186,7 +186,7 @@ def test_attacks_succeed_without_protection_and_fail_with_it() -> None:
 
 
 def test_one_model_gives_its_patients_away_and_the_private_one_does_not() -> None:
-    told = model.run()
+    told = model.train_models()
     assert told.remembers.patients > 0.99 and told.remembers.guess > 0.58
     assert abs(told.private.guess - 0.5) < 0.03
     assert told.private.strangers > told.remembers.strangers > 0.5
@@ -199,7 +199,7 @@ def test_one_model_gives_its_patients_away_and_the_private_one_does_not() -> Non
 
 
 def test_hospitals_learn_their_average_in_spite_of_a_loss_and_a_lie() -> None:
-    found = gopa.run()
+    found = gopa.run_average()
     assert abs(found.told.value - found.truth) < 5 * found.told.std_dev < 5
     assert found.checked.means and found.checked.achieved.enough
     named = {name: one.fault.value for name, one in found.checked.named}
@@ -210,12 +210,12 @@ def test_without_the_extra_the_chapter_says_what_it_needs(monkeypatch: pytest.Mo
     def missing() -> None:
         raise MissingExtra("rbcl is not installed.", why="It multiplies points.", fix="Install it.")
 
-    monkeypatch.setattr(gopa, "run", missing)
+    monkeypatch.setattr(gopa, "run_average", missing)
     assert "pip install 'hubbub[gopa]'" in gopa.chapter(open_hospital()).paragraphs[0]
 
 
 def test_a_table_made_alike_exposes_people_and_made_up_rows_are_near_real_ones() -> None:
-    told = published.run()
+    told = published.publish_three_ways()
     assert told.named[published.RAW].share > 0.2 and told.named[published.ALIKE].matched == 0
     assert told.exposed[published.RAW].exposed > told.exposed[published.ALIKE].exposed > 0
     real, independent = (scores["tvd2_mean"] for scores in told.worth.baselines)

@@ -154,7 +154,7 @@ def test_a_column_without_a_domain_is_refused_with_the_line_and_where_it_goes(cl
 
 def test_an_attack_takes_the_secret_and_what_is_known_from_the_descriptor(clinic: Shell) -> None:
     dataset, engine = declare(clinic.folder / "clinic.toml")
-    aimed = target.aim(dataset, engine, table=None, known=(), secret=None, value=None)
+    aimed = target.choose_target(dataset, engine, table=None, known=(), secret=None, value=None)
     assert aimed.known == ("age", "ward", "seen", "door")  # not names, nor what is sensitive
     assert aimed.secret == TargetSecret("ill", "flu")  # though door comes last
     engine.close()

@@ -101,7 +101,7 @@ def test_an_answer_that_is_printed_meanwhile_goes_to_stdout(
     seen = Screen()
     monkeypatch.setattr("sys.stderr", seen)
     with terminal.ProgressLine("working [bold]now[/bold]") as line:
-        streams.data("1,2,3")
+        streams.print_data("1,2,3")
         streams.talk("on the side")
         line.say("nearly there")
     assert capsys.readouterr().out == "1,2,3\n"

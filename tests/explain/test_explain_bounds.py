@@ -91,7 +91,7 @@ def test_the_worst_mechanism_reaches_both_bounds(epsilon: float, delta: float) -
     assert smallest_delta(p, q, epsilon) == pytest.approx(delta, abs=1e-9)
     right = sum(max(x, y) for x, y in zip(p, q, strict=True)) / 2
     assert right == pytest.approx(attacker_bounds.belief(0.5, epsilon=epsilon, delta=delta))
-    wrong, found = attacker_bounds.corner(epsilon=epsilon, delta=delta)
+    wrong, found = attacker_bounds.roc_corner(epsilon=epsilon, delta=delta)
     assert (wrong, found) == pytest.approx((q[0] + q[1], p[0] + p[1]))
     assert found == pytest.approx(attacker_bounds.true_positives(wrong, epsilon=epsilon, delta=delta))
 

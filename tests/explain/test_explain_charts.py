@@ -30,7 +30,7 @@ from hubbub.render.charts import (
     stacked_chart,
     step_chart,
 )
-from hubbub.render.charts.axes import LabelPlacement, round_steps, thin
+from hubbub.render.charts.axes import LabelPlacement, round_steps, thin_ticks
 from hubbub.render.charts.svg import WIDTH, PixelBox, escape, shorten, text_width, wrap
 from hubbub.terms import EmptyInput, InvalidParameter, OutOfRange
 
@@ -212,7 +212,7 @@ def test_ticks_are_labelled_with_the_digits_they_need() -> None:
 
 def test_ticks_are_thinned_until_their_labels_fit() -> None:
     ticks = tuple(Tick(i, f"2025-01-{i:02d}") for i in range(1, 31))
-    kept = thin(ticks, width=500)
+    kept = thin_ticks(ticks, width=500)
     assert sum(text_width(tick.label) for tick in kept) < 500
     assert len(kept) >= 4
 

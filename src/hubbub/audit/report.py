@@ -176,7 +176,7 @@ class Audit(Document):
         assert self.counted is not None
         assert self.bound is not None
         epsilon = self.claim if self.claim is not None else self.bound
-        turn, _ = attacker_bounds.corner(epsilon=epsilon, delta=self.delta)
+        turn, _ = attacker_bounds.roc_corner(epsilon=epsilon, delta=self.delta)
         bent = sorted({0.0, turn, max(0.0, 1 - self.delta), 1.0})
         allowed = tuple((f, attacker_bounds.true_positives(f, epsilon=epsilon, delta=self.delta)) for f in bent)
         name = "allowed by the claim" if self.claim is not None else f"allowed by epsilon = {epsilon:.2f}"

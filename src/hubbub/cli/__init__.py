@@ -2,7 +2,7 @@
 
 Data goes to stdout and talk to stderr; every command has ``--json``; exit codes are listed in ``--help``.
 Heavy imports happen inside the commands, so that ``--help`` answers at once. A new command is one new file
-with a function (or a Typer app) and one line at the end of ``_build``.
+with a function (or a Typer app) and one line at the end of ``_build_app``.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from hubbub.cli.commands import (
 )
 from hubbub.cli.commands import init as beginning
 from hubbub.cli.exit_codes import EPILOG, guard
-from hubbub.cli.output.streams import forgiving
+from hubbub.cli.output.streams import replace_unknown_signs
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command and leave with its exit code; the console script."""
-    forgiving(sys.stdout)
-    forgiving(sys.stderr)
-    sys.exit(guard(lambda: _command()(args=arguments, prog_name="hubbub")))
+    replace_unknown_signs(sys.stdout)
+    replace_unknown_signs(sys.stderr)
+    sys.exit(guard(lambda: _build_command()(args=arguments, prog_name="hubbub")))
 
 
 @cache  # a program that runs many commands, as the tests do, reads all their signatures once
-def _command() -> Callable[..., object]:
-    return typer.main.get_command(_build())
+def _build_command() -> Callable[..., object]:
+    return typer.main.get_command(_build_app())
 
 
-def _build() -> typer.Typer:
+def _build_app() -> typer.Typer:
     app = typer.Typer(
         epilog=EPILOG,
         no_args_is_help=True,
@@ -55,7 +55,7 @@ def _build() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    app.callback()(_root)
+    app.callback()(_root_options)
     app.command("demo")(demo.demo)
     app.command("init")(beginning.init)
     app.command("query")(query.query)
@@ -77,7 +77,7 @@ def _build() -> typer.Typer:
     return app
 
 
-def _version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from hubbub import __version__
 
@@ -85,9 +85,9 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-def _root(
+def _root_options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_version)
+        bool, typer.Option("--version", help="Print the version and leave.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
     """Answers about people that tell nothing about a person."""

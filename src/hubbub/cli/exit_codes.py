@@ -113,17 +113,19 @@ def guard(run: Callable[[], object]) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     except HubbubError as error:
-        return _tell(str(error), code_of(error))
+        return _print_error(str(error), code_of(error))
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception as error:  # the outer edge: a bug must not print data, and a traceback may
         if os.environ.get(TRACEBACK) == "1":
             traceback.print_exc()
-        return _tell(f"{type(error).__name__}: this is a bug in Hubbub; {TRACEBACK}=1 shows where.", Exit.OUR_FAULT)
+        return _print_error(
+            f"{type(error).__name__}: this is a bug in Hubbub; {TRACEBACK}=1 shows where.", Exit.OUR_FAULT
+        )
     return Exit.DONE
 
 
-def _tell(message: str, code: Exit) -> Exit:
+def _print_error(message: str, code: Exit) -> Exit:
     """Say it without signs that steer a terminal: a message may name a column, and a file may call that anything."""
     from hubbub.render import printable
 

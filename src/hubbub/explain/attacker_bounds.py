@@ -12,7 +12,7 @@ import math
 from hubbub.render import LARGEST
 
 
-def factor(epsilon: float) -> float:
+def odds_factor(epsilon: float) -> float:
     """e^epsilon: the most by which the odds of anything can be multiplied."""
     return math.exp(min(epsilon, LARGEST))
 
@@ -57,7 +57,7 @@ def true_positives(false_positives: float, *, epsilon: float, delta: float = 0.0
     return max(0.0, min(1.0, steep, flat))
 
 
-def corner(*, epsilon: float, delta: float = 0.0) -> tuple[float, float]:
+def roc_corner(*, epsilon: float, delta: float = 0.0) -> tuple[float, float]:
     """Where the two lines of the ROC bound meet: the test with the most right guesses at even odds."""
-    wrong = (1 - delta) / (1 + factor(epsilon))
+    wrong = (1 - delta) / (1 + odds_factor(epsilon))
     return wrong, 1 - wrong

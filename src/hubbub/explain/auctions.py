@@ -41,7 +41,7 @@ def auction(
     >>> str(shop.best_price), f"{shop.best_revenue:.2f}", f"{shop.drawn.revenue:.1f}", f"{shop.noised.revenue:.1f}"
     ('301/100', '120.40', '115.6', '16.2')
     """
-    known = tuple(sorted(_bid(bid) for bid in bids))
+    known = tuple(sorted(_read_bid(bid) for bid in bids))
     if not known:
         raise EmptyInput("an auction needs a bid.", why="No price earns anything.", fix="Give at least one bid.")
     top, width = positive(ceiling, name="ceiling"), positive(step, name="step")
@@ -61,7 +61,7 @@ def auction(
     return Auction(known, prices, positive(epsilon, name="epsilon"), monotone)
 
 
-def _bid(bid: object) -> Fraction:
+def _read_bid(bid: object) -> Fraction:
     known = exact(bid, name="bid")
     return known if known >= 0 else positive(bid, name="bid")
 
@@ -121,7 +121,7 @@ class Auction(Document):
     def drawn(self) -> Pricing:
         """The price drawn by the exponential mechanism."""
         top = self.prices[-1]
-        drawn = exponential_stories.chances(
+        drawn = exponential_stories.exponential_chances(
             self.revenues, epsilon=self.epsilon, sensitivity=top, monotone=self.monotone
         )
         return self._pricing("drawn by revenue", drawn)
@@ -219,8 +219,8 @@ class Auction(Document):
     def _draw(self) -> str:
         return (
             "The exponential mechanism looks at what a price earns, not at where it lies: it draws each price with "
-            f"weight {exponential_stories.rule(monotone=self.monotone)}, the score being the revenue and the "
-            f"sensitivity the highest price on offer, {short(self.prices[-1])}. "
+            f"weight {exponential_stories.describe_weights(monotone=self.monotone)}, the score being the revenue and "
+            f"the sensitivity the highest price on offer, {short(self.prices[-1])}. "
             f"{_MONOTONE if self.monotone else _GENERAL}"
         )
 

@@ -97,7 +97,7 @@ class Charlie(Document):
         seen = (
             f"With Charlie in the data the count is {short(self.count)}, without Charlie {short(self.without)}. "
             f"Noise of scale {short(self.scale)} is added before anyone sees it. Any answer that may come out is at "
-            f"most {bound} times likelier in one world than in the other{_verdict(self.epsilon)}."
+            f"most {bound} times likelier in one world than in the other{_describe_verdict(self.epsilon)}."
         )
         why = (
             "Why Laplace noise does this: its density falls by a factor e for every step of one scale. The two "
@@ -144,7 +144,7 @@ def short_answer(x: float) -> str:
     return f"{x:.6g}"
 
 
-def _verdict(epsilon: Fraction) -> str:
+def _describe_verdict(epsilon: Fraction) -> str:
     if epsilon <= 1:
         return ": so it hardly tells which world it comes from"
     return ", which leaves room for some that tell much: a smaller epsilon tells less"

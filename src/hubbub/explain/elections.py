@@ -61,7 +61,7 @@ class Election(Document):
     def chances(self) -> dict[str, float]:
         """The chance of each candidate, in the order given."""
         scores = [Fraction(count) for _, count in self.votes]
-        drawn = exponential_stories.chances(
+        drawn = exponential_stories.exponential_chances(
             scores, epsilon=self.epsilon, sensitivity=Fraction(1), monotone=self.monotone
         )
         return {name: chance for (name, _), chance in zip(self.votes, drawn, strict=True)}
@@ -86,9 +86,9 @@ class Election(Document):
         """The explanation, part by part."""
         how = (
             "Naming the candidate with most votes would let one vote decide, and so tell of that vote. Instead the "
-            f"winner is drawn, with weights {exponential_stories.rule(monotone=self.monotone)}: the more votes, the "
-            "better the chance; and one voter more or less changes no chance by more than a factor of "
-            f"e^epsilon = {short(attacker_bounds.factor(as_float(self.epsilon)))}."
+            f"winner is drawn, with weights {exponential_stories.describe_weights(monotone=self.monotone)}: the more "
+            "votes, the better the chance; and one voter more or less changes no chance by more than a factor of "
+            f"e^epsilon = {short(attacker_bounds.odds_factor(as_float(self.epsilon)))}."
         )
         plain = text.bars([(bar.label, bar.value, bar.shown) for bar in self._bars()])
         figure = Figure("election", self.svg(), "Each candidate's chance to be drawn.", plain)
@@ -109,11 +109,12 @@ class Election(Document):
     def _bars(self) -> list[Bar]:
         chances = self.chances
         return [
-            Bar(f"{name}, {_votes(count)}", chances[name], shown=percent(chances[name])) for name, count in self.votes
+            Bar(f"{name}, {_format_votes(count)}", chances[name], shown=percent(chances[name]))
+            for name, count in self.votes
         ]
 
 
-def _votes(count: int) -> str:
+def _format_votes(count: int) -> str:
     return "1 vote" if count == 1 else f"{count:,} votes"
 
 

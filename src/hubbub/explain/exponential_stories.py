@@ -12,7 +12,7 @@ from fractions import Fraction
 from hubbub.render import as_float
 
 
-def chances(
+def exponential_chances(
     scores: Sequence[Fraction], *, epsilon: Fraction, sensitivity: Fraction, monotone: bool
 ) -> tuple[float, ...]:
     """The chance of each option under the exponential mechanism.
@@ -31,6 +31,6 @@ def chances(
     return tuple(weight / math.fsum(weights) for weight in weights)
 
 
-def rule(*, monotone: bool) -> str:
+def describe_weights(*, monotone: bool) -> str:
     """The weights in words."""
     return "e^(epsilon score / sensitivity)" if monotone else "e^(epsilon score / (2 sensitivity))"

@@ -71,7 +71,7 @@ class Explanation(Document):
     @property
     def odds_factor(self) -> float:
         """The most by which an answer can multiply the odds of anything about one person (delta aside)."""
-        return attacker_bounds.factor(as_float(self.epsilon))
+        return attacker_bounds.odds_factor(as_float(self.epsilon))
 
     def belief(self, prior: float) -> float:
         """The most that someone who held ``prior`` likely can come to believe; see ``bounds.belief``."""
@@ -102,28 +102,28 @@ class Explanation(Document):
         after = Series("at most, after the answer", tuple((p, self.belief(p)) for p in _GRID))
         same = Series("no answer at all", ((0.0, 0.0), (1.0, 1.0)))
         mark = Mark(0.5, self.belief(0.5), f"50% becomes at most {percent(self.belief(0.5))}")
-        told = ", ".join(f"from {percent(p, digits=0)} to {percent(self.belief(p))}" for p in PRIORS)
+        beliefs = ", ".join(f"from {percent(p, digits=0)} to {percent(self.belief(p))}" for p in PRIORS)
         return line_chart(
             Panel("belief after the answer", (after, same), marks=(mark,), show=percentage, height=300),
             title=f"How sure someone can get that you are in the data, {self._parameters()}",
-            description=f"A curve above the diagonal: belief rises at most {told}.",
+            description=f"A curve above the diagonal: belief rises at most {beliefs}.",
             x=Axis.over((0.0, 1.0), label="belief before the answer", show=percentage, count=6),
         )
 
     def roc_svg(self, also: Sequence[Series] = ()) -> str:
         """The best any test can do; ``also`` draws further curves, such as one mechanism's own."""
-        turn, _ = attacker_bounds.corner(epsilon=as_float(self.epsilon), delta=as_float(self.delta))
+        turn, _ = attacker_bounds.roc_corner(epsilon=as_float(self.epsilon), delta=as_float(self.delta))
         bent = sorted({0.0, turn, max(0.0, 1 - as_float(self.delta)), 1.0})
         best = Series("no test does better", tuple((f, self.true_positives(f)) for f in bent))
         blind = Series("guessing blindly", ((0.0, 0.0), (1.0, 1.0)))
         mark = Mark(
             0.01, self.true_positives(0.01), f"1% wrongly accused: at most {percent(self.true_positives(0.01))} found"
         )
-        told = ", ".join(f"{percent(self.true_positives(f))} at {percent(f)}" for f in FALSE_POSITIVES)
+        rates = ", ".join(f"{percent(self.true_positives(f))} at {percent(f)}" for f in FALSE_POSITIVES)
         return line_chart(
             Panel("rightly found", (best, *also, blind), marks=(mark,), show=percentage, height=300),
             title=f"The best test for who is in the data, {self._parameters()}",
-            description=f"Share rightly found against share wrongly accused. At most {told}.",
+            description=f"Share rightly found against share wrongly accused. At most {rates}.",
             x=Axis.over((0.0, 1.0), label="wrongly accused", show=percentage, count=6),
         )
 
@@ -146,8 +146,8 @@ class Explanation(Document):
         }
 
     def _parameters(self) -> str:
-        told = f"epsilon = {short(self.epsilon)}"
-        return f"{told}, delta = {short(self.delta)}" if self.delta else told
+        parameters = f"epsilon = {short(self.epsilon)}"
+        return f"{parameters}, delta = {short(self.delta)}" if self.delta else parameters
 
     def _odds(self) -> Section:
         after = hundredths(self.belief(0.5))

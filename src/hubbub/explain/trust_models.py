@@ -83,11 +83,11 @@ def shuffled_epsilon(epsilon: float, people: int, delta: float) -> float:
     low, high = epsilon, max(epsilon, math.log(max(1.0, people / (16 * math.log(4 / delta)))))
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _amplified(middle, people, delta) <= epsilon else (low, middle)
+        low, high = (middle, high) if _amplified_epsilon(middle, people, delta) <= epsilon else (low, middle)
     return low
 
 
-def _amplified(epsilon: float, people: int, delta: float) -> float:
+def _amplified_epsilon(epsilon: float, people: int, delta: float) -> float:
     factor = math.exp(epsilon)
     spread = 8 * math.sqrt(factor * math.log(4 / delta) / people) + 8 * factor / people
     return math.log1p((factor - 1) / (factor + 1) * spread)
@@ -142,8 +142,9 @@ class Models(Document):
         first, last = self.models[0], self.models[-1]
         words = (
             f"What share of {self.people:,} people has some property? With a curator whom all trust, the answer is off "
-            f"by at most {_points(first.error(self.people))} of 100, 95 times out of 100. If people trust nobody and "
-            f"randomize at home, by {_points(last.error(self.people))}: {short(self.gap)} times as much.",
+            f"by at most {_format_points(first.error(self.people))} of 100, 95 times out of 100. If people trust "
+            f"nobody and randomize at home, by {_format_points(last.error(self.people))}: {short(self.gap)} times as "
+            "much.",
             "The gap grows with the root of the number of people, and no local protocol can close it: noise is added "
             "once by a curator, and once by each of n people otherwise. Shuffling and GOPA lie between.",
         )
@@ -167,11 +168,11 @@ class Models(Document):
             math.log10(self.models[-1].error(self.people)),
             f"{short(self.gap)} times the curator's error",
         )
-        told = ", ".join(f"{model.name} {_points(model.error(self.people))}" for model in self.models)
+        errors = ", ".join(f"{model.name} {_format_points(model.error(self.people))}" for model in self.models)
         return line_chart(
-            Panel("error of the share (95%)", series, marks=(mark,), show=_power, height=340),
+            Panel("error of the share (95%)", series, marks=(mark,), show=_format_tick, height=340),
             title=self.title,
-            description=f"Error against number of people. At {self.people:,} people, points of 100: {told}.",
+            description=f"Error against number of people. At {self.people:,} people, points of 100: {errors}.",
             x=Axis("people", 2.0, 6.0, tuple(Tick(float(i), f"{10**i:,}") for i in range(2, 7))),
         )
 
@@ -196,7 +197,7 @@ class Models(Document):
         }
 
     def _table(self) -> TextTable:
-        rows = tuple((f"{n:,}", *(_points(model.error(n)) for model in self.models)) for n in SIZES)
+        rows = tuple((f"{n:,}", *(_format_points(model.error(n)) for model in self.models)) for n in SIZES)
         return TextTable(("people", *(model.name for model in self.models)), rows)
 
     def _trust(self) -> TextTable:
@@ -210,11 +211,11 @@ _NEEDED = (
 )
 
 
-def _points(error: float) -> str:
+def _format_points(error: float) -> str:
     """An error in points of 100, as people read it."""
     return f"{100 * error:.3g}"
 
 
-def _power(value: float, digits: int) -> str:
+def _format_tick(value: float, digits: int) -> str:
     """A tick of a logarithmic axis of shares."""
     return f"{100 * 10**value:.3g}%"

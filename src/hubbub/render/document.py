@@ -71,7 +71,7 @@ class Document(ABC):
 
     def html(self) -> str:
         """A whole accessible page that needs nothing else: no script, no font, no network."""
-        return _html.page(self.title, self.sections())
+        return _html.render_page(self.title, self.sections())
 
     def svgs(self) -> dict[str, str]:
         """The pictures by name."""
@@ -82,4 +82,4 @@ class Document(ABC):
         return self.text()
 
     def _repr_html_(self) -> str:
-        return _html.fragment(self.title, self.sections())
+        return _html.render_fragment(self.title, self.sections())

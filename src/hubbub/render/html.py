@@ -29,7 +29,7 @@ STYLE = (
 _PAGE_STYLE = colours(":root") + ":root{color-scheme:light dark}body{margin:0;background:var(--ground)}"
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
+def render_page(title: str, sections: Sequence[Section]) -> str:
     """A standalone document."""
     head = tag(
         "head",
@@ -38,37 +38,37 @@ def page(title: str, sections: Sequence[Section]) -> str:
         tag("title", escape(title)),
         tag("style", _PAGE_STYLE + STYLE),
     )
-    body = tag("body", tag("main", _content(title, sections), class_="hb-document"))
+    body = tag("body", tag("main", _render_content(title, sections), class_="hb-document"))
     return f'<!DOCTYPE html>\n<html lang="en">{head}{body}</html>\n'
 
 
-def fragment(title: str, sections: Sequence[Section]) -> str:
+def render_fragment(title: str, sections: Sequence[Section]) -> str:
     """The same as part of another page."""
-    return tag("div", tag("style", STYLE), _content(title, sections), class_="hb-document")
+    return tag("div", tag("style", STYLE), _render_content(title, sections), class_="hb-document")
 
 
-def _content(title: str, sections: Sequence[Section]) -> str:
-    return tag("h1", escape(title)) + "\n".join(map(_section, sections))
+def _render_content(title: str, sections: Sequence[Section]) -> str:
+    return tag("h1", escape(title)) + "\n".join(map(_render_section, sections))
 
 
-def _section(section: Section) -> str:
-    parts = [tag("h2", escape(section.heading)), *(tag("p", _words(words)) for words in section.paragraphs)]
+def _render_section(section: Section) -> str:
+    parts = [tag("h2", escape(section.heading)), *(tag("p", _render_paragraph(words)) for words in section.paragraphs)]
     if section.figure:
-        parts.append(_figure(section.figure))
+        parts.append(_render_figure(section.figure))
     if section.table:
-        parts.append(_table(section.table, section.heading))
+        parts.append(_render_table(section.table, section.heading))
     return tag("section", *parts)
 
 
-def _words(paragraph: str) -> str:
+def _render_paragraph(paragraph: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(paragraph))
 
 
-def _figure(figure: Figure) -> str:
+def _render_figure(figure: Figure) -> str:
     return tag("figure", figure.svg, tag("figcaption", escape(figure.caption)))
 
 
-def _table(table: TextTable, name: str) -> str:
+def _render_table(table: TextTable, name: str) -> str:
     head = tag("tr", *(tag("th", escape(cell), scope="col") for cell in table.header))
     rows = [
         tag("tr", tag("th", escape(row[0]), scope="row"), *(tag("td", escape(cell)) for cell in row[1:]))

@@ -36,7 +36,7 @@ def format_table(content: TextTable) -> str:
     """Columns lined up: the first to the left, the others, which hold numbers, to the right."""
     rows = [content.header, *content.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(content.header))]
-    lines = [_row(row, widths) for row in rows]
+    lines = [_format_row(row, widths) for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
@@ -45,7 +45,7 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _format_row(cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = [
         cell.rjust(width) if i else cell.ljust(width) for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
     ]
@@ -66,10 +66,10 @@ def bars(rows: Sequence[tuple[str, float, str]], *, width: int = 30) -> str:
     longest = max(value for _, value, _ in rows) or 1.0
     name_width = max(len(name) for name, _, _ in rows)
     return "\n".join(
-        f"{name:<{name_width}}  {_bar(value / longest * width):<{width}}  {shown}" for name, value, shown in rows
+        f"{name:<{name_width}}  {_bar_cells(value / longest * width):<{width}}  {shown}" for name, value, shown in rows
     )
 
 
-def _bar(cells: float) -> str:
+def _bar_cells(cells: float) -> str:
     whole, eighths = divmod(round(max(0.0, cells) * 8), 8)
     return BLOCKS[8] * whole + (BLOCKS[eighths] if eighths else "")

@@ -18,8 +18,8 @@ def short(value: Fraction | float) -> str:
     >>> short(Fraction(1201, 2)), short(Fraction(1, 10**6)), short(2.71828)
     ('600.5', '1e-6', '2.72')
     """
-    told = f"{as_float(value):.8g}" if isinstance(value, Fraction) else f"{value:.3g}"
-    return told.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    digits = f"{as_float(value):.8g}" if isinstance(value, Fraction) else f"{value:.3g}"
+    return digits.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
 
 
 def percent(chance: float, *, digits: int = 1) -> str:

@@ -10,7 +10,7 @@ import typer
 from hubbub.cli.exit_codes import Exit
 from hubbub.cli.options.groups import spread_groups
 from hubbub.cli.options.pages import PictureOptions
-from hubbub.cli.options.values import number
+from hubbub.cli.options.values import parse_number
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def audit(
         timeout=timeout,
         vectorised=vectorised,
         trials=trials or 100_000,
-        delta=float(number(delta, "delta")),
-        confidence=float(number(confidence, "confidence")),
-        claim=None if claim is None else float(number(claim, "claim")),
+        delta=float(parse_number(delta, "delta")),
+        confidence=float(parse_number(confidence, "confidence")),
+        claim=None if claim is None else float(parse_number(claim, "claim")),
         neighbours=neighbours,
         low_bits=not reals,
     )

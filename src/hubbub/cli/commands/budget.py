@@ -11,7 +11,7 @@ import typer
 from hubbub.cli.options import values
 from hubbub.cli.options.budgets import AmountOptions, RuleOptions, ShareOptions
 from hubbub.cli.options.groups import spread_groups
-from hubbub.cli.options.ledgers import By, LedgerOptions, Why, decider
+from hubbub.cli.options.ledgers import By, LedgerOptions, Why, resolve_decider
 from hubbub.cli.options.pages import AsJson, PictureOptions, show_result
 from hubbub.cli.output import streams as output
 
@@ -93,17 +93,17 @@ def open_(
         ledger.open_population(
             name,
             budget,
-            plans=values.part(plans, budget),
-            lifetime=values.part(lifetime, budget),
-            plans_lifetime=values.part(plans_lifetime, budget),
-            each=values.part(each, budget),
-            window=values.window(window, budget),
+            plans=values.parse_part(plans, budget),
+            lifetime=values.parse_part(lifetime, budget),
+            plans_lifetime=values.parse_part(plans_lifetime, budget),
+            each=values.parse_part(each, budget),
+            window=values.parse_window(window, budget),
             neighbours=neighbours.value,
             unit=unit,
             shares=shares.value,
             share_answers=share_answers,
             **rules.arguments(),
-            by=decider(by),
+            by=resolve_decider(by),
             why=why,
         )
         if new:
@@ -163,7 +163,7 @@ def grant(
             **share.arguments(),
             plea=request,
             raise_lifetime=raise_lifetime,
-            by=decider(by),
+            by=resolve_decider(by),
             why=why,
         )
         _show_budget(ledger, name, as_json=as_json)
@@ -184,7 +184,7 @@ def revoke(
     """Take a budget or a share back: so much of it, or all. What was spent stays spent."""
     budget = amount.maybe_budget()
     with place.open() as ledger:
-        ledger.revoke(name, budget, **share.arguments(), by=decider(by), why=why)
+        ledger.revoke(name, budget, **share.arguments(), by=resolve_decider(by), why=why)
         _show_budget(ledger, name, as_json=as_json)
 
 
@@ -204,7 +204,7 @@ def rules(
     if not changes:
         raise typer.BadParameter("say which rule: --least-share or --most-failures.")
     with place.open() as ledger:
-        ledger.change_rules(name, **changes, by=decider(by), why=why)
+        ledger.change_rules(name, **changes, by=resolve_decider(by), why=why)
         _show_budget(ledger, name, as_json=as_json)
 
 
@@ -221,7 +221,7 @@ def look(
 ) -> None:
     """State that an owner looked at an analyst's questions without an answer; they count from zero again."""
     with place.open() as ledger:
-        ledger.acknowledge_failures(name, analyst=analyst, by=decider(by), why=why)
+        ledger.acknowledge_failures(name, analyst=analyst, by=resolve_decider(by), why=why)
     content: Json = {"kind": "look", "population": name, "analyst": analyst}
     show_result(f"looked at the questions of {analyst} to {name} that had no answer", content, as_json=as_json)
 
@@ -241,7 +241,7 @@ def request(
     """Ask the owner for more; prints the number of the request."""
     budget = amount.budget()
     with place.open() as ledger:
-        number = ledger.request_budget(name, budget, **share.arguments(), by=decider(by), why=why)
+        number = ledger.request_budget(name, budget, **share.arguments(), by=resolve_decider(by), why=why)
     how = f"hubbub budget grant {name} --request {number}"
     content: Json = {"kind": "request", "number": number, "population": name, "budget": budget.measure().describe()}
     show_result(str(number), content, as_json=as_json)
@@ -260,7 +260,7 @@ def refuse(
 ) -> None:
     """Turn down a request for more."""
     with place.open() as ledger:
-        ledger.decline_request(number, by=decider(by), why=why)
+        ledger.decline_request(number, by=resolve_decider(by), why=why)
     show_result(f"refused request {number}", {"kind": "refusal", "request": number}, as_json=as_json)
 
 
@@ -276,7 +276,7 @@ def disjoint(
 ) -> None:
     """State that no person is in two of these populations, so that each pays for itself alone."""
     with place.open() as ledger:
-        ledger.declare_disjoint(*names, by=decider(by), why=why)
+        ledger.declare_disjoint(*names, by=resolve_decider(by), why=why)
     content: Json = {"kind": "disjoint", "populations": sorted(set(names))}
     show_result(f"declared disjoint: {', '.join(sorted(set(names)))}", content, as_json=as_json)
 
@@ -298,12 +298,12 @@ def history(
             ledger.budget(name)  # refuses an unknown one
         steps = (step for step in BudgetHistory().steps(ledger.log()) if name in (None, step.population))
         if as_json:
-            output.document({"kind": "history", "population": name, "steps": [step.to_json() for step in steps]})
+            output.print_json({"kind": "history", "population": name, "steps": [step.to_json() for step in steps]})
         elif as_lines:
-            output.stream(json.dumps(step.to_json(), ensure_ascii=False) for step in steps)
+            output.print_lines(json.dumps(step.to_json(), ensure_ascii=False) for step in steps)
         else:
-            output.data(HEADER)
-            output.stream(step.format_line() for step in steps)
+            output.print_data(HEADER)
+            output.print_lines(step.format_line() for step in steps)
 
 
 def _open_request(ledger: Ledger, number: int, name: str) -> Plea:

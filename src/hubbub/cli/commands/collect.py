@@ -21,7 +21,7 @@ from hubbub.cli.options.groups import spread_groups
 from hubbub.cli.options.hidden_input import answer_of, token_of
 from hubbub.cli.options.ledgers import AccountOptions
 from hubbub.cli.options.pages import AsJson, PictureOptions, show_result
-from hubbub.cli.options.values import number
+from hubbub.cli.options.values import parse_number
 from hubbub.cli.output import streams as output
 
 app = typer.Typer(help="Statistics about people who trust nobody: collect randomized reports.", no_args_is_help=True)
@@ -73,7 +73,7 @@ def serve(
     from hubbub.local.collection import collector_app as application
     from hubbub.local.collection import serve as run
 
-    share = number(honest, "--honest")
+    share = parse_number(honest, "--honest")
     epochs = frozenset(epoch) if epoch else None
     rules = Rules(open_epochs=epochs, per_token=per_token, shuffled=shuffled, honest=share)  # type: ignore[arg-type]
     with open_collector(folder, rules) as collector:
@@ -129,15 +129,15 @@ def report(
 
     answer = answer_of(value, value_file)
     right = token_of(token, token_file, stdin=answer.stdin)
-    limits = Caps(attribute=number(cap, "--cap"), total=number(total_cap, "--total-cap"))  # type: ignore[arg-type]
+    limits = Caps(attribute=parse_number(cap, "--cap"), total=parse_number(total_cap, "--total-cap"))  # type: ignore[arg-type]
     client = Client(collector_client.fetch(url), key, state=memory_file(memory), caps=limits)
     packed = client.report(answer.value(client.collection), epoch=epoch)
     outcome = collector_client.send(url, report_wire.pack_batch([packed]), token=right)
     lifetime = client.lifetime()
     if as_json:
-        output.document({"kind": "report", "collector": outcome, "lifetime": lifetime.to_json()})
+        output.print_json({"kind": "report", "collector": outcome, "lifetime": lifetime.to_json()})
         return
-    output.data(_describe_outcome(outcome))
+    output.print_data(_describe_outcome(outcome))
     output.talk(lifetime.sections()[0].paragraphs[0])
 
 
@@ -201,9 +201,9 @@ def tokens(
         key, make_one = read_private_key(folder), issue_shuffler if shuffler else issue
         issued = [make_one(collector.collection, key) for _ in range(count)]
     if as_json:
-        output.document({"kind": "tokens", "tokens": issued})
+        output.print_json({"kind": "tokens", "tokens": issued})
     else:
-        output.stream(issued)
+        output.print_lines(issued)
 
 
 @app.command()

@@ -17,7 +17,7 @@ from hubbub.cli.options.source_facts import DeclaredFacts, Header, Source, Sourc
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
-    from hubbub.cli.options.descriptor_blanks import Said
+    from hubbub.cli.options.descriptor_blanks import FileFacts
     from hubbub.render import Json
     from hubbub.schema import Dataset, Table
 
@@ -51,10 +51,12 @@ def prepare(
         output.talk(
             "It is about the same people, whose budget is one. Keep the original, and name the copy as the source:"
         )
-        output.talk(f'source = "{out}" in the descriptor, or {out} --name {_stem(source, unit)} in place of {source}.')
+        output.talk(
+            f'source = "{out}" in the descriptor, or {out} --name {_table_name(source, unit)} in place of {source}.'
+        )
 
 
-def _stem(source: str, unit: str) -> str:
+def _table_name(source: str, unit: str) -> str:
     """What a table is called if nobody says: as its file, or as in its database."""
     from hubbub.schema import DATABASE, stem_of
 
@@ -80,20 +82,20 @@ def draft(
 
     What stands in the first line of a CSV file is shown only if --unit or --header says that it holds names.
     """
-    from hubbub.cli.options.descriptor_blanks import Said, fill
+    from hubbub.cli.options.descriptor_blanks import FileFacts, fill_blanks
     from hubbub.schema import is_csv
 
-    said = [Said(file, unit, None, None, (), (), header=header if is_csv(file) else None) for file in files]
-    text = drafted(said, name=name, folder=out.parent if out else Path())
-    for each in said if len(said) == 1 else [replace(each, unit=None) for each in said]:
-        text = fill(text, each.blanks())  # in which of several tables people are told apart is not yet said
+    files_facts = [FileFacts(file, unit, None, None, (), (), header=header if is_csv(file) else None) for file in files]
+    text = draft_descriptor(files_facts, name=name, folder=out.parent if out else Path())
+    for each in files_facts if len(files_facts) == 1 else [replace(each, unit=None) for each in files_facts]:
+        text = fill_blanks(text, each.blanks())  # in which of several tables people are told apart is not yet said
     if out is not None:
         write_new(out, text)
         output.talk(f"wrote {out}: fill in the blanks, then `hubbub dataset check {out}`")
     if as_json:
-        output.document({"kind": "draft", "descriptor": text})
+        output.print_json({"kind": "draft", "descriptor": text})
     elif out is None:
-        output.data(text)
+        output.print_data(text)
 
 
 @app.command()
@@ -102,7 +104,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Whether a descriptor can be used with its sources, and what it leaves open; reads no row."""
-    dataset = checked(descriptor)
+    dataset = check_descriptor(descriptor)
     advice = list(left_open(dataset))
     content: Json = {
         "kind": "check",
@@ -110,7 +112,7 @@ def check(
         "tables": [table.name for table in dataset.tables],
         "open": advice,
     }
-    show_result(f"{descriptor.name} is fine: {_summary(dataset)}", content, as_json=as_json)
+    show_result(f"{descriptor.name} is fine: {_describe_dataset(dataset)}", content, as_json=as_json)
     for words in () if as_json else advice:
         output.talk(words)
 
@@ -122,33 +124,33 @@ def schema(
     """The JSON Schema of descriptors, for editors."""
     from hubbub.schema import json_schema
 
-    output.document(json_schema())
+    output.print_json(json_schema())
 
 
 # ---------------------------------------------------------------- parts that `hubbub init` uses too
 
 
-def drafted(said: Sequence[Said], *, name: str | None, folder: Path) -> str:
+def draft_descriptor(files_facts: Sequence[FileFacts], *, name: str | None, folder: Path) -> str:
     """A draft for the files that something is said of; their paths are written as seen from ``folder``."""
     from hubbub.schema import DATABASE
     from hubbub.schema import draft as write
 
-    files = [each.file for each in said]
-    schemas = {each.file: each.schemas() for each in said}
-    tables = {table: columns for found in schemas.values() for table, columns in found.items()}
+    files = [each.file for each in files_facts]
+    schemas = {each.file: each.schemas() for each in files_facts}
+    tables = {table: columns for tables_of_file in schemas.values() for table, columns in tables_of_file.items()}
     seen = {file: os.path.relpath(file, folder) for file in files}
     if any(file.lower().endswith(DATABASE) for file in files):
         if len(files) > 1:
             raise typer.BadParameter("a DuckDB file stands alone: a descriptor names one database.")
         source: str | dict[str, str] = seen[files[0]]
     else:
-        source = {table: seen[file] for file, found in schemas.items() for table in found}
+        source = {table: seen[file] for file, tables_of_file in schemas.items() for table in tables_of_file}
         if len(source) < len(files):
             raise typer.BadParameter("two files have the same name, and tables are named after their files.")
     return write(name or next(iter(tables), "dataset"), tables, source=source)
 
 
-def checked(descriptor: Path) -> Dataset:
+def check_descriptor(descriptor: Path) -> Dataset:
     """The dataset of a descriptor, joined with its sources; refused if they do not fit."""
     return read_dataset(SourceFacts(str(descriptor if descriptor.suffix == ".toml" else _no_descriptor(descriptor))))
 
@@ -164,17 +166,17 @@ def left_open(dataset: Dataset) -> Iterator[str]:
             continue
         if table.link is not None and table.max_rows_per_unit is None:
             yield f"{table.name}: no max_rows_per_unit, so only people can be counted, not rows."
-        bare = _bare(table)
+        bare = _unbounded_columns(table)
         if bare:
             yield f"{table.name}: no bounds, so no sums, averages or quantiles of {', '.join(bare)}."
 
 
-def _bare(table: Table) -> list[str]:
+def _unbounded_columns(table: Table) -> list[str]:
     unit = table.link.column if table.link is not None else ""
     return [c.name for c in table.columns if c.kind.is_number and c.lower is None and c.name not in (unit, table.key)]
 
 
-def _summary(dataset: Dataset) -> str:
+def _describe_dataset(dataset: Dataset) -> str:
     count = len(dataset.tables)
     return f"{count} table{'s' * (count != 1)}, protecting {dataset.unit or 'each row'}."
 

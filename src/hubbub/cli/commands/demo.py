@@ -9,6 +9,6 @@ from hubbub.cli.options.pages import PictureOptions
 @spread_groups
 def demo(page: PictureOptions) -> None:
     """A made-up hospital: exact answers leak, private ones do not, and a budget that cannot be overspent."""
-    from hubbub.studies.demo import tell
+    from hubbub.studies.demo import tell_story
 
-    page.show(tell())
+    page.show(tell_story())

@@ -8,7 +8,7 @@ import typer
 
 from hubbub.cli.options.groups import spread_groups
 from hubbub.cli.options.pages import PageOptions, PictureOptions
-from hubbub.cli.options.values import number
+from hubbub.cli.options.values import parse_number
 
 app = typer.Typer(help="What an epsilon means, in words and pictures. Free.", no_args_is_help=True)
 
@@ -27,7 +27,7 @@ def epsilon(
     """Odds, beliefs and tests: what EPSILON promises to one person."""
     from hubbub import explain
 
-    explanation = explain.epsilon(number(epsilon, "epsilon"), delta=number(delta, "delta"))
+    explanation = explain.epsilon(parse_number(epsilon, "epsilon"), delta=parse_number(delta, "delta"))
     page.show(explanation)
 
 
@@ -44,7 +44,9 @@ def charlie(
     from hubbub import explain
 
     explanation = explain.charlie(
-        number(epsilon, "epsilon"), count=number(count, "count"), sensitivity=number(sensitivity, "sensitivity")
+        parse_number(epsilon, "epsilon"),
+        count=parse_number(count, "count"),
+        sensitivity=parse_number(sensitivity, "sensitivity"),
     )
     page.show(explanation)
 
@@ -68,8 +70,8 @@ def election(
             raise typer.BadParameter(f"'{vote}' is not NAME=VOTES, such as A=15.", param_hint="--votes")
         if name in counted:
             raise typer.BadParameter(f"'{name}' is given twice.", param_hint="--votes")
-        counted[name] = number(count, "votes")
-    explanation = explain.election(counted, epsilon=number(epsilon, "epsilon"), monotone=not general)
+        counted[name] = parse_number(count, "votes")
+    explanation = explain.election(counted, epsilon=parse_number(epsilon, "epsilon"), monotone=not general)
     page.show(explanation)
 
 
@@ -91,10 +93,10 @@ def auction(
     from hubbub import explain
 
     explanation = explain.auction(
-        [number(one, "bid") for one in bid] if bid else explain.EXAMPLE_BIDS,
-        epsilon=number(epsilon, "epsilon"),
-        ceiling=number(ceiling, "ceiling"),
-        step=number(step, "step"),
+        [parse_number(one, "bid") for one in bid] if bid else explain.EXAMPLE_BIDS,
+        epsilon=parse_number(epsilon, "epsilon"),
+        ceiling=parse_number(ceiling, "ceiling"),
+        step=parse_number(step, "step"),
         monotone=not general,
     )
     page.show(explanation)
@@ -114,12 +116,12 @@ def models(
     from hubbub import explain
     from hubbub.local.amplification import shuffle_bounds
 
-    cost, slack = number(epsilon, "epsilon"), number(delta, "delta")
+    cost, slack = parse_number(epsilon, "epsilon"), parse_number(delta, "delta")
     explanation = explain.models(
         cost,
         delta=slack,
-        people=number(people, "people"),
-        honest=number(honest, "honest"),
+        people=parse_number(people, "people"),
+        honest=parse_number(honest, "honest"),
         shuffled=lambda count: shuffle_bounds.local_epsilon(cost, n=count, delta=slack),
     )
     page.show(explanation)

@@ -148,12 +148,12 @@ def fit(
     Bounds and categories of columns are public facts: from a descriptor, or typed. The ledger is charged once, before
     a row is read. Prints the model card.
     """
-    from hubbub.cli.output.model_files import card_of, check, write
+    from hubbub.cli.output.model_files import card_of, check_writable, write_model
 
     if test is not None and holdout is not None:
         raise typer.BadParameter("measure on public rows (--test) or on private ones (--holdout), not both.")
     for place in filter(None, (out, card)):
-        check(place, ending=place == card)
+        check_writable(place, ending=place == card)
     declared = DeclaredFacts(
         unit=unit or _default_unit(source),
         bounds=bound,
@@ -161,16 +161,16 @@ def fit(
         budget=budget,
         population=population,
         neighbours=neighbours,
-        header=header or _header(source, target),
+        header=header or _infer_header(source, target),
     )
     order = FitOptions(target, epsilon, delta, model, columns, table, bounds, rows, holdout, fresh)
     with _open_source(SourceFacts(source, declared), payer) as desk:
-        model_of_table = _train(desk, order, test)
-    write(model_of_table, out=out, card=card)
+        model_of_table = _train_model(desk, order, test)
+    write_model(model_of_table, out=out, card=card)
     PageOptions(as_json=as_json).show(card_of(model_of_table))
 
 
-def _header(source: str, target: str) -> str | None:
+def _infer_header(source: str, target: str) -> str | None:
     """A CSV file whose first line names the column to predict has a header."""
     from hubbub.engines import header_of, no_header
     from hubbub.schema import files_of, is_csv
@@ -210,7 +210,7 @@ def _open_source(facts: SourceFacts, payer: ConnectionOptions) -> Iterator[FitSo
         yield FitSource(dataset, engine, account, described=False)
 
 
-def _train(desk: FitSource, order: FitOptions, test: Path | None) -> TableModel:
+def _train_model(desk: FitSource, order: FitOptions, test: Path | None) -> TableModel:
     """Decide, charge, read, train."""
     from hubbub.cli.output.fit_progress import show_steps
     from hubbub.learn.tables import chosen, fit_table, public_cells, reader
@@ -218,62 +218,62 @@ def _train(desk: FitSource, order: FitOptions, test: Path | None) -> TableModel:
 
     table = choose_table(desk.dataset, order.table)
     wanted = [name.strip() for name in order.columns.split(",") if name.strip()]
-    found = chosen(table, target=order.target, wanted=wanted, private=order.bounds is BoundsOrigin.PRIVATE)
-    _tell(desk, found)
-    names = [each.name for each in (*found.columns, found.target)]
+    choice = chosen(table, target=order.target, wanted=wanted, private=order.bounds is BoundsOrigin.PRIVATE)
+    _announce_columns(desk, choice)
+    names = [each.name for each in (*choice.columns, choice.target)]
     known = None if test is None else public_cells(test, names)  # before a charge: it may not be there
     with show_steps("training") as watch:
-        made = fit_table(
+        model = fit_table(
             reader(desk.engine, desk.dataset, table, names),
-            columns=found.columns,
-            target=found.target,
-            epsilon=values.number(order.epsilon, "--epsilon"),
-            delta=values.number(order.delta, "--delta"),
+            columns=choice.columns,
+            target=choice.target,
+            epsilon=values.parse_number(order.epsilon, "--epsilon"),
+            delta=values.parse_number(order.delta, "--delta"),
             model=order.model,
             measure=order.holdout is not None,
-            rows=_rows(order.rows, table.rows),
+            rows=_row_count(order.rows, table.rows),
             neighbours=desk.dataset.neighbours,
             unit=desk.dataset.unit,
             account=desk.account,
-            dataset=None if order.fresh or not desk.described else _version(desk.dataset, table.name),
+            dataset=None if order.fresh or not desk.described else _rows_fingerprint(desk.dataset, table.name),
             watch=watch,
         )
-    made = replace(made, notes={"data": table.name, **made.notes})
-    return made if known is None else _tested(made, known, str(test and test.name))
+    model = replace(model, notes={"data": table.name, **model.notes})
+    return model if known is None else _score_on_public_rows(model, known, str(test and test.name))
 
 
-def _tell(desk: FitSource, found: Chosen) -> None:
-    if found.dates:
-        output.talk(f"Left out, for they are dates: {', '.join(found.dates)}.")
+def _announce_columns(desk: FitSource, choice: Chosen) -> None:
+    if choice.dates:
+        output.talk(f"Left out, for they are dates: {', '.join(choice.dates)}.")
     if not desk.dataset.unit:
         output.talk("Each row is protected by itself. If a person may have several rows, name the column: --unit.")
 
 
-def _rows(said: str | None, declared: int | None) -> int | str:
+def _row_count(typed: str | None, declared: int | None) -> int | str:
     """How many rows: as typed, as declared, or counted privately."""
-    if said is None:
+    if typed is None:
         return "private" if declared is None else declared
-    return said if said == "private" else int(values.number(said, "--rows"))
+    return typed if typed == "private" else int(values.parse_number(typed, "--rows"))
 
 
-def _version(dataset: Dataset, table: str) -> str:
+def _rows_fingerprint(dataset: Dataset, table: str) -> str:
     """What tells these rows from others, as for a question: the declared facts and where the rows come from."""
     from hubbub.ledger import fingerprint
 
     return fingerprint(**dataset.fingerprint(), table=table)
 
 
-def _tested(made: TableModel, known: Cells, name: str) -> TableModel:
-    how = f"Measured on {name}, whose rows count as public: that costs nothing.{_always(made, known)}"
-    return replace(made, score=made.measured(known), notes={**made.notes, "measured": how})
+def _score_on_public_rows(model: TableModel, known: Cells, name: str) -> TableModel:
+    how = f"Measured on {name}, whose rows count as public: that costs nothing.{_describe_constant_guess(model, known)}"
+    return replace(model, score=model.measured(known), notes={**model.notes, "measured": how})
 
 
-def _always(made: TableModel, known: Cells) -> str:
+def _describe_constant_guess(model: TableModel, known: Cells) -> str:
     """What a guess without a model would be worth."""
     from hubbub.learn.tables import Category
 
-    if not isinstance(made.target, Category):
+    if not isinstance(model.target, Category):
         return ""
-    said = list(made.truth(known))
-    common = max(made.target.values, key=said.count)
-    return f" Always saying {common} would be right for {said.count(common) / max(1, len(said)):.1%}."
+    truths = list(model.truth(known))
+    common = max(model.target.values, key=truths.count)
+    return f" Always saying {common} would be right for {truths.count(common) / max(1, len(truths)):.1%}."

@@ -11,7 +11,7 @@ import typer
 from hubbub.cli.exit_codes import Exit
 from hubbub.cli.options.gopa_consent import Pins
 from hubbub.cli.options.gopa_files import (
-    append,
+    append_text,
     read_agreement,
     read_key,
     read_roster,
@@ -31,7 +31,7 @@ from hubbub.cli.options.gopa_plans import (
 from hubbub.cli.options.gopa_runs import Agreed, BoardOptions, Earlier, PartyOptions
 from hubbub.cli.options.groups import spread_groups
 from hubbub.cli.options.pages import AsJson, PageOptions, PictureOptions, show_result
-from hubbub.cli.options.values import number
+from hubbub.cli.options.values import parse_number
 from hubbub.cli.output import streams as output
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def identity(
     public = new.member.key.hex()
     write_identity(path, new)
     if roster is not None:
-        append(roster, f"{name} {public}\n")
+        append_text(roster, f"{name} {public}\n")
     show_result(
         f"{name} {public}", {"kind": "identity", "name": name, "key": public, "file": str(path)}, as_json=as_json
     )
@@ -217,12 +217,12 @@ def simulate(
 
     result = run(
         read_numbers(values),
-        epsilon=number(epsilon, "--epsilon"),
-        delta=number(delta, "--delta"),
-        honest=number(honest, "--honest"),
-        dropouts=number(dropouts, "--dropouts"),
-        lower=number(lower, "--lower"),
-        upper=number(upper, "--upper"),
+        epsilon=parse_number(epsilon, "--epsilon"),
+        delta=parse_number(delta, "--delta"),
+        honest=parse_number(honest, "--honest"),
+        dropouts=parse_number(dropouts, "--dropouts"),
+        lower=parse_number(lower, "--lower"),
+        upper=parse_number(upper, "--upper"),
         profile=profile.value,
         degree=degree,
         repair=repair,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.commands.dataset import checked, drafted, left_open, new_file, write_new
+from hubbub.cli.commands.dataset import check_descriptor, draft_descriptor, left_open, new_file, write_new
 from hubbub.cli.options import values
 from hubbub.cli.options.connections import ConnectionOptions, open_connection
 from hubbub.cli.options.pages import AsJson
@@ -19,7 +19,7 @@ from hubbub.cli.output import streams as output
 from hubbub.cli.output.terminal import ask
 
 if TYPE_CHECKING:
-    from hubbub.cli.options.descriptor_blanks import Said
+    from hubbub.cli.options.descriptor_blanks import FileFacts
     from hubbub.releases import Release
     from hubbub.schema import Dataset
 
@@ -44,30 +44,30 @@ def init(
 
     It asks for what was not said on a terminal only. What stays unsaid stays a blank in the descriptor.
     """
-    from hubbub.cli.options.descriptor_blanks import Said, fill
+    from hubbub.cli.options.descriptor_blanks import FileFacts, fill_blanks
 
     place = out or Path(file).with_suffix(".toml")
     new_file(place)
-    said = Said(file, unit, max_rows, budget, tuple(bound or ()), tuple(key or ()), header)
+    facts = FileFacts(file, unit, max_rows, budget, tuple(bound or ()), tuple(key or ()), header)
     if sys.stdin.isatty() and sys.stderr.isatty():
-        said = _prompted(said)
-    text = drafted([said], name=None, folder=place.parent)
-    write_new(place, fill(text, said.blanks()))
+        facts = _ask_for_facts(facts)
+    text = draft_descriptor([facts], name=None, folder=place.parent)
+    write_new(place, fill_blanks(text, facts.blanks()))
     output.talk(f"wrote {place}")
-    _go_on(place, checked(place), epsilon, as_json=as_json)
+    _go_on(place, check_descriptor(place), epsilon, as_json=as_json)
 
 
 def _go_on(place: Path, dataset: Dataset, epsilon: str | None, *, as_json: bool) -> None:
     """What is left open, a first answer if there is a price, and what to type next."""
-    from hubbub.cli.output.answers import document, show_answer
+    from hubbub.cli.output.answers import answer_to_json, show_answer
 
-    advice, (first, second) = list(left_open(dataset)), _questions(dataset)
-    release = None if epsilon is None else _first(place, first, epsilon)
+    advice, (first, second) = list(left_open(dataset)), _suggest_questions(dataset)
+    release = None if epsilon is None else _ask_first_question(place, first, epsilon)
     following = first if epsilon is None else second
     command = f"hubbub query {shlex.quote(str(place))} {shlex.quote(following)} --epsilon {epsilon or '0.5'}"
     if as_json:
-        answer = None if release is None else document(release)
-        output.document({"kind": "descriptor", "file": str(place), "open": advice, "next": command, "answer": answer})
+        answer = None if release is None else answer_to_json(release)
+        output.print_json({"kind": "descriptor", "file": str(place), "open": advice, "next": command, "answer": answer})
         return
     if release is not None:
         show_answer(release)
@@ -75,44 +75,44 @@ def _go_on(place: Path, dataset: Dataset, epsilon: str | None, *, as_json: bool)
         output.talk(words)
 
 
-def _first(place: Path, question: str, epsilon: str) -> Release:
+def _ask_first_question(place: Path, question: str, epsilon: str) -> Release:
     from hubbub.cli.commands.query import ask_question
 
     with open_connection(SourceFacts(str(place)), ConnectionOptions()) as connection:
-        return ask_question(connection, question, epsilon=values.number(epsilon, "--epsilon"))
+        return ask_question(connection, question, epsilon=values.parse_number(epsilon, "--epsilon"))
 
 
-def _questions(dataset: Dataset) -> tuple[str, str]:
+def _suggest_questions(dataset: Dataset) -> tuple[str, str]:
     """How many people there are; and how many by a column with public keys, or how many rows if there is none."""
     table = dataset.tables[0]
-    count = f"COUNT(DISTINCT {_name(table.link.column)})" if table.link is not None else "COUNT(*)"
-    people, place = f"{count} AS people", f"FROM {_name(table.name)}"
-    key = next((_name(column.name) for column in table.columns if column.values), None)
+    count = f"COUNT(DISTINCT {_quote_name(table.link.column)})" if table.link is not None else "COUNT(*)"
+    people, place = f"{count} AS people", f"FROM {_quote_name(table.name)}"
+    key = next((_quote_name(column.name) for column in table.columns if column.values), None)
     if key is not None:
         return f"SELECT {people} {place}", f"SELECT {key}, {people} {place} GROUP BY {key}"
     return f"SELECT {people} {place}", f"SELECT COUNT(*) AS n {place}"
 
 
-def _name(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A name as SQL writes it."""
     return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '""') + '"'
 
 
-def _prompted(said: Said) -> Said:
+def _ask_for_facts(facts: FileFacts) -> FileFacts:
     """The same with answers to what was not said; an empty answer leaves a blank."""
-    output.talk(f"{_known_columns(said)}An empty answer leaves a blank to fill in later.")
-    unit = said.unit or ask("Who is protected? A column that tells people apart, or 'row':")
-    most = said.max_rows
+    output.talk(f"{_known_columns(facts)}An empty answer leaves a blank to fill in later.")
+    unit = facts.unit or ask("Who is protected? A column that tells people apart, or 'row':")
+    most = facts.max_rows
     if most is None and unit not in (None, "row"):
         words = ask("How many rows of one of them may count?")
-        most = None if words is None else int(values.number(words, "the number of rows"))
-    budget = said.budget or ask("What may be spent on them in all? EPSILON,DELTA such as 3,1e-6:")
-    return replace(said, unit=unit, max_rows=most, budget=budget)
+        most = None if words is None else int(values.parse_number(words, "the number of rows"))
+    budget = facts.budget or ask("What may be spent on them in all? EPSILON,DELTA such as 3,1e-6:")
+    return replace(facts, unit=unit, max_rows=most, budget=budget)
 
 
-def _known_columns(said: Said) -> str:
+def _known_columns(facts: FileFacts) -> str:
     """What the columns are called; nothing of a CSV file whose first line may be a person's record."""
     from hubbub.schema import is_csv
 
-    known = said.header or said.named() or not is_csv(said.file)
-    return f"{said.file} has the columns {', '.join(said.columns())}. " if known else ""
+    known = facts.header or facts.named() or not is_csv(facts.file)
+    return f"{facts.file} has the columns {', '.join(facts.columns())}. " if known else ""

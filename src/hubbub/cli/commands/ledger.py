@@ -12,7 +12,7 @@ import typer
 from hubbub.cli.exit_codes import Exit
 from hubbub.cli.options import values
 from hubbub.cli.options.groups import spread_groups
-from hubbub.cli.options.ledgers import By, LedgerOptions, Why, decider, must_exist
+from hubbub.cli.options.ledgers import By, LedgerOptions, Why, must_exist, resolve_decider
 from hubbub.cli.options.pages import AsJson, show_result
 from hubbub.cli.output import streams as output
 
@@ -45,10 +45,10 @@ def log(
             ledger.budget(population)  # refuses an unknown one
         entries = ledger.log(start=start or 1, population=population, newest=most)
         if as_json:
-            output.document({"kind": "log", "entries": [entry_to_json(entry) for entry in entries]})
+            output.print_json({"kind": "log", "entries": [entry_to_json(entry) for entry in entries]})
         else:
             populations = ledger.populations()
-            output.stream(format_entry(entry, populations) for entry in entries)
+            output.print_lines(format_entry(entry, populations) for entry in entries)
 
 
 @app.command()
@@ -71,12 +71,12 @@ def verify(
     from hubbub.ledger import verify_export, verify_ledger
 
     if export is not None:
-        found = verify_export(export, public_key=public_key)
+        verification = verify_export(export, public_key=public_key)
     else:
         must_exist(place.at)
-        found = verify_ledger(place.at, state=place.state, anchor=not without_anchor, public_key=public_key)
-    show_result(found.text(), found.to_json(), as_json=as_json)
-    if not found.ok:
+        verification = verify_ledger(place.at, state=place.state, anchor=not without_anchor, public_key=public_key)
+    show_result(verification.text(), verification.to_json(), as_json=as_json)
+    if not verification.ok:
         raise typer.Exit(Exit.VERIFICATION)
 
 
@@ -93,14 +93,14 @@ def export(
     with place.open() as ledger:
         lines = ledger.export(answers=answers)
         if out is not None:
-            count = _write(out, lines)
+            count = _write_lines(out, lines)
             show_result(
                 f"wrote {count} lines into {out}", {"kind": "export", "file": str(out), "lines": count}, as_json=as_json
             )
         elif as_json:
-            output.document({"kind": "export", "content": [json.loads(line) for line in lines]})
+            output.print_json({"kind": "export", "content": [json.loads(line) for line in lines]})
         else:
-            output.stream(lines)
+            output.print_lines(lines)
 
 
 @app.command()
@@ -136,7 +136,7 @@ def restore(
     from hubbub.studies.spending import entry_to_json, format_entry
 
     must_exist(str(backup))
-    number = put_back(backup, place.at, state=place.state, spend_all=spend_all, by=decider(by), why=why)
+    number = put_back(backup, place.at, state=place.state, spend_all=spend_all, by=resolve_decider(by), why=why)
     with place.open() as ledger:
         (entry,), populations = ledger.log(start=number), ledger.populations()
     show_result(format_entry(entry, populations), {"kind": "restored", "entry": entry_to_json(entry)}, as_json=as_json)
@@ -160,9 +160,9 @@ def erase(
     """Delete stored answers for ever. Their charges stay; asking again is charged again."""
     if (before is None) == (not charge):
         raise typer.BadParameter("say which answers: --before DATE, or --charge NUMBER.")
-    until = None if before is None else values.moment(before, name="--before")
+    until = None if before is None else values.parse_moment(before, name="--before")
     with place.open() as ledger:
-        count = ledger.erase(charge or None, before=until, by=decider(by), why=why)
+        count = ledger.erase(charge or None, before=until, by=resolve_decider(by), why=why)
     show_result(f"erased {count} answer{'s' * (count != 1)}", {"kind": "erased", "answers": count}, as_json=as_json)
 
 
@@ -171,14 +171,14 @@ def erase(
 def clock(why: Why, *, by: By = None, place: LedgerOptions, as_json: AsJson = False) -> None:
     """Go on from the clock's present time although the last entry is dated later."""
     with place.open() as ledger:
-        ledger.accept_clock(by=decider(by), why=why)
+        ledger.accept_clock(by=resolve_decider(by), why=why)
     show_result("the ledger goes on from the clock's present time", {"kind": "clock"}, as_json=as_json)
 
 
 # ---------------------------------------------------------------- parts
 
 
-def _write(path: Path, lines: Iterable[str]) -> int:
+def _write_lines(path: Path, lines: Iterable[str]) -> int:
     """Write lines into a file that is there whole or not at all; returns how many."""
     from hubbub.durable import replacing_file
 

@@ -27,17 +27,17 @@ def predict(
     from hubbub.cli.output.model_files import card_of
     from hubbub.learn.tables import public_cells
 
-    made = _table_model(model)
+    table_model = _table_model(model)
     if card:
-        PageOptions(as_json=as_json).show(card_of(made))
+        PageOptions(as_json=as_json).show(card_of(table_model))
         return
-    cells = public_cells(file, [each.name for each in made.columns])
-    output.talk(made.guarantee.describe())
-    rows = _predicted(made, cells, chances=chances)
+    cells = public_cells(file, [each.name for each in table_model.columns])
+    output.talk(table_model.guarantee.describe())
+    rows = _predict_rows(table_model, cells, chances=chances)
     if as_json:
-        output.document({"kind": "predictions", "target": made.target.name, "rows": rows})
+        output.print_json({"kind": "predictions", "target": table_model.target.name, "rows": rows})
     else:
-        output.data(_csv(rows))
+        output.print_data(_format_csv(rows))
 
 
 def _table_model(file: Path) -> TableModel:
@@ -45,9 +45,9 @@ def _table_model(file: Path) -> TableModel:
     from hubbub.learn.tables import TableModel
     from hubbub.terms import Unreadable
 
-    made = load(file)
-    if isinstance(made, TableModel):
-        return made
+    loaded = load(file)
+    if isinstance(loaded, TableModel):
+        return loaded
     raise Unreadable(
         f"{file.name} holds an estimator that reads arrays, and no model of a table.",
         why="It does not say how the cells of a file become numbers.",
@@ -55,16 +55,16 @@ def _table_model(file: Path) -> TableModel:
     )
 
 
-def _predicted(made: TableModel, cells: Cells, *, chances: bool) -> list[dict[str, Any]]:
-    name = made.target.name
-    rows = [{name: value} for value in made.predict(cells).tolist()]
+def _predict_rows(model: TableModel, cells: Cells, *, chances: bool) -> list[dict[str, Any]]:
+    name = model.target.name
+    rows = [{name: value} for value in model.predict(cells).tolist()]
     if chances:
-        for row, each in zip(rows, made.predict_proba(cells).tolist(), strict=True):
-            row.update({f"{name}={word}": chance for word, chance in zip(made.estimator.classes_, each, strict=True)})
+        for row, each in zip(rows, model.predict_proba(cells).tolist(), strict=True):
+            row.update({f"{name}={word}": chance for word, chance in zip(model.estimator.classes_, each, strict=True)})
     return rows
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
+def _format_csv(rows: list[dict[str, Any]]) -> str:
     held = io.StringIO()
     writer = csv.DictWriter(held, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
     writer.writeheader()

@@ -160,12 +160,12 @@ def publish(
         Yardstick,
         beside_descriptor,
         check_affordable,
-        checked,
+        check_request,
         public_rows,
         read_places,
     )
 
-    chosen = [Method(name) for name in _methods(method)]
+    chosen = [Method(name) for name in _parse_methods(method)]
     several = len(chosen) > 1 or chosen[0].is_counts
     if out is None and len(chosen) == 1:
         raise typer.BadParameter("say where the table goes.", param_hint="--out")
@@ -174,22 +174,22 @@ def publish(
     publication_files.check_places(source, out, report, several=several)
     order = PublicationRequest(
         methods=sorted(chosen, key=lambda each: each.is_private),  # what costs nothing may still refuse
-        epsilon=_number(epsilon, "--epsilon"),
-        delta=_number(delta, "--delta"),
+        epsilon=_parse_number(epsilon, "--epsilon"),
+        delta=_parse_number(delta, "--delta"),
         k=k,
         l=l,
-        t=_number(t, "--t"),
-        known=_list(known),
+        t=_parse_number(t, "--t"),
+        known=_split_names(known),
         sensitive=sensitive,
-        keep=_list(keep),
+        keep=_split_names(keep),
         hierarchies={} if hierarchies is None else read_hierarchies(hierarchies),
-        suppression=values.number(suppression, "--suppression"),
+        suppression=values.parse_number(suppression, "--suppression"),
         relaxed=relaxed,
-        domain=_domain(domain),
+        domain=_read_domain(domain),
         domain_file=domain,
-        of=[_list(columns) for columns in of or ()],
+        of=[_split_names(columns) for columns in of or ()],
         places=None if places is None else read_places(places),
-        by=_list(by),
+        by=_split_names(by),
         day=day,
         first=first,
         days=days,
@@ -206,24 +206,30 @@ def publish(
         for option, given in {"--header": header, "--neighbours": neighbours}.items():
             if given is not None:
                 raise beside_descriptor(option)
-        opened = described_source(source, order, _list(columns), payer, population, table=table, measure=measure)
+        opened = described_source(source, order, _split_names(columns), payer, population, table=table, measure=measure)
     else:
-        opened = file_source(source, order, _list(columns), payer, population, headed=_headed(header), measure=measure)
+        opened = file_source(
+            source, order, _split_names(columns), payer, population, headed=_parse_header(header), measure=measure
+        )
     with opened as desk:
         private, order = desk.private, desk.order
-        yardstick = Yardstick(public_rows(holdout, order), _number(measure, "--measure"), target or order.sensitive)
-        events = [*checked(order, private), *yardstick.checked(order, private.schema)]
+        yardstick = Yardstick(
+            public_rows(holdout, order), _parse_number(measure, "--measure"), target or order.sensitive
+        )
+        events = [*check_request(order, private), *yardstick.checked(order, private.schema)]
         check_affordable(events, desk.account, order)
         _announce_price(order)
-        publication = _publish(source, private, order, yardstick, desk.account, out=out, form=form, attack=attack)
+        publication = _publish_tables(
+            source, private, order, yardstick, desk.account, out=out, form=form, attack=attack
+        )
     _show_report(publication, report, as_json=as_json)
 
 
 # ---------------------------------------------------------------- what was typed
 
 
-def _methods(given: Sequence[str]) -> list[str]:
-    names = [name for each in given for name in _list(each)]
+def _parse_methods(given: Sequence[str]) -> list[str]:
+    names = [name for each in given for name in _split_names(each)]
     if _ALL in names:
         names = [*WHOLE, *(name for name in names if name != _ALL)]
     for name in names:
@@ -232,11 +238,11 @@ def _methods(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _list(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _headed(text: str | None) -> bool:
+def _parse_header(text: str | None) -> bool:
     if text is not None and text.lower() != "yes":
         raise typer.BadParameter(
             "only 'yes' is known here; a table without names of columns needs them in its first line.",
@@ -245,11 +251,11 @@ def _headed(text: str | None) -> bool:
     return text is not None
 
 
-def _number(text: str | None, name: str) -> Any:
-    return None if text is None else values.number(text, name)
+def _parse_number(text: str | None, name: str) -> Any:
+    return None if text is None else values.parse_number(text, name)
 
 
-def _domain(given: str | None) -> Any:
+def _read_domain(given: str | None) -> Any:
     from hubbub.publish import PRIVATE, read_domain
 
     return given if given is None or given == PRIVATE else read_domain(given)
@@ -258,7 +264,7 @@ def _domain(given: str | None) -> Any:
 # ---------------------------------------------------------------- doing it
 
 
-def _publish(
+def _publish_tables(
     source: str,
     private: Unread,
     order: PublicationRequest,
@@ -277,7 +283,7 @@ def _publish(
     def write(table: PublicationTable) -> None:
         if out is not None:
             place = out / table.name if len(order.methods) > 1 else out
-            publication_files.write(table, place, format=form.value)
+            publication_files.write_table(table, place, format=form.value)
 
     with show_steps("publishing") as watch:
         watch.begin(stage_count(order))

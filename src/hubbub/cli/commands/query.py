@@ -53,7 +53,7 @@ class PriceOptions:
         """The same for a connection."""
         names = ("epsilon", "rho", "delta", "within", "confidence", "assume")
         typed = {name: getattr(self, name) for name in names}
-        numbers = {name: values.number(text, f"--{name}") for name, text in typed.items() if text is not None}
+        numbers = {name: values.parse_number(text, f"--{name}") for name, text in typed.items() if text is not None}
         return {**numbers, "totals": dict(parse_amount(text, hint="--total") for text in self.totals or ())}
 
     def check(self) -> None:

@@ -29,7 +29,7 @@ class AmountOptions:
 
     def budget(self) -> Budget:
         """The budget; refused if nothing was typed."""
-        return values.budget(self.epsilon, self.delta, self.rho)
+        return values.build_budget(self.epsilon, self.delta, self.rho)
 
     def maybe_budget(self) -> Budget | None:
         """The budget, if one was typed."""
@@ -75,6 +75,6 @@ class RuleOptions:
 
     def arguments(self) -> dict[str, Any]:
         """The rules that were typed; the others stay, or are the default."""
-        least = None if self.least_share is None else values.number(self.least_share, "least-share")
+        least = None if self.least_share is None else values.parse_number(self.least_share, "least-share")
         rules = {"least_share": least, "most_failures": self.most_failures}
         return {name: value for name, value in rules.items() if value is not None}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hubbub.cli.options.ledgers import AccountOptions
-from hubbub.cli.options.values import number
+from hubbub.cli.options.values import parse_number
 
 if TYPE_CHECKING:
     from hubbub.durable import SigningKey
@@ -59,20 +59,20 @@ class CollectionOptions:
             answers=labels,
             attribute=self.attribute or "",
             epochs=self.epochs,
-            lifetime=None if self.lifetime is None else number(self.lifetime, "--lifetime"),  # type: ignore[arg-type]
+            lifetime=None if self.lifetime is None else parse_number(self.lifetime, "--lifetime"),  # type: ignore[arg-type]
             minimum_batch=self.minimum,
         )
 
     def _randomizer(self, domain: int | None) -> Randomizer:
         if sum(given is not None for given in (self.answers, self.values, self.between)) != 1:
             raise typer.BadParameter("say what can be answered: --answers, --values or --between (one of them).")
-        epsilon = number(self.epsilon, "--epsilon")
+        epsilon = parse_number(self.epsilon, "--epsilon")
         if domain is None:
             return _mean_randomizer(self.protocol or "hybrid", str(self.between), epsilon)
         if self.forever is not None:
             from hubbub.local import Loloha
 
-            return Loloha(epsilon=epsilon, forever=number(self.forever, "--forever"), domain=domain)
+            return Loloha(epsilon=epsilon, forever=parse_number(self.forever, "--forever"), domain=domain)
         return _frequency_randomizer(self.protocol, domain, epsilon)
 
 
@@ -100,7 +100,7 @@ def _mean_randomizer(protocol: str, between: str, epsilon: Decimal) -> Randomize
     if not separator:
         raise typer.BadParameter(f"'{between}' is not LOW:HIGH, such as 0:100.", param_hint="--between")
     kinds: dict[str, type[Randomizer]] = {"hybrid": local.Hybrid, "duchi": local.Duchi, "piecewise": local.Piecewise}
-    ends = {"lower": number(low, "--between"), "upper": number(high, "--between")}
+    ends = {"lower": parse_number(low, "--between"), "upper": parse_number(high, "--between")}
     return _build_randomizer(kinds, protocol, epsilon=epsilon, **ends)
 
 
@@ -157,15 +157,15 @@ def create_collection(folder: Path, options: CollectionOptions, payer: AccountOp
     with payer.open() as account:
         receipt = None if account is None else charge_collection(collection, account)
     signed, public = sign(collection, key), public_text(key)
-    _write(folder / KEY, key_text(key) + "\n", mode=0o600)
-    _write(folder / CONFIGURATION, signed, mode=0o644)
+    _write_file(folder / KEY, key_text(key) + "\n", mode=0o600)
+    _write_file(folder / CONFIGURATION, signed, mode=0o644)
     with Store.create(folder / STORE, configuration=signed, public_key=public) as store:
         if receipt is not None:
             store.keep_receipt(receipt)
     return CollectionFolder(folder, collection, public, None if receipt is None else receipt.sequence)
 
 
-def _write(path: Path, content: str, *, mode: int) -> None:
+def _write_file(path: Path, content: str, *, mode: int) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=mode)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hubbub.cli.options.ledgers import LEDGER, decider, is_file
+from hubbub.cli.options.ledgers import LEDGER, is_file, resolve_decider
 from hubbub.cli.options.source_facts import SourceFacts
 from hubbub.cli.output import streams as output
 
@@ -43,7 +43,7 @@ class ConnectionOptions:
     @property
     def asker(self) -> str:
         """Who asks: as typed, or who is logged in."""
-        return self.analyst if self.analyst is not None else decider(None)
+        return self.analyst if self.analyst is not None else resolve_decider(None)
 
 
 @contextmanager

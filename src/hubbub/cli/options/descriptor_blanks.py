@@ -22,7 +22,7 @@ _COLUMN = 40  # where remarks begin
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class FileFacts:
     """What somebody says about a file."""
 
     file: str
@@ -49,17 +49,17 @@ class Said:
 
     def blanks(self) -> Blanks:
         """The values by the blanks that they belong to."""
-        found = {("columns", self._spelled(name)): value for name, value in self._declared().items()}
+        blanks = {("columns", self._spelled(name)): value for name, value in self._declared().items()}
         if self.unit is not None:
-            found["privacy", "unit"] = quoted(self._whole_unit(self.unit))
+            blanks["privacy", "unit"] = quoted(self._whole_unit(self.unit))
         if self.header is not None:
             names = parse_header(self.header)
-            found["table", "header"] = "true" if names is True else f"[{', '.join(map(quoted, names or ()))}]"
+            blanks["table", "header"] = "true" if names is True else f"[{', '.join(map(quoted, names or ()))}]"
         if self.max_rows is not None:
-            found["table", "max_rows_per_unit"] = str(self.max_rows)
+            blanks["table", "max_rows_per_unit"] = str(self.max_rows)
         if self.budget is not None:
-            found["privacy", "budget"] = budget_toml(parse_budget(self.budget)).partition("=")[2].strip()
-        return found
+            blanks["privacy", "budget"] = budget_toml(parse_budget(self.budget)).partition("=")[2].strip()
+        return blanks
 
     def _whole_unit(self, unit: str) -> str:
         """The unit with its table: the one that is named, or the first that has the column."""
@@ -81,38 +81,40 @@ class Said:
         parts: dict[str, list[str]] = {}
         for name, ends in map(parse_bounds, self.bounds):
             numbers = [toml(end if isinstance(end, date) else Fraction(end)) for end in ends]
-            told = zip(("lower", "upper", "step"), numbers, strict=False)
-            parts.setdefault(name, []).extend(f"{end} = {number}" for end, number in told)
+            bounds = zip(("lower", "upper", "step"), numbers, strict=False)
+            parts.setdefault(name, []).extend(f"{end} = {number}" for end, number in bounds)
         for name, words in map(split_keys, self.keys):
             shown = ", ".join(map(toml, read_keys(words)))
             parts.setdefault(name, []).append(f"values = [{shown}]")
-        return {name: f"{{ {', '.join(told)} }}" for name, told in parts.items()}
+        return {name: f"{{ {', '.join(bounds)} }}" for name, bounds in parts.items()}
 
 
-def fill(text: str, said: Blanks) -> str:
+def fill_blanks(text: str, blanks: Blanks) -> str:
     """A draft in which these blanks are filled in; the others stay as they are."""
     lines, section = [], ""
     for line in text.split("\n"):
         if line.startswith("["):
-            section = _section(line)
-        found = _BLANK.match(line)
-        value = said.get((section, _unquoted(found[1]))) if found else None
-        lines.append(line if found is None or value is None else _filled(line, section, _unquoted(found[1]), value))
+            section = _section_kind(line)
+        blank = _BLANK.match(line)
+        value = blanks.get((section, _unquote_key(blank[1]))) if blank else None
+        lines.append(
+            line if blank is None or value is None else _fill_line(line, section, _unquote_key(blank[1]), value)
+        )
     return "\n".join(lines)
 
 
-def _section(header: str) -> str:
+def _section_kind(header: str) -> str:
     """privacy, table, columns, or another."""
     if header.endswith(".columns]"):
         return "columns"
     return "table" if header.startswith("[tables.") else header.strip("[]")
 
 
-def _unquoted(key: str) -> str:
+def _unquote_key(key: str) -> str:
     return str(json.loads(key)) if key.startswith('"') else key
 
 
-def _filled(line: str, section: str, key: str, value: str) -> str:
+def _fill_line(line: str, section: str, key: str, value: str) -> str:
     """``# key = ?    # remark`` with the value in its place; a column's remark is about the blank alone."""
-    told, (_, _, remark) = f"{key_of(key)} = {value}", line[2:].partition("    # ")
-    return told if section == "columns" or not remark else f"{told:<{_COLUMN}} # {remark.strip()}"
+    assignment, (_, _, remark) = f"{key_of(key)} = {value}", line[2:].partition("    # ")
+    return assignment if section == "columns" or not remark else f"{assignment:<{_COLUMN}} # {remark.strip()}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hubbub.cli.options.gopa_files import read_agreement, read_key, read_roster
-from hubbub.cli.options.values import number
+from hubbub.cli.options.values import parse_number
 
 if TYPE_CHECKING:
     from hubbub.gopa import Consent
@@ -89,9 +89,9 @@ def _parse_share(text: str | None, name: str) -> Fraction | None:
     """A number, or a quotient of two."""
     if text is None:
         return None
-    if (found := _QUOTIENT.fullmatch(text)) is not None:
-        if not int(found[2]):
+    if (quotient := _QUOTIENT.fullmatch(text)) is not None:
+        if not int(quotient[2]):
             raise typer.BadParameter("a quotient has no zero below.", param_hint=name)
-        return Fraction(int(found[1]), int(found[2]))
-    given = number(text, name)
+        return Fraction(int(quotient[1]), int(quotient[2]))
+    given = parse_number(text, name)
     return Fraction(given) if given.is_finite() else Fraction(0)

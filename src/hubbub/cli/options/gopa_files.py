@@ -30,9 +30,9 @@ def read_identity(path: Path) -> Identity:
         document = json.loads(text_of(path))
         secret = bytes.fromhex(document["secret"])
         if document["hubbub"] == _FORMAT and len(secret) == 32:
-            found = Identity(str(document["name"]), secret)
-            assert found.member
-            return found
+            identity = Identity(str(document["name"]), secret)
+            assert identity.member
+            return identity
     except (ValueError, LookupError, TypeError):
         pass
     raise Unreadable(
@@ -47,21 +47,21 @@ def read_roster(path: Path) -> tuple[Member, ...]:
     from hubbub.gopa import Member
     from hubbub.terms import Unreadable
 
-    found = []
+    members = []
     for number, line in enumerate(text_of(path).splitlines(), start=1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
         try:
             name, key = words
-            found.append(Member(name, bytes.fromhex(key)))
+            members.append(Member(name, bytes.fromhex(key)))
         except ValueError:
             raise Unreadable(
                 f"line {number} of {path} is not a name and a public key.",
                 why="The roster says who takes part: NAME and 64 hexadecimal digits.",
                 fix="Copy the line that `hubbub gopa identity` prints.",
             ) from None
-    return tuple(found)
+    return tuple(members)
 
 
 def read_key(text: str, name: str) -> bytes:
@@ -89,12 +89,12 @@ def verify_logs(logs: list[Path], **pins: Any) -> Certificate:
     """
     from hubbub.gopa import verify
 
-    found = None
+    certificate = None
     for path in logs:
-        earlier = None if found is None else found.inputs
-        found = verify(bytes_of(path), earlier=earlier, **(pins if path is logs[-1] else {}))
-    assert found is not None
-    return found
+        earlier = None if certificate is None else certificate.inputs
+        certificate = verify(bytes_of(path), earlier=earlier, **(pins if path is logs[-1] else {}))
+    assert certificate is not None
+    return certificate
 
 
 def text_of(path: Path) -> str:
@@ -112,7 +112,7 @@ def bytes_of(path: Path) -> bytes:
         raise typer.BadParameter(f"cannot read {path}: {error.strerror}") from None
 
 
-def append(path: Path, text: str) -> None:
+def append_text(path: Path, text: str) -> None:
     """Add to a file, or begin it."""
     try:
         with path.open("a", encoding="utf-8") as file:

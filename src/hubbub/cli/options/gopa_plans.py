@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hubbub.cli.options.gopa_files import text_of
-from hubbub.cli.options.values import number
+from hubbub.cli.options.values import parse_number
 
 if TYPE_CHECKING:
     from hubbub.gopa import Quantity, RunPlan, Sensitivity
@@ -52,13 +52,13 @@ class GopaPlanOptions:
 
         steps = 1 if self.kind == "one-hot" and self.steps is None else self.steps
         return plan(
-            number(self.epsilon, "--epsilon"),
-            number(self.delta, "--delta"),
+            parse_number(self.epsilon, "--epsilon"),
+            parse_number(self.delta, "--delta"),
             parties,
-            number(self.honest, "--honest"),
-            number(self.dropouts, "--dropouts"),
+            parse_number(self.honest, "--honest"),
+            parse_number(self.dropouts, "--dropouts"),
             sensitivity=self.sensitivity(),
-            loss=number(self.loss, "--loss"),
+            loss=parse_number(self.loss, "--loss"),
             steps=steps,
         )
 
@@ -77,8 +77,8 @@ class GopaPlanOptions:
         return Quantity(
             name=name,
             coordinates=self.coordinates,
-            lower=Fraction(number(lower, "--lower")),
-            upper=Fraction(number(upper, "--upper")),
+            lower=Fraction(parse_number(lower, "--lower")),
+            upper=Fraction(parse_number(upper, "--upper")),
             one_hot=self.kind == "one-hot",
             ball=self.kind == "ball",
         )

@@ -21,11 +21,11 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command with one parameter for each flag, as Typer reads it."""
     signature = inspect.signature(command, eval_str=True)
     groups = {name: given.annotation for name, given in signature.parameters.items() if is_dataclass(given.annotation)}
-    flags = [flag for given in signature.parameters.values() for flag in _flags(given)]
+    flags = [flag for given in signature.parameters.values() for flag in _spread_flags(given)]
 
     @wraps(command)
     def run(**typed: Any) -> None:
-        together = {name: _gathered(group, typed) for name, group in groups.items()}
+        together = {name: _gather_group(group, typed) for name, group in groups.items()}
         command(**typed, **together)
 
     run.__signature__ = inspect.Signature(flags)  # type: ignore[attr-defined]
@@ -33,7 +33,7 @@ def spread_groups(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _flags(given: inspect.Parameter) -> Iterator[inspect.Parameter]:
+def _spread_flags(given: inspect.Parameter) -> Iterator[inspect.Parameter]:
     """The parameter, or those of its group."""
     if not is_dataclass(given.annotation):
         yield given.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -44,12 +44,12 @@ def _flags(given: inspect.Parameter) -> Iterator[inspect.Parameter]:
         flag = inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[field.name]
         )
-        yield from _flags(flag)
+        yield from _spread_flags(flag)
 
 
-def _gathered(group: Any, typed: dict[str, Any]) -> object:
+def _gather_group(group: Any, typed: dict[str, Any]) -> object:
     """A group of what was typed; its flags are taken out of ``typed``."""
     types = {field.name: get_type_hints(group)[field.name] for field in fields(group)}
     return group(
-        **{name: _gathered(kind, typed) if is_dataclass(kind) else typed.pop(name) for name, kind in types.items()}
+        **{name: _gather_group(kind, typed) if is_dataclass(kind) else typed.pop(name) for name, kind in types.items()}
     )

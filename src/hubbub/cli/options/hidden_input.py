@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hubbub.cli.options.values import number
+from hubbub.cli.options.values import parse_number
 from hubbub.cli.output.terminal import ask_hidden
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ def answer_of(value: str | None, file: Path | None) -> Answer:
     if value is not None and file is not None:
         raise typer.BadParameter("give VALUE or --value-file, not both.", param_hint="VALUE")
     if file is not None:
-        return Answer(_file(file, "--value-file"), typed=False)
+        return Answer(_read_file(file, "--value-file"), typed=False)
     if value == "-":
-        return Answer(_stdin(), typed=False, stdin=True)
+        return Answer(_read_stdin(), typed=False, stdin=True)
     if value is not None:
         return Answer(value, typed=True)
     if sys.stdin.isatty():
@@ -59,24 +59,24 @@ def token_of(token: str | None, file: Path | None, *, stdin: bool = False) -> st
     if token is not None and file is not None:
         raise typer.BadParameter("give --token or --token-file, not both.", param_hint="--token")
     if file is not None:
-        return _file(file, "--token-file")
+        return _read_file(file, "--token-file")
     if token != "-":  # noqa: S105 - the sign for stdin
         return token
     if stdin:
         raise typer.BadParameter("the answer is read from stdin already.", param_hint="--token")
-    return _stdin()
+    return _read_stdin()
 
 
 def value_of(collection: Collection, text: str) -> str | int | float:
     """What was typed, as an answer of the collection; a slip of the hand is told before anything is sent."""
     if not collection.answers:
-        return _number(collection, number(text, "VALUE"))
+        return _check_number(collection, parse_number(text, "VALUE"))
     if text not in collection.answers:
         raise typer.BadParameter(f"choose one of {', '.join(collection.answers)}.", param_hint="VALUE")
     return text
 
 
-def _number(collection: Collection, typed: Decimal) -> int | float:
+def _check_number(collection: Collection, typed: Decimal) -> int | float:
     """A number that the collection asks for: it stays on this device until it is randomized."""
     if not typed.is_finite():
         raise typer.BadParameter("a finite number is needed.", param_hint="VALUE")
@@ -96,7 +96,7 @@ def _any_value(collection: Collection, text: str) -> str | int | float:
         return text
 
 
-def _file(path: Path, name: str) -> str:
+def _read_file(path: Path, name: str) -> str:
     try:
         with path.open(encoding="utf-8", errors="replace") as source:
             return source.read(_LONGEST).strip()
@@ -104,5 +104,5 @@ def _file(path: Path, name: str) -> str:
         raise typer.BadParameter(f"cannot read {path}: {error.strerror}", param_hint=name) from None
 
 
-def _stdin() -> str:
+def _read_stdin() -> str:
     return sys.stdin.read(_LONGEST).strip()

@@ -104,7 +104,7 @@ def is_file(at: str) -> bool:
     return "://" not in at
 
 
-def decider(by: str | None) -> str:
+def resolve_decider(by: str | None) -> str:
     """Who decides: as given, or who is logged in."""
     if by is not None:
         return by

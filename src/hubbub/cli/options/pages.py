@@ -46,6 +46,6 @@ class PictureOptions:
 def show_result(words: str, content: Json, *, as_json: bool) -> None:
     """Print what a command did: a sentence, or a document."""
     if as_json:
-        output.document(content)
+        output.print_json(content)
     else:
-        output.data(words)
+        output.print_data(words)

@@ -146,7 +146,7 @@ def parse_budget(text: str) -> Budget:
     amount, _, delta = text.partition(",")
     concentrated = amount.startswith("rho=")
     amount = amount.removeprefix("rho=").removeprefix("epsilon=")
-    return values.budget(*((None, delta or None, amount) if concentrated else (amount, delta or None, None)))
+    return values.build_budget(*((None, delta or None, amount) if concentrated else (amount, delta or None, None)))
 
 
 def parse_bounds(text: str) -> tuple[str, tuple[Decimal | date, ...]]:
@@ -160,7 +160,7 @@ def parse_bounds(text: str) -> tuple[str, tuple[Decimal | date, ...]]:
 
 def _parse_end(text: str, name: str) -> Decimal | date:
     if not _DATE.match(text):
-        return values.number(text, f"the bound of {name}")
+        return values.parse_number(text, f"the bound of {name}")
     try:
         return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)
     except ValueError:
@@ -224,4 +224,4 @@ def parse_amount(text: str, *, hint: str) -> tuple[str, Decimal]:
     name, separator, amount = text.partition("=")
     if not name or not separator:
         raise typer.BadParameter(f"'{text}' is not COLUMN=NUMBER, such as n=100.", param_hint=hint)
-    return name, values.number(amount, f"{hint} {name}")
+    return name, values.parse_number(amount, f"{hint} {name}")

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 _DIGITS = 300  # before or after the decimal point
 
 
-def number(text: str, name: str) -> Decimal:
+def parse_number(text: str, name: str) -> Decimal:
     """The decimal that was typed, exactly."""
     from hubbub.terms import NotANumber, TooLarge
 
     try:
-        found = Decimal(text)
+        decimal = Decimal(text)
     except InvalidOperation:
         raise NotANumber(
             f"{name} must be a number and is '{text}'.",
             why="Numbers are read exactly as they are typed.",
             fix="Write it with a decimal point: 0.5, 3, 1e-6.",
         ) from None
-    if abs(found.adjusted()) > _DIGITS:
+    if abs(decimal.adjusted()) > _DIGITS:
         raise TooLarge(
             f"{name} has too many digits.",
             why="Numbers are kept exactly, with all their digits.",
             fix=f"Give a number between 1e-{_DIGITS} and 1e{_DIGITS}.",
         )
-    return found
+    return decimal
 
 
 def maybe_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget | None:
@@ -44,47 +44,47 @@ def maybe_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Bud
         return None
     if (epsilon is None) == (rho is None):
         raise typer.BadParameter("say how much: --epsilon (with --delta, unless it is pure) or --rho.")
-    slack = number(delta or "0", "delta")
+    slack = parse_number(delta or "0", "delta")
     if rho is not None:
-        return Budget(rho=number(rho, "rho"), delta=slack)  # type: ignore[arg-type]  # read exactly by Budget
-    return Budget(number(str(epsilon), "epsilon"), slack)  # type: ignore[arg-type]
+        return Budget(rho=parse_number(rho, "rho"), delta=slack)  # type: ignore[arg-type]  # read exactly by Budget
+    return Budget(parse_number(str(epsilon), "epsilon"), slack)  # type: ignore[arg-type]
 
 
-def budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
+def build_budget(epsilon: str | None, delta: str | None, rho: str | None) -> Budget:
     """The same where a budget is needed."""
-    found = maybe_budget(epsilon, delta, rho)
-    if found is None:
+    budget = maybe_budget(epsilon, delta, rho)
+    if budget is None:
         raise typer.BadParameter("say how much: --epsilon (with --delta, unless it is pure) or --rho.")
-    return found
+    return budget
 
 
-def part(text: str | None, of: Budget) -> Budget | None:
+def parse_part(text: str | None, of: Budget) -> Budget | None:
     """``AMOUNT`` or ``AMOUNT,DELTA``: a budget counted as another one is, in epsilon or in rho."""
     if text is None:
         return None
     amount, _, delta = text.partition(",")
     epsilon, rho = (None, amount) if of.rho is not None else (amount, None)
-    return budget(epsilon, delta or None, rho)
+    return build_budget(epsilon, delta or None, rho)
 
 
-def window(text: str | None, of: Budget) -> BudgetWindow | None:
+def parse_window(text: str | None, of: Budget) -> BudgetWindow | None:
     """``EVERY=AMOUNT,DELTA``, such as ``month=0.5,1e-7``."""
     from hubbub.ledger import BudgetWindow
 
     if text is None:
         return None
     every, separator, amount = text.partition("=")
-    limit = part(amount or None, of)
+    limit = parse_part(amount or None, of)
     if not separator or limit is None:
         raise typer.BadParameter(f"'{text}' is not EVERY=AMOUNT, such as month=0.5,1e-7.", param_hint="--window")
     return BudgetWindow(limit, every)
 
 
-def moment(text: str, *, name: str) -> int:
+def parse_moment(text: str, *, name: str) -> int:
     """A date or time (UTC unless it says otherwise) in microseconds since 1970."""
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         raise typer.BadParameter(f"'{text}' is not a date such as 2025-12-31.", param_hint=name) from None
-    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return (aware - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)

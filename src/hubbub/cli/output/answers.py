@@ -23,16 +23,16 @@ _WIDTH = 80
 def show_answer(release: Release, *, form: str = "table", intervals: bool = True, confidence: float = 0.95) -> None:
     """Print an answer as a table, as CSV or as a document (``form``), and talk about it on the side."""
     if form == "json":
-        output.document(document(release, intervals=intervals, confidence=confidence))
+        output.print_json(answer_to_json(release, intervals=intervals, confidence=confidence))
     elif form == "csv":
-        output.data(release.to_csv(intervals=intervals, confidence=confidence))
+        output.print_data(release.to_csv(intervals=intervals, confidence=confidence))
     else:
-        output.data(rows(release, intervals=intervals, confidence=confidence))
-    for words in spoken(release, intervals=intervals, confidence=confidence):
+        output.print_data(format_answer(release, intervals=intervals, confidence=confidence))
+    for words in describe_answer(release, intervals=intervals, confidence=confidence):
         output.talk(textwrap.fill(words, _WIDTH))
 
 
-def rows(release: Release, *, intervals: bool, confidence: float) -> str:
+def format_answer(release: Release, *, intervals: bool, confidence: float) -> str:
     """The answer as lines: every value with its error beside it."""
     columns = []
     for place in range(len(release.columns)):
@@ -42,26 +42,26 @@ def rows(release: Release, *, intervals: bool, confidence: float) -> str:
     return draw_table(TextTable(tuple(map(printable, release.columns_names)), cells))
 
 
-def spoken(release: Release, *, intervals: bool, confidence: float) -> list[str]:
+def describe_answer(release: Release, *, intervals: bool, confidence: float) -> list[str]:
     """What to bear in mind, what it cost, and what is left; a paragraph each."""
     remarks = [note[0].upper() + note[1:].rstrip(".") + "." for note in release.remarks()]
     about = remarks.pop()  # the last one is about intervals
     if intervals:
         remarks.append(f"{100 * confidence:g}% {about[0].lower()}{about[1:]}")
-    return [printable(words) for words in (*remarks, *_price(release))]
+    return [printable(words) for words in (*remarks, *_describe_price(release))]
 
 
-def _price(release: Release) -> list[str]:
+def _describe_price(release: Release) -> list[str]:
     receipt = release.receipt
     assert receipt is not None  # a connection charges everything to its ledger
     if release.repeated:
-        told = f"Answered before under receipt #{receipt.sequence} of {receipt.population}: free."
+        sentence = f"Answered before under receipt #{receipt.sequence} of {receipt.population}: free."
     else:
-        told = f"Cost: {release.guarantee.holds.describe()}; receipt #{receipt.sequence} of {receipt.population}."
-    return [f"{told} Left: {release.budget_left}."]
+        sentence = f"Cost: {release.guarantee.holds.describe()}; receipt #{receipt.sequence} of {receipt.population}."
+    return [f"{sentence} Left: {release.budget_left}."]
 
 
-def document(release: Release, *, intervals: bool = True, confidence: float = 0.95) -> Json:
+def answer_to_json(release: Release, *, intervals: bool = True, confidence: float = 0.95) -> Json:
     """The answer as one JSON document; the exact stored form is in it too, for ``Release.from_json``."""
     columns = list(frames.frame_columns(release, intervals=intervals, confidence=confidence))
     names = [name for name, _, _ in columns]
@@ -70,8 +70,8 @@ def document(release: Release, *, intervals: bool = True, confidence: float = 0.
         "question": release.question,
         "columns": names,
         "rows": [
-            dict(zip(names, map(_json, row), strict=True))
-            for row in zip(*(told for _, _, told in columns), strict=True)
+            dict(zip(names, map(_json_value, row), strict=True))
+            for row in zip(*(values for _, _, values in columns), strict=True)
         ],
         "confidence": confidence if intervals else None,
         "guarantee": release.guarantee.describe(),
@@ -84,7 +84,7 @@ def document(release: Release, *, intervals: bool = True, confidence: float = 0.
     }
 
 
-def _json(value: Any) -> Json:
+def _json_value(value: Any) -> Json:
     """A value as JSON has it; what is not finite is null."""
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 _CARDS = (".html", ".md", ".json", ".txt")
 
 
-def card_of(made: TableModel) -> ModelCard:
+def card_of(model: TableModel) -> ModelCard:
     """The card of a model."""
     from hubbub.learn.tables import ModelCard
 
-    return ModelCard(made)
+    return ModelCard(model)
 
 
-def write(made: TableModel, *, out: Path | None, card: Path | None) -> None:
+def write_model(model: TableModel, *, out: Path | None, card: Path | None) -> None:
     """Write the model and its card, where asked."""
     from hubbub.learn import save
 
     if out is not None:
-        _put(out, lambda place: save(made, place))
+        _write_file(out, lambda place: save(model, place))
     if card is not None:
-        text = _rendered(card_of(made), card.suffix.lower())
-        _put(card, lambda place: place.write_text(text, encoding="utf-8"))
+        text = _render_card(card_of(model), card.suffix.lower())
+        _write_file(card, lambda place: place.write_text(text, encoding="utf-8"))
 
 
-def _rendered(card: ModelCard, ending: str) -> str:
+def _render_card(card: ModelCard, ending: str) -> str:
     if ending == ".html":
         return card.html()
     if ending == ".md":
@@ -46,7 +46,7 @@ def _rendered(card: ModelCard, ending: str) -> str:
     return card.text() + "\n"
 
 
-def check(place: Path, *, ending: bool) -> None:
+def check_writable(place: Path, *, ending: bool) -> None:
     """Refuse what could not be written, before a charge."""
     if ending and place.suffix.lower() not in _CARDS:
         raise typer.BadParameter(f"a card is one of {', '.join(_CARDS)}.", param_hint="--card")
@@ -54,7 +54,7 @@ def check(place: Path, *, ending: bool) -> None:
         raise typer.BadParameter(f"cannot write {place}: no such folder, or it is closed.")
 
 
-def _put(place: Path, write: Callable[[Path], object]) -> None:
+def _write_file(place: Path, write: Callable[[Path], object]) -> None:
     try:
         write(place)
     except OSError as error:

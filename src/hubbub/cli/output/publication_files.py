@@ -35,33 +35,33 @@ def check_places(source: str, out: Path | None, report: Path | None, *, several:
             raise typer.BadParameter(f"cannot write {place}: no such folder, or it is closed.")
 
 
-def write(made: PublicationTable, place: Path, *, format: str) -> None:
+def write_table(table: PublicationTable, place: Path, *, format: str) -> None:
     """One file for a table of rows, with the manifest of a partition beside it; a folder for tables of counts.
 
     ``format`` is that of files whose names do not say it."""
     try:
-        if isinstance(made.result, Published):
-            written = made.result.write(place, format=format)
+        if isinstance(table.result, Published):
+            written = table.result.write(place, format=format)
         else:
-            written = _rows(made, place if place.suffix else place.with_suffix(f".{format}"))
+            written = _write_rows(table, place if place.suffix else place.with_suffix(f".{format}"))
     except OSError as error:
         raise typer.BadParameter(f"cannot write {place}: {error.strerror}") from None
     for path in written:
         output.talk(f"wrote {path}")
 
 
-def _rows(made: PublicationTable, place: Path) -> list[Path]:
+def _write_rows(table: PublicationTable, place: Path) -> list[Path]:
     place.parent.mkdir(parents=True, exist_ok=True)
-    assert not isinstance(made.result, Published)
-    _table(made.result.table, place)
-    if not isinstance(made.result, Anonymised):
+    assert not isinstance(table.result, Published)
+    _write_arrow(table.result.table, place)
+    if not isinstance(table.result, Anonymised):
         return [place]
     manifest = place.with_suffix(".manifest.json")
-    manifest.write_text(made.result.manifest.text(), encoding="utf-8")
+    manifest.write_text(table.result.manifest.text(), encoding="utf-8")
     return [place, manifest]
 
 
-def _table(table: pyarrow.Table, place: Path) -> None:
+def _write_arrow(table: pyarrow.Table, place: Path) -> None:
     from pyarrow import csv, parquet
 
     if place.suffix.lower() == ".csv":

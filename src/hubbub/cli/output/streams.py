@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from hubbub.render import Document, Json
 
 
-def forgiving(stream: TextIO) -> None:
+def replace_unknown_signs(stream: TextIO) -> None:
     """Let a stream replace the signs that its encoding lacks instead of failing on them."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")
 
 
-def data(text: str) -> None:
+def print_data(text: str) -> None:
     """Print what was asked for."""
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
     sys.stdout.flush()  # a closed pipe is noticed here, not while the interpreter shuts down
 
 
-def stream(lines: Iterable[str]) -> None:
+def print_lines(lines: Iterable[str]) -> None:
     """Print what was asked for, line by line, as it comes."""
     for line in lines:
         sys.stdout.write(line + "\n")
@@ -46,24 +46,24 @@ def announce_address(address: str) -> None:
     talk(f"listening on {address}")
 
 
-def document(content: Json) -> None:
+def print_json(content: Json) -> None:
     """Print one JSON document."""
-    data(json.dumps(content, indent=2, ensure_ascii=False))
+    print_data(json.dumps(content, indent=2, ensure_ascii=False))
 
 
 def show_document(explained: Document, *, as_json: bool, svg: Path | None, html: Path | None) -> None:
     """Print an explanation, and write its pictures or its page where asked."""
     if svg is not None:
-        _write({svg / f"{name}.svg": picture for name, picture in explained.svgs().items()})
+        _write_files({svg / f"{name}.svg": picture for name, picture in explained.svgs().items()})
     if html is not None:
-        _write({html: explained.html()})
+        _write_files({html: explained.html()})
     if as_json:
-        document(explained.to_json())
+        print_json(explained.to_json())
     else:
-        data(explained.text(width=text_width(), emphasis=emphasize, draw_table=draw_table))
+        print_data(explained.text(width=text_width(), emphasis=emphasize, draw_table=draw_table))
 
 
-def _write(files: dict[Path, str]) -> None:
+def _write_files(files: dict[Path, str]) -> None:
     for path, content in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

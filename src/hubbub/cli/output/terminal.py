@@ -45,7 +45,7 @@ def emphasize(words: str) -> str:
         return words
     from rich.text import Text
 
-    return _drawn(Text(words, style=_HEADING, no_wrap=True, overflow="ignore"))
+    return _draw_text(Text(words, style=_HEADING, no_wrap=True, overflow="ignore"))
 
 
 # ---------------------------------------------------------------- tables
@@ -68,7 +68,7 @@ def draw_table(table: TextTable) -> str:
         ruled.add_column(Text(heading), justify="right" if index else "left", overflow="fold", min_width=width)
     for row in table.rows:
         ruled.add_row(*map(Text, row))
-    return _drawn(ruled, least_width=sum(longest) + _BETWEEN * len(longest))
+    return _draw_text(ruled, least_width=sum(longest) + _BETWEEN * len(longest))
 
 
 def _longest_word(cells: Iterable[str]) -> int:
@@ -77,9 +77,9 @@ def _longest_word(cells: Iterable[str]) -> int:
     return max((cell_len(word) for cell in cells for word in cell.split()), default=1)
 
 
-def _drawn(content: RenderableType, *, least_width: int = 0) -> str:
+def _draw_text(content: RenderableType, *, least_width: int = 0) -> str:
     """What rich would print to stdout, without spaces at the ends of lines."""
-    console = _console(sys.stdout)
+    console = _open_console(sys.stdout)
     console.width = max(console.width - _INDENT, least_width)
     with console.capture() as captured:
         console.print(content)
@@ -96,7 +96,7 @@ class ProgressLine:
     """
 
     def __init__(self, words: str, *, patience: float = 0.0) -> None:
-        self._progress = _progress(patience) if sys.stderr.isatty() else None
+        self._progress = _build_progress(patience) if sys.stderr.isatty() else None
         self._task = self._progress.add_task(words, total=None) if self._progress is not None else None
 
     def say(self, words: str) -> None:
@@ -132,7 +132,7 @@ class ProgressLine:
         self.close()
 
 
-def _progress(patience: float) -> Progress:
+def _build_progress(patience: float) -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     label = TextColumn("{task.description}", markup=False)
@@ -148,7 +148,7 @@ def _progress(patience: float) -> Progress:
                 yield self.make_tasks_table(self.tasks)
 
     # stdout is not rich's to redirect: an answer printed meanwhile would land on stderr
-    return DelayedProgress(label, console=_console(sys.stderr), transient=True, redirect_stdout=False)
+    return DelayedProgress(label, console=_open_console(sys.stderr), transient=True, redirect_stdout=False)
 
 
 # ---------------------------------------------------------------- prompts
@@ -156,18 +156,18 @@ def _progress(patience: float) -> Progress:
 
 def ask(question: str) -> str | None:
     """What somebody types on the terminal; None if nothing."""
-    return _console(sys.stderr).input(f"{question} ", markup=False, emoji=False).strip() or None
+    return _open_console(sys.stderr).input(f"{question} ", markup=False, emoji=False).strip() or None
 
 
 def ask_hidden(question: str) -> str:
     """The same without showing it; asked again until there is something."""
-    console = _console(sys.stderr)
+    console = _open_console(sys.stderr)
     while not (answer := console.input(f"{question} ", markup=False, emoji=False, password=True)):
         pass
     return answer
 
 
-def _console(stream: TextIO) -> Console:
+def _open_console(stream: TextIO) -> Console:
     """Rich on one stream. That it is a terminal is the stream's word alone, and not the environment's."""
     from rich.console import Console
 

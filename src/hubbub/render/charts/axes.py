@@ -59,7 +59,7 @@ class Axis:
         cls, values: Iterable[float], *, label: str, show: Show = plain, count: int = 6, snap: bool = True
     ) -> Axis:
         """An axis that holds all ``values``; with ``snap`` it ends on ticks, else where the values end."""
-        low, high = _range(values)
+        low, high = _value_range(values)
         steps, digits = round_steps(low, high, count=count)
         if snap:
             low, high = steps[0], steps[-1]
@@ -71,7 +71,7 @@ class Axis:
         return (value - self.low) / (self.high - self.low)
 
 
-def _range(values: Iterable[float]) -> tuple[float, float]:
+def _value_range(values: Iterable[float]) -> tuple[float, float]:
     known = list(values)
     if not known:
         raise EmptyInput("a chart needs data.", why="There is nothing to draw.", fix="Give at least one point.")
@@ -124,7 +124,7 @@ class Frame:
             _, y = self.at(self.x.low, tick.value)
             drawn += [line(x1=left, y1=y, x2=right, y2=y, kind="grid")]
             drawn += [text(tick.label, x=left - 8, y=y + 5, anchor="end", kind="muted")]
-        for tick in thin(self.x.ticks, width=right - left):
+        for tick in thin_ticks(self.x.ticks, width=right - left):
             x, _ = self.at(tick.value, self.y.low)
             drawn += [line(x1=x, y1=top, x2=x, y2=bottom, kind="grid")]
             if x_labels:
@@ -137,14 +137,14 @@ class Frame:
         return drawn
 
 
-def thin(ticks: tuple[Tick, ...], *, width: float) -> tuple[Tick, ...]:
+def thin_ticks(ticks: tuple[Tick, ...], *, width: float) -> tuple[Tick, ...]:
     """Every tick, or every second, third, ...: as many as have room for their labels."""
     widest = max((text_width(tick.label) for tick in ticks), default=0) * 1.1 + 12
     room = max(2, int(width // widest))
     return ticks[:: max(1, math.ceil(len(ticks) / room))]
 
 
-def gutter(axes: Iterable[Axis]) -> float:
+def label_gutter(axes: Iterable[Axis]) -> float:
     """How much room the widest y tick label needs at the left."""
     return 14 + max(text_width(tick.label) for axis in axes for tick in axis.ticks)
 

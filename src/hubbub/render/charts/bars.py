@@ -50,18 +50,18 @@ def bar_chart(
     shown = [bar.shown or show(bar.value, 2) for bar in bars]
     left = EDGE + 12 + max(map(text_width, names))
     right = WIDTH - EDGE - 12 - max(map(text_width, shown))
-    body, top = _title(title)
+    body, top = _draw_title(title)
     box = PixelBox(left, top + 8, right, top + 8 + ROW * len(bars))
-    body += _across(box, axis)
+    body += _draw_value_axis(box, axis)
     for row, bar in enumerate(bars):
         middle = box.top + (row + 0.5) * ROW
-        body.append(tag("g", tag("title", escape(f"{bar.label}: {shown[row]}")), *_bar(bar, box, axis, middle)))
+        body.append(tag("g", tag("title", escape(f"{bar.label}: {shown[row]}")), *_draw_bar(bar, box, axis, middle)))
         body.append(text(names[row], x=left - 10, y=middle + 5, anchor="end"))
         body.append(text(shown[row], x=right + 12, y=middle + 5))
     return document(body, title=title, description=description, height=box.bottom + 2 * LINE + EDGE)
 
 
-def _across(box: PixelBox, axis: Axis) -> list[str]:
+def _draw_value_axis(box: PixelBox, axis: Axis) -> list[str]:
     """The value axis under the bars, with a firm line at zero."""
     nothing = Axis("", 0, 1, ())
     frame = Frame(box, axis, nothing)
@@ -69,7 +69,7 @@ def _across(box: PixelBox, axis: Axis) -> list[str]:
     return [*frame.sides(x_labels=True), line(x1=zero, y1=box.top, x2=zero, y2=box.bottom, kind="axis")]
 
 
-def _bar(bar: Bar, box: PixelBox, axis: Axis, middle: float) -> list[str]:
+def _draw_bar(bar: Bar, box: PixelBox, axis: Axis, middle: float) -> list[str]:
     def at(value: float) -> float:
         return box.left + axis.share(value) * (box.right - box.left)
 
@@ -95,41 +95,41 @@ def icon_array(groups: Sequence[Icons], *, title: str, description: str, yes: st
     """Groups of little figures side by side: filled ones are ``yes``, hollow ones ``no`` (never colour alone)."""
     if not groups:
         raise EmptyInput("an icon array needs a group.", why="There is nothing to draw.", fix="Give at least one.")
-    body, top = _title(title)
-    body += _key(yes, no, top + 10)
+    body, top = _draw_title(title)
+    body += _draw_key(yes, no, top + 10)
     top += LINE + 24
     width = (WIDTH - 2 * EDGE) / len(groups)
     ends = []
     for column, group in enumerate(groups):
         left = EDGE + column * width
-        drawn, end = _icons(group, left=left, top=top, width=width - EDGE)
+        drawn, end = _draw_icons(group, left=left, top=top, width=width - EDGE)
         body += drawn
         ends.append(end)
     return document(body, title=title, description=description, height=max(ends) + EDGE)
 
 
-def _title(title: str) -> tuple[list[str], float]:
+def _draw_title(title: str) -> tuple[list[str], float]:
     lines = wrap(title, width=WIDTH - 2 * EDGE, size=17)
     drawn = [text(words, x=EDGE, y=EDGE + SIZE + LINE * i, kind="title") for i, words in enumerate(lines)]
     return drawn, float(EDGE + LINE * len(lines))
 
 
-def _key(yes: str, no: str, y: float) -> list[str]:
+def _draw_key(yes: str, no: str, y: float) -> list[str]:
     second = EDGE + CELL + text_width(yes) + 28
     return [
-        _person(EDGE + 9, y, filled=True),
+        _draw_person(EDGE + 9, y, filled=True),
         text(yes, x=EDGE + CELL, y=y + 15),
-        _person(second + 9, y, filled=False),
+        _draw_person(second + 9, y, filled=False),
         text(no, x=second + CELL, y=y + 15),
     ]
 
 
-def _icons(group: Icons, *, left: float, top: float, width: float) -> tuple[list[str], float]:
+def _draw_icons(group: Icons, *, left: float, top: float, width: float) -> tuple[list[str], float]:
     of = whole(group.of, name="of")
     count = min(whole(group.count, name="count", least=0), of)
     cell = min(CELL, width / COLUMNS)
     people = [
-        _person(left + (i % COLUMNS + 0.5) * cell, top + i // COLUMNS * CELL, filled=i < count) for i in range(of)
+        _draw_person(left + (i % COLUMNS + 0.5) * cell, top + i // COLUMNS * CELL, filled=i < count) for i in range(of)
     ]
     below = top + -(-of // COLUMNS) * CELL + LINE
     words = wrap(group.caption, width=width)
@@ -137,7 +137,7 @@ def _icons(group: Icons, *, left: float, top: float, width: float) -> tuple[list
     return [*people, *captions], below + LINE * (len(words) - 1)
 
 
-def _person(x: float, y: float, *, filled: bool) -> str:
+def _draw_person(x: float, y: float, *, filled: bool) -> str:
     head = f"M{number(x - 3.5)} {number(y + 4)}a3.5 3.5 0 1 1 7 0a3.5 3.5 0 1 1 -7 0Z"
     trunk = f"M{number(x - 6)} {number(y + 20)}v-5a6 5.5 0 0 1 12 0v5Z"
     return tag("path", d=head + trunk, class_="hb-yes" if filled else "hb-no")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hubbub.render.charts.axes import Axis, Frame, LabelPlacement, Show, gutter, plain
+from hubbub.render.charts.axes import Axis, Frame, LabelPlacement, Show, label_gutter, plain
 from hubbub.render.charts.svg import (
     HUES,
     LINE,
@@ -99,25 +99,25 @@ def stacked_chart(panels: Sequence[Panel], *, title: str, description: str, x: A
 
     A series keeps its colour and dash in all of them; one that is alone in its plot needs no legend.
     """
-    axis = x if isinstance(x, Axis) else Axis.over(_xs(panels), label=x, snap=False, count=8)
+    axis = x if isinstance(x, Axis) else Axis.over(_all_x(panels), label=x, snap=False, count=8)
     names = list(dict.fromkeys(s.name for panel in panels if len(panel.series) > 1 for s in panel.series))
-    body, top = _heading(title, names)
+    body, top = _draw_heading(title, names)
     y_axes = [panel.axis() for panel in panels]
-    left = max(EDGE + 24.0, gutter(y_axes))
+    left = max(EDGE + 24.0, label_gutter(y_axes))
     for panel, y_axis in zip(panels, y_axes, strict=True):
         top += LINE + 8
         frame = Frame(PixelBox(left, top, WIDTH - EDGE - 12, top + panel.height), axis, y_axis)
         body += frame.sides(x_labels=panel is panels[-1])
-        body += _contents(panel, frame, names)
+        body += _draw_contents(panel, frame, names)
         top += panel.height + LINE
     return document(body, title=title, description=description, height=top + LINE + EDGE)
 
 
-def _xs(panels: Iterable[Panel]) -> list[float]:
+def _all_x(panels: Iterable[Panel]) -> list[float]:
     return [x for panel in panels for series in panel.series for x, _ in series.points]
 
 
-def _heading(title: str, names: Sequence[str]) -> tuple[list[str], float]:
+def _draw_heading(title: str, names: Sequence[str]) -> tuple[list[str], float]:
     """The title and the legend, if there is one; and how far down they reach."""
     body: list[str] = []
     y = EDGE + SIZE
@@ -138,12 +138,14 @@ def _heading(title: str, names: Sequence[str]) -> tuple[list[str], float]:
     return body, y + 10
 
 
-def _contents(panel: Panel, frame: Frame, names: Sequence[str]) -> list[str]:
-    looks = [_look(series.name, names) for series in panel.series]
-    body = [_area(s, frame, f"hb-fill{index}") for s, (index, _) in zip(panel.series, looks, strict=True) if s.filled]
+def _draw_contents(panel: Panel, frame: Frame, names: Sequence[str]) -> list[str]:
+    looks = [_series_style(series.name, names) for series in panel.series]
+    body = [
+        _draw_area(s, frame, f"hb-fill{index}") for s, (index, _) in zip(panel.series, looks, strict=True) if s.filled
+    ]
     heights = [frame.at(frame.x.low, rule.value)[1] for rule in panel.rules]
     body += [line(x1=frame.box.left, y1=y, x2=frame.box.right, y2=y, kind="rule") for y in heights]
-    body += [_curve(s, frame, classes) for s, (_, classes) in zip(panel.series, looks, strict=True)]
+    body += [_draw_curve(s, frame, classes) for s, (_, classes) in zip(panel.series, looks, strict=True)]
     labels = LabelPlacement(PixelBox(frame.box.left, frame.box.top - 4, frame.box.right, frame.box.bottom + 4))
     body += [labels.along(rule.label, y=y) for rule, y in zip(panel.rules, heights, strict=True)]
     for mark in panel.marks:
@@ -152,24 +154,24 @@ def _contents(panel: Panel, frame: Frame, names: Sequence[str]) -> list[str]:
     return body
 
 
-def _look(name: str, names: Sequence[str]) -> tuple[int, str]:
+def _series_style(name: str, names: Sequence[str]) -> tuple[int, str]:
     """The colour of a series and its classes; outside the legend it is solid, in a colour of its own."""
     index = names.index(name) if name in names else len(names)
     return index % HUES, hue(index) if name in names else f"hb-hue{index % HUES}"
 
 
-def _curve(series: Series, frame: Frame, classes: str) -> str:
-    return tag("path", d=_path(series, frame), class_=f"hb-line {classes}")
+def _draw_curve(series: Series, frame: Frame, classes: str) -> str:
+    return tag("path", d=_path_data(series, frame), class_=f"hb-line {classes}")
 
 
-def _area(series: Series, frame: Frame, classes: str) -> str:
+def _draw_area(series: Series, frame: Frame, classes: str) -> str:
     first, _ = frame.at(series.points[0][0], 0)
     last, floor = frame.at(series.points[-1][0], 0)
-    closed = f"{_path(series, frame)}L{number(last)} {number(floor)}L{number(first)} {number(floor)}Z"
+    closed = f"{_path_data(series, frame)}L{number(last)} {number(floor)}L{number(first)} {number(floor)}Z"
     return tag("path", d=closed, class_=f"hb-area {classes}")
 
 
-def _path(series: Series, frame: Frame) -> str:
+def _path_data(series: Series, frame: Frame) -> str:
     spots = [frame.at(x, y) for x, y in series.points]
     if series.steps:
         corners = [(right[0], left[1]) for left, right in pairwise(spots)]

@@ -69,10 +69,11 @@ class PixelBox(NamedTuple):
 
 def colours(selector: str) -> str:
     """CSS that gives ``selector`` the palette, light or dark as the reader prefers."""
-    return f"{selector}{{{_palette(_LIGHT)}}}@media (prefers-color-scheme:dark){{{selector}{{{_palette(_DARK)}}}}}"
+    light, dark = _palette_rules(_LIGHT), _palette_rules(_DARK)
+    return f"{selector}{{{light}}}@media (prefers-color-scheme:dark){{{selector}{{{dark}}}}}"
 
 
-def _palette(values: dict[str, str]) -> str:
+def _palette_rules(values: dict[str, str]) -> str:
     return "".join(f"--{name}:var(--hb-{name},{value});" for name, value in values.items())
 
 
@@ -103,15 +104,17 @@ def escape(text: str) -> str:
 
 def tag(name: str, *children: str, **attributes: str | float) -> str:
     """One element; children are markup already, attributes are escaped (``class_``, ``stroke_width``)."""
-    told = "".join(f' {_attribute(key)}="{_value(value)}"' for key, value in attributes.items())
-    return f"<{name}{told}/>" if name in _HOLLOW else f"<{name}{told}>{''.join(children)}</{name}>"
+    attribute_text = "".join(
+        f' {_attribute_name(key)}="{_attribute_value(value)}"' for key, value in attributes.items()
+    )
+    return f"<{name}{attribute_text}/>" if name in _HOLLOW else f"<{name}{attribute_text}>{''.join(children)}</{name}>"
 
 
-def _attribute(name: str) -> str:
+def _attribute_name(name: str) -> str:
     return name.rstrip("_").replace("_", "-")
 
 
-def _value(value: str | float) -> str:
+def _attribute_value(value: str | float) -> str:
     return escape(value) if isinstance(value, str) else number(value)
 
 

@@ -3,6 +3,6 @@
 ``story`` has the chapters in order; each file is one of them. Start with ``story``.
 """
 
-from hubbub.studies.demo.story import tell
+from hubbub.studies.demo.story import tell_story
 
-__all__ = ["tell"]
+__all__ = ["tell_story"]

@@ -33,45 +33,50 @@ class Attacked:
 
 def chapter(hospital: Hospital) -> Section:
     """Link, reconstruct, and audit."""
-    told = run(hospital)
-    assert told.exact.right is not None and told.private.right is not None
+    results = run_attacks(hospital)
+    assert results.exact.right is not None and results.private.right is not None
     return Section(
         "9. Attacked and audited",
         (
             f"The hospital hands out its table without names. A public list with {', '.join(KNOWN)} puts names to "
-            f"{told.linked.matched:,} of {told.linked.rows:,} rows. With ranges in their place, so that at least {K} "
-            f"rows look alike, it names {told.grouped.matched}; `hubbub attack` shows what such tables still tell.",
-            f"Then it answers only counts: {told.exact.questions} of them, each about some half of {PEOPLE} patients. "
-            f"Exact ones give away who is chronically ill, for {out_of_100(told.exact.right)} patients. With noise of "
-            f"one budget for all (epsilon = {EPSILON}) a guess is right for {out_of_100(told.private.right)}: what a "
-            "coin gets.",
+            f"{results.linked.matched:,} of {results.linked.rows:,} rows. With ranges in their place, so that at "
+            f"least {K} rows look alike, it names {results.grouped.matched}; `hubbub attack` shows what such tables "
+            "still tell.",
+            f"Then it answers only counts: {results.exact.questions} of them, each about some half of {PEOPLE} "
+            f"patients. Exact ones give away who is chronically ill, for {out_of_100(results.exact.right)} patients. "
+            f"With noise of one budget for all (epsilon = {EPSILON}) a guess is right for "
+            f"{out_of_100(results.private.right)}: what a coin gets.",
             f"Last, our own noise is put to the test, {TRIALS:,} times on two neighbouring inputs. It promises epsilon "
-            f"= 1, and no more than {told.kept:.2f} could be shown. Half the noise under the same promise is found "
-            f"out: at least {told.broken:.2f}.",
+            f"= 1, and no more than {results.kept:.2f} could be shown. Half the noise under the same promise is found "
+            f"out: at least {results.broken:.2f}.",
         ),
         TextTable(
             ("attack", "without protection", "with it"),
             (
-                ("names for rows", f"{told.linked.share:.0%} of rows", f"{told.grouped.share:.0%} ({K}-anonymous)"),
+                (
+                    "names for rows",
+                    f"{results.linked.share:.0%} of rows",
+                    f"{results.grouped.share:.0%} ({K}-anonymous)",
+                ),
                 (
                     "who is chronically ill, from counts",
-                    f"{told.exact.right:.0%} right",
-                    f"{told.private.right:.0%} right",
+                    f"{results.exact.right:.0%} right",
+                    f"{results.private.right:.0%} right",
                 ),
-                ("epsilon by an audit (1 promised)", f"at least {told.broken:.2f}", f"at least {told.kept:.2f}"),
+                ("epsilon by an audit (1 promised)", f"at least {results.broken:.2f}", f"at least {results.kept:.2f}"),
             ),
         ),
     )
 
 
-def run(hospital: Hospital) -> Attacked:
+def run_attacks(hospital: Hospital) -> Attacked:
     """Every attack, on the made-up patients."""
-    linked, grouped = _linkage(hospital)
-    exact, private = _reconstruction(hospital)
-    return Attacked(linked, grouped, exact, private, _audit(EPSILON), _audit(2 * EPSILON))
+    linked, grouped = _link_patients(hospital)
+    exact, private = _reconstruct_illness(hospital)
+    return Attacked(linked, grouped, exact, private, _audit_count(EPSILON), _audit_count(2 * EPSILON))
 
 
-def _linkage(hospital: Hospital) -> tuple[attacks.Linkage, attacks.Linkage]:
+def _link_patients(hospital: Hospital) -> tuple[attacks.Linkage, attacks.Linkage]:
     import pyarrow
 
     rows = pyarrow.table({name: [getattr(p, name) for p in hospital.patients] for name in (*KNOWN, "diagnosis")})
@@ -83,7 +88,7 @@ def _linkage(hospital: Hospital) -> tuple[attacks.Linkage, attacks.Linkage]:
     )
 
 
-def _reconstruction(hospital: Hospital) -> tuple[attacks.Reconstruction, attacks.Reconstruction]:
+def _reconstruct_illness(hospital: Hospital) -> tuple[attacks.Reconstruction, attacks.Reconstruction]:
     """Chronically ill or not, from random counts: one person may be in all, so they move by sqrt(questions)."""
     secret = np.array([patient.diagnosis in CHRONIC for patient in hospital.patients[:PEOPLE]], dtype=np.int64)
     queries = attacks.random_subsets(PEOPLE, 4 * PEOPLE)
@@ -96,7 +101,7 @@ def _reconstruction(hospital: Hospital) -> tuple[attacks.Reconstruction, attacks
     )
 
 
-def _audit(epsilon: float) -> float:
+def _audit_count(epsilon: float) -> float:
     """What an audit can show of a noisy count whose noise is that for ``epsilon``."""
     count = Geometric(sensitivity=1, epsilon=epsilon, dimension=TRIALS)
     return audit.lower_bound(

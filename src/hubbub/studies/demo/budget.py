@@ -35,11 +35,11 @@ def chapter(hospital: Hospital) -> Section:
             f"the filter knows what Gaussian noise costs together. The average of all answers is {mean:.1f} ± "
             f"{spread:.1f}, no closer to anybody than the budget allows.",
         ),
-        figure=_figure(spent),
+        figure=_draw_spending(spent),
     )
 
 
-def _figure(spent: list[float]) -> Figure:
+def _draw_spending(spent: list[float]) -> Figure:
     points = tuple((float(i), rho) for i, rho in enumerate(spent))
     svg = step_chart(
         Panel("rho spent", (Series("spent", points, filled=True),), include=(0.0,)),

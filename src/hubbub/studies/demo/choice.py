@@ -11,8 +11,8 @@ from hubbub.studies.demo.hospital import DIAGNOSES, Hospital
 
 def chapter(hospital: Hospital) -> Section:
     """The most frequent diagnosis, drawn five times."""
-    found = Counter(patient.diagnosis for patient in hospital.patients)
-    counts = [found[diagnosis] for diagnosis in DIAGNOSES]
+    counts_by_diagnosis = Counter(patient.diagnosis for patient in hospital.patients)
+    counts = [counts_by_diagnosis[diagnosis] for diagnosis in DIAGNOSES]
     mechanism = Exponential(sensitivity=1, epsilon=1, monotone=True)
     drawn = [DIAGNOSES[mechanism.release(counts)] for _ in range(5)]
     return Section(

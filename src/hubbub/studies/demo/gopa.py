@@ -32,25 +32,26 @@ class Together:
 def chapter(hospital: Hospital) -> Section:
     """Average what twelve hospitals would show nobody."""
     try:
-        found = run()
+        together = run_average()
     except MissingExtra:
         return Section(HEADING, ("This chapter needs a package more: pip install 'hubbub[gopa]'.",))
-    told, plan = found.told, found.told.plan
-    low, high = told.interval()
-    picture = Picture(found.checked)
+    average, plan = together.told, together.told.plan
+    low, high = average.interval()
+    picture = Picture(together.checked)
     return Section(
         HEADING,
         (
             f"How long do patients wait? {len(TOWNS)} hospitals would like to know it of all their patients together. "
             "None shows its own figure, and there is nobody whom all of them trust. So each masks its sum with numbers "
             "that it shares with others and that cancel, adds a little noise, and shows the outcome, which looks "
-            f"random. All together tell: {told.value:.1f} minutes, between {low:.1f} and {high:.1f}, 95 times out of "
-            f"100. The truth, which nobody has, is {found.truth:.1f}.",
+            f"random. All together tell: {average.value:.1f} minutes, between {low:.1f} and {high:.1f}, 95 times out "
+            f"of 100. The truth, which nobody has, is {together.truth:.1f}.",
             f"It protects every patient: epsilon = {short(plan.epsilon)}, even if {plan.corrupted} of the hospitals "
             "work together against the others, and with the board through which all messages go.",
             f"{TOWNS[LOST]} was cut off in the middle, and the others repaired the sum. {TOWNS[LIAR]} lied about its "
             "random numbers; it was found out, named and left out. The log of the run was then checked by somebody who "
-            f"knows nothing else: {'the same result' if found.checked.means == _means(told) else 'another result'}. "
+            "knows nothing else: "
+            f"{'the same result' if together.checked.means == _certified_means(average) else 'another result'}. "
             "`hubbub gopa` runs this between machines.",
         ),
         picture.sections()[0].table,
@@ -58,10 +59,10 @@ def chapter(hospital: Hospital) -> Section:
     )
 
 
-def run() -> Together:
+def run_average() -> Together:
     """The run, with one hospital that is lost and one that lies."""
     waits = made_up()
-    told = average(
+    average_of_towns = average(
         waits,
         Subjects(MINUTES, most=PATIENTS, sizes=tuple(map(len, waits))),
         epsilon=EPSILON,
@@ -71,13 +72,15 @@ def run() -> Together:
         names=TOWNS,
         title="minutes of waiting",
         drops={LOST: "reveal"},
-        cheats={LIAR: lie},
+        cheats={LIAR: show_other_nonce},
     )
-    inside = [minutes for town, ward in zip(TOWNS, waits, strict=True) if town in told.parties for minutes in ward]
-    return Together(fmean(inside), told, verify(told.log))
+    inside = [
+        minutes for town, ward in zip(TOWNS, waits, strict=True) if town in average_of_towns.parties for minutes in ward
+    ]
+    return Together(fmean(inside), average_of_towns, verify(average_of_towns.log))
 
 
-def lie(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> list[bytes]:
+def show_other_nonce(party: Party, public: PublicState, lines: tuple[bytes, ...]) -> list[bytes]:
     """Show another nonce than the one committed to."""
     if public.phase != "nonce":
         return list(lines)
@@ -93,6 +96,6 @@ def made_up() -> list[list[int]]:
     ]
 
 
-def _means(told: Average) -> object:
-    assert told.certificate is not None
-    return told.certificate.means
+def _certified_means(average: Average) -> object:
+    assert average.certificate is not None
+    return average.certificate.means

@@ -39,13 +39,16 @@ def chapter(hospital: Hospital) -> Section:
         crash = _die_and_resume(desk)
         desk.copy()
         with desk.open() as ledger:
-            collusion = _collude(desk, ledger)
-            figure = _chart(ledger)
+            collusion = _ask_together(desk, ledger)
+            figure = _draw_budget(ledger)
         copies = _put_the_copy_back(desk)
     rows = tuple(desk.rows)
-    told = (sharing, crash, collusion, copies)
+    paragraphs = (sharing, crash, collusion, copies)
     return Section(
-        "5. A budget that outlives the program", told, TextTable(("who", "asks for", "gets", "charge"), rows), figure
+        "5. A budget that outlives the program",
+        paragraphs,
+        TextTable(("who", "asks for", "gets", "charge"), rows),
+        figure,
     )
 
 
@@ -152,29 +155,30 @@ def _be_killed() -> str:
 
 def _ask_again(desk: DemoDesk, ledger: Ledger) -> str:
     first = desk.ask(ledger, "Ana", FLU)
-    before = _spent(ledger)
+    before = _total_spent(ledger)
     again = desk.ask(ledger, "Ana", FLU)
-    repeat = _loss(_spent(ledger) - before)
+    repeat = _spent_loss(_total_spent(ledger) - before)
     other = desk.ask(ledger, "Ben", FLU)
-    desk.note("Ana", FLU, first.answer, _price(first))
-    desk.note("Ana", "the same again", again.answer, _price(again))
-    desk.note("Ben", "the same", other.answer, _price(other))
+    desk.note("Ana", FLU, first.answer, _describe_price(first))
+    desk.note("Ana", "the same again", again.answer, _describe_price(again))
+    desk.note("Ben", "the same", other.answer, _describe_price(other))
     return (
         f"The budget of the last chapter lived in memory. This one, {BUDGET.measure().describe()} for all patients, is "
         f"kept in a ledger on disk. Ana asks for {FLU} and gets {first.answer} ± {MECHANISM.error(0.95)} for "
-        f"{_price(first)}. She asks again: {again.answer}, for rho = {repeat:g}. Ben asks the same in a project of his "
-        f"own and gets {other.answer} for {_price(other)}: a free answer would tell him that somebody asked before."
+        f"{_describe_price(first)}. She asks again: {again.answer}, for rho = {repeat:g}. Ben asks the same in a "
+        f"project of his own and gets {other.answer} for {_describe_price(other)}: a free answer would tell him that "
+        "somebody asked before."
     )
 
 
 def _die_and_resume(desk: DemoDesk) -> str:
     death = signal.Signals(-desk.die("Ben", OLD)).name
     with desk.open() as ledger:
-        before = _spent(ledger)
+        before = _total_spent(ledger)
         stored = desk.ask(ledger, "Ben", OLD)
-        charge, more = _last_charge(ledger), _loss(_spent(ledger) - before)
-    desk.note("Ben", OLD, f"nothing ({death})", f"{_price(stored)}, as #{charge}")
-    desk.note("Ben", "the same again", stored.answer, f"free, under #{charge}" if not more else _price(stored))
+        charge, more = _last_charge(ledger), _spent_loss(_total_spent(ledger) - before)
+    desk.note("Ben", OLD, f"nothing ({death})", f"{_describe_price(stored)}, as #{charge}")
+    desk.note("Ben", "the same again", stored.answer, f"free, under #{charge}" if not more else _describe_price(stored))
     return (
         f"For Ben's next question a process of its own charges the ledger, and is killed ({death}) before it has an "
         f"answer. The ledger is opened again and Ben asks again: charge #{charge} is found, the question "
@@ -182,7 +186,7 @@ def _die_and_resume(desk: DemoDesk) -> str:
     )
 
 
-def _collude(desk: DemoDesk, ledger: Ledger) -> str:
+def _ask_together(desk: DemoDesk, ledger: Ledger) -> str:
     answers: list[int] = []
     refused: dict[str, str] = {}
     while len(refused) < len(PROJECTS):
@@ -212,15 +216,16 @@ def _put_the_copy_back(desk: DemoDesk) -> str:
         came = f"it does not open, for {error.what}"
     whole.replace(desk.file)
     with desk.open() as ledger:
-        found = ledger.verify()
+        verification = ledger.verify()
     return (
         f"At last somebody puts back a copy of the file from before they pooled: {came} "
-        f"With the whole file in its place, `verify` goes through {found.entries} entries, adds up {found.charges} "
-        f"charges again and compares {found.answers} answers: {'all is well' if found.ok else found.problems[0]}."
+        f"With the whole file in its place, `verify` goes through {verification.entries} entries, adds up "
+        f"{verification.charges} charges again and compares {verification.answers} answers: "
+        f"{'all is well' if verification.ok else verification.problems[0]}."
     )
 
 
-def _chart(ledger: Ledger) -> Figure:
+def _draw_budget(ledger: Ledger) -> Figure:
     figure = next(section.figure for section in ledger.budget(PEOPLE).sections() if section.figure)
     return replace(figure, name="ledger")
 
@@ -229,13 +234,13 @@ def _last_charge(ledger: Ledger) -> int:
     return max(entry.sequence for entry in ledger.log() if entry.fields()["kind"] == "charge")
 
 
-def _spent(ledger: Ledger) -> Amount:
+def _total_spent(ledger: Ledger) -> Amount:
     return ledger.budget(PEOPLE).spent
 
 
-def _loss(amount: Amount) -> float:
+def _spent_loss(amount: Amount) -> float:
     return float(amount.parts()[0])
 
 
-def _price(charged: CountAnswer) -> str:
+def _describe_price(charged: CountAnswer) -> str:
     return "free" if charged.repeated else charged.receipt.charged.describe()

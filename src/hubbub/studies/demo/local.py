@@ -48,7 +48,7 @@ def chapter(hospital: Hospital) -> Section:
     """Ask people something that they would tell nobody."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        survey, ana = run(place), asked_monthly(place)
+        survey, ana = run_survey(place), asked_monthly(place)
     low, high = survey.estimate.intervals(0.95)[YES]
     return Section(
         "8. Nobody to trust",
@@ -60,18 +60,18 @@ def chapter(hospital: Hospital) -> Section:
             f"they tell: {survey.estimate.values[YES]:.1%}, between {low:.1%} and {high:.1%}, 95 times out of 100. The "
             f"truth, which is nowhere stored, is {survey.truth:.1%}. One batch came twice: {survey.again:,} reports "
             "were recognised by their ids and counted once.",
-            f"Ana is asked every month for a year. Her program keeps an account: {_told(ana)} After that it goes on "
-            "sending, but what it sends says nothing; if it fell silent, that would tell something too.",
+            f"Ana is asked every month for a year. Her program keeps an account: {_describe_lifetime(ana)} After that "
+            "it goes on sending, but what it sends says nothing; if it fell silent, that would tell something too.",
             f"What noise cannot stop: if 1% of the reports come from fakes, they can have moved the share by "
             f"{100 * survey.estimate.shift(0.01):.1f} points. Every estimate says so. `hubbub collect` runs such a "
             "survey over the network.",
         ),
-        _table(survey),
+        _answers_table(survey),
         survey.figure,
     )
 
 
-def run(folder: Path) -> Survey:
+def run_survey(folder: Path) -> Survey:
     """The survey, from answers to an estimate; batches reach a collector as they would over the network."""
     survey = Collection(name="medicine", randomizer=KaryResponse(epsilon=1, domain=2), **SURVEY)  # type: ignore[arg-type]
     answers = made_up()
@@ -117,7 +117,7 @@ def asked_monthly(folder: Path) -> Lifetime:
     return ana.lifetime()
 
 
-def _told(life: Lifetime) -> str:
+def _describe_lifetime(life: Lifetime) -> str:
     (spent,) = life.spent
     assert life.worst_case is not None
     return (
@@ -126,7 +126,7 @@ def _told(life: Lifetime) -> str:
     )
 
 
-def _table(survey: Survey) -> TextTable:
+def _answers_table(survey: Survey) -> TextTable:
     low, high = survey.estimate.intervals(0.95)[YES]
     rows = (
         ("reports that say yes", f"{survey.said:.1%}", "", "everybody"),

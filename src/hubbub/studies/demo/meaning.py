@@ -9,6 +9,6 @@ from hubbub.studies.demo.hospital import Hospital
 
 def chapter(hospital: Hospital) -> Section:
     """The odds of epsilon = 1, in people."""
-    told = explain.epsilon(1, delta=1e-6)
-    odds = told.sections()[0]
+    explanation = explain.epsilon(1, delta=1e-6)
+    odds = explanation.sections()[0]
     return Section("7. What epsilon = 1 means for a patient", odds.paragraphs, odds.table, odds.figure)

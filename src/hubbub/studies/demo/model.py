@@ -48,42 +48,42 @@ class Learned:
 
 def chapter(hospital: Hospital) -> Section:
     """Train twice on the same patients."""
-    told = run()
-    low, high = told.score.interval
+    models = train_models()
+    low, high = models.score.interval
     return Section(
         "10. A model that remembers nobody",
         (
             f"Who will be back within a month? {PEOPLE:,} patients are known: age, days in bed, blood pressure, smoker "
             "or not, and whether they came back. The simplest model keeps them all and answers like the most similar "
-            f"one. It is right for {told.remembers.patients:.0%} of its patients and {told.remembers.strangers:.0%} of "
-            "strangers. So whoever tries a person and sees it right may guess that this is a patient, and is right "
-            f"{out_of_100(told.remembers.guess)} times, where chance is 50.",
+            f"one. It is right for {models.remembers.patients:.0%} of its patients and "
+            f"{models.remembers.strangers:.0%} of strangers. So whoever tries a person and sees it right may guess "
+            f"that this is a patient, and is right {out_of_100(models.remembers.guess)} times, where chance is 50.",
             f"A private model of the same patients costs epsilon = {EPSILON}. Only bounds and lists of values were "
-            f"declared; that it had some {told.rows:,} of them to learn from was counted privately. It is right for "
-            f"{told.private.strangers:.0%} of strangers, more than the one that remembers; and the same guess is right "
-            f"{out_of_100(told.private.guess)} times.",
+            f"declared; that it had some {models.rows:,} of them to learn from was counted privately. It is right for "
+            f"{models.private.strangers:.0%} of strangers, more than the one that remembers; and the same guess is "
+            f"right {out_of_100(models.private.guess)} times.",
             f"How good is it? Every patient was held out by a coin or trained it, never both, so that measuring costs "
-            f"nothing more: {told.score.value:.1%}, between {low:.1%} and {high:.1%}, 95 times out of 100. `hubbub "
+            f"nothing more: {models.score.value:.1%}, between {low:.1%} and {high:.1%}, 95 times out of 100. `hubbub "
             "fit` does all this with a file, writes a model card, and saves a model that carries its receipt.",
         ),
         TextTable(
             ("model", "right about patients", "about strangers", "patients given away"),
             tuple(
                 (name, f"{known.patients:.0%}", f"{known.strangers:.0%}", out_of_100(known.guess))
-                for name, known in (("remembers everybody", told.remembers), ("private", told.private))
+                for name, known in (("remembers everybody", models.remembers), ("private", models.private))
             ),
         ),
     )
 
 
-def run() -> Learned:
+def train_models() -> Learned:
     """Both models, on the same people."""
     chance = random.Random(1847)  # noqa: S311 - invents people, protects nobody
     patients, strangers = made_up(chance), made_up(chance)
     model = fit_table(patients, columns=COLUMNS, target=TARGET, epsilon=EPSILON, delta=DELTA, measure=True)
     assert model.score is not None
     private = Memorization(*(model.measured(people).value for people in (patients, strangers)))
-    remembers = Memorization(*(_right(patients, people) for people in (patients, strangers)))
+    remembers = Memorization(*(_share_right(patients, people) for people in (patients, strangers)))
     return Learned(remembers, private, model.score, model.estimator.rows_)
 
 
@@ -101,7 +101,7 @@ def made_up(chance: random.Random) -> People:
     return people
 
 
-def _right(kept: People, asked: People) -> float:
+def _share_right(kept: People, asked: People) -> float:
     """How often the most similar of the kept people came back, or not, as the one who is asked about did."""
     import numpy as np
     from scipy.spatial import cKDTree

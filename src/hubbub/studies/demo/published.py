@@ -41,15 +41,16 @@ class Handed:
 
 def chapter(hospital: Hospital) -> Section:
     """Publish three times, link, and compare."""
-    told = run()
-    alike, worth = told.exposed[ALIKE], told.worth
+    tables = publish_three_ways()
+    alike, worth = tables.exposed[ALIKE], tables.worth
     return Section(
         "12. A table to hand out",
         (
             f"A university wants rows, not answers. {PATIENTS:,} patients without names: a public list with "
-            f"{', '.join(KNOWN)} names {percent(told.named[RAW].share)} of them. Made alike, so that at least {K} rows "
+            f"{', '.join(KNOWN)} names {percent(tables.named[RAW].share)} of them. Made alike, so that at least {K} "
+            "rows "
             f"agree ({percent(worth[ALIKE].partition.gcp)} of the detail is gone), it names "  # type: ignore[union-attr]
-            f"{told.named[ALIKE].matched}; but {alike.exposed:,} people share their {SECRET} with everybody in their "
+            f"{tables.named[ALIKE].matched}; but {alike.exposed:,} people share their {SECRET} with everybody in their "
             "class, which is all an attacker needs.",
             f"Made-up rows promise more: they are drawn from noisy counts that cost epsilon = {EPSILON}. A row that "
             "fits one patient is nobody's row.",
@@ -61,16 +62,16 @@ def chapter(hospital: Hospital) -> Section:
         TextTable(
             ("table", "rows that get a name", "certain about their secret", "rows to move, of 100"),
             (
-                _row(told, RAW),
-                _row(told, ALIKE),
-                (MADE_UP, "nobody's rows", "-", _distance(worth, MADE_UP)),
-                *((one.name, "", "", _distance(worth, one.name)) for one in worth.baselines),
+                _table_row(tables, RAW),
+                _table_row(tables, ALIKE),
+                (MADE_UP, "nobody's rows", "-", _format_distance(worth, MADE_UP)),
+                *((one.name, "", "", _format_distance(worth, one.name)) for one in worth.baselines),
             ),
         ),
     )
 
 
-def run() -> Handed:
+def publish_three_ways() -> Handed:
     """The same patients in three ways."""
     chance = random.Random(1997)  # noqa: S311 - invents people, protects nobody
     rows, others = made_up(chance, PATIENTS), made_up(chance, PUBLIC)
@@ -104,10 +105,10 @@ def made_up(chance: random.Random, count: int) -> pyarrow.Table:
     )
 
 
-def _row(told: Handed, name: str) -> tuple[str, str, str, str]:
-    named, exposed = told.named[name], told.exposed[name]
-    return name, percent(named.share), percent(exposed.exposed / PATIENTS), _distance(told.worth, name)
+def _table_row(tables: Handed, name: str) -> tuple[str, str, str, str]:
+    named, exposed = tables.named[name], tables.exposed[name]
+    return name, percent(named.share), percent(exposed.exposed / PATIENTS), _format_distance(tables.worth, name)
 
 
-def _distance(worth: UtilityComparison, name: str) -> str:
+def _format_distance(worth: UtilityComparison, name: str) -> str:
     return f"{100 * worth[name]['tvd2_mean']:.1f}"

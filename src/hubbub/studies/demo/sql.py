@@ -36,11 +36,11 @@ class Visit:
 def chapter(hospital: Hospital) -> Section:
     """Ask the visits of the hospital's patients in SQL."""
     visits = made_up(len(hospital.patients))
-    with tempfile.TemporaryDirectory() as folder, _open(visits, Path(folder)) as db:
+    with tempfile.TemporaryDirectory() as folder, _open_connection(visits, Path(folder)) as db:
         before = db.preview(QUESTION, epsilon=EPSILON)
         first = db.sql(QUESTION, epsilon=EPSILON)
         again = db.sql(QUESTION, epsilon=EPSILON)
-        refused = _refusal(db)
+        refused = _try_forbidden(db)
     return Section(
         "6. The same in SQL",
         (
@@ -49,10 +49,11 @@ def chapter(hospital: Hospital) -> Section:
             f"the budget is {BUDGET.measure().describe()}. An analyst types: {QUESTION}",
             f"A preview is free: ±{before.errors['visits']:,.0f} visits a ward, 95 times out of 100, for epsilon = "
             f"{EPSILON:g}. The answer is below, beside the exact one, which nobody sees. Asked again it is "
-            f"{_same(first, again)} and {'free' if again.repeated else 'charged'}. Left: {again.budget_left}.",
+            f"{_describe_repeat(first, again)} and {'free' if again.repeated else 'charged'}. Left: "
+            f"{again.budget_left}.",
             f"{FORBIDDEN}: {refused} Nothing was charged for that, and no row was read.",
         ),
-        _table(exact(visits), first),
+        _answers_table(exact_answers(visits), first),
     )
 
 
@@ -66,13 +67,13 @@ def made_up(patients: int) -> list[Visit]:
     ]
 
 
-def exact(visits: Sequence[Visit]) -> dict[str, tuple[int, float]]:
+def exact_answers(visits: Sequence[Visit]) -> dict[str, tuple[int, float]]:
     """Visits and their average cost by ward, without noise."""
     costs = {ward: [visit.cost for visit in visits if visit.ward == ward] for ward in WARDS}
-    return {ward: (len(told), sum(told) / len(told)) for ward, told in costs.items()}
+    return {ward: (len(bills), sum(bills) / len(bills)) for ward, bills in costs.items()}
 
 
-def _open(visits: Sequence[Visit], folder: Path) -> Connection:
+def _open_connection(visits: Sequence[Visit], folder: Path) -> Connection:
     import pyarrow
     from pyarrow import parquet
 
@@ -94,7 +95,7 @@ def _open(visits: Sequence[Visit], folder: Path) -> Connection:
     )
 
 
-def _refusal(db: Connection) -> str:
+def _try_forbidden(db: Connection) -> str:
     try:
         db.sql(FORBIDDEN, epsilon=EPSILON)
     except QueryError as no:
@@ -102,11 +103,11 @@ def _refusal(db: Connection) -> str:
     return "answered."
 
 
-def _same(first: Release, again: Release) -> str:
+def _describe_repeat(first: Release, again: Release) -> str:
     return "the same answer" if first.dbapi_rows() == again.dbapi_rows() else "another answer"
 
 
-def _table(truth: dict[str, tuple[int, float]], release: Release) -> TextTable:
+def _answers_table(truth: dict[str, tuple[int, float]], release: Release) -> TextTable:
     wards, visits, costs = (text.format_cells(*release.told(place)) for place in range(3))
     rows = tuple(
         (ward, f"{truth[ward][0]:,}", visits[i], f"{truth[ward][1]:.0f}", costs[i]) for i, ward in enumerate(wards)

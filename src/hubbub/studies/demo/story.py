@@ -1,4 +1,4 @@
-"""The chapters of the demo, put together. A new chapter is one new file and one word in ``tell``."""
+"""The chapters of the demo, put together. A new chapter is one new file and one word in ``tell_story``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Demo(Document):
         return {"chapters": [_chapter_json(chapter) for chapter in self.chapters]}
 
 
-def tell() -> Demo:
+def tell_story() -> Demo:
     """Run every chapter."""
     hospital = open_hospital()
     chapters: list[Chapter] = [

@@ -144,6 +144,6 @@ def random_source_works() -> bool:
     return len(draws) == 4
 
 
-def _format_versions(found: dict[str, str | None]) -> list[str]:
-    width = max(map(len, found), default=0)
-    return [f"  {name:<{width}}  {version or 'missing'}" for name, version in found.items()]
+def _format_versions(versions: dict[str, str | None]) -> list[str]:
+    width = max(map(len, versions), default=0)
+    return [f"  {name:<{width}}  {version or 'missing'}" for name, version in versions.items()]

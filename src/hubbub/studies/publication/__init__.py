@@ -18,10 +18,10 @@
 from hubbub.studies.publication.affordable import check_affordable
 from hubbub.studies.publication.attacked import all_attempts
 from hubbub.studies.publication.baseline import Yardstick
-from hubbub.studies.publication.checks import checked
+from hubbub.studies.publication.checks import check_request
 from hubbub.studies.publication.comparison import publish_and_compare, stage_count
 from hubbub.studies.publication.described import beside_descriptor, described_request, described_rows
-from hubbub.studies.publication.methods import PublicationTable, make
+from hubbub.studies.publication.methods import PublicationTable, publish_table
 from hubbub.studies.publication.places import read_places
 from hubbub.studies.publication.private_table import private_rows, public_rows
 from hubbub.studies.publication.report import Publication
@@ -36,13 +36,13 @@ __all__ = [
     "all_attempts",
     "beside_descriptor",
     "check_affordable",
-    "checked",
+    "check_request",
     "described_request",
     "described_rows",
-    "make",
     "private_rows",
     "public_rows",
     "publish_and_compare",
+    "publish_table",
     "read_places",
     "stage_count",
 ]

@@ -53,34 +53,36 @@ class TableAttack:
 
 
 def all_attempts(
-    made: Sequence[PublicationTable], table: pyarrow.Table, order: PublicationRequest, holdout: pyarrow.Table | None
+    tables: Sequence[PublicationTable], table: pyarrow.Table, order: PublicationRequest, holdout: pyarrow.Table | None
 ) -> Iterator[TableAttack]:
     """Every attack on everything to which it applies."""
     people = table.drop([name for name in order.names if name in table.column_names])
     own = np.arange(people.num_rows)
     if order.known:
-        yield _linked(RAW, people, people, own, order, generalised=False)
-    yield from _grouped(RAW, people, order, ("Homogeneity",))
-    for each in made:
-        yield from _on(each, people, order)
+        yield _attack_by_linkage(RAW, people, people, own, order, generalised=False)
+    yield from _attack_classes(RAW, people, order, ("Homogeneity",))
+    for each in tables:
+        yield from _attack_table(each, people, order)
     if holdout is not None and order.declared is not None:
-        faces = {each.name: each.result for each in made if not each.method.has_places}
-        yield from _traced({RAW: people, **faces}, people, holdout, order)
+        faces = {each.name: each.result for each in tables if not each.method.has_places}
+        yield from _attack_membership({RAW: people, **faces}, people, holdout, order)
 
 
-def _on(made: PublicationTable, people: pyarrow.Table, order: PublicationRequest) -> Iterator[TableAttack]:
-    result = made.result
+def _attack_table(
+    published: PublicationTable, people: pyarrow.Table, order: PublicationRequest
+) -> Iterator[TableAttack]:
+    result = published.result
     if isinstance(result, Anonymised):
-        yield _linked(made.name, result.table, people, result.kept, order, generalised=True)
-        yield from _grouped(made.name, result.table, order)
+        yield _attack_by_linkage(published.name, result.table, people, result.kept, order, generalised=True)
+        yield from _attack_classes(published.name, result.table, order)
     elif isinstance(result, Synthetic) and order.known:
         nobody = np.full(result.table.num_rows, -1)  # no row is anybody's
-        yield _linked(made.name, result.table, people, nobody, order, generalised=False)
-    elif made.method is Method.TABLES:
-        yield from _counted(made, people, order)
+        yield _attack_by_linkage(published.name, result.table, people, nobody, order, generalised=False)
+    elif published.method is Method.TABLES:
+        yield from _attack_counts(published, people, order)
 
 
-def _try(name: str, face: str, attack: Callable[[], Attack]) -> TableAttack:
+def _try_attack(name: str, face: str, attack: Callable[[], Attack]) -> TableAttack:
     """What the attack found; what refuses to be attacked says so in its own words."""
     try:
         return TableAttack(name, face, attack())
@@ -91,7 +93,7 @@ def _try(name: str, face: str, attack: Callable[[], Attack]) -> TableAttack:
 # ---------------------------------------------------------------- names for rows
 
 
-def _linked(
+def _attack_by_linkage(
     face: str,
     released: pyarrow.Table,
     people: pyarrow.Table,
@@ -104,15 +106,15 @@ def _linked(
     chosen = np.random.default_rng(0).permutation(released.num_rows)[:MOST_LINKED]
     shown, known = released.take(chosen), list(order.known)
     roll, truth = people.select(known), owners[chosen]
-    attempt = _try(
+    attempt = _try_attack(
         "Linkage", face, partial(attacks.link, shown, roll, on=known, truth=truth.tolist(), generalised=generalised)
     )
     if attempt.found is None or order.sensitive is None or order.sensitive in known:
         return attempt
-    return _told(attempt, attempt.found, shown[order.sensitive], people[order.sensitive])
+    return _score_secrets(attempt, attempt.found, shown[order.sensitive], people[order.sensitive])
 
 
-def _told(attempt: TableAttack, found: Any, shown: Any, real: Any) -> TableAttack:
+def _score_secrets(attempt: TableAttack, linkage: Any, shown: Any, real: Any) -> TableAttack:
     """How often the sensitive value of a row that got a name is that person's."""
     import pyarrow
     import pyarrow.compute as pc
@@ -120,16 +122,16 @@ def _told(attempt: TableAttack, found: Any, shown: Any, real: Any) -> TableAttac
     words = [column.cast(pyarrow.string()) for column in (shown, real)]
     frequent = pc.value_counts(words[1].combine_chunks()).field("counts")
     blind = pc.max(frequent).as_py() / max(len(real), 1)
-    matches = found.matches
+    matches = linkage.matches
     if not matches.num_rows:
-        return TableAttack(attempt.name, attempt.face, found, blind=blind)
+        return TableAttack(attempt.name, attempt.face, linkage, blind=blind)
     same = pc.equal(words[0].take(matches["released_row"]), words[1].take(matches["known_row"]))
     return TableAttack(
-        attempt.name, attempt.face, found, secret=pc.mean(pc.fill_null(same, False)).as_py(), blind=blind
+        attempt.name, attempt.face, linkage, secret=pc.mean(pc.fill_null(same, False)).as_py(), blind=blind
     )
 
 
-def _grouped(
+def _attack_classes(
     face: str,
     table: pyarrow.Table,
     order: PublicationRequest,
@@ -144,21 +146,23 @@ def _grouped(
         "Background knowledge": attacks.background,
     }
     for name in wanted:
-        yield _try(name, face, partial(known[name], table, **asked))
+        yield _try_attack(name, face, partial(known[name], table, **asked))
 
 
 # ---------------------------------------------------------------- counts
 
 
-def _counted(made: PublicationTable, people: pyarrow.Table, order: PublicationRequest) -> Iterator[TableAttack]:
+def _attack_counts(
+    published: PublicationTable, people: pyarrow.Table, order: PublicationRequest
+) -> Iterator[TableAttack]:
     """Everybody's secret from the published counts, and from the same counts without noise."""
-    assert isinstance(made.result, Published)
-    asked = partial(_reconstructed, made.result, people, order)
-    yield _try("Reconstruction", EXACT, partial(asked, noisy=False))
-    yield _try("Reconstruction", made.name, partial(asked, noisy=True))
+    assert isinstance(published.result, Published)
+    asked = partial(_reconstruct_secrets, published.result, people, order)
+    yield _try_attack("Reconstruction", EXACT, partial(asked, noisy=False))
+    yield _try_attack("Reconstruction", published.name, partial(asked, noisy=True))
 
 
-def _reconstructed(result: Published, people: pyarrow.Table, order: PublicationRequest, *, noisy: bool) -> Attack:
+def _reconstruct_secrets(result: Published, people: pyarrow.Table, order: PublicationRequest, *, noisy: bool) -> Attack:
     secret, domain = order.sensitive, order.declared
     if secret is None or domain is None or people.num_rows > MOST_RECONSTRUCTED:
         raise Unsuitable(
@@ -170,11 +174,13 @@ def _reconstructed(result: Published, people: pyarrow.Table, order: PublicationR
     codes = cells.encode(people)
     place = cells.names.index(secret)
     value = int(np.bincount(codes[:, place]).argmax())
-    told = candidate_of(result, cells, name="tables", hierarchies={})
+    candidate = candidate_of(result, cells, name="tables", hierarchies={})
     queries, answers = [], []
-    for columns in told.tables:  # type: ignore[attr-defined]
+    for columns in candidate.tables:  # type: ignore[attr-defined]
         if place in columns and len(columns) > 1:
-            rows, counts = _equations(codes, columns, place, value, told if noisy else _exact(codes, cells))
+            rows, counts = _cell_equations(
+                codes, columns, place, value, candidate if noisy else _exact_candidate(codes, cells)
+            )
             queries.append(rows)
             answers.append(counts)
     if not queries:
@@ -194,14 +200,16 @@ def _reconstructed(result: Published, people: pyarrow.Table, order: PublicationR
     )
 
 
-def _exact(codes: Any, cells: ComparisonCells) -> Candidate:
+def _exact_candidate(codes: Any, cells: ComparisonCells) -> Candidate:
     return RowTable(CodedRows(codes, cells.sizes))
 
 
-def _equations(codes: Any, columns: tuple[int, ...], place: int, value: int, told: Candidate) -> tuple[Any, Any]:
+def _cell_equations(
+    codes: Any, columns: tuple[int, ...], place: int, value: int, candidate: Candidate
+) -> tuple[Any, Any]:
     """Who is in each cell of the other columns, and how many of them have the value, by the table."""
     others = [c for c in columns if c != place]
-    counts = np.asarray(told.counts(columns), dtype=np.float64).take(value, axis=columns.index(place))
+    counts = np.asarray(candidate.counts(columns), dtype=np.float64).take(value, axis=columns.index(place))
     where = np.ravel_multi_index(tuple(codes[:, c] for c in others), counts.shape)
     used = np.unique(where)
     return (where == used[:, None]).astype(np.int8), counts.ravel()[used]
@@ -210,7 +218,7 @@ def _equations(codes: Any, columns: tuple[int, ...], place: int, value: int, tol
 # ---------------------------------------------------------------- who took part
 
 
-def _traced(
+def _attack_membership(
     faces: Mapping[str, Any], people: pyarrow.Table, holdout: pyarrow.Table, order: PublicationRequest
 ) -> Iterator[TableAttack]:
     """Was a person in the table? Public rows say what is usual, and are the people who were not."""
@@ -221,10 +229,12 @@ def _traced(
     strangers, public = np.split(chance.permutation(others), [min(MOST_TRACED, len(others) // 2)])
     usual = RowTable(CodedRows(public, cells.sizes))
     for face, given in faces.items():
-        yield _try("Membership", face, partial(_trace, given, cells, order, members, strangers, usual, people.num_rows))
+        yield _try_attack(
+            "Membership", face, partial(_trace_members, given, cells, order, members, strangers, usual, people.num_rows)
+        )
 
 
-def _trace(
+def _trace_members(
     given: Any,
     cells: ComparisonCells,
     order: PublicationRequest,
@@ -233,7 +243,7 @@ def _trace(
     usual: RowTable,
     size: int,
 ) -> Attack:
-    told = candidate_of(given, cells, name="table", hierarchies=order.hierarchies)
+    candidate = candidate_of(given, cells, name="table", hierarchies=order.hierarchies)
     shares, reference = [], []
     inside: list[Any] = []
     outside: list[Any] = []
@@ -241,11 +251,11 @@ def _trace(
         shape = tuple(cells.sizes[c] for c in columns)
         public = usual.shares(columns).ravel()
         common = np.flatnonzero((public > 0) & (public < 1))
-        shares.append(told.shares(columns).ravel()[common])
+        shares.append(candidate.shares(columns).ravel()[common])
         reference.append(public[common])
-        for rows, found in ((members, inside), (strangers, outside)):
+        for rows, scores in ((members, inside), (strangers, outside)):
             where = np.ravel_multi_index(tuple(rows[:, c] for c in columns), shape)
-            found.append((where[:, None] == common[None, :]).astype(np.int8))
+            scores.append((where[:, None] == common[None, :]).astype(np.int8))
     kept = slice(0, MOST_SHARES)
     return attacks.trace(
         np.concatenate(shares)[kept],

@@ -52,10 +52,14 @@ class Yardstick:
         return [DiscreteGaussian(sensitivity=1, epsilon=self.epsilon, delta=order.delta).event]
 
     def compared(
-        self, made: Sequence[PublicationTable], private: Unread, order: PublicationRequest, account: AccountLike | None
+        self,
+        published: Sequence[PublicationTable],
+        private: Unread,
+        order: PublicationRequest,
+        account: AccountLike | None,
     ) -> UtilityComparison | None:
         """Every table beside the two baselines."""
-        tables = {each.name: each.result for each in made if not each.method.has_places}
+        tables = {each.name: each.result for each in published if not each.method.has_places}
         asked: dict[str, Any] = {"domain": order.declared, "hierarchies": order.hierarchies}
         if self.public is not None:
             return compare(tables, holdout=self.public, target=self._predicted(order), unit=order.unit, **asked)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hubbub.accounting import mu_for
 from hubbub.publish import PRIVATE, Published, SurrogateKey, Unread, domain_for
 from hubbub.publish.synthetic import plan_for, whom_of
-from hubbub.studies.publication.counts import counts
-from hubbub.studies.publication.missing_domains import missing
+from hubbub.studies.publication.counts import publish_counts
+from hubbub.studies.publication.missing_domains import refuse_missing_domains
 from hubbub.studies.publication.request import Method, PublicationRequest
 from hubbub.terms import Event, MissingParameter, OutOfRange, TooLarge
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _TYPICAL = 0.41  # the mean size of Gaussian noise, in margins of 95%: 0.798 over 1.96
 
 
-def checked(order: PublicationRequest, private: Unread) -> list[Event]:
+def check_request(order: PublicationRequest, private: Unread) -> list[Event]:
     """What the private methods will be charged for; refuses what cannot be, before a row is looked at."""
     schema = private.schema
     if any(method.is_private for method in order.methods):
@@ -27,7 +27,7 @@ def checked(order: PublicationRequest, private: Unread) -> list[Event]:
         _need_domain(order, schema)
     if not all(method.is_private for method in order.methods):
         _need_models(order, schema)
-    return [_event(method, order, private.without_rows()) for method in order.methods if method.is_private]
+    return [_method_event(method, order, private.without_rows()) for method in order.methods if method.is_private]
 
 
 def _need_price(order: PublicationRequest) -> None:
@@ -52,13 +52,13 @@ def _need_domain(order: PublicationRequest, schema: pyarrow.Schema) -> None:
     whole = any(method.is_private and not method.has_places for method in order.methods)
     if whole and order.domain == PRIVATE:
         if all(pyarrow.types.is_string(each.type) for each in schema):
-            raise missing(schema, schema.names, file=None)  # a CSV file says no types
+            raise refuse_missing_domains(schema, schema.names, file=None)  # a CSV file says no types
         return
     given = order.domain if isinstance(order.domain, Mapping) else {}
     needed = schema.names if whole else [name for name in order.by if name in schema.names]
     absent = [name for name in needed if name not in given and name != order.unit]
     if absent:
-        raise missing(schema, absent, file=order.domain_file)
+        raise refuse_missing_domains(schema, absent, file=order.domain_file)
 
 
 def _need_models(order: PublicationRequest, schema: pyarrow.Schema) -> None:
@@ -80,7 +80,7 @@ def _need_models(order: PublicationRequest, schema: pyarrow.Schema) -> None:
         )
 
 
-def _event(method: Method, order: PublicationRequest, empty: Unread) -> Event:
+def _method_event(method: Method, order: PublicationRequest, empty: Unread) -> Event:
     if method is Method.TABLES and order.declared is None:
         raise OutOfRange(
             "tables of counts need a public domain.",
@@ -88,9 +88,9 @@ def _event(method: Method, order: PublicationRequest, empty: Unread) -> Event:
             fix="Declare bounds and values, in the descriptor or in the file that --domain names, or choose --columns.",
         )
     if method.is_counts:  # the same call with no rows at all
-        made = counts(method, empty, order)
-        _check_noise(made, order)
-        return made.event
+        published = publish_counts(method, empty, order)
+        _check_noise(published, order)
+        return published.event
     schema = empty.schema
     whom = whom_of(empty.unit(order.unit), order.max_rows, order.neighbours)
     shown = schema if order.unit is None else schema.remove(schema.get_field_index(order.unit))
@@ -103,22 +103,22 @@ def _event(method: Method, order: PublicationRequest, empty: Unread) -> Event:
     ).event
 
 
-def _check_noise(made: Published, order: PublicationRequest) -> None:
+def _check_noise(published: Published, order: PublicationRequest) -> None:
     """Refuse if the noise on one table alone would be more than all rows, as it is for made-up rows."""
-    for name, table in made.tables.items():
-        noise = round(_TYPICAL * made.margins[name] * table.num_rows)
+    for name, table in published.tables.items():
+        noise = round(_TYPICAL * published.margins[name] * table.num_rows)
         if order.about is not None and noise > order.about:
             fewer = max(1, table.num_rows * order.about // noise)
             raise TooLarge(
                 f"the budget is too small for the cells: the noise on the table {name!r} adds up to {noise:,} rows, "
                 f"and there are about {order.about:,}.",
                 why=f"Each of its {table.num_rows:,} cells gets noise of its own, and all tables share the budget.",
-                fix=f"It fits with about --epsilon {_enough(order, noise / order.about):.2g}, with at most {fewer:,} "
-                "cells in that table, or with fewer tables.",
+                fix=f"It fits with about --epsilon {_sufficient_epsilon(order, noise / order.about):.2g}, with at most "
+                f"{fewer:,} cells in that table, or with fewer tables.",
             )
 
 
-def _enough(order: PublicationRequest, times: float) -> float:
+def _sufficient_epsilon(order: PublicationRequest, times: float) -> float:
     """An epsilon whose noise is so many times smaller."""
     delta, least = float(order.delta), float(order.epsilon)
     wanted, most = mu_for(least, delta) * times, 2 * float(order.epsilon)

@@ -8,7 +8,7 @@ from hubbub.ledger import Account
 from hubbub.publish import Unread
 from hubbub.studies.publication.attacked import all_attempts
 from hubbub.studies.publication.baseline import Yardstick
-from hubbub.studies.publication.methods import PublicationTable, make
+from hubbub.studies.publication.methods import PublicationTable, publish_table
 from hubbub.studies.publication.report import Publication
 from hubbub.studies.publication.request import PublicationRequest
 
@@ -31,7 +31,7 @@ def publish_and_compare(
     tables: list[PublicationTable] = []
     for method in request.methods:
         watch(len(tables))
-        tables.append(make(method, private, request, account))
+        tables.append(publish_table(method, private, request, account))
         write(tables[-1])
     watch(len(tables))
     comparison = yardstick.compared(tables, private, request, account)

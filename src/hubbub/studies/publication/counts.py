@@ -8,7 +8,9 @@ from hubbub.studies.publication.request import Method, PublicationRequest
 from hubbub.terms import MissingParameter
 
 
-def counts(method: Method, table: Unread, order: PublicationRequest, account: AccountLike | None = None) -> Published:
+def publish_counts(
+    method: Method, table: Unread, order: PublicationRequest, account: AccountLike | None = None
+) -> Published:
     """Count in one way. What is asked for is checked and charged before the rows are read."""
     if method is Method.TABLES:
         return marginals(table, of=order.tables(), domain=order.declared or {}, account=account, **order.shared())
@@ -19,7 +21,7 @@ def counts(method: Method, table: Unread, order: PublicationRequest, account: Ac
             fix="Name a CSV file: a column for each level, from the largest places to the smallest.",
         )
     if method is Method.DAILY:
-        return _series(order, account).publish_all(table)
+        return _open_series(order, account).publish_all(table)
     return top_down(
         table,
         levels=order.places.levels,
@@ -31,7 +33,7 @@ def counts(method: Method, table: Unread, order: PublicationRequest, account: Ac
     )
 
 
-def _series(order: PublicationRequest, account: AccountLike | None) -> DailySeries:
+def _open_series(order: PublicationRequest, account: AccountLike | None) -> DailySeries:
     if order.unit is None or order.day is None or order.first is None or order.days is None:
         raise MissingParameter(
             "daily needs --unit, --day, --first and --days.",

@@ -18,7 +18,7 @@ from hubbub.publish import (
 )
 from hubbub.publish.anonymize import NO_GUARANTEE, least_size
 from hubbub.render import short
-from hubbub.studies.publication.counts import counts
+from hubbub.studies.publication.counts import publish_counts
 from hubbub.studies.publication.request import Method, PublicationRequest
 from hubbub.terms import Receipt, exact
 
@@ -80,18 +80,20 @@ class PublicationTable:
         return self.result.guarantee.describe()
 
 
-def make(method: Method, table: Unread, order: PublicationRequest, account: AccountLike | None) -> PublicationTable:
+def publish_table(
+    method: Method, table: Unread, order: PublicationRequest, account: AccountLike | None
+) -> PublicationTable:
     """Publish the table in one way; what is private is charged before a row is read."""
     if not method.is_private:
-        return _anonymised(method, table.read(), order)
+        return _anonymize_table(method, table.read(), order)
     price = [short(exact(each, name=name)) for name, each in (("epsilon", order.epsilon), ("delta", order.delta))]
-    told = f"DP: epsilon = {price[0]}, delta = {price[1]}, each {order.unit or 'row'}"
-    made: Any
+    promise = f"DP: epsilon = {price[0]}, delta = {price[1]}, each {order.unit or 'row'}"
+    result: Any
     if method.is_counts:
-        made = counts(method, table, order, account)
+        result = publish_counts(method, table, order, account)
     else:
         domain = None if isinstance(order.domain, str) else order.domain
-        made = synthesize(
+        result = synthesize(
             table,
             method=method.value,
             domain=domain,
@@ -100,20 +102,20 @@ def make(method: Method, table: Unread, order: PublicationRequest, account: Acco
             account=account,
             **order.shared(),
         )
-    return PublicationTable(method, made, told, (GROUPS, RARE, TOGETHER))
+    return PublicationTable(method, result, promise, (GROUPS, RARE, TOGETHER))
 
 
-def _anonymised(method: Method, table: pyarrow.Table, order: PublicationRequest) -> PublicationTable:
+def _anonymize_table(method: Method, table: pyarrow.Table, order: PublicationRequest) -> PublicationTable:
     asked: dict[str, Any] = {"quasi_identifiers": list(order.known), "models": order.models}
     asked["hierarchies"] = order.hierarchies
     nameless = table.drop([name for name in order.names if name in table.column_names])
     asked["keep"] = nameless.column_names  # what nobody named is refused below, in the terminal's own words
     if method is Method.MONDRIAN:
-        made = mondrian(nameless, relaxed=order.relaxed, **asked)
+        anonymized = mondrian(nameless, relaxed=order.relaxed, **asked)
     else:
-        made = full_domain(nameless, suppression=order.suppression, **asked)
+        anonymized = full_domain(nameless, suppression=order.suppression, **asked)
     named = [*order.known, *order.keep, *filter(None, [order.sensitive])]
     refuse_identifiers(nameless, named, least_size(order.models), argument="--keep {listed}")
     models = {"k-anonymity, k": order.k, "l-diversity, l": order.l, "t-closeness, t": order.t}
     model = "; ".join(f"{name} = {value}" for name, value in models.items() if value is not None)
-    return PublicationTable(method, made, model, (*made.gaps, NO_GUARANTEE))
+    return PublicationTable(method, anonymized, model, (*anonymized.gaps, NO_GUARANTEE))

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 def lines_for(schema: pyarrow.Schema, names: Sequence[str]) -> list[str]:
     """The lines to write for these columns, from their types alone."""
-    return [f"{_name(name)} = {_line(schema.field(name).type, _name(name))}" for name in names]
+    return [f"{_quote_key(name)} = {_domain_line(schema.field(name).type, _quote_key(name))}" for name in names]
 
 
-def missing(schema: pyarrow.Schema, names: Sequence[str], *, file: str | None) -> MissingParameter:
+def refuse_missing_domains(schema: pyarrow.Schema, names: Sequence[str], *, file: str | None) -> MissingParameter:
     """The refusal of columns without a domain, with the lines to add."""
     lines = "\n".join(f"    {line}" for line in lines_for(schema, names))
     where = f"Add to {file}" if file else "Write a file such as domain.toml, and name it with --domain"
@@ -28,7 +28,7 @@ def missing(schema: pyarrow.Schema, names: Sequence[str], *, file: str | None) -
     )
 
 
-def _line(kind: pyarrow.DataType, name: str) -> str:
+def _domain_line(kind: pyarrow.DataType, name: str) -> str:
     import pyarrow
 
     types, number, words = pyarrow.types, "{ lower = ..., upper = ... }", '{ values = ["...", "..."] }'
@@ -41,5 +41,5 @@ def _line(kind: pyarrow.DataType, name: str) -> str:
     return f"{words}   or   {name} = {number}"
 
 
-def _name(name: str) -> str:
+def _quote_key(name: str) -> str:
     return name if name.replace("-", "").replace("_", "").isalnum() and name.isascii() else f'"{name}"'

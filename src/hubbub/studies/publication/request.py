@@ -95,12 +95,12 @@ class PublicationRequest:
     @property
     def models(self) -> list[PrivacyModel]:
         """The models of partition methods."""
-        found: list[PrivacyModel] = [] if self.k is None else [KAnonymity(self.k)]
+        models: list[PrivacyModel] = [] if self.k is None else [KAnonymity(self.k)]
         if self.l is not None and self.sensitive is not None:
-            found.append(DistinctL(self.l, self.sensitive))
+            models.append(DistinctL(self.l, self.sensitive))
         if self.t is not None and self.sensitive is not None:
-            found.append(TCloseness(self.t, self.sensitive))
-        return found
+            models.append(TCloseness(self.t, self.sensitive))
+        return models
 
     @property
     def declared(self) -> dict[str, ColumnDomain] | None:

@@ -30,7 +30,7 @@ def attack_dataset(
     aim = {"table": table, "known": known, "secret": secret, "value": value}
     if descriptor is not None:
         return _attack_source(descriptor, {}, aim, k=k, budget=budget, watch=watch)
-    with example.clinic() as (file, declared):
+    with example.open_clinic() as (file, declared):
         return _attack_source(file, declared, aim, k=k, budget=budget, watch=watch)
 
 
@@ -47,10 +47,12 @@ def _attack_source(
     try:
         for column in (column for table in dataset.tables for column in table.columns):
             plain_text(column.name, name="a column's name")  # a Parquet file may call a column anything
-        aimed = target.aim(dataset, engine, **aim)
+        aimed = target.choose_target(dataset, engine, **aim)
         promised = budget or dataset.budget or _refuse_without_budget()
         results = []
-        for attempt in attempts.all_attempts(aimed, engine, partial(faces.private, dataset, engine, promised), k=k):
+        for attempt in attempts.all_attempts(
+            aimed, engine, partial(faces.open_private_face, dataset, engine, promised), k=k
+        ):
             watch(attempt)
             results.append(attempt)
         return RedTeam(aimed, promised, k, tuple(results))

@@ -13,7 +13,7 @@ import numpy as np
 
 from hubbub import attacks, publish
 from hubbub.studies.redteam.faces import Exact, Private
-from hubbub.studies.redteam.target import Target, literal, quoted
+from hubbub.studies.redteam.target import Target, quote_name, sql_literal
 from hubbub.terms import HubbubError, Unsuitable
 
 if TYPE_CHECKING:
@@ -50,22 +50,26 @@ class FaceAttack:
 def all_attempts(target: Target, engine: Any, opened: Opened, *, k: int) -> Iterator[FaceAttack]:
     """Every attack on every face to which it applies, one after the other."""
     exact = Exact(engine)
-    yield _try("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
-    yield _try("Linkage", DEIDENTIFIED, partial(_linkage, target, target.people, generalised=False))
-    grouped = _grouped(target, k)
-    for name, attack in (("Linkage", _linked), ("Homogeneity", _homogeneity), ("Background knowledge", _background)):
-        yield _try(name, GROUPED, partial(attack, target, grouped))
-    for name, attack_on in (
-        ("Differencing", _differencing),
-        ("Reconstruction", _reconstruction),
-        ("Asking again", _asking_again),
-        ("Membership", _membership),
+    yield _try_attack("Uniqueness", DEIDENTIFIED, partial(attacks.uniqueness, target.people, on=target.known))
+    yield _try_attack("Linkage", DEIDENTIFIED, partial(_attack_by_linkage, target, target.people, generalised=False))
+    grouped = _group_people(target, k)
+    for name, attack in (
+        ("Linkage", _attack_grouped_table),
+        ("Homogeneity", _attack_homogeneity),
+        ("Background knowledge", _attack_background),
     ):
-        yield _try(name, EXACT, partial(attack_on, target, exact))
-        yield _try(name, PRIVATE, partial(_privately, attack_on, target, opened))
+        yield _try_attack(name, GROUPED, partial(attack, target, grouped))
+    for name, attack_on in (
+        ("Differencing", _attack_by_differences),
+        ("Reconstruction", _reconstruct_secrets),
+        ("Asking again", _asking_again),
+        ("Membership", _trace_members),
+    ):
+        yield _try_attack(name, EXACT, partial(attack_on, target, exact))
+        yield _try_attack(name, PRIVATE, partial(_attack_privately, attack_on, target, opened))
 
 
-def _try(name: str, face: str, attack: Callable[[], Attack]) -> FaceAttack:
+def _try_attack(name: str, face: str, attack: Callable[[], Attack]) -> FaceAttack:
     """What the attack found; what refuses to be attacked says so in its own words."""
     try:
         return FaceAttack(name, face, attack())
@@ -73,7 +77,7 @@ def _try(name: str, face: str, attack: Callable[[], Attack]) -> FaceAttack:
         return FaceAttack(name, face, reason=f"{refusal.what} {refusal.why}")
 
 
-def _privately(attack: Callable[[Target, Any], Attack], target: Target, opened: Opened) -> Attack:
+def _attack_privately(attack: Callable[[Target, Any], Attack], target: Target, opened: Opened) -> Attack:
     with opened() as face:
         return attack(target, face)
 
@@ -81,34 +85,34 @@ def _privately(attack: Callable[[Target, Any], Attack], target: Target, opened: 
 # ---------------------------------------------------------------- tables that are handed out
 
 
-def _grouped(target: Target, k: int) -> Anonymised | HubbubError:
+def _group_people(target: Target, k: int) -> Anonymised | HubbubError:
     try:
         return publish.mondrian(target.people, quasi_identifiers=target.known, k=k, keep=target.people.column_names)
     except HubbubError as refusal:
         return refusal
 
 
-def _linkage(target: Target, released: Any, *, generalised: bool) -> Attack:
+def _attack_by_linkage(target: Target, released: Any, *, generalised: bool) -> Attack:
     """Names from a public list of the same people: the worst case, a list that leaves nobody out."""
     roll = target.people.select(list(dict.fromkeys((target.person, *target.known))))
     shown, truth = released.drop([target.person]), released[target.person].to_pylist()
     return attacks.link(shown, roll, on=target.known, identity=target.person, truth=truth, generalised=generalised)
 
 
-def _linked(target: Target, grouped: Anonymised | HubbubError) -> Attack:
-    return _linkage(target, _table(grouped), generalised=True)
+def _attack_grouped_table(target: Target, grouped: Anonymised | HubbubError) -> Attack:
+    return _attack_by_linkage(target, _grouped_table(grouped), generalised=True)
 
 
-def _homogeneity(target: Target, grouped: Anonymised | HubbubError) -> Attack:
-    return attacks.homogeneity(_table(grouped), quasi_identifiers=target.known, sensitive=target.secret.column)
+def _attack_homogeneity(target: Target, grouped: Anonymised | HubbubError) -> Attack:
+    return attacks.homogeneity(_grouped_table(grouped), quasi_identifiers=target.known, sensitive=target.secret.column)
 
 
-def _background(target: Target, grouped: Anonymised | HubbubError) -> Attack:
+def _attack_background(target: Target, grouped: Anonymised | HubbubError) -> Attack:
     """What is left if it is known of somebody what they do *not* have."""
-    return attacks.background(_table(grouped), quasi_identifiers=target.known, sensitive=target.secret.column)
+    return attacks.background(_grouped_table(grouped), quasi_identifiers=target.known, sensitive=target.secret.column)
 
 
-def _table(grouped: Anonymised | HubbubError) -> Any:
+def _grouped_table(grouped: Anonymised | HubbubError) -> Any:
     if isinstance(grouped, HubbubError):
         raise grouped
     return grouped.table
@@ -117,7 +121,7 @@ def _table(grouped: Anonymised | HubbubError) -> Any:
 # ---------------------------------------------------------------- answers
 
 
-def _differencing(target: Target, face: Exact | Private) -> Attack:
+def _attack_by_differences(target: Target, face: Exact | Private) -> Attack:
     victim = target.victim()
     if victim is None:
         raise Unsuitable(
@@ -125,52 +129,56 @@ def _differencing(target: Target, face: Exact | Private) -> Attack:
             why="Differencing needs a description that fits one person.",
             fix="Name more columns with --known.",
         )
-    described = " AND ".join(f"{quoted(name)} = {literal(value)}" for name, value in victim.items())
+    described = " AND ".join(f"{quote_name(name)} = {sql_literal(value)}" for name, value in victim.items())
     return attacks.differencing(
-        face, table=quoted(target.table.name), victim=described, secret=target.secret.condition, asking=_price(face, 3)
+        face,
+        table=quote_name(target.table.name),
+        victim=described,
+        secret=target.secret.condition,
+        asking=_question_price(face, 3),
     )
 
 
-def _reconstruction(target: Target, face: Exact | Private) -> Attack:
+def _reconstruct_secrets(target: Target, face: Exact | Private) -> Attack:
     if target.rows > len(target.ids):
         raise Unsuitable(
             "people have several rows in this table.",
             why="The attack looks for one yes or no about each person, and counts of rows are no such thing.",
             fix="Choose a table with one row for each person with --table.",
         )
-    chosen = _sample(target, MOST_PEOPLE)
+    chosen = _sample_people(target, MOST_PEOPLE)
     epsilon, delta = face.promise if isinstance(face, Private) else (None, 0.0)
     return attacks.reconstruct_from(
         face,
-        table=quoted(target.table.name),
-        person=quoted(target.person),
+        table=quote_name(target.table.name),
+        person=quote_name(target.person),
         people=[target.ids[row] for row in chosen],
         secret=target.secret.condition,
         truth=target.truth[chosen],
-        asking=_price(face, 4 * len(chosen)),
+        asking=_question_price(face, 4 * len(chosen)),
         epsilon=epsilon,
         delta=delta,
     )
 
 
 def _asking_again(target: Target, face: Exact | Private) -> Attack:
-    text = f"SELECT COUNT(*) AS n FROM {quoted(target.table.name)} WHERE {target.secret.condition}"  # noqa: S608
-    again = {**_price(face, REPEATS), **({"fresh": True} if isinstance(face, Private) else {})}
+    text = f"SELECT COUNT(*) AS n FROM {quote_name(target.table.name)} WHERE {target.secret.condition}"  # noqa: S608
+    again = {**_question_price(face, REPEATS), **({"fresh": True} if isinstance(face, Private) else {})}
     return attacks.average_repeats(face, text, repeats=REPEATS, asking=again, truth=target.everybody)
 
 
-def _membership(target: Target, face: Exact | Private) -> Attack:
+def _trace_members(target: Target, face: Exact | Private) -> Attack:
     """Shares of combinations of values are published about a study of some people: who took part?"""
-    together = list(combinations(_columns(target), min(3, len(_columns(target)))))
+    together = list(combinations(_keyed_columns(target), min(3, len(_keyed_columns(target)))))
     if not target.keyed or len(target.ids) < 2 * STUDY:
         raise Unsuitable(
             "there are too few columns with public values, or too few people.",
             why=f"The attack adds up many published shares of {STUDY} people, and tries it on others as well.",
             fix="Declare values for more columns.",
         )
-    chosen = _sample(target, len(target.ids))
+    chosen = _sample_people(target, len(target.ids))
     study, others = chosen[:STUDY], chosen[STUDY:]
-    published = np.concatenate([_shares(target, face, columns, study, len(together)) for columns in together])
+    published = np.concatenate([_published_shares(target, face, columns, study, len(together)) for columns in together])
     rows = np.concatenate([_one_hot(target, columns) for columns in together], axis=1)
     public = rows.mean(axis=0)
     asked = (public > 0) & (public < 1)
@@ -181,62 +189,62 @@ def _membership(target: Target, face: Exact | Private) -> Attack:
         members=rows[study][:, asked],
         others=rows[others][:, asked],
         size=STUDY,
-        noise=_noise(target, face, len(together)) / STUDY,
+        noise=_noise_std_dev(target, face, len(together)) / STUDY,
         statistic="inner-product",
         epsilon=epsilon,
     )
 
 
-def _columns(target: Target) -> list[Column]:
+def _keyed_columns(target: Target) -> list[Column]:
     """Columns with public values, the secret's among them."""
     hidden = target.table.column(target.secret.column)
     assert hidden is not None
     return [*target.keyed, hidden]
 
 
-def _shares(target: Target, face: Exact | Private, columns: Sequence[Column], study: Any, count: int) -> Any:
+def _published_shares(target: Target, face: Exact | Private, columns: Sequence[Column], study: Any, count: int) -> Any:
     """The published share of each combination of values among the people of the study."""
-    names = ", ".join(quoted(column.name) for column in columns)
-    ids = ", ".join(literal(target.ids[row]) for row in study)
+    names = ", ".join(quote_name(column.name) for column in columns)
+    ids = ", ".join(sql_literal(target.ids[row]) for row in study)
     text = (
-        f"SELECT {names}, COUNT(*) AS n FROM {quoted(target.table.name)} WHERE {quoted(target.person)} IN ({ids}) "  # noqa: S608
-        f"GROUP BY {names}"
+        f"SELECT {names}, COUNT(*) AS n FROM {quote_name(target.table.name)} "  # noqa: S608
+        f"WHERE {quote_name(target.person)} IN ({ids}) GROUP BY {names}"
     )
-    answer = face.sql(text, **_price(face, count))
+    answer = face.sql(text, **_question_price(face, count))
     rows = answer if isinstance(answer, list) else [tuple(row.values()) for row in answer.to_arrow().to_pylist()]
-    told = {row[:-1]: float(row[-1]) for row in rows}
-    return np.array([told.get(values, 0.0) for values in _cells(columns)]) / len(study)
+    counts = {row[:-1]: float(row[-1]) for row in rows}
+    return np.array([counts.get(values, 0.0) for values in _value_combinations(columns)]) / len(study)
 
 
 def _one_hot(target: Target, columns: Sequence[Column]) -> Any:
     """For each person, which combination of values is theirs."""
-    places = {values: place for place, values in enumerate(_cells(columns))}
+    places = {values: place for place, values in enumerate(_value_combinations(columns))}
     held = zip(*(target.people[column.name].to_pylist() for column in columns), strict=True)
-    found = np.zeros((len(target.ids), len(places)), dtype=np.int8)
+    indicators = np.zeros((len(target.ids), len(places)), dtype=np.int8)
     for row, values in enumerate(held):
         if values in places:
-            found[row, places[values]] = 1
-    return found
+            indicators[row, places[values]] = 1
+    return indicators
 
 
-def _cells(columns: Sequence[Column]) -> list[tuple[Any, ...]]:
+def _value_combinations(columns: Sequence[Column]) -> list[tuple[Any, ...]]:
     return list(product(*(column.values or () for column in columns)))
 
 
-def _noise(target: Target, face: Exact | Private, questions: int) -> float:
+def _noise_std_dev(target: Target, face: Exact | Private, questions: int) -> float:
     """The standard deviation of one count of a private answer, as its preview tells everybody."""
     if isinstance(face, Exact):
         return 0.0
-    text = f"SELECT COUNT(*) AS n FROM {quoted(target.table.name)}"  # noqa: S608
-    error = face.connection.preview(text, **_price(face, questions)).errors["n"]
+    text = f"SELECT COUNT(*) AS n FROM {quote_name(target.table.name)}"  # noqa: S608
+    error = face.connection.preview(text, **_question_price(face, questions)).errors["n"]
     assert error is not None  # a count's error is known beforehand
     return error / 1.96
 
 
-def _price(face: Exact | Private, questions: int) -> dict[str, Any]:
+def _question_price(face: Exact | Private, questions: int) -> dict[str, Any]:
     return dict(face.price(questions)) if isinstance(face, Private) else {}
 
 
-def _sample(target: Target, most: int) -> Any:
+def _sample_people(target: Target, most: int) -> Any:
     """Some of the people, in a fixed mixed order."""
     return np.random.default_rng(0).permutation(len(target.ids))[:most]

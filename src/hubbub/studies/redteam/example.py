@@ -30,24 +30,24 @@ DECLARED: dict[str, Any] = {
 
 
 @contextmanager
-def clinic() -> Iterator[tuple[str, dict[str, Any]]]:
+def open_clinic() -> Iterator[tuple[str, dict[str, Any]]]:
     """The patients as a file, and what their owner declares."""
     import pyarrow
     from pyarrow import parquet
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "patients.parquet"
-        parquet.write_table(pyarrow.Table.from_pylist(patients()), file)
+        parquet.write_table(pyarrow.Table.from_pylist(invent_patients()), file)
         yield str(file), DECLARED
 
 
-def patients() -> list[dict[str, Any]]:
+def invent_patients() -> list[dict[str, Any]]:
     """The same people every time: they are made up from a fixed seed; noise never is."""
     chance = random.Random(1976)  # noqa: S311 - invents people, protects nobody
-    return [_patient(number, chance) for number in range(PATIENTS)]
+    return [_invent_patient(number, chance) for number in range(PATIENTS)]
 
 
-def _patient(number: int, chance: random.Random) -> dict[str, Any]:
+def _invent_patient(number: int, chance: random.Random) -> dict[str, Any]:
     ward = chance.choice(WARDS)
     reason = "legionnaires" if ward == OUTBREAK else chance.choices(REASONS[:4], weights=(50, 20, 15, 15))[0]
     return {

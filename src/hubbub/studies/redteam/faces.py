@@ -60,7 +60,7 @@ class Private:
 
 
 @contextmanager
-def private(dataset: Dataset, engine: Engine, budget: Budget) -> Iterator[Private]:
+def open_private_face(dataset: Dataset, engine: Engine, budget: Budget) -> Iterator[Private]:
     """The private face with a whole budget: in a ledger that is gone afterwards, so that no real one is spent."""
     with temporary_ledger() as ledger:
         ledger.open_population(

@@ -28,16 +28,16 @@ class RedTeam(Document):
 
     def sections(self) -> tuple[Section, ...]:
         """The summary, and each attack that applied."""
-        return (self._summary(), *(part for attempt in self.attempts for part in _parts(attempt)))
+        return (self._summary(), *(part for attempt in self.attempts for part in _attack_sections(attempt)))
 
     def to_json(self) -> dict[str, Json]:
         """Every attempt with its numbers."""
-        told = [
+        attempts = [
             {"attack": a.name, "face": a.face, "outcome": a.outcome, "reason": a.reason}
             | ({"found": a.found.to_json()} if a.found is not None else {})
             for a in self.attempts
         ]
-        return {"dataset": self.target.dataset.name, "known": list(self.target.known), "attempts": list(told)}
+        return {"dataset": self.target.dataset.name, "known": list(self.target.known), "attempts": list(attempts)}
 
     def succeeded(self, face: str) -> int:
         """How many attacks on that face succeeded."""
@@ -66,25 +66,25 @@ class RedTeam(Document):
             (face, self.succeeded(face), sum(a.face == face and a.found is not None for a in self.attempts))
             for face in faces
         ]
-        told = "; ".join(f"{face}: {won} of {tried}" for face, won, tried in counts)
+        summary = "; ".join(f"{face}: {won} of {tried}" for face, won, tried in counts)
         drawn = bar_chart(
             [Bar(face, float(won), shown=f"{won} of {tried}") for face, won, tried in counts],
             title="Attacks that succeeded",
-            description=told + ".",
+            description=summary + ".",
             label="attacks that succeeded",
             show=plain,
         )
-        return Figure("red-team", drawn, f"Attacks that succeeded. {told}.")
+        return Figure("red-team", drawn, f"Attacks that succeeded. {summary}.")
 
 
-def _parts(attempt: FaceAttack) -> Sequence[Section]:
+def _attack_sections(attempt: FaceAttack) -> Sequence[Section]:
     """The parts of one attack, under headings that say what was attacked; pictures get names of their own."""
     if attempt.found is None:
         return (Section(f"{attempt.name}, {attempt.face}: does not apply", (attempt.reason,)),)
-    return [_on(attempt, part) for part in attempt.found.sections()]
+    return [_title_section(attempt, part) for part in attempt.found.sections()]
 
 
-def _on(attempt: FaceAttack, part: Section) -> Section:
+def _title_section(attempt: FaceAttack, part: Section) -> Section:
     name, _, rest = part.heading.partition(": ")
     figure = part.figure
     if figure is not None:

@@ -29,7 +29,7 @@ class TargetSecret:
     @property
     def condition(self) -> str:
         """As SQL writes it."""
-        return f"{quoted(self.column)} = {literal(self.value)}"
+        return f"{quote_name(self.column)} = {sql_literal(self.value)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +59,8 @@ class Target:
     @property
     def keyed(self) -> tuple[Column, ...]:
         """Columns other than the secret whose values are public and few."""
-        found = [column for column in self.table.columns if column.name in _keyed(self.table)]
-        return tuple(column for column in found if column.name not in {self.person, self.secret.column})
+        columns = [column for column in self.table.columns if column.name in _keyed_names(self.table)]
+        return tuple(column for column in columns if column.name not in {self.person, self.secret.column})
 
     def victim(self) -> dict[str, Any] | None:
         """What is known of the first person whom it fits alone; None if nobody is alone."""
@@ -72,11 +72,11 @@ class Target:
         return None if alone is None else dict(zip(self.known, alone, strict=True))
 
 
-def aim(
+def choose_target(
     dataset: Dataset, engine: Engine, *, table: str | None, known: Sequence[str], secret: str | None, value: str | None
 ) -> Target:
     """The target in a dataset: what is not said is taken from the declared columns, and reported."""
-    chosen = _table(dataset, table)
+    chosen = _choose_table(dataset, table)
     person = chosen.link.column if chosen.link is not None else ""
     if not person:
         raise Unsuitable(
@@ -84,36 +84,38 @@ def aim(
             why="The attacks ask about people by that column, as an insider could.",
             fix="Declare the unit as a column, or choose another table with --table.",
         )
-    hidden = _secret(chosen, person, secret)
-    outside = _known(chosen, person, hidden.name, known)
-    wanted = _value(hidden, value)
-    people = _people(engine, chosen, person, (*dict.fromkeys((*outside, *_keyed(chosen), hidden.name)),))
+    hidden = _choose_secret(chosen, person, secret)
+    outside = _known_columns(chosen, person, hidden.name, known)
+    wanted = _choose_value(hidden, value)
+    people = _read_people(engine, chosen, person, (*dict.fromkeys((*outside, *_keyed_names(chosen), hidden.name)),))
     if not people.num_rows:
         raise Unsuitable(
             f"there is nobody in {chosen.name!r}.",
             why="Every attack is about people.",
             fix="Choose another table with --table.",
         )
-    text = f"SELECT COUNT(*) FILTER (WHERE {wanted.condition}), COUNT({quoted(person)}) FROM {quoted(chosen.name)}"  # noqa: S608
+    text = (
+        f"SELECT COUNT(*) FILTER (WHERE {wanted.condition}), COUNT({quote_name(person)}) FROM {quote_name(chosen.name)}"  # noqa: S608
+    )
     everybody, rows = engine.rows(text)[0]
     return Target(dataset, chosen, person, outside, wanted, people, int(everybody), int(rows))
 
 
-def _table(dataset: Dataset, name: str | None) -> Table:
+def _choose_table(dataset: Dataset, name: str | None) -> Table:
     private = [table for table in dataset.tables if not table.public]
     if name is None:
         return min(private, key=lambda table: table.max_rows_per_unit or 1 << 30)  # the fewest rows per person
-    found = dataset.table(name)
-    if found is None or found.public:
+    named = dataset.table(name)
+    if named is None or named.public:
         raise Unsuitable(
             f"there is no private table {name!r}.",
             why="An attack is about people whose rows are protected.",
             fix=f"One of {', '.join(table.name for table in private)}.",
         )
-    return found
+    return named
 
 
-def _secret(table: Table, person: str, name: str | None) -> Column:
+def _choose_secret(table: Table, person: str, name: str | None) -> Column:
     """The column named; or a sensitive one; or the last with public values: identifiers tend to come first."""
     if name is not None:
         named = table.column(name)
@@ -130,26 +132,26 @@ def _secret(table: Table, person: str, name: str | None) -> Column:
     )
 
 
-def _value(column: Column, text: str | None) -> TargetSecret:
+def _choose_value(column: Column, text: str | None) -> TargetSecret:
     assert column.values
     if text is None:
         return TargetSecret(column.name, column.values[0])
-    found = next((value for value in column.values if text in _spellings(value)), None)
-    if found is None:
+    match = next((value for value in column.values if text in _value_spellings(value)), None)
+    if match is None:
         raise Unsuitable(
             f"{text!r} is no declared value of {column.name!r}.",
             why="A secret is one of a column's public values.",
             fix=f"One of {', '.join(map(str, column.values))}.",
         )
-    return TargetSecret(column.name, found)
+    return TargetSecret(column.name, match)
 
 
-def _spellings(value: object) -> tuple[str, ...]:
+def _value_spellings(value: object) -> tuple[str, ...]:
     """A value as it may be typed: yes or no as Python and as descriptors write them."""
     return (str(value), str(value).lower()) if isinstance(value, bool) else (str(value),)
 
 
-def _known(table: Table, person: str, secret: str, names: Sequence[str]) -> tuple[str, ...]:
+def _known_columns(table: Table, person: str, secret: str, names: Sequence[str]) -> tuple[str, ...]:
     """The columns named, or all that an acquaintance may know: text, whole numbers, yes or no, dates.
 
     What is declared as sensitive they do not know, and names are not published.
@@ -158,41 +160,41 @@ def _known(table: Table, person: str, secret: str, names: Sequence[str]) -> tupl
         knowable = [column for column in table.columns if column.kind in _KNOWABLE and not column.sensitive]
         apart = {person, secret, table.key}
         names = [column.name for column in knowable if column.surrogate is None and column.name not in apart]
-    found = [table.column(name) for name in names]
-    if not found or None in found:
+    columns = [table.column(name) for name in names]
+    if not columns or None in columns:
         raise Unsuitable(
             f"{table.name!r} lacks one of the columns that outsiders know.",
             why="Linkage and k-anonymity are about such columns.",
             fix=f"Name some of {', '.join(column.name for column in table.columns)} with --known.",
         )
-    return tuple(column.name for column in found if column is not None)
+    return tuple(column.name for column in columns if column is not None)
 
 
-def _keyed(table: Table) -> list[str]:
+def _keyed_names(table: Table) -> list[str]:
     return [column.name for column in table.columns if column.values and 2 <= len(column.values) <= 64]
 
 
-def _people(engine: Engine, table: Table, person: str, columns: Sequence[str]) -> pyarrow.Table:
+def _read_people(engine: Engine, table: Table, person: str, columns: Sequence[str]) -> pyarrow.Table:
     """One row of each person, by the owner's right to look: the least in the order of its values."""
     import pyarrow as pa
 
     names = list(dict.fromkeys((person, *columns)))
-    listed = ", ".join(map(quoted, names))
-    order = ", ".join(quoted(name) for name in names[1:])
+    listed = ", ".join(map(quote_name, names))
+    order, unit = ", ".join(quote_name(name) for name in names[1:]), quote_name(person)
     text = (
-        f"SELECT {listed} FROM (SELECT {listed}, ROW_NUMBER() OVER (PARTITION BY {quoted(person)} ORDER BY {order}) "  # noqa: S608
-        f"AS r FROM {quoted(table.name)} WHERE {quoted(person)} IS NOT NULL) WHERE r = 1 ORDER BY {quoted(person)}"
+        f"SELECT {listed} FROM (SELECT {listed}, ROW_NUMBER() OVER (PARTITION BY {unit} ORDER BY {order}) "  # noqa: S608
+        f"AS r FROM {quote_name(table.name)} WHERE {unit} IS NOT NULL) WHERE r = 1 ORDER BY {unit}"
     )
     rows = engine.rows(text)
     return pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column or table as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(value: object) -> str:
+def sql_literal(value: object) -> str:
     """A value as SQL writes it."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
