@@ -71,7 +71,7 @@ class KeysContract(Contract):
         assert list(self.make().release(counts)) == list(self.make().release(mixed))
 
 
-class TestThresholdKeys(KeysContract):
+class TestThresholdPartitionSelection(KeysContract):
     kind = ThresholdPartitionSelection
     data = 6
     neighbours = (5, 6)
@@ -132,7 +132,7 @@ class TestThresholdKeys(KeysContract):
         assert np.mean(np.abs(noisy) <= w - 1) < 0.9
 
 
-class TestOptimalKeys(KeysContract):
+class TestOptimalPartitionSelection(KeysContract):
     kind = OptimalPartitionSelection
     data = 3
     neighbours = (1, 2)
