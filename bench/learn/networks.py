@@ -25,8 +25,8 @@ from hubbub.learn.torch.clipping import FixedClip
 from hubbub.learn.torch.examples import source_of
 from hubbub.learn.torch.gradients import GradientMethod, Mapped, Recorded
 from hubbub.learn.torch.training import Course, Momentum, TrainableWeights, clipped_vector
-from hubbub.learn.training.calibration import planned
-from hubbub.learn.training.noisy_descent import noises, noisy
+from hubbub.learn.training.calibration import run_with_noise
+from hubbub.learn.training.noisy_descent import add_noise, draw_noise
 from hubbub.learn.training.sampling import FullBatch, step_of
 
 MNIST = Path(__file__).parents[3] / "shared" / "data" / "mnist.npz"
@@ -77,7 +77,7 @@ def private(kind: type[GradientMethod]) -> Callable[[], None]:
     x, y = images()
     model = convolutional().requires_grad_(False)
     names = tuple(name for name, _ in model.named_parameters())
-    run = planned(
+    run = run_with_noise(
         sampling=FullBatch(),
         max_iter=1 << 20,
         clip=1.0,
@@ -90,11 +90,11 @@ def private(kind: type[GradientMethod]) -> Callable[[], None]:
         kind(model, _losses, names), lambda parameters: Momentum(parameters, rate=0.01, momentum=0.9)
     )
     examples = source_of(x, y, example=None, dtype=torch.float32, classes=None).open()
-    drawn, everyone = noises(run), np.arange(BATCH)
+    drawn, everyone = draw_noise(run), np.arange(BATCH)
 
     def step() -> None:
         total = clipped_vector(course, moved.way, examples, everyone, 1.0)
-        moved.step(noisy(total, next(drawn), step_of(run)) / BATCH)
+        moved.step(add_noise(total, next(drawn), step_of(run)) / BATCH)
 
     return step
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.learn.opacus_times import opacus_times
 from bench.rows import Row, side_by_side
-from hubbub.learn.training.calibration import planned
+from hubbub.learn.training.calibration import run_with_noise
 from hubbub.learn.training.network import Examples, Floats, Network
 from hubbub.learn.training.noisy_descent import Descent, train
 from hubbub.learn.training.sampling import FullBatch, PoissonBatch
@@ -91,7 +91,7 @@ def _examples(widths: tuple[int, ...], count: int) -> Examples:
 def _private(
     network: Network, data: Examples, sampling: PoissonBatch | FullBatch, steps: int, batch: int
 ) -> Callable[[], Floats]:
-    run = planned(sampling=sampling, steps=steps, clip=1, error=1e-6, size=network.size, multiplier=Fraction(2))
+    run = run_with_noise(sampling=sampling, steps=steps, clip=1, error=1e-6, size=network.size, multiplier=Fraction(2))
 
     def private() -> Floats:
         return train(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hubbub.learn import LogisticRegression
-from hubbub.learn.base.inputs import numbers_of, private_table, ready
+from hubbub.learn.base.inputs import numbers_of, private_table, scale_rows
 from hubbub.learn.base.targets import labels_of
 from hubbub.learn.solvers import Ball, gradient_descent, objective_perturbation, output_perturbation, projected_sgd
 from hubbub.learn.training.network import Examples, Network
@@ -20,7 +20,7 @@ ODD: list[Any] = ["abc", None, 10**400, 2j, [1], np.nan, np.inf, -(10**30)]
 
 @pytest.mark.parametrize("norm", [0.5, 1e-3, 1e-300, 5e-324])
 def test_a_row_too_large_for_doubles_after_scaling_stays_within_the_unit_ball(norm):
-    table, squares = ready(np.array([[1.7e308, -1.0, 0.0], [0.0, norm / 2, 0.0]]), norm)
+    table, squares = scale_rows(np.array([[1.7e308, -1.0, 0.0], [0.0, norm / 2, 0.0]]), norm)
     assert np.isfinite(table).all() and (squares <= 1 + 1e-15).all() and squares[0] > 0.9
 
 
@@ -31,7 +31,7 @@ def test_a_huge_row_moves_the_sum_by_no_more_than_the_sensitivity():
     weights, labels = np.array([1.0, -2.0, 0.5]), np.arange(40) % 2
 
     def summed(keep):
-        data = Examples(*ready(private_table(rows[keep]), 0.5), labels_of(labels[keep], np.array([0, 1])))
+        data = Examples(*scale_rows(private_table(rows[keep]), 0.5), labels_of(labels[keep], np.array([0, 1])))
         return network.clipped_sum(weights, data, None, clip=clip)
 
     moved = np.linalg.norm(summed(slice(0, None)) - summed(slice(1, None)))

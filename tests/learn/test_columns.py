@@ -9,7 +9,7 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import PCA, GaussianNB, KMeans, StandardScaler
-from hubbub.learn.estimators.kmeans import cluster_sums, nearest, spread_points
+from hubbub.learn.estimators.kmeans import cluster_sums, nearest_centre, spread_points
 from hubbub.learn.training.moments import Grid, bounded_entries
 from hubbub.terms import MissingParameter, OutOfRange, ReversedBounds, WrongShape
 
@@ -134,11 +134,11 @@ def test_clusters_are_found() -> None:
 def test_a_row_moves_the_sums_of_one_cluster_only() -> None:
     grid, (X, _) = Grid(20), blobs(60)
     entries = bounded_entries(X, np.full(2, -0.5), np.full(2, 0.5), grid)
-    labels = nearest(entries, spread_points(5, 2), grid)
+    labels = nearest_centre(entries, spread_points(5, 2), grid)
     old = cluster_sums(entries, labels, 5, grid)
     for i in range(60):
         rest = np.delete(np.arange(60), i)
-        assert np.array_equal(nearest(entries[rest], spread_points(5, 2), grid), labels[rest])
+        assert np.array_equal(nearest_centre(entries[rest], spread_points(5, 2), grid), labels[rest])
         moved = (old - cluster_sums(entries[rest], labels[rest], 5, grid)) / grid.unit
         assert np.linalg.norm(moved) <= 3**0.5
         assert np.count_nonzero(np.abs(moved.reshape(5, 3)).sum(axis=1)) == 1
@@ -148,8 +148,8 @@ def test_the_nearest_centre_is_the_nearest_and_the_first_of_equals() -> None:
     grid, centres = Grid(20), spread_points(6, 3)
     entries = np.rint(np.random.default_rng(1).uniform(-1, 1, (500, 3)) * grid.one)
     far = ((entries[:, None] / grid.one - centres[None]) ** 2).sum(axis=2)
-    assert np.mean(nearest(entries, centres, grid) == far.argmin(axis=1)) > 0.995
-    assert nearest(np.zeros((1, 1)), np.array([[0.5], [-0.5]]), grid).tolist() == [0]
+    assert np.mean(nearest_centre(entries, centres, grid) == far.argmin(axis=1)) > 0.995
+    assert nearest_centre(np.zeros((1, 1)), np.array([[0.5], [-0.5]]), grid).tolist() == [0]
 
 
 # ---------------------------------------------------------------- PCA

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from hubbub.accounting import epsilon
-from hubbub.learn.training.calibration import cost, most_rows, multiplier, plan, planned
+from hubbub.learn.training.calibration import cost_of_run, most_rows, noise_multiplier, plan, run_with_noise
 from hubbub.learn.training.network import Examples, Floats
-from hubbub.learn.training.noisy_descent import Descent, noisy, train
+from hubbub.learn.training.noisy_descent import Descent, add_noise, train
 from hubbub.learn.training.sampling import FixedBatch, FullBatch, PoissonBatch, Rows, Sampling, step_of
 from hubbub.noise.testing import seeded
 from hubbub.terms import GaussianNoise, Neighbours, Repeat, TooLarge, root_of
@@ -85,14 +85,16 @@ def test_a_model_larger_than_a_block_of_noise_is_trained() -> None:
 def test_sums_come_through_on_the_grid() -> None:
     step = step_of(run_of(FullBatch()))
     total = np.array([1.25, -3.0, math.nan, math.inf])
-    told = noisy(total, np.array([0, 7, 0, 0]), step)
+    told = add_noise(total, np.array([0, 7, 0, 0]), step)
     grid = float(step.grid)
     assert np.allclose(told, [1.25, -3.0 + 7 * grid, 0, 0], atol=grid / 2, rtol=0)
     assert np.array_equal(np.rint(told / grid), told / grid)
 
 
 def test_batches_without_rows_are_steps_like_any_other() -> None:
-    run = planned(sampling=PoissonBatch(Fraction(1, 1000)), steps=30, clip=1, error=0.0, size=4, multiplier=Fraction(1))
+    run = run_with_noise(
+        sampling=PoissonBatch(Fraction(1, 1000)), steps=30, clip=1, error=0.0, size=4, multiplier=Fraction(1)
+    )
     sizes = []
 
     def counted(weights: Floats, data: Examples, rows: Rows | None) -> Floats:
@@ -125,24 +127,26 @@ def test_batches_without_rows_are_steps_like_any_other() -> None:
 @pytest.mark.parametrize("price", ["0.1", "2"])
 def test_a_plan_costs_what_was_asked_for_and_little_less(sampling: Sampling, relation: Neighbours, price: str) -> None:
     run = run_of(sampling, epsilon=price, relation=relation)
-    told = cost(run, delta=DELTA, neighbours=relation)
+    told = cost_of_run(run, delta=DELTA, neighbours=relation)
     assert float(Fraction(price)) * 0.985 <= told <= float(Fraction(price))
 
 
 def test_less_noise_would_cost_more_than_was_asked_for() -> None:
-    noise = multiplier(PoissonBatch(Fraction(1, 10)), 20, Fraction(1), DELTA, ADD)
+    noise = noise_multiplier(PoissonBatch(Fraction(1, 10)), 20, Fraction(1), DELTA, ADD)
     facts = {"sampling": PoissonBatch(Fraction(1, 10)), "steps": 20, "clip": 0.5, "error": 0.0, "size": 4}
-    less = planned(**facts, multiplier=noise * Fraction(9, 10))  # type: ignore[arg-type]
+    less = run_with_noise(**facts, multiplier=noise * Fraction(9, 10))  # type: ignore[arg-type]
     assert epsilon(less, delta=DELTA) > 1.05
 
 
 def test_the_sensitivity_is_the_clipping_norm_the_rounding_of_sums_and_of_the_grid() -> None:
-    step = step_of(planned(sampling=FullBatch(), steps=3, clip=0.5, error=0.01, size=100, multiplier=Fraction(7)))
+    step = step_of(
+        run_with_noise(sampling=FullBatch(), steps=3, clip=0.5, error=0.01, size=100, multiplier=Fraction(7))
+    )
     assert step.sensitivity >= Fraction(1, 2) + 2 * Fraction(0.01) + root_of(100) * step.grid
     assert float(step.sensitivity) == pytest.approx(0.52, rel=1e-6)
     assert step.sigma >= 7 * step.sensitivity
     replaced = step_of(
-        planned(sampling=FixedBatch(5, 9), steps=3, clip=0.5, error=0.01, size=100, multiplier=Fraction(7))
+        run_with_noise(sampling=FixedBatch(5, 9), steps=3, clip=0.5, error=0.01, size=100, multiplier=Fraction(7))
     )
     assert float(replaced.sensitivity) == pytest.approx(1.02, rel=1e-6) and replaced.neighbours is REPLACE
 

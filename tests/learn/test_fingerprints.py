@@ -19,7 +19,7 @@ from hubbub import learn
 from hubbub.learn import identity, load, save
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.composition.held_out_score import WithHeldOutScore
-from hubbub.learn.identity import identity as identity_of_step
+from hubbub.learn.identity import identity_of_step
 from hubbub.learn.pate.teachers import LeastSquaresTeacher
 from hubbub.learn.public import FrozenEncoder, OrientedGradients
 from hubbub.learn.tables import Category, NumberFeature
@@ -141,21 +141,21 @@ def test_a_derived_class_is_another_estimator(asked: dict[str, str], tmp_path: P
 
 
 def test_every_parameter_and_field_has_its_stored_key() -> None:
-    assert set(identity._PARAMETERS) == set(identity.estimators())
-    for tag, kind in identity.estimators().items():
+    assert set(identity._PARAMETERS) == set(identity.stored_estimators())
+    for tag, kind in identity.stored_estimators().items():
         assert list(identity._PARAMETERS[tag].values()) == list(inspect.signature(kind).parameters), tag
-    assert set(identity._FIELDS) == set(identity.values())
-    for tag, kind in identity.values().items():
+    assert set(identity._FIELDS) == set(identity.stored_values())
+    for tag, kind in identity.stored_values().items():
         assert list(identity._FIELDS[tag].values()) == [field.name for field in dataclasses.fields(kind)], tag
-    assert set(identity._PUBLIC) == set(identity._others())
-    for tag, kind in identity._others().items():
+    assert set(identity._PUBLIC) == set(identity._public_parts())
+    for tag, kind in identity._public_parts().items():
         assert set(identity._PUBLIC[tag].values()) == set(kind.__init__.__code__.co_varnames) - {"self"}, tag
 
 
 def test_every_estimator_of_the_room_has_a_stored_name() -> None:
     public = [getattr(learn, name) for name in learn.__all__]
     ours = {each for each in public if isinstance(each, type) and issubclass(each, PrivateEstimator)}
-    assert ours <= set(identity.estimators().values())
+    assert ours <= set(identity.stored_estimators().values())
 
 
 def test_a_renamed_parameter_keeps_old_files_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,13 +174,13 @@ def test_a_renamed_parameter_keeps_old_files_readable(tmp_path: Path, monkeypatc
             super().__init__(epsilon=epsilon, delta=delta, **more)
             self.rounds = rounds
 
-    monkeypatch.setitem(identity.estimators(), "LogisticRegression", Later)
-    identity._tags.cache_clear()
+    monkeypatch.setitem(identity.stored_estimators(), "LogisticRegression", Later)
+    identity._tags_by_class.cache_clear()
     try:
         again = load(tmp_path / "old.hubbub")
         save(again, tmp_path / "new.hubbub")
     finally:
-        identity._tags.cache_clear()
+        identity._tags_by_class.cache_clear()
     assert (type(again), again.rounds) == (Later, 3)
     assert document(tmp_path / "new.hubbub") == document(tmp_path / "old.hubbub")
 

@@ -12,7 +12,7 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import LinearRegression, LogisticRegression
-from hubbub.learn.composition.held_out_score import ModelScore, WithHeldOutScore, misses, noisy_misses, public_score
+from hubbub.learn.composition.held_out_score import ModelScore, WithHeldOutScore, noisy_misses, public_score, row_errors
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
 from hubbub.terms import Budget, GaussianNoise, OutOfRange, WrongNeighbours
@@ -81,7 +81,7 @@ def test_a_row_is_asked_alone() -> None:
         def predict(self, X: Any) -> Any:
             return np.full(len(X), int(len(X) > 1))  # another answer in company
 
-    assert misses(Odd(), np.zeros((5, 2)), np.zeros(5)).tolist() == [0.0] * 5
+    assert row_errors(Odd(), np.zeros((5, 2)), np.zeros(5)).tolist() == [0.0] * 5
 
 
 def test_intervals_widen_with_noise_and_stay_in_range() -> None:

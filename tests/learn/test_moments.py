@@ -10,15 +10,15 @@ import pytest
 
 from hubbub.learn.base.column_bounds import BUCKETS, bucket_counts, private_bounds
 from hubbub.learn.estimators.linear_regression import moment_sums, with_constant
-from hubbub.learn.training.column_moments import column_sums, square
+from hubbub.learn.training.column_moments import column_sums, squared_sensitivity
 from hubbub.learn.training.moments import (
     DIAGONAL,
     Grid,
     bounded_entries,
+    exact_product,
+    from_triangle,
     noisy_sum,
     plan_sums,
-    product,
-    symmetric,
     triangle_size,
     unit_rows,
     weighted_triangle,
@@ -66,8 +66,11 @@ def test_products_are_those_of_python_integers() -> None:
     entries = unit_rows(GENERATOR.standard_normal((9000, 3)), 1.0, GRID)  # three chunks
     whole = entries.astype(int).tolist()
     exact = [[sum(row[i] * row[j] for row in whole) for j in range(3)] for i in range(3)]
-    assert product(entries, entries, GRID).tolist() == exact
-    assert symmetric(weighted_triangle(product(entries, entries, GRID)) * 1.0, 3).tolist() == np.array(exact).tolist()
+    assert exact_product(entries, entries, GRID).tolist() == exact
+    assert (
+        from_triangle(weighted_triangle(exact_product(entries, entries, GRID)) * 1.0, 3).tolist()
+        == np.array(exact).tolist()
+    )
 
 
 def test_neighbours_move_second_moments_by_at_most_the_sensitivity_and_nearly_that_far() -> None:
@@ -85,7 +88,7 @@ def test_neighbours_move_second_moments_by_at_most_the_sensitivity_and_nearly_th
 def test_weights_beyond_root_two_would_break_the_claim() -> None:
     """The planted fault: 8/5 is above sqrt(2), and a row with equal entries shows it; 7/5 is below."""
     row = np.full((1, 50), 1 / math.sqrt(50))
-    triangle = weighted_triangle(product(unit_rows(row, 1.0, GRID), unit_rows(row, 1.0, GRID), GRID)) / GRID.unit
+    triangle = weighted_triangle(exact_product(unit_rows(row, 1.0, GRID), unit_rows(row, 1.0, GRID), GRID)) / GRID.unit
     above = np.triu_indices(50)
     faulty = np.where(above[0] == above[1], triangle, triangle * 8 / 7)
     assert np.linalg.norm(triangle) <= DIAGONAL < np.linalg.norm(faulty)
@@ -96,9 +99,11 @@ def test_neighbours_move_column_sums_by_at_most_the_sensitivity() -> None:
     assert np.abs(entries).max() == GRID.one
     old = column_sums(entries, GRID)
     moved = furthest(old, [column_sums(np.delete(entries, i, 0), GRID) for i in range(40)])
-    assert moved <= math.sqrt(square(5))
+    assert moved <= math.sqrt(squared_sensitivity(5))
     corner = column_sums(np.full((1, 5), float(GRID.one)), GRID) / GRID.unit
-    assert np.linalg.norm(corner) == pytest.approx(math.sqrt(square(5)))  # so no smaller claim would be true
+    assert np.linalg.norm(corner) == pytest.approx(
+        math.sqrt(squared_sensitivity(5))
+    )  # so no smaller claim would be true
 
 
 def test_neighbours_move_magnitudes_by_the_root_of_the_columns() -> None:

@@ -27,8 +27,8 @@ from hubbub.learn.torch.gradients import Recorded
 from hubbub.learn.torch.layer_gradients import squares_of
 from hubbub.learn.torch.process_group import Alone
 from hubbub.learn.torch.training import Course, Momentum, TrainableWeights, clipped_vector, train, vector_of
-from hubbub.learn.torch.training_plan import prepare
-from hubbub.learn.training.calibration import planned
+from hubbub.learn.torch.training_plan import plan_training
+from hubbub.learn.training.calibration import run_with_noise
 from hubbub.learn.training.sampling import FullBatch, PoissonBatch, step_of
 from hubbub.ledger import Ledger
 from hubbub.noise.testing import seeded
@@ -193,7 +193,7 @@ def test_the_plain_optimizer_is_that_of_torch() -> None:
 
 
 def course(size: int, *, sampling: Any = None, steps: int = 1, **more: Any) -> Course:
-    run = planned(
+    run = run_with_noise(
         sampling=sampling or FullBatch(), steps=steps, clip=1.0, error=1e-9, size=size, multiplier=Fraction(2)
     )
     return Course(**{"run": run, "clip": FixedClip(1.0), "expected": 100.0, "physical": 256, "tail": 0.0, **more})
@@ -556,7 +556,7 @@ def test_nobody_is_told_whether_a_declared_number_was_right() -> None:
 
 def test_replace_neighbours_cost_more_noise() -> None:
     one, other = (
-        prepare(trainer(neighbours=relation, sampling="full", max_iter=3), X, Y, Alone()).course.run
+        plan_training(trainer(neighbours=relation, sampling="full", max_iter=3), X, Y, Alone()).course.run
         for relation in ("add-remove", "replace")
     )
     assert isinstance(one.event, GaussianNoise)
@@ -618,7 +618,7 @@ def test_merged_layers_do_the_same() -> None:
 
 
 def parts(model: nn.Module, **more: Any) -> dict[str, object]:
-    return prepare(trainer(model, **more), X, Y, Alone()).parts
+    return plan_training(trainer(model, **more), X, Y, Alone()).parts
 
 
 def seeded_model(activation: nn.Module) -> nn.Module:
@@ -640,7 +640,7 @@ def test_another_architecture_loss_or_optimizer_is_another_run() -> None:
     with_loss = [
         PrivateTrainer(small(), nn.CrossEntropyLoss(label_smoothing=s), **PRICE, max_iter=10) for s in (0.1, 0.2)
     ]
-    others += [prepare(each, X, Y, Alone()).parts for each in with_loss]
+    others += [plan_training(each, X, Y, Alone()).parts for each in with_loss]
     assert len({repr(each) for each in (one, *others)}) == 1 + len(others)
     assert parts(small(), optimizer=lambda weights: torch.optim.SGD(weights, lr=0.1)) != one
 

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hubbub.learn.torch.example_independence import best_way, evaluating, made_up, modes, refuse_mixing
+from hubbub.learn.torch.example_independence import best_way, evaluation_mode, made_up, refuse_mixing, set_modes
 from hubbub.learn.torch.examples import ExampleKind
-from hubbub.learn.torch.gradients import GradientMethod, Looped, Mapped, Recorded, sizes
-from hubbub.learn.torch.layers import _Linear, known, part_of
+from hubbub.learn.torch.gradients import GradientMethod, Looped, Mapped, Recorded, batch_sizes
+from hubbub.learn.torch.layers import _Linear, has_closed_form, part_of
 from hubbub.learn.torch.losses import per_example
 from hubbub.terms import MixesPeople, WrongShape
 
@@ -105,7 +105,7 @@ def shadow(make: Callable[[], nn.Module]) -> tuple[nn.Module, tuple[str, ...]]:
     torch.manual_seed(3)
     model = make()
     names = tuple(name for name, _ in model.named_parameters())
-    modes(model)
+    set_modes(model)
     return model.requires_grad_(False), names
 
 
@@ -235,11 +235,11 @@ def test_only_plain_forms_of_layers_have_a_closed_form() -> None:
     class Mine(nn.Linear):
         pass
 
-    assert known(nn.Linear(2, 2))
-    assert not known(Mine(2, 2))  # may do anything
-    assert not known(nn.Conv2d(4, 4, 3, groups=2))
-    assert not known(nn.Conv2d(4, 4, 3, padding_mode="circular"))
-    assert not known(nn.Embedding(4, 4, scale_grad_by_freq=True))  # counts over the batch
+    assert has_closed_form(nn.Linear(2, 2))
+    assert not has_closed_form(Mine(2, 2))  # may do anything
+    assert not has_closed_form(nn.Conv2d(4, 4, 3, groups=2))
+    assert not has_closed_form(nn.Conv2d(4, 4, 3, padding_mode="circular"))
+    assert not has_closed_form(nn.Embedding(4, 4, scale_grad_by_freq=True))  # counts over the batch
 
 
 # ------------------------------------------------------------ who mixes examples
@@ -281,7 +281,7 @@ class Shuffled(nn.Module):
 
 def tried(*layers: nn.Module) -> None:
     model = nn.Sequential(nn.Linear(4, 6), *layers, nn.Linear(6, 3))
-    modes(model)
+    set_modes(model)
     refuse_mixing(
         model, losses, made_up((ExampleKind((4,), torch.float32),), ExampleKind((), torch.int64, 3), physical=PHYSICAL)
     )
@@ -353,7 +353,7 @@ def test_only_sizes_that_were_tried_are_run() -> None:
         inputs[0][0, 0] = torch.inf  # whose gradient is not finite: others are then counted without it
         seen.clear()
         found = flat(padded, inputs, targets, 0.5)
-        assert seen <= set(sizes(48))
+        assert seen <= set(batch_sizes(48))
         assert torch.allclose(found, flat(plain, inputs, targets, 0.5), atol=1e-5)
 
 
@@ -403,7 +403,7 @@ def test_a_loss_over_pairs_is_found() -> None:
 def test_checks_leave_modes_as_they_were() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Dropout())
     model[0].eval()
-    with evaluating(model):
+    with evaluation_mode(model):
         assert not model[1].training
     assert model[1].training
     assert not model[0].training

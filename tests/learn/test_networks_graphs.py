@@ -16,7 +16,7 @@ from torch.nn import functional
 from hubbub.learn.torch import PrivateTrainer, lora
 from hubbub.learn.torch.examples import source_of
 from hubbub.learn.torch.graphs import graph_of
-from hubbub.learn.torch.training_plan import shadow_of, tried
+from hubbub.learn.torch.training_plan import shadow_of, try_model
 
 torch.set_num_threads(1)
 
@@ -74,7 +74,7 @@ def moved(model: nn.Module) -> float:
     """How far the clipped sum goes if one example becomes another, at most over some seeds; above 2 is a hole."""
     shadow, names = shadow_of(model)
     source = source_of(X, Y, example=None, dtype=torch.float32, classes=2)
-    way = tried(shadow, nn.CrossEntropyLoss(), names, source, physical=32)
+    way = try_model(shadow, nn.CrossEntropyLoss(), names, source, physical=32)
     other, far = X.clone(), 0.0
     other[0] = -50 * X[0]
     for seed in range(12):
@@ -159,7 +159,7 @@ IMAGES = torch.randn(24, 1, 9, 9, generator=torch.Generator().manual_seed(0))
 def test_usual_models_run_in_batches(make: Callable[[], nn.Module], loss: Any) -> None:
     shadow, names = shadow_of(make())
     source = source_of(IMAGES, torch.arange(24) % 3, example=None, dtype=torch.float32, classes=3)
-    assert type(tried(shadow, loss, names, source, physical=8)).__name__ == "Recorded"
+    assert type(try_model(shadow, loss, names, source, physical=8)).__name__ == "Recorded"
 
 
 class Between(nn.Module):

@@ -14,8 +14,8 @@ import pytest
 
 from hubbub.accounting import epsilon
 from hubbub.learn import PATEClassifier, load, make_pipeline, save
-from hubbub.learn.pate.query_selection import middles
-from hubbub.learn.pate.student import GraphStudent, taught
+from hubbub.learn.pate.query_selection import cluster_middles
+from hubbub.learn.pate.student import GraphStudent, teach_student
 from hubbub.ledger import Ledger
 from hubbub.terms import (
     Budget,
@@ -98,15 +98,15 @@ def test_teachers_and_students_may_be_any_estimators() -> None:
 
 
 def test_questions_are_spread_and_never_asked_twice() -> None:
-    asked = middles(PUBLIC + np.random.default_rng(1).normal(0, 0.01, PUBLIC.shape), 12)
+    asked = cluster_middles(PUBLIC + np.random.default_rng(1).normal(0, 0.01, PUBLIC.shape), 12)
     assert len(set(asked)) == 12 and {int(PUBLIC[i].argmax()) for i in asked} == {0, 1, 2}
-    assert len(set(middles(np.zeros((30, 2)), 7))) == 7  # rows that are all the same
-    assert list(middles(np.zeros((3, 2)), 7)) == [0, 1, 2]
+    assert len(set(cluster_middles(np.zeros((30, 2)), 7))) == 7  # rows that are all the same
+    assert list(cluster_middles(np.zeros((3, 2)), 7)) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("answers", [[-1, -1, -1, -1], [2, -1, 2, -1]])
 def test_one_class_or_no_answer_makes_a_constant_student(answers: list[int]) -> None:
-    student = taught(GraphStudent(), np.eye(4), np.array(answers), 3)
+    student = teach_student(GraphStudent(), np.eye(4), np.array(answers), 3)
     assert set(student.predict(np.eye(4))) == {max(0, *answers)}
     assert student.predict_proba(np.eye(4)).shape == (4, 3)
 

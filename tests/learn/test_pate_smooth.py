@@ -16,11 +16,11 @@ from hubbub.learn.pate.aggregation import Ballot, ballot_for
 from hubbub.learn.pate.data_dependent_cost import (
     FINE,
     MarginTable,
+    largest_jumps,
     largest_sum,
     likely_divergence,
     margins_of,
     order_for,
-    reach,
     table_for,
 )
 from hubbub.learn.pate.smooth_sensitivity import ABOVE, LEAST, CostReport, report_epsilon, report_for
@@ -120,7 +120,7 @@ def test_smooth_sensitivity_is_large_enough_and_smooth(margins: list[int], answe
 
 def test_smooth_sensitivity_is_the_definition() -> None:
     told, margins = report(FALLING), np.array([12, 11, 12, 9, 12])
-    jumps, found = reach(told.table), Fraction(LEAST)
+    jumps, found = largest_jumps(told.table), Fraction(LEAST)
     for distance in range(40):
         near = [max(jumps[max(0, m - 2 * distance) : m + 2 * distance + 1]) for m in margins]
         found = max(found, (1 - told.rate) ** distance * largest_sum(np.array(near), 5))

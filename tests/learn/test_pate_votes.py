@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hubbub.learn.pate.teachers import ABSTAINS, LeastSquaresTeacher, factory_of, try_teacher, votes_of_one
-from hubbub.learn.pate.votes import histograms, shards_of
+from hubbub.learn.pate.votes import shards_of, vote_histograms
 from hubbub.noise.testing import seeded
 from hubbub.terms import NotANumber, WrongShape
 
@@ -63,7 +63,7 @@ def data(rows: int = 150) -> tuple[Any, Any]:
 
 def counted(rows: Any, labels: Any, shards: Any, teacher: Any = None) -> Any:
     asked = np.random.default_rng(5).normal(0.3, 0.6, (40, 4))
-    return histograms(factory_of(teacher), rows, labels, shards, asked, teachers=TEACHERS, classes=CLASSES)
+    return vote_histograms(factory_of(teacher), rows, labels, shards, asked, teachers=TEACHERS, classes=CLASSES)
 
 
 # ---------------------------------------------------------------- one unit is one vote

@@ -191,7 +191,7 @@ def test_a_promise_that_no_plan_keeps_is_refused(monkeypatch: pytest.MonkeyPatch
         assert len(asked) <= 200, "it never ends"
         return np.inf
 
-    monkeypatch.setattr(stages, "cost", dear)
+    monkeypatch.setattr(stages, "cost_of_run", dear)
     with pytest.raises(Unreachable):
         make_pipeline(StandardScaler(bounds=(0, 1)), PCA(2, norm=1.0), **PRICE).fit(Unread(20, 3))
     with pytest.raises(Unreachable):
@@ -206,7 +206,7 @@ def test_large_batches_are_paid_from_delta(monkeypatch: pytest.MonkeyPatch) -> N
         asked.append(delta)
         return epsilon(event, delta=delta, **more)
 
-    monkeypatch.setattr(stages, "cost", told)
+    monkeypatch.setattr(stages, "cost_of_run", told)
     three().fit(*people(100))
     assert asked and all(0.9999 * DELTA < delta <= DELTA * (1 - 3e-6) for delta in asked)
 

@@ -10,7 +10,7 @@ import pytest
 
 from hubbub.learn import LogisticRegression, make_pipeline
 from hubbub.learn.public import OrientedGradients
-from hubbub.learn.public.arrays import added, halved, oriented
+from hubbub.learn.public.arrays import halve_maps, oriented_growth, sum_by_halves
 from hubbub.terms import MissingParameter, MixesPeople, OutOfRange, ReversedBounds, WrongShape
 
 KINDS: dict[str, OrientedGradients] = {
@@ -63,8 +63,8 @@ def test_a_step_that_looks_at_the_whole_batch_would_be_noticed() -> None:
 
 def test_adding_up_by_halves_does_not_depend_on_the_other_columns_as_a_plain_sum_does() -> None:
     values = np.random.default_rng(1).standard_normal((1000, 64)).astype(np.float32)
-    alone = np.array([added(np.ascontiguousarray(values[:, j : j + 1]))[0] for j in range(64)])
-    assert np.array_equal(alone, added(values))
+    alone = np.array([sum_by_halves(np.ascontiguousarray(values[:, j : j + 1]))[0] for j in range(64)])
+    assert np.array_equal(alone, sum_by_halves(values))
     plain = np.array([np.ascontiguousarray(values[:, j]).sum() for j in range(64)])
     assert not np.array_equal(plain, values.sum(axis=0))  # which is why it is not used
 
@@ -110,15 +110,15 @@ def test_brightness_and_contrast_do_not_change_the_features_of_an_image() -> Non
 
 def test_a_gradient_lies_in_its_own_direction_alone() -> None:
     slope = np.tile(np.arange(12, dtype=np.float32), (12, 1))[None, :, :, None]
-    inside = oriented(slope, 8)[:, 2:-2, 2:-2, 0]
+    inside = oriented_growth(slope, 8)[:, 2:-2, 2:-2, 0]
     assert (inside[0] > 0).all() and not inside[1:].any()
-    turned = oriented(np.moveaxis(slope, 1, 2), 8)[:, 2:-2, 2:-2, 0]
+    turned = oriented_growth(np.moveaxis(slope, 1, 2), 8)[:, 2:-2, 2:-2, 0]
     assert (turned[2] > 0).all() and not np.delete(turned, 2, axis=0).any()
 
 
 def test_halving_is_a_smooth_average() -> None:
     maps = np.random.default_rng(2).uniform(0, 1, (2, 7, 8, 3)).astype(np.float32)
-    found = halved(maps)
+    found = halve_maps(maps)
     padded = np.pad(maps, ((0, 0), (1, 2), (1, 1), (0, 0)))
     weights = np.outer([1, 3, 3, 1], [1, 3, 3, 1])
     by_hand = np.einsum("crsn,rs->cn", padded[:, 2:6, 4:8], weights)

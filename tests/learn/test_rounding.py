@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hubbub.learn.base.inputs import ready
+from hubbub.learn.base.inputs import scale_rows
 from hubbub.learn.solvers import LOGISTIC, SMOOTH_HINGE
 from hubbub.learn.solvers.problem import Problem
 from hubbub.learn.training.network import Examples, Floats, Network
@@ -33,7 +33,7 @@ def rows_of(kind: str, rows: int, inputs: int, seed: int) -> Floats:
 def example(network: Network, kind: str, rows: int, seed: int) -> tuple[Floats, Examples, Floats]:
     generator = np.random.default_rng(seed + 1)
     raw = rows_of(kind, rows, network.widths[0], seed)
-    inputs, squares = ready(raw.copy(), 1.0)
+    inputs, squares = scale_rows(raw.copy(), 1.0)
     classes = max(2, network.widths[-1])
     weights = network.project(3 * generator.standard_normal(network.size))
     return weights, Examples(inputs, squares, generator.integers(0, classes, rows)), raw
@@ -132,7 +132,7 @@ def moves_most(network: Network, kind: str, clip: float) -> float:
 def test_gradient_sums_of_solvers_lie_within_their_bound(loss: object) -> None:
     problem = Problem(loss, 30, 4, 1.0)  # type: ignore[arg-type]
     raw = rows_of("cancelling", 30, 4, 3)
-    inputs, squares = ready(raw.copy(), 1.0)
+    inputs, squares = scale_rows(raw.copy(), 1.0)
     labels = np.random.default_rng(4).choice([-1, 1], 30)
     weights = np.array([3.0, -4.0, 1e-9, 0.5])
     found = problem.gradient_sum(weights, Examples(inputs, squares, labels))
@@ -171,6 +171,6 @@ def test_exp_and_tanh_are_as_exact_as_the_proof_assumes() -> None:
 
 def test_rows_are_scaled_to_length_one_whatever_they_hold() -> None:
     table = np.array([[3e200, 4e200], [3.0, 4.0], [0.3, 0.4], [0.0, 0.0], [5e-324, 0.0], [1e308, -1e308]])
-    inputs, squares = ready(table.copy(), 1.0)
+    inputs, squares = scale_rows(table.copy(), 1.0)
     assert np.allclose(inputs[:2], [[0.6, 0.8], [0.6, 0.8]]) and np.allclose(inputs[2], [0.3, 0.4])
     assert squares.max() <= 1 + 1e-15 and not math.isnan(squares.sum())

@@ -259,7 +259,7 @@ def test_a_cross_validation_that_no_plan_pays_for_is_refused(monkeypatch: pytest
         assert len(asked) <= 200, "it never ends"
         return np.inf
 
-    monkeypatch.setattr(learn_stages, "cost", dear)
+    monkeypatch.setattr(learn_stages, "cost_of_run", dear)
     with pytest.raises(Unreachable):
         cross_val_score(GaussianNB(bounds=(0, 1), classes=[0, 1]), Unread(30, 3), Unread(30), cv=5, **PRICE)
     assert all(delta <= DELTA * (1 - 5e-6) for delta in asked)

@@ -28,7 +28,7 @@ from hubbub.learn.solvers import (
 from hubbub.learn.solvers.minimise import Objective
 from hubbub.learn.solvers.objective_perturbation import least_weight, objective_noise
 from hubbub.learn.solvers.problem import Problem
-from hubbub.learn.solvers.sgd import _run, lecture_steps
+from hubbub.learn.solvers.sgd import _plan_run, lecture_steps
 from hubbub.learn.training.network import Examples, Floats
 from hubbub.learn.training.sampling import step_of
 from hubbub.noise.testing import seeded
@@ -89,8 +89,8 @@ def test_the_lectures_noise_is_refused_where_it_is_not_proved() -> None:
 
 def test_accounting_needs_a_fraction_of_the_lectures_noise() -> None:
     problem = Problem(LOGISTIC, 20, 3, 1.0)
-    tight, accounted = _run(problem, Ball(1), PRICE, 400, "tight")
-    lecture, promised = _run(problem, Ball(1), PRICE, 400, "lecture")
+    tight, accounted = _plan_run(problem, Ball(1), PRICE, 400, "tight")
+    lecture, promised = _plan_run(problem, Ball(1), PRICE, 400, "lecture")
     assert step_of(tight).sigma < step_of(lecture).sigma / 4
     sigma = lecture_noise(rows=20, steps=400, epsilon=1, delta=1e-5)
     assert sigma <= float(step_of(lecture).sigma) <= sigma * (1 + 1e-6)

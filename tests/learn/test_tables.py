@@ -24,7 +24,7 @@ from hubbub.learn.tables.features import (
     width_of,
     word_of,
 )
-from hubbub.learn.tables.fit_table import TableModelKind, design, fit_table
+from hubbub.learn.tables.fit_table import TableModelKind, design_model, fit_table
 from hubbub.learn.tables.model_card import ModelCard
 from hubbub.terms import EmptyInput, MissingParameter, OutOfRange, UnknownName
 
@@ -175,12 +175,16 @@ def test_nothing_is_read_before_everything_is_decided() -> None:
 
 
 def test_a_design_is_known_by_its_columns() -> None:
-    first = design(COLUMNS, ILL)
+    first = design_model(COLUMNS, ILL)
     assert (
         first.kind is TableModelKind.LOGISTIC
-        and design(COLUMNS, NumberFeature("cost", 0, 1)).kind is TableModelKind.LINEAR
+        and design_model(COLUMNS, NumberFeature("cost", 0, 1)).kind is TableModelKind.LINEAR
     )
-    others = [design((AGE,), ILL), design((NumberFeature("agf", 0, 100), WARD), ILL), design(COLUMNS, ILL, "svm")]
+    others = [
+        design_model((AGE,), ILL),
+        design_model((NumberFeature("agf", 0, 100), WARD), ILL),
+        design_model(COLUMNS, ILL, "svm"),
+    ]
     assert len({each.digest for each in (first, *others)}) == 4
 
 

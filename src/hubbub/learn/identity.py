@@ -73,7 +73,7 @@ _PUBLIC = {
 
 
 @cache
-def estimators() -> dict[str, type[Any]]:
+def stored_estimators() -> dict[str, type[Any]]:
     """Every estimator that a file may hold, by its stored name."""
     from hubbub.learn.composition.held_out_score import WithHeldOutScore
     from hubbub.learn.composition.pipeline import Pipeline
@@ -118,7 +118,7 @@ def estimators() -> dict[str, type[Any]]:
 
 
 @cache
-def values() -> dict[str, type[Any]]:
+def stored_values() -> dict[str, type[Any]]:
     """Frozen dataclasses that do nothing when they are made but check their fields, by their stored names."""
     from hubbub.learn.composition.held_out_score import ModelScore
     from hubbub.learn.estimators.linear_svc import Margins
@@ -143,7 +143,7 @@ def values() -> dict[str, type[Any]]:
 
 
 @cache
-def _others() -> dict[str, type[Any]]:
+def _public_parts() -> dict[str, type[Any]]:
     """What no file holds, and may be part of a fit: public steps and teachers."""
     from hubbub.learn.pate.teachers import LeastSquaresTeacher
     from hubbub.learn.public import FrozenEncoder, OrientedGradients
@@ -156,30 +156,30 @@ def _others() -> dict[str, type[Any]]:
 
 
 @cache
-def _tags() -> dict[type[Any], str]:
-    return {kind: tag for tag, kind in {**estimators(), **values(), **_others()}.items()}
+def _tags_by_class() -> dict[type[Any], str]:
+    return {kind: tag for tag, kind in {**stored_estimators(), **stored_values(), **_public_parts()}.items()}
 
 
 def stored_tag(thing: Any) -> str | None:
     """The stored name of an estimator or a value of ours, of exactly this class; None for anything else."""
-    tag = _tags().get(type(thing))
+    tag = _tags_by_class().get(type(thing))
     return tag if tag in _PARAMETERS or tag in _FIELDS else None
 
 
 def tag_of(estimator: Any) -> str:
     """What an estimator is called in a fingerprint. A class that somebody derived from ours is another one."""
     kind = type(estimator)
-    return _tags().get(kind) or f"{kind.__module__}.{kind.__qualname__}"
+    return _tags_by_class().get(kind) or f"{kind.__module__}.{kind.__qualname__}"
 
 
 def stored_fields(value: Any) -> dict[str, Any]:
     """The fields of a value of ours, by their stored keys."""
-    return {key: getattr(value, attribute) for key, attribute in _FIELDS[_tags()[type(value)]].items()}
+    return {key: getattr(value, attribute) for key, attribute in _FIELDS[_tags_by_class()[type(value)]].items()}
 
 
 def stored_parameters(estimator: Any) -> dict[str, Any]:
     """The parameters of an estimator of ours, by their stored keys; an account is never among them."""
-    keys = _PARAMETERS[_tags()[type(estimator)]]
+    keys = _PARAMETERS[_tags_by_class()[type(estimator)]]
     return {key: None if key == "account" else getattr(estimator, attribute) for key, attribute in keys.items()}
 
 
@@ -197,13 +197,13 @@ def stored_learned(name: str) -> str:
 def value_from(tag: str, fields: dict[str, Any]) -> Any:
     """The value of this stored name."""
     keys = _FIELDS[tag]
-    return values()[tag](**{keys[key]: value for key, value in fields.items()})
+    return stored_values()[tag](**{keys[key]: value for key, value in fields.items()})
 
 
 def estimator_from(tag: str, parameters: dict[str, Any]) -> Any:
     """The estimator of this stored name, unfitted."""
     keys = _PARAMETERS[tag]
-    return estimators()[tag](**{keys[key]: value for key, value in parameters.items()})
+    return stored_estimators()[tag](**{keys[key]: value for key, value in parameters.items()})
 
 
 def learned_name(key: str) -> str:
@@ -214,7 +214,7 @@ def learned_name(key: str) -> str:
 # ---------------------------------------------------------------- public steps and teachers
 
 
-def identity(step: object) -> dict[str, object]:
+def identity_of_step(step: object) -> dict[str, object]:
     """A public step or a teacher by what it holds, which its ``repr`` need not tell; what cannot be pickled is like no
     other. What is ours in it is told by its stored words, where a pickle would tell where its class lies."""
     held = io.BytesIO()
@@ -230,16 +230,16 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, thing: Any) -> Any:
         if isinstance(thing, type):
-            return ("class", tag) if (tag := _tags().get(thing)) else None
+            return ("class", tag) if (tag := _tags_by_class().get(thing)) else None
         if isinstance(thing, _TERMS):
             return "term", to_json(thing)
         if isinstance(thing, Enum) and type(thing).__module__.partition(".")[0] == "hubbub":
             return "word", thing.value
-        tag = _tags().get(type(thing))
-        return None if tag is None else ("held", tag, _held(thing, tag))
+        tag = _tags_by_class().get(type(thing))
+        return None if tag is None else ("held", tag, _stored_contents(thing, tag))
 
 
-def _held(thing: Any, tag: str) -> dict[str, Any]:
+def _stored_contents(thing: Any, tag: str) -> dict[str, Any]:
     if tag in _FIELDS:
         return stored_fields(thing)
     if tag in _PUBLIC:

@@ -91,7 +91,7 @@ def private_bounds(
     columns = table.shape[1]
     counts = noisy_sum(bucket_counts(table).ravel() * grid.unit, step, rng=rng).reshape(columns, BUCKETS)
     limit = float(step.sigma) * math.sqrt(2 * math.log(columns * BUCKETS / _SELDOM))
-    edges = _edges()
+    edges = _bucket_edges()
     lower, upper = np.zeros(columns), np.ones(columns)
     for j, full in enumerate(counts > limit):
         if full.any():
@@ -108,7 +108,7 @@ def bucket_counts(table: Floats) -> Integers:
     return np.array([np.bincount(column, minlength=BUCKETS) for column in places.T])
 
 
-def _edges() -> Floats:
+def _bucket_edges() -> Floats:
     """The ends of the buckets, from the lowest to the highest."""
     positive = 2.0 ** np.arange(_LOW - 1, _HIGH + 1)
     return np.concatenate([-positive[::-1], positive])

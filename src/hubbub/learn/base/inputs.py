@@ -40,7 +40,7 @@ def table_of(x: Any, *, name: str = "X") -> Floats:
             fix="Give a table: rows of one length.",
         )
     table = numbers_of(values)
-    if _words(values, table):
+    if _holds_words(values, table):
         raise NotANumber(
             f"{name} holds values that are not numbers.",
             why="Features are numbers; categories must be encoded by a public list.",
@@ -55,7 +55,7 @@ def table_of(x: Any, *, name: str = "X") -> Floats:
     return table
 
 
-def _words(values: NDArray[Any], table: Floats) -> bool:
+def _holds_words(values: NDArray[Any], table: Floats) -> bool:
     """Whether something in it is neither a number nor missing."""
     if values.dtype.kind not in "OUS":
         return False
@@ -73,17 +73,17 @@ def numbers_of(values: Any) -> Floats:
         with contextlib.suppress(Exception, SystemExit):  # an object may raise whatever it likes
             if read.dtype.kind == "O":  # the same, in one go, if each of them is a number
                 return np.array(read, dtype=np.float64, order="C")
-        return np.vectorize(_number, otypes=[np.float64])(read) if read.size else np.zeros(read.shape)
+        return np.vectorize(_as_number, otypes=[np.float64])(read) if read.size else np.zeros(read.shape)
 
 
-def _number(value: Any) -> float:
+def _as_number(value: Any) -> float:
     try:
         return float(value)
     except (Exception, SystemExit):  # whatever it is, it is one value of one row
         return np.nan
 
 
-def ready(table: Floats, norm: float) -> tuple[Floats, Floats]:
+def scale_rows(table: Floats, norm: float) -> tuple[Floats, Floats]:
     """Rows over ``norm``, clipped to length 1, and their squared lengths. In place."""
     with np.errstate(over="ignore"):  # a finite number over a small norm may overflow, which must not become NaN
         table /= norm

@@ -11,7 +11,7 @@ from typing import Protocol
 from numpy.typing import ArrayLike
 
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan, RowCount, Watch, Watcher, nobody
-from hubbub.learn.base.inputs import private_table, ready, refuse_more_rows
+from hubbub.learn.base.inputs import private_table, refuse_more_rows, scale_rows
 from hubbub.learn.base.private_count import plan_with_count
 from hubbub.learn.base.targets import Target
 from hubbub.learn.identity import stored_fields
@@ -154,7 +154,7 @@ class NetworkPlan:
         assert y is not None  # the estimator needs a target
         table = private_table(X)
         refuse_more_rows(table, self.facts, self.rows)
-        inputs, squares = ready(table, self.norm)
+        inputs, squares = scale_rows(table, self.norm)
         data = Examples(inputs, squares, self.target.read(y, len(inputs)))  # type: ignore[arg-type]
         if isinstance(watch, Watcher):
             watch.begin(self.event.times)

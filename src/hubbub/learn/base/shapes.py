@@ -32,7 +32,7 @@ def check_rows(x: Any, *, name: str = "X") -> None:
             why="Rows are clipped and summed as dense vectors.",
             fix=f"Give {name}.toarray().",
         )
-    for kind in _kinds(x):
+    for kind in _type_letters(x):
         if kind in _NO_NUMBERS:
             raise NotANumber(
                 f"{_NO_NUMBERS[kind]}: {name} must hold real numbers.",
@@ -57,14 +57,14 @@ def _is_masked(part: Any) -> bool:
     return (isinstance(part, np.ma.MaskedArray) and part.ndim > 0) or type(part).__name__ == "MaskedTensor"
 
 
-def _kinds(x: Any) -> list[str]:
+def _type_letters(x: Any) -> list[str]:
     """One letter for each type in it, as numpy has them; "O" for types of others."""
     own = getattr(x, "dtypes", None)
     kinds = [x] if own is None else list(own)
-    return [_kind(getattr(each, "dtype", each)) for each in kinds]
+    return [_type_letter(getattr(each, "dtype", each)) for each in kinds]
 
 
-def _kind(dtype: Any) -> str:
+def _type_letter(dtype: Any) -> str:
     if getattr(dtype, "is_complex", False):
         return "c"  # of torch
     return str(getattr(dtype, "kind", "O"))
@@ -79,7 +79,7 @@ def array_of(values: Any, *, name: str = "X") -> NDArray[Any]:
     try:
         return np.asarray(values, dtype=object if plain else None).view(np.ndarray)
     except (Exception, SystemExit):  # an object in a list may raise whatever it likes
-        raise _ragged(name) from None
+        raise _ragged_table(name) from None
 
 
 def column_listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
@@ -92,22 +92,22 @@ def column_listed(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
 
 def rows_listed(rows: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
     """A list of rows as a table of objects, as wide as most of them; None throughout in a row that is not."""
-    width = max(_width(rows), 0)
+    width = max(_common_width(rows), 0)
     table = np.empty((len(rows), width), dtype=object)
     for place, row in enumerate(rows):
-        if _length(row) == width:
-            for column, cell in enumerate(_cells(row)[:width]):
+        if _row_length(row) == width:
+            for column, cell in enumerate(_row_cells(row)[:width]):
                 table[place, column] = cell
     return table
 
 
-def _width(rows: list[Any] | tuple[Any, ...]) -> int:
+def _common_width(rows: list[Any] | tuple[Any, ...]) -> int:
     """The length of most rows (the larger one of two that are as frequent), or -1 if most are no rows."""
-    counts = Counter(map(_length, rows))
+    counts = Counter(map(_row_length, rows))
     return max(counts, key=lambda length: (counts[length], length), default=-1)
 
 
-def _length(row: Any) -> int:
+def _row_length(row: Any) -> int:
     """The length of a list, or of an array of one dimension; -1 of everything else."""
     try:
         shape = (len(row),) if isinstance(row, list | tuple) else tuple(row.shape)
@@ -116,7 +116,7 @@ def _length(row: Any) -> int:
         return -1
 
 
-def _cells(row: Any) -> list[Any]:
+def _row_cells(row: Any) -> list[Any]:
     try:
         return list(row)
     except (Exception, SystemExit):  # whatever it is, it is one row
@@ -126,7 +126,7 @@ def _cells(row: Any) -> list[Any]:
 def shape_of(x: Any, *, empty: bool = False, name: str = "X") -> tuple[int, int]:
     """(rows, columns) of a table, without reading a value where it has a ``shape``; without rows only if ``empty``."""
     check_rows(x, name=name)
-    shape = _shape(x, name)
+    shape = _read_shape(x, name)
     if len(shape) != 2:
         raise WrongShape(
             f"{name} has {len(shape)} dimensions and needs 2. Reshape your data.",
@@ -142,17 +142,17 @@ def shape_of(x: Any, *, empty: bool = False, name: str = "X") -> tuple[int, int]
     return shape[0], shape[1]
 
 
-def _shape(x: Any, name: str) -> tuple[int, ...]:
+def _read_shape(x: Any, name: str) -> tuple[int, ...]:
     shape = getattr(x, "shape", None)
     if isinstance(x, list | tuple):
-        width = _width(x)
+        width = _common_width(x)
         shape = (len(x), width) if width >= 0 else (len(x),)
     if shape is None:
         shape = array_of(x, name=name).shape
     try:
         return tuple(int(length) for length in shape)
     except TypeError:
-        raise _ragged(name) from None
+        raise _ragged_table(name) from None
 
 
 def need_target(y: Any) -> None:
@@ -168,7 +168,7 @@ def check_target(y: Any, rows: int) -> None:
     refuse_masked((y,), name="y")
     if hasattr(y, "toarray") and not hasattr(y, "__array__"):
         raise WrongShape("y is sparse.", why="Each row has one target.", fix="Give one per row of X, in an array.")
-    shape = (len(y),) if isinstance(y, list | tuple) else _shape(y, "y")
+    shape = (len(y),) if isinstance(y, list | tuple) else _read_shape(y, "y")
     if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
         raise WrongShape(
             f"y has {len(shape)} dimensions and needs 1: y should be a 1d array.",
@@ -181,7 +181,7 @@ def check_target(y: Any, rows: int) -> None:
         )
 
 
-def _ragged(name: str) -> WrongShape:
+def _ragged_table(name: str) -> WrongShape:
     return WrongShape(
         f"{name} has no shape: its rows have different lengths.",
         why="Each row has the same columns.",

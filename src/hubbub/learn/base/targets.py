@@ -56,7 +56,7 @@ Target = ClassTarget | NumberTarget
 def class_target(estimator: Any, facts: FitFacts) -> ClassTarget:
     """The declared classes; or those of y, which is looked at only if no ledger is charged."""
     if estimator.classes is not None:
-        classes = _declared(estimator.classes)
+        classes = _declared_classes(estimator.classes)
     elif facts.account is None and facts.y is not None:
         classes = classes_of(facts.y)
     else:
@@ -83,7 +83,7 @@ def number_target(estimator: Any) -> NumberTarget:
     return NumberTarget(bounds, {"targets": list(map(str, bounds))}, {"target_bounds_": bounds})
 
 
-def _declared(classes: ArrayLike) -> NDArray[Any]:
+def _declared_classes(classes: ArrayLike) -> NDArray[Any]:
     declared = np.unique(np.asarray(classes))
     if len(declared) < 2:
         raise OutOfRange(
@@ -97,8 +97,8 @@ def _declared(classes: ArrayLike) -> NDArray[Any]:
 
 def classes_of(y: ArrayLike) -> NDArray[Any]:
     """The different labels of y, sorted."""
-    values = column_of(_alike(y))
-    if values.dtype.kind == "f" and not _whole(values):
+    values = column_of(_one_type(y))
+    if values.dtype.kind == "f" and not _all_whole(values):
         raise OutOfRange(
             "Unknown label type: continuous. y holds numbers that are no class labels, or NaN or infinity.",
             why="A classifier needs classes.",
@@ -121,14 +121,14 @@ def classes_of(y: ArrayLike) -> NDArray[Any]:
     return classes
 
 
-def _alike(y: Any) -> Any:
+def _one_type(y: Any) -> Any:
     """A list as one array of a type that all its values have: labels that nobody declared count as public."""
     with contextlib.suppress(ValueError):
         return np.asarray(y) if isinstance(y, list | tuple) else y
     return y
 
 
-def _whole(values: NDArray[Any]) -> bool:
+def _all_whole(values: NDArray[Any]) -> bool:
     return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
 
 

@@ -17,7 +17,7 @@ from hubbub.learn.base.parameters import account_of
 from hubbub.learn.base.private_estimator import PrivateClassifier
 from hubbub.learn.base.shapes import check_target, need_target, shape_of
 from hubbub.learn.base.targets import column_of, labels_of
-from hubbub.learn.composition.stages import Stage, affordable, check_stage, epsilon_for, stage_of
+from hubbub.learn.composition.stages import Stage, check_stage, epsilon_for, largest_affordable, stage_of
 from hubbub.learn.training.moments import Grid, Integers, noisy_sum
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.ledger import Account, AccountLike
@@ -114,7 +114,7 @@ def cross_val_score(
         )
     paying = account_of(account, population)
     price = positive(epsilon, name="epsilon"), fraction_of(delta, name="delta")
-    plan = _folds(
+    plan = _plan_folds(
         estimator, X, y, paying, price, Neighbours.parse(neighbours), Unit(unit), whole(cv, name="cv", least=2)
     )
     facts = job_facts(
@@ -129,7 +129,7 @@ def cross_val_score(
     return release_fit(FitJob(facts, lambda: plan.scores(X, y)), paying)[0]
 
 
-def _folds(
+def _plan_folds(
     estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
@@ -160,4 +160,4 @@ def _folds(
         )
         return Folds(stage, scoring, Repeat(Compose((Repeat(stage.event, count), scoring)), 1), count)
 
-    return affordable(planned, price, relation, fits=count)
+    return largest_affordable(planned, price, relation, fits=count)

@@ -22,7 +22,7 @@ from hubbub.learn.base.shapes import TableColumns
 from hubbub.learn.base.targets import class_numbers, column_of, targets_of
 from hubbub.learn.composition.delegation import Delegating
 from hubbub.learn.composition.stages import Stage, copy_of, stage_for
-from hubbub.learn.training.calibration import multiplier
+from hubbub.learn.training.calibration import noise_multiplier
 from hubbub.learn.training.moments import noisy_sum
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import FullBatch
@@ -92,7 +92,7 @@ class ModelScore:
 
 def public_score(model: Any, X: Any, y: Any) -> ModelScore:
     """The score of a model on rows that are public."""
-    missed = misses(model, table_of(X), y)
+    missed = row_errors(model, table_of(X), y)
     return ModelScore(float(missed.mean()), float(len(missed)), width=width_of(model))
 
 
@@ -102,13 +102,13 @@ def width_of(model: Any) -> float:
     return 0.0 if ends is None else float(ends[1] - ends[0])
 
 
-def misses(model: Any, table: Floats, y: Any) -> Floats:
+def row_errors(model: Any, table: Floats, y: Any) -> Floats:
     """The error of each row, from 0 to 1. Rows are asked one by one, so that no answer depends on other rows."""
     asked = np.array([model.predict(row[None])[0] for row in table])
     ends = getattr(model, "target_bounds_", None)
     if ends is None:
-        said, truth = (class_numbers(each, model.classes_, len(table)) for each in (asked, y))
-        return np.where(said == truth, 0.0, 1.0)
+        predicted, truth = (class_numbers(each, model.classes_, len(table)) for each in (asked, y))
+        return np.where(predicted == truth, 0.0, 1.0)
     near, far = (targets_of(each, ends, len(table)) for each in (asked, y))
     return np.asarray(np.abs(near - far) / 2)
 
@@ -147,7 +147,7 @@ class SplitPlan:
         held = noise.bernoulli(self.share, len(table)).astype(bool)  # each row by itself
         values = self.stage.release(table[~held], labels[~held], watch)
         fitted = self.stage.fitted(values)
-        missed = misses(fitted, table[held], labels[held]) if held.any() else np.zeros(0)
+        missed = row_errors(fitted, table[held], labels[held]) if held.any() else np.zeros(0)
         return np.concatenate([values, noisy_misses(missed, self.step)])
 
     def learned(self, values: Floats) -> dict[str, object]:
@@ -211,14 +211,14 @@ class WithHeldOutScore(Delegating):
         )
         stage = stage_for(copy, (kept, facts.columns), facts.y, facts.account)
         step = GaussianNoise(
-            sigma=-(-multiplier(FullBatch(), 1, epsilon, delta, Neighbours.ADD_REMOVE) // _STEP) * _STEP,
+            sigma=-(-noise_multiplier(FullBatch(), 1, epsilon, delta, Neighbours.ADD_REMOVE) // _STEP) * _STEP,
             sensitivity=Fraction(1),
             grid=_STEP,
             dimension=2,
             mechanism="held-out",
             unit=facts.unit,
         )
-        return SplitPlan(stage, _together(stage.event, step, facts.price, facts.account), step, share)
+        return SplitPlan(stage, _combined_event(stage.event, step, facts.price, facts.account), step, share)
 
     def _learn(self, plan: FitPlan, values: Floats, receipt: Receipt | None, columns: TableColumns) -> Self:
         super()._learn(plan, values, receipt, columns)
@@ -230,7 +230,7 @@ class WithHeldOutScore(Delegating):
         return getattr(self, "estimator_", self.estimator)
 
 
-def _together(fit: Repeat, step: GaussianNoise, price: Price, account: Account | None) -> Repeat:
+def _combined_event(fit: Repeat, step: GaussianNoise, price: Price, account: Account | None) -> Repeat:
     """One part of the rows trains and the other measures; told by the price where parts cannot be accounted."""
     questions = account is not None and plan_pool(account) is Pool.QUESTIONS  # counted in zCDP, which knows all parts
     if questions or isinstance(fit.event, GaussianNoise):

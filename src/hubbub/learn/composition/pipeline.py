@@ -17,9 +17,9 @@ from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.private_count import plan_with_count
 from hubbub.learn.base.shapes import TableColumns
 from hubbub.learn.composition.delegation import Delegating
-from hubbub.learn.composition.public_steps import public_width, transformed
-from hubbub.learn.composition.stages import Stage, affordable, check_stage, epsilon_for, is_private, stage_of
-from hubbub.learn.identity import identity
+from hubbub.learn.composition.public_steps import public_width, transform_rows
+from hubbub.learn.composition.stages import Stage, check_stage, epsilon_for, is_private, largest_affordable, stage_of
+from hubbub.learn.identity import identity_of_step
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import AccountLike
 from hubbub.terms import Compose, EmptyInput, Guarantee, Neighbours, OutOfRange, Real, Receipt, Repeat, exact, whole
@@ -54,7 +54,7 @@ class PipelinePlan:
     @property
     def identity(self) -> dict[str, object]:
         """What, beside the event, makes two fits the same: the steps, in order."""
-        return {"steps": [step.identity if isinstance(step, Stage) else identity(step) for step in self.steps]}
+        return {"steps": [step.identity if isinstance(step, Stage) else identity_of_step(step) for step in self.steps]}
 
     def train(self, X: ArrayLike, y: ArrayLike | None, watch: Watch = nobody) -> Floats:
         """Each step reads what the fitted steps before it make of the rows; what is no finite number is 0."""
@@ -72,7 +72,7 @@ class PipelinePlan:
 
     def _leaving(self, step: Any, entering: Floats) -> Floats:
         """What leaves a fitted step; from a public one, whatever a row makes it raise."""
-        return private_table(step.transform(entering) if is_private(step) else transformed(step, entering))
+        return private_table(step.transform(entering) if is_private(step) else transform_rows(step, entering))
 
     def learned(self, values: Floats) -> dict[str, object]:
         """The fitted steps."""
@@ -137,9 +137,9 @@ class Pipeline(Delegating):
         def planned(budget: float) -> PipelinePlan:
             steps = self._staged(facts, rows, widths, budget, shares)
             event = Repeat(Compose(tuple(step.event for step in steps if isinstance(step, Stage))), 1)
-            return PipelinePlan(steps, event, replace(facts.guarantee, caveats=_caveats(steps)))
+            return PipelinePlan(steps, event, replace(facts.guarantee, caveats=_caveats_of_steps(steps)))
 
-        return affordable(planned, facts.price, facts.neighbours, fits=len(shares))
+        return largest_affordable(planned, facts.price, facts.neighbours, fits=len(shares))
 
     def _staged(
         self, facts: FitFacts, rows: RowCount, widths: list[int], budget: float, shares: list[float]
@@ -215,7 +215,7 @@ class Pipeline(Delegating):
         return self.steps_[-1].target_bounds_
 
 
-def _caveats(steps: tuple[Any, ...]) -> tuple[str, ...]:
+def _caveats_of_steps(steps: tuple[Any, ...]) -> tuple[str, ...]:
     """What the steps rest on, each said once."""
     caveats = [caveat for step in steps if isinstance(step, Stage) for caveat in step.plan.guarantee.caveats]
     if not all(isinstance(step, Stage) for step in steps):

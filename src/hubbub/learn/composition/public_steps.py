@@ -44,21 +44,21 @@ def public_width(step: Any, columns: int) -> int:
     return int(together.shape[1])
 
 
-def transformed(step: Any, rows: Floats) -> Floats:
+def transform_rows(step: Any, rows: Floats) -> Floats:
     """What leaves a public step. If a row makes it raise, rows pass one by one, and that row is all zeros.
 
     Guarantee: none; each row that leaves depends on the one that entered alone, and nothing raises or warns.
     Because: the step treats each row by itself (``public_width``): post-processing of each row [DR14, Prop. 2.1].
     """
     width = public_width(step, rows.shape[1])
-    features = _tried(step, rows, width)
+    features = _try_transform(step, rows, width)
     if features is not None:
         return features
-    each = [_tried(step, rows[i : i + 1], width) for i in range(len(rows))]
+    each = [_try_transform(step, rows[i : i + 1], width) for i in range(len(rows))]
     return np.vstack([np.zeros((1, width)) if one is None else one for one in each])
 
 
-def _tried(step: Any, rows: Floats, width: int) -> Floats | None:
+def _try_transform(step: Any, rows: Floats, width: int) -> Floats | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -57,13 +57,13 @@ class Trials:
         low, high = 0.0, 1.0
         while high - low > 1e-12:
             middle = (low + high) / 2
-            low, high = (low, middle) if _mean(middle) < mean else (middle, high)
+            low, high = (low, middle) if _mean_trials(middle) < mean else (middle, high)
         return cls(Fraction(low).limit_denominator(10**9) if low > 1e-9 else Fraction(1, 10**9))
 
     @property
     def mean(self) -> float:
         """The expected number."""
-        return _mean(float(self.gamma))
+        return _mean_trials(float(self.gamma))
 
     def draw(self, *, rng: noise.RandomSource | None = None) -> int:
         """A number of this very law: geometric ones, k of which is kept with probability 1/k."""
@@ -89,7 +89,7 @@ class Trials:
         return min(renyi_epsilon(a, e, float(delta)) for a, e in zip(_ORDERS.tolist(), together.tolist(), strict=True))
 
 
-def _mean(gamma: float) -> float:
+def _mean_trials(gamma: float) -> float:
     return (1 / gamma - 1) / -math.log(gamma) if 0 < gamma < 1 else (math.inf if gamma <= 0 else 1.0)
 
 

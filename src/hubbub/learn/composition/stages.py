@@ -16,7 +16,7 @@ from hubbub.learn.base.parameters import read_facts
 from hubbub.learn.base.private_estimator import PrivateEstimator
 from hubbub.learn.base.shapes import unnamed_columns
 from hubbub.learn.identity import tag_of
-from hubbub.learn.training.calibration import cost
+from hubbub.learn.training.calibration import cost_of_run
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import Account
 from hubbub.terms import Neighbours, NotANumber, OutOfRange, Receipt, Repeat, Unreachable
@@ -69,7 +69,7 @@ class CompositePlan(Protocol):
 Whole = TypeVar("Whole", bound=CompositePlan)
 
 
-def affordable(
+def largest_affordable(
     planned: Callable[[float], Whole], price: tuple[Fraction, Fraction], relation: Neighbours, *, fits: int
 ) -> Whole:
     """The plan of the largest noise budget (a mu of Gaussian DP) whose event, with so many fits, keeps the promise.
@@ -80,17 +80,17 @@ def affordable(
     budget, delta = mu_for(float(price[0]), float(price[1])), delta_left(price[1], fits=fits)
     for _ in range(_TRIES):
         plan = planned(budget)
-        if cost(plan.event, delta=delta, neighbours=relation) <= price[0]:
+        if cost_of_run(plan.event, delta=delta, neighbours=relation) <= price[0]:
             return plan
         budget *= _SHRINK
-    raise unreachable()
+    raise price_unreachable()
 
 
 def delta_left(delta: Fraction, *, fits: Fraction | int) -> Fraction:
     """What noise may use of delta, if each of so many fits may meet a batch that is too large."""
     left = delta * (1 - fits * _LARGE)
     if left <= 0:
-        raise unreachable()
+        raise price_unreachable()
     return left
 
 
@@ -98,11 +98,11 @@ def epsilon_for(delta: Fraction, mu: float) -> Fraction:
     """The epsilon of a stage whose share of the noise budget is ``mu``."""
     epsilon = epsilon_of(float(delta), mu)
     if epsilon <= 0:
-        raise unreachable()
+        raise price_unreachable()
     return Fraction(epsilon)
 
 
-def unreachable() -> Unreachable:
+def price_unreachable() -> Unreachable:
     """The refusal where no share of the price is small enough."""
     return Unreachable(
         "no noise makes all parts together cost so little.",

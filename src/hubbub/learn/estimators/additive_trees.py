@@ -98,10 +98,10 @@ def cut_columns(estimator: Any, columns: int) -> Bins:
             why="Each column is cut by itself.",
             fix="Give one number for all columns, or a number or a list of ends per column.",
         )
-    return Bins(tuple(_ends(cut, low, high) for cut, low, high in zip(given, lower, upper, strict=True)))
+    return Bins(tuple(_bin_ends(cut, low, high) for cut, low, high in zip(given, lower, upper, strict=True)))
 
 
-def _ends(cut: Any, lower: float, upper: float) -> tuple[float, ...]:
+def _bin_ends(cut: Any, lower: float, upper: float) -> tuple[float, ...]:
     if isinstance(cut, Sequence | np.ndarray):
         ends = tuple(float(exact(end, name="bins")) for end in cut)
         if list(ends) != sorted(set(ends)):

@@ -14,7 +14,7 @@ from hubbub.learn.base.fit_plan import FitFacts, FitPlan
 from hubbub.learn.base.parameters import norm_of
 from hubbub.learn.base.private_estimator import PrivateTransformer
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
-from hubbub.learn.public.arrays import added
+from hubbub.learn.public.arrays import sum_by_halves
 from hubbub.learn.training.moments import CONSTANT, noisy_sum, unit_rows, with_constant
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import AccountLike
@@ -105,5 +105,5 @@ class CentreScaler(OneToOneFeatureMixin, PrivateTransformer):  # type: ignore[mi
         )  # so that squares neither overflow nor vanish
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
-            block /= np.maximum(np.sqrt(added((block * block).T)), _TINY)[:, None]
+            block /= np.maximum(np.sqrt(sum_by_halves((block * block).T)), _TINY)[:, None]
         return rows

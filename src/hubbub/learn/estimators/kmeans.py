@@ -114,7 +114,7 @@ class LloydRounds:
         entries = bounded_entries(table, *bounds, grid)
 
         def count_cells(centres: Floats) -> ClusterCells:
-            totals = cluster_sums(entries, nearest(entries, centres, grid), len(centres), grid)
+            totals = cluster_sums(entries, nearest_centre(entries, centres, grid), len(centres), grid)
             return ClusterCells.from_sums(noisy_sum(totals, step), centres, float(step.sigma))
 
         centres = count_cells(spread_points(_CELLS * self.clusters, plan.columns)).centres(self.clusters)
@@ -172,7 +172,7 @@ def spread_points(count: int, columns: int) -> Floats:
     return np.array(chosen)
 
 
-def nearest(entries: Floats, centres: Floats, grid: Grid) -> Labels:
+def nearest_centre(entries: Floats, centres: Floats, grid: Grid) -> Labels:
     """The nearest centre of each row, in exact integers, so that no row's cluster depends on where it stands."""
     points = np.rint(np.clip(centres, -1, 1) * grid.one)
     halves = np.einsum("ij,ij->i", points, points) / 2  # half of |c|^2 - 2 t.c, which compares like |t - c|^2

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan
-from hubbub.learn.base.inputs import ready
+from hubbub.learn.base.inputs import scale_rows
 from hubbub.learn.base.parameters import norm_of
 from hubbub.learn.base.private_estimator import PrivateRegressor
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
@@ -21,10 +21,10 @@ from hubbub.learn.training.moments import (
     DIAGONAL,
     Grid,
     Integers,
+    exact_product,
+    from_triangle,
     noisy_sum,
-    product,
     spectral_noise,
-    symmetric,
     triangle_size,
     unit_rows,
     weighted_triangle,
@@ -74,7 +74,7 @@ class LeastSquares:
         """Weights and intercept, with as much ridge as the noise needs."""
         lower, upper = self.target.bounds
         columns, entries = plan.columns, plan.columns + self.fit_intercept
-        gram = symmetric(values[: triangle_size(entries)], entries)
+        gram = from_triangle(values[: triangle_size(entries)], entries)
         against = values[triangle_size(entries) :] / DIAGONAL
         ridge = adaptive_ridge(gram, spectral_noise(plan.deviation, entries))
         penalty = np.full(entries, self.penalty / self.norm**2)
@@ -98,7 +98,7 @@ class LinearModel(PrivateRegressor):
 
     def predict(self, X: ArrayLike) -> Floats:
         """The prediction for each row, within the declared bounds of the target."""
-        inputs = ready(self._rows_to_answer(X), self.norm_)[0] * self.norm_
+        inputs = scale_rows(self._rows_to_answer(X), self.norm_)[0] * self.norm_
         return np.clip(inputs @ self.coef_ + self.intercept_, *self.target_bounds_)
 
 
@@ -108,8 +108,8 @@ def moment_sums(entries: Floats, targets: Floats, grid: Grid) -> Integers:
     Guarantee: a row z with |z|^2 <= L and |target| <= 1 moves them by at most 5 sqrt(L^2 + L) in L2.
     Because: ``docs/proofs/moments.md``; the statistics are those of [Wang18].
     """
-    against = product(entries, targets[:, None], grid)[:, 0]
-    return np.concatenate([weighted_triangle(product(entries, entries, grid)), DIAGONAL * against])
+    against = exact_product(entries, targets[:, None], grid)[:, 0]
+    return np.concatenate([weighted_triangle(exact_product(entries, entries, grid)), DIAGONAL * against])
 
 
 def adaptive_ridge(gram: Floats, noise: float) -> float:

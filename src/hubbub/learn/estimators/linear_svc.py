@@ -13,7 +13,7 @@ from hubbub.learn.base.parameters import norm_of
 from hubbub.learn.base.targets import class_target
 from hubbub.learn.estimators.network_classifier import NetworkClassifier, linear_coefficients, linear_offsets
 from hubbub.learn.training.network import Floats, Labels, Network
-from hubbub.learn.training.recipes import linear
+from hubbub.learn.training.recipes import linear_recipe
 from hubbub.learn.training.rounding_error import CHUNK, UNIT, gamma
 from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, Real
@@ -91,9 +91,9 @@ class LinearSVC(NetworkClassifier):
 
     def _plan(self, facts: FitFacts) -> FitPlan:
         norm, target = norm_of(self), class_target(self, facts)
-        return NetworkModel(network=Margins, bias=_BIAS, recipe=linear, norm=norm, target=target, given=self).plan(
-            facts
-        )
+        return NetworkModel(
+            network=Margins, bias=_BIAS, recipe=linear_recipe, norm=norm, target=target, given=self
+        ).plan(facts)
 
     @property
     def coef_(self) -> Floats:

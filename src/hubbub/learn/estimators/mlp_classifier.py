@@ -12,7 +12,7 @@ from hubbub.learn.base.network_plan import NetworkModel
 from hubbub.learn.base.parameters import norm_of
 from hubbub.learn.base.targets import class_target
 from hubbub.learn.estimators.network_classifier import WithProbabilities
-from hubbub.learn.training.recipes import layered
+from hubbub.learn.training.recipes import layered_recipe
 from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, OutOfRange, Real, whole
 
@@ -57,7 +57,7 @@ class MLPClassifier(WithProbabilities):
 
     def _plan(self, facts: FitFacts) -> FitPlan:
         norm, hidden, target = norm_of(self), hidden_widths(self), class_target(self, facts)
-        return NetworkModel(hidden=hidden, recipe=layered, norm=norm, target=target, given=self).plan(facts)
+        return NetworkModel(hidden=hidden, recipe=layered_recipe, norm=norm, target=target, given=self).plan(facts)
 
 
 def hidden_widths(estimator: Any) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from hubbub.learn.base.targets import number_target
 from hubbub.learn.estimators.mlp_classifier import hidden_widths
 from hubbub.learn.estimators.network_classifier import FittedNetwork
 from hubbub.learn.training.network import Floats, Labels, Network
-from hubbub.learn.training.recipes import layered
+from hubbub.learn.training.recipes import layered_recipe
 from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, Real
 
@@ -83,7 +83,7 @@ class MLPRegressor(PrivateRegressor, FittedNetwork):
     def _plan(self, facts: FitFacts) -> FitPlan:
         norm, hidden, target = norm_of(self), hidden_widths(self), number_target(self)
         return NetworkModel(
-            network=RegressionNetwork, hidden=hidden, recipe=layered, norm=norm, target=target, given=self
+            network=RegressionNetwork, hidden=hidden, recipe=layered_recipe, norm=norm, target=target, given=self
         ).plan(facts)
 
     def predict(self, X: ArrayLike) -> Floats:

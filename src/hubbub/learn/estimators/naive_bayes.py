@@ -15,7 +15,7 @@ from hubbub.learn.base.fit_plan import FitFacts, FitPlan
 from hubbub.learn.base.private_estimator import PrivateClassifier
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
 from hubbub.learn.base.targets import ClassTarget, class_target
-from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, square, width
+from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, squared_sensitivity, statistics_count
 from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import AccountLike
@@ -30,9 +30,13 @@ class ClassColumnSums:
 
     def design(self, columns: int) -> SumDesign:
         """The sums of each class: a row is in one of them."""
-        size = len(self.target.classes) * width(columns)
+        size = len(self.target.classes) * statistics_count(columns)
         return SumDesign(
-            size=size, square=Fraction(square(columns)), largest=1, stored=size, identity=self.target.identity
+            size=size,
+            square=Fraction(squared_sensitivity(columns)),
+            largest=1,
+            stored=size,
+            identity=self.target.identity,
         )
 
     def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None, bounds: Bounds) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubbub.learn.base.inputs import ready
+from hubbub.learn.base.inputs import scale_rows
 from hubbub.learn.base.private_estimator import PrivateClassifier, PrivateEstimator
 from hubbub.learn.training.network import Floats, Network
 from hubbub.learn.training.recipes import Recipe
@@ -24,7 +24,7 @@ class FittedNetwork(PrivateEstimator):
 
     def _inputs(self, X: ArrayLike) -> Floats:
         """The rows as they enter the first layer."""
-        return ready(self._rows_to_answer(X), self.norm_)[0]
+        return scale_rows(self._rows_to_answer(X), self.norm_)[0]
 
     def _scores(self, X: ArrayLike) -> Floats:
         """What leaves the last layer, one column per output."""

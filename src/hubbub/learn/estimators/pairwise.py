@@ -21,7 +21,7 @@ from hubbub.learn.base.targets import class_target
 from hubbub.learn.estimators.network_classifier import FittedNetwork
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.pairwise_sums import MetricPairs, RankingPairs
-from hubbub.learn.training.recipes import pairs
+from hubbub.learn.training.recipes import pairwise_recipe
 from hubbub.ledger import AccountLike
 from hubbub.terms import Neighbours, OutOfRange, Real, Receipt
 
@@ -85,7 +85,7 @@ class BipartiteRanker(FittedNetwork):
         return NetworkModel(
             network=RankingPairs,
             bias=0.0,
-            recipe=partial(pairs, batch=1 << 11),
+            recipe=partial(pairwise_recipe, batch=1 << 11),
             largest_batch=_LARGEST,
             norm=norm,
             target=target,
@@ -158,7 +158,7 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, PrivateTransformer, FittedN
             network=MetricPairs,
             bias=0.0,
             least_outputs=2,
-            recipe=partial(pairs, batch=1 << 9),
+            recipe=partial(pairwise_recipe, batch=1 << 9),
             largest_batch=_LARGEST,
             norm=norm_of(self),
             target=class_target(self, facts),

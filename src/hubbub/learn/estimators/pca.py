@@ -18,9 +18,9 @@ from hubbub.learn.training.moments import (
     BESIDE,
     CONSTANT,
     DIAGONAL,
+    exact_product,
+    from_triangle,
     noisy_sum,
-    product,
-    symmetric,
     triangle_size,
     unit_rows,
     weighted_triangle,
@@ -52,11 +52,11 @@ class SecondMoments:
     def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None) -> Floats:
         """The noisy matrix."""
         entries = with_constant(unit_rows(table, self.norm, plan.grid), plan.grid)
-        return noisy_sum(weighted_triangle(product(entries, entries, plan.grid)), plan.step)
+        return noisy_sum(weighted_triangle(exact_product(entries, entries, plan.grid)), plan.step)
 
     def learned(self, plan: SumFitPlan, values: Floats) -> dict[str, object]:
         """The directions of largest variance."""
-        moments = symmetric(values, plan.columns + 1)
+        moments = from_triangle(values, plan.columns + 1)
         count = max(1.0, float(moments[-1, -1] / CONSTANT**2))
         mean = moments[-1, :-1] / (float(CONSTANT) * count)
         variances, directions = np.linalg.eigh(moments[:-1, :-1] / count - np.outer(mean, mean))

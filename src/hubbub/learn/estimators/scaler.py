@@ -13,7 +13,7 @@ from hubbub.learn.base.column_bounds import Bounds, ColumnBounds, WithinBounds
 from hubbub.learn.base.fit_plan import FitFacts, FitPlan
 from hubbub.learn.base.private_estimator import PrivateTransformer
 from hubbub.learn.base.sum_plan import SumDesign, SumFitPlan, plan_sum_fit
-from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, square, width
+from hubbub.learn.training.column_moments import ColumnStatistics, column_sums, squared_sensitivity, statistics_count
 from hubbub.learn.training.moments import bounded_entries, noisy_sum
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import AccountLike
@@ -25,7 +25,12 @@ class ColumnSums:
 
     def design(self, columns: int) -> SumDesign:
         """A count, and two sums of each column."""
-        return SumDesign(size=width(columns), square=Fraction(square(columns)), largest=1, stored=width(columns))
+        return SumDesign(
+            size=statistics_count(columns),
+            square=Fraction(squared_sensitivity(columns)),
+            largest=1,
+            stored=statistics_count(columns),
+        )
 
     def measure(self, plan: SumFitPlan, table: Floats, y: ArrayLike | None, bounds: Bounds) -> Floats:
         """The noisy sums."""

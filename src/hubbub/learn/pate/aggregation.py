@@ -15,7 +15,7 @@ import numpy as np
 
 from hubbub import noise
 from hubbub.accounting import quick_epsilon
-from hubbub.learn.training.calibration import multiplier
+from hubbub.learn.training.calibration import noise_multiplier
 from hubbub.learn.training.network import Labels
 from hubbub.learn.training.sampling import FullBatch
 from hubbub.terms import Compose, Event, GaussianNoise, Neighbours, Repeat, Unit, root_of
@@ -81,23 +81,23 @@ def ballot_for(
     Guarantee: what it releases is (epsilon, delta)-DP for the unit and neighbours, which its events name.
     Because: Gaussians compose into one [DRS22, Cor. 2], with the events' own accounting.
     """
-    budget = 1 / multiplier(FullBatch(), 1, epsilon, delta * _MARGIN, Neighbours.ADD_REMOVE) ** 2
+    budget = 1 / noise_multiplier(FullBatch(), 1, epsilon, delta * _MARGIN, Neighbours.ADD_REMOVE) ** 2
     scale = Fraction(1)
     while True:
-        ballot = _ballot(asked, answered, classes, threshold, budget / scale**2, neighbours, unit or Unit())
-        found = quick_epsilon(Compose(ballot.events), delta=delta * _MARGIN, neighbours=neighbours)
-        if found <= epsilon * _MARGIN:
+        ballot = _ballot_at(asked, answered, classes, threshold, budget / scale**2, neighbours, unit or Unit())
+        cost = quick_epsilon(Compose(ballot.events), delta=delta * _MARGIN, neighbours=neighbours)
+        if cost <= epsilon * _MARGIN:
             return ballot
         scale *= Fraction(1001, 1000)
 
 
-def _ballot(
+def _ballot_at(
     asked: int, answered: int, classes: int, threshold: int | None, budget: Fraction, relation: Neighbours, unit: Unit
 ) -> Ballot:
     """Noise such that squared sensitivities over variances add up to the budget."""
     share = Fraction(0) if threshold is None else CHECKS
     answer = GaussianNoise(
-        sigma=_sigma(2 * answered / ((1 - share) * budget)),
+        sigma=_sigma_above(2 * answered / ((1 - share) * budget)),
         sensitivity=root_of(2),
         grid=Fraction(1),
         dimension=classes,
@@ -108,7 +108,7 @@ def _ballot(
     if threshold is None:
         return Ballot(asked, answered, answer)
     check = GaussianNoise(
-        sigma=_sigma(asked / (share * budget)),
+        sigma=_sigma_above(asked / (share * budget)),
         sensitivity=Fraction(1),
         grid=Fraction(1),
         mechanism="gnmax-check",
@@ -118,11 +118,11 @@ def _ballot(
     return Ballot(asked, answered, answer, check, threshold)
 
 
-def _sigma(variance: Fraction) -> Fraction:
+def _sigma_above(variance: Fraction) -> Fraction:
     """A standard deviation a little above that of the variance."""
     return Fraction(math.ceil(root_of(variance + _DOMINATED) * _FINE), _FINE)
 
 
 def mu_of_price(epsilon: Fraction, delta: Fraction) -> float:
     """How many standard deviations one unit may move a Gaussian at this price."""
-    return float(1 / multiplier(FullBatch(), 1, epsilon, delta * _MARGIN, Neighbours.ADD_REMOVE))
+    return float(1 / noise_multiplier(FullBatch(), 1, epsilon, delta * _MARGIN, Neighbours.ADD_REMOVE))

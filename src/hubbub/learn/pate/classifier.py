@@ -23,10 +23,10 @@ from hubbub.learn.base.shapes import (
     shape_of,
 )
 from hubbub.learn.base.targets import class_target
-from hubbub.learn.identity import identity
+from hubbub.learn.identity import identity_of_step
 from hubbub.learn.pate.plan import OwnedLabels, PatePlan, Wishes, on_public, plan_votes
 from hubbub.learn.pate.smooth_sensitivity import InstanceCost
-from hubbub.learn.pate.student import GraphStudent, taught
+from hubbub.learn.pate.student import GraphStudent, teach_student
 from hubbub.learn.pate.teachers import factory_of, try_teacher
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.ledger import AccountLike
@@ -153,7 +153,7 @@ class PATEClassifier(PrivateClassifier):
             factory=factory,
             price=facts.price,
             guarantee=guarantee,
-            facts={"teacher": identity(self.teacher), "grouped": grouped},
+            facts={"teacher": identity_of_step(self.teacher), "grouped": grouped},
         )
 
     def _wishes(self) -> Wishes:
@@ -187,7 +187,7 @@ class PATEClassifier(PrivateClassifier):
         """A student of the public rows and the answers."""
         labels = on_public(self.asked_, self.answers_, len(public))
         student = GraphStudent() if self.student is None else copy.deepcopy(self.student)
-        return taught(student, public, labels, len(self.classes_))
+        return teach_student(student, public, labels, len(self.classes_))
 
     @property
     def student_(self) -> Any:

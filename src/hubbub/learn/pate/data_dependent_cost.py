@@ -111,7 +111,7 @@ def answers_at(ballot: Ballot, order: float) -> float:
     return order * float(ballot.answer.rho) * ballot.answered
 
 
-def reach(table: MarginTable) -> Labels:
+def largest_jumps(table: MarginTable) -> Labels:
     """How far the bound can jump at each margin when one unit changes."""
     padded = np.pad(table.steps, STEP, mode="edge")
     falls = padded[: -2 * STEP] - table.steps  # the table falls

@@ -17,10 +17,10 @@ from hubbub.learn.base.fit_plan import Watch, nobody
 from hubbub.learn.base.inputs import private_table
 from hubbub.learn.base.targets import class_numbers
 from hubbub.learn.pate.aggregation import CHECKS, Ballot, ballot_for, mu_of_price
-from hubbub.learn.pate.query_selection import middles
+from hubbub.learn.pate.query_selection import cluster_middles
 from hubbub.learn.pate.smooth_sensitivity import CostReport, report_for
 from hubbub.learn.pate.teachers import Factory
-from hubbub.learn.pate.votes import histograms, shards_of
+from hubbub.learn.pate.votes import shards_of, vote_histograms
 from hubbub.learn.training.network import Floats, Labels
 from hubbub.terms import Compose, Guarantee, Neighbours, OutOfRange, Repeat, Unit, fraction_of, identity_of, whole
 
@@ -135,7 +135,7 @@ class PatePlan:
         labels, groups = (y.labels, y.groups) if isinstance(y, OwnedLabels) else (y, None)
         assert labels is not None  # the estimator needs a target
         table = private_table(X)
-        counts = histograms(
+        counts = vote_histograms(
             self.factory,
             table,
             class_numbers(labels, self.classes, len(table)),
@@ -189,11 +189,13 @@ def plan_votes(
         neighbours=relation,
         unit=unit,
     )
-    report = _report(ballot, teachers, share, price, relation, unit) if share else None
-    return PatePlan(ballot, report, left, teachers, factory, public, middles(public, asked), classes, guarantee, facts)
+    report = _plan_report(ballot, teachers, share, price, relation, unit) if share else None
+    return PatePlan(
+        ballot, report, left, teachers, factory, public, cluster_middles(public, asked), classes, guarantee, facts
+    )
 
 
-def _report(
+def _plan_report(
     ballot: Ballot, teachers: int, share: Fraction, price: tuple[Fraction, Fraction], relation: Neighbours, unit: Unit
 ) -> CostReport:
     return report_for(

@@ -12,19 +12,19 @@ from hubbub.learn.training.network import Floats, Labels
 _TURNS = 8  # of k-means
 
 
-def middles(rows: Floats, count: int) -> Labels:
+def cluster_middles(rows: Floats, count: int) -> Labels:
     """The places of ``count`` different rows: the one nearest to each centre of k-means, largest clusters first."""
     if count >= len(rows):
         return np.arange(len(rows))
     generator = np.random.default_rng(0)  # no secret: the rows are public
-    centres, sizes = _clusters(rows, rows[np.sort(generator.choice(len(rows), count, replace=False))])
+    centres, sizes = _cluster_rows(rows, rows[np.sort(generator.choice(len(rows), count, replace=False))])
     order = np.argsort(-sizes, kind="stable")
-    chosen = list(dict.fromkeys(_heads(rows, centres)[order].tolist()))
+    chosen = list(dict.fromkeys(_nearest_rows(rows, centres)[order].tolist()))
     left = np.setdiff1d(np.arange(len(rows)), chosen)
     return np.array([*chosen, *generator.permutation(left)[: count - len(chosen)]], dtype=np.int64)
 
 
-def _clusters(rows: Floats, start: Floats) -> tuple[Floats, Labels]:
+def _cluster_rows(rows: Floats, start: Floats) -> tuple[Floats, Labels]:
     """The centres of scikit-learn's k-means from this start, and how many rows each has."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about rows that are equal
@@ -32,6 +32,6 @@ def _clusters(rows: Floats, start: Floats) -> tuple[Floats, Labels]:
     return np.asarray(public.cluster_centers_), np.bincount(public.labels_, minlength=len(start))
 
 
-def _heads(rows: Floats, centres: Floats) -> Labels:
+def _nearest_rows(rows: Floats, centres: Floats) -> Labels:
     """The nearest row of each centre."""
     return np.asarray((rows @ centres.T - (rows**2).sum(axis=1)[:, None] / 2).argmax(axis=0))

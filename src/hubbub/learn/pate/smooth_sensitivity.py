@@ -20,10 +20,10 @@ from hubbub.learn.pate.data_dependent_cost import (
     STEP,
     MarginTable,
     checks_at,
+    largest_jumps,
     largest_sum,
     margins_of,
     order_for,
-    reach,
     table_for,
 )
 from hubbub.learn.training.network import Labels
@@ -90,7 +90,7 @@ class CostReport:
         Guarantee: at least the change that one unit makes; on neighbouring votes at most 1/(1 - rate) times as much.
         Because: [NRS07, Def. 2.1]; ``docs/proofs/pate.md``.
         """
-        return discounted(changes(self.table, margins, self.answered), self.rate)
+        return discounted_maximum(largest_changes(self.table, margins, self.answered), self.rate)
 
     def told(self, ballot: Ballot, steps: float, price: tuple[Fraction, Fraction]) -> InstanceCost:
         """What the released number says of answers at this price; never more than the price, the worst case."""
@@ -99,18 +99,18 @@ class CostReport:
         return InstanceCost(min(worst, renyi_epsilon(self.order, divergence, delta)), delta, self.order)
 
 
-def changes(table: MarginTable, margins: Labels, answered: int) -> list[int]:
+def largest_changes(table: MarginTable, margins: Labels, answered: int) -> list[int]:
     """How much one unit can change the cost on votes that are 0, 1, 2, ... units away; constant after the last."""
-    jumps = reach(table)
+    jumps = largest_jumps(table)
     most = int(jumps.max()) * min(answered, len(margins))
-    found = [largest_sum(jumps[margins], answered)]
-    while found[-1] < most:
-        jumps = _widened(jumps)
-        found.append(largest_sum(jumps[margins], answered))
-    return found
+    sums = [largest_sum(jumps[margins], answered)]
+    while sums[-1] < most:
+        jumps = _widen_jumps(jumps)
+        sums.append(largest_sum(jumps[margins], answered))
+    return sums
 
 
-def _widened(jumps: Labels) -> Labels:
+def _widen_jumps(jumps: Labels) -> Labels:
     """The largest jump within the reach of one more unit."""
     wider = jumps.copy()
     for step in range(1, STEP + 1):
@@ -119,16 +119,16 @@ def _widened(jumps: Labels) -> Labels:
     return wider
 
 
-def discounted(changes: list[int], rate: Fraction) -> Fraction:
+def discounted_maximum(changes: list[int], rate: Fraction) -> Fraction:
     """The largest change after discounts (1 - rate)^distance, rounded up to whole parts of ONE, and never below LEAST.
 
     Each discount is at most 1/(1 - rate) times the next one, exactly.
     """
-    weight, found = ONE, LEAST * ONE
+    weight, largest = ONE, LEAST * ONE
     for change in changes:
-        found = max(found, weight * change)
+        largest = max(largest, weight * change)
         weight = -((rate.numerator - rate.denominator) * weight // rate.denominator)
-    return Fraction(found, ONE)
+    return Fraction(largest, ONE)
 
 
 def report_for(
@@ -146,13 +146,13 @@ def report_for(
     table = table_for(ballot, teachers=teachers, order=order)
     event = ApproximateStep(epsilon=epsilon, delta=delta, mechanism="smooth-gaussian", neighbours=neighbours, unit=unit)
     agreed = np.full(ballot.asked, int(_AGREED * teachers))
-    ahead = changes(table, agreed, ballot.answered)
+    ahead = largest_changes(table, agreed, ballot.answered)
     offered = []
     for rate in _RATES:
-        multiple = _multiple(rate, epsilon, delta)
+        multiple = _least_multiple(rate, epsilon, delta)
         if multiple is not None:
             report = CostReport(table, order, rate, multiple, ballot.answered, event)
-            offered.append((multiple * discounted(ahead, rate), -rate, report))
+            offered.append((multiple * discounted_maximum(ahead, rate), -rate, report))
     if not offered:
         raise Unreachable(
             f"no report fits into epsilon = {float(epsilon):.3g}, delta = {float(delta):.3g}.",
@@ -180,18 +180,18 @@ def report_epsilon(rate: Fraction, multiple: Fraction, delta: Fraction) -> float
         narrow = order - (order - 1) * ratio**2
         if narrow <= 0:
             break
-        larger = _shape(order, ratio**2) + order * eta / (2 * narrow)
-        smaller = _shape(order, ratio**-2) + order * eta / 2
+        larger = _gaussian_divergence(order, ratio**2) + order * eta / (2 * narrow)
+        smaller = _gaussian_divergence(order, ratio**-2) + order * eta / 2
         least = min(least, renyi_epsilon(order, max(larger, smaller) + _SLACK, float(delta)))
     return least
 
 
-def _shape(order: float, ratio: float) -> float:
+def _gaussian_divergence(order: float, ratio: float) -> float:
     """The Renyi divergence of two Gaussians with the same mean, whose variances have this ratio."""
     return -math.log(ratio) / 2 - math.log(order - (order - 1) * ratio) / (2 * (order - 1))
 
 
-def _multiple(rate: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction | None:
+def _least_multiple(rate: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction | None:
     """The least noise per sensitivity, to a quarter of a bit, at which a report keeps its price."""
     for quarter in range(0, 60):
         multiple = Fraction(round(1024 * 2 ** (quarter / 4)), 1024)

@@ -44,14 +44,14 @@ class GraphStudent:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it stops after so many rounds
             spreading.fit(rows, labels)
-        self._shares = _shares(spreading.label_distributions_, self._prior)
+        self._shares = _rows_as_shares(spreading.label_distributions_, self._prior)
         return self
 
     def predict_proba(self, rows: Floats) -> Floats:
         """How much of the neighbours' labels is of each class."""
         gaps, places = self._near.kneighbors(rows, min(self.neighbours, self._near.n_samples_fit_))
         weights = self._closeness(places, gaps**2, (gaps**2).max(axis=1))
-        return _shares(np.einsum("ij,ijk->ik", weights, self._shares[places]), self._prior)
+        return _rows_as_shares(np.einsum("ij,ijk->ik", weights, self._shares[places]), self._prior)
 
     def predict(self, rows: Floats) -> Labels:
         """The class number of each row."""
@@ -79,7 +79,7 @@ class Constant:
         return np.full(len(rows), self._label)
 
 
-def taught(student: Any, rows: Floats, answers: Labels, classes: int) -> Any:
+def teach_student(student: Any, rows: Floats, answers: Labels, classes: int) -> Any:
     """A student fitted on public rows; only one that takes unlabelled rows sees those without an answer."""
     known = answers >= 0
     seen = np.unique(answers[known])
@@ -97,7 +97,7 @@ def _symmetric_graph(places: Labels, weights: Floats) -> csr_matrix:
     return csr_matrix((links + links.T) / 2)
 
 
-def _shares(mass: Floats, otherwise: Floats) -> Floats:
+def _rows_as_shares(mass: Floats, otherwise: Floats) -> Floats:
     """Rows as shares; a row that nothing reached has ``otherwise``."""
     total = mass.sum(axis=1, keepdims=True)
     return np.where(total > 0, mass / np.maximum(total, _TINY), otherwise)

@@ -77,7 +77,7 @@ def try_teacher(make: Factory, public: Floats, classes: int) -> None:
             why="A teacher that fails on its shard says nothing, and abstains.",
             fix="Give a teacher with fit(X, y) and predict(X) for classes that are numbered from 0.",
         ) from None
-    _said(votes, len(rows), classes)
+    _class_votes(votes, len(rows), classes)
 
 
 def votes_of_one(make: Factory, rows: Floats, labels: Labels, asked: Floats, classes: int) -> Labels:
@@ -93,12 +93,12 @@ def votes_of_one(make: Factory, rows: Floats, labels: Labels, asked: Floats, cla
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return _said(make().fit(rows, labels).predict(asked), len(asked), classes)
+            return _class_votes(make().fit(rows, labels).predict(asked), len(asked), classes)
     except (Exception, SystemExit):  # whatever it is, it is about one shard, and must not be told
         return np.full(len(asked), ABSTAINS)
 
 
-def _said(predicted: Any, count: int, classes: int) -> Labels:
+def _class_votes(predicted: Any, count: int, classes: int) -> Labels:
     """Predictions as class numbers; what is none abstains."""
     values = np.asarray(predicted)
     if values.shape != (count,):

@@ -22,11 +22,11 @@ def shards_of(groups: Any, rows: int, *, teachers: int, rng: noise.RandomSource 
     """The shard of each row: uniform and independent per row, or per unit if ``groups`` names one for each row."""
     if groups is None:
         return noise.uniform(teachers, rows, rng=rng)
-    units = _numbered(groups, rows)
+    units = _unit_numbers(groups, rows)
     return noise.uniform(teachers, int(units.max(initial=-1)) + 1, rng=rng)[units]
 
 
-def _numbered(groups: Any, rows: int) -> Labels:
+def _unit_numbers(groups: Any, rows: int) -> Labels:
     """Which unit each row belongs to, as a number: equal names are one unit, whatever they are."""
     names = list(np.asarray(groups)) if hasattr(groups, "__array__") else list(groups)
     if len(names) != rows:
@@ -35,11 +35,11 @@ def _numbered(groups: Any, rows: int) -> Labels:
             why="Each row belongs to one unit.",
             fix="Give one name per row of X.",
         )
-    found: dict[str, int] = {}
-    return np.array([found.setdefault(_name(each), len(found)) for each in names], dtype=np.int64)
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(_unit_name(each), len(numbers)) for each in names], dtype=np.int64)
 
 
-def _name(value: Any) -> str:
+def _unit_name(value: Any) -> str:
     """A word that equal names share: numbers that are equal have one hash, whatever their type."""
     try:
         if isinstance(value, Number | np.bool_):
@@ -49,7 +49,7 @@ def _name(value: Any) -> str:
         return ""
 
 
-def histograms(
+def vote_histograms(
     make: Factory,
     rows: Floats,
     labels: Labels,

@@ -20,7 +20,7 @@ _TINY = np.float32(1e-12)
 _BELOW_ONE = np.float32(1 - 2.0**-18)  # covers the rounding of a norm in single precision
 
 
-def added(values: Array) -> Array:
+def sum_by_halves(values: Array) -> Array:
     """The sum over the first axis, by halves: the order of additions depends on the length of that axis alone."""
     while len(values) > 1:
         half = len(values) // 2
@@ -29,38 +29,38 @@ def added(values: Array) -> Array:
     return cast("Array", values[0])
 
 
-def unit(features: Singles) -> Singles:
+def unit_length(features: Singles) -> Singles:
     """Each image's features over their L2 norm; the norm is then at most 1, and 0 for an image without features."""
-    lengths: Singles = np.maximum(np.sqrt(added(features * features)), _TINY)
+    lengths: Singles = np.maximum(np.sqrt(sum_by_halves(features * features)), _TINY)
     return features * (_BELOW_ONE / lengths)
 
 
-def halved(maps: Singles) -> Singles:
+def halve_maps(maps: Singles) -> Singles:
     """Maps of half the height and width, smoothed with weights (1, 3, 3, 1); beyond the border there is nothing."""
-    down = _smoothed(maps, maps[:, ::2], maps[:, 1::2], np.s_[:, 1:], np.s_[:, :-1])
-    return _smoothed(down, down[:, :, ::2], down[:, :, 1::2], np.s_[:, :, 1:], np.s_[:, :, :-1])
+    down = _smooth_axis(maps, maps[:, ::2], maps[:, 1::2], np.s_[:, 1:], np.s_[:, :-1])
+    return _smooth_axis(down, down[:, :, ::2], down[:, :, 1::2], np.s_[:, :, 1:], np.s_[:, :, :-1])
 
 
-def _smoothed(maps: Singles, even: Singles, odd: Singles, later: Any, sooner: Any) -> Singles:
+def _smooth_axis(maps: Singles, even: Singles, odd: Singles, later: Any, sooner: Any) -> Singles:
     """3 (even + odd) + the odd one before + the even one after, along one axis."""
     both = odd.shape == even.shape
-    found = even + odd if both else even.copy()
+    smooth = even + odd if both else even.copy()
     if not both:
-        found[sooner] += odd
-    found *= np.float32(3)
-    found[later] += odd[sooner] if both else odd
-    found[sooner] += even[later]
-    return found
+        smooth[sooner] += odd
+    smooth *= np.float32(3)
+    smooth[later] += odd[sooner] if both else odd
+    smooth[sooner] += even[later]
+    return smooth
 
 
-def within(maps: Singles, cells: int) -> Singles:
+def shrink_maps(maps: Singles, cells: int) -> Singles:
     """Maps halved until they have at most so many cells on each side."""
     while max(maps.shape[1:3]) > cells:
-        maps = halved(maps)
+        maps = halve_maps(maps)
     return maps
 
 
-def oriented(maps: Singles, directions: int) -> Singles:
+def oriented_growth(maps: Singles, directions: int) -> Singles:
     """For each map and each of an even number of directions, how much the map grows that way.
 
     What is kept of a gradient g in direction u is max(0, u.g - cos(2 pi/directions) |g|): nothing, unless the angle
@@ -72,12 +72,12 @@ def oriented(maps: Singles, directions: int) -> Singles:
     down = padded[:, 2:, 1:-1] - padded[:, :-2, 1:-1]
     threshold = np.sqrt(across * across + down * down)
     threshold *= np.float32(math.cos(2 * math.pi / directions))
-    found = np.empty((directions, *maps.shape), np.float32)
+    growths = np.empty((directions, *maps.shape), np.float32)
     for k in range(directions // 2):
-        angle, there, back = 2 * math.pi * k / directions, found[k], found[k + directions // 2]
+        angle, there, back = 2 * math.pi * k / directions, growths[k], growths[k + directions // 2]
         growth = across * np.float32(math.cos(angle))
         growth += np.multiply(down, np.float32(math.sin(angle)), out=there)
         np.maximum(np.subtract(growth, threshold, out=there), 0, out=there)
         np.negative(np.add(growth, threshold, out=back), out=back)
         np.maximum(back, 0, out=back)
-    return found.reshape(directions * len(maps), *maps.shape[1:])
+    return growths.reshape(directions * len(maps), *maps.shape[1:])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubbub.learn.public.arrays import unit
+from hubbub.learn.public.arrays import unit_length
 from hubbub.learn.public.transformers import PublicStep
 from hubbub.terms import EmptyInput, MixesPeople, NotANumber, WrongShape, whole
 
@@ -52,8 +52,8 @@ class FrozenEncoder(PublicStep):
         texts, batch = texts_of(X), whole(self.batch_size, name="batch_size")
         if batch > 1:
             self._refuse_mixing()
-        keys = [_key(self.name, text) for text in texts]
-        with _store(self.cache) as store:
+        keys = [_text_key(self.name, text) for text in texts]
+        with _open_store(self.cache) as store:
             missing = {key: text for key, text in zip(keys, texts, strict=True) if not store.has(key)}
             todo = list(missing.items())
             for start in range(0, len(todo), batch):
@@ -63,16 +63,16 @@ class FrozenEncoder(PublicStep):
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """One vector of length 1 for each text; what is no finite number is 0."""
-        found = np.asarray(self.encode(texts))
-        if found.ndim != 2 or len(found) != len(texts) or found.dtype.kind not in "biuf":
+        vectors = np.asarray(self.encode(texts))
+        if vectors.ndim != 2 or len(vectors) != len(texts) or vectors.dtype.kind not in "biuf":
             raise WrongShape(
                 f"the encoder {self.name!r} does not give one vector of numbers per text.",
                 why="Each text has its own features.",
                 fix="Give a function from a list of texts to a table with one row each.",
             )
-        clean = np.nan_to_num(found.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+        clean = np.nan_to_num(vectors.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
         clean /= np.maximum(np.abs(clean).max(axis=1, keepdims=True), 1e-300)  # so that squares do not overflow
-        return np.ascontiguousarray(unit(clean.astype(np.float32).T).T)
+        return np.ascontiguousarray(unit_length(clean.astype(np.float32).T).T)
 
     def _refuse_mixing(self) -> None:
         """Refuse an encoder whose vector of a text changes with the texts beside it."""
@@ -101,7 +101,7 @@ def texts_of(X: Any) -> list[str]:
     return texts
 
 
-def _key(name: str, text: str) -> bytes:
+def _text_key(name: str, text: str) -> bytes:
     return hashlib.sha256(f"{len(name)}:{name}{text}".encode("utf-8", "surrogatepass")).digest()
 
 
@@ -129,7 +129,7 @@ class _Store:
 
 
 @contextlib.contextmanager
-def _store(path: str | Path | None) -> Iterator[_Store]:
+def _open_store(path: str | Path | None) -> Iterator[_Store]:
     """The store at this place, readable by its owner only."""
     if path is not None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hubbub.learn.base.inputs import numbers_of
 from hubbub.learn.base.parameters import pair_of
-from hubbub.learn.public.arrays import Singles, halved, oriented, unit, within
+from hubbub.learn.public.arrays import Singles, halve_maps, oriented_growth, shrink_maps, unit_length
 from hubbub.learn.public.transformers import PublicStep
 from hubbub.learn.public.upright import upright
 from hubbub.terms import MissingParameter, OutOfRange, WrongShape, whole
@@ -57,21 +57,25 @@ class OrientedGradients(PublicStep):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The features of each image, one row each, in single precision."""
         shape, directions, bounds = self._shape(), self._directions(), pair_of(self.bounds, "bounds")
-        images = _images(X, shape)
+        images = _as_images(X, shape)
         blocks = [images[start : start + _BLOCK] for start in range(0, len(images), _BLOCK)]
-        found = [self._features(_scaled(block, bounds), directions) for block in blocks or [images]]
-        return np.concatenate(found)
+        features = [self._features(_scale_pixels(block, bounds), directions) for block in blocks or [images]]
+        return np.concatenate(features)
 
     def _features(self, maps: Singles, directions: int) -> NDArray[np.float32]:
         """The features of a block of images."""
-        maps = opponents(maps) if len(maps) == 3 else upright(maps) if self.upright else maps
-        edges = halved(oriented(maps, directions))
+        maps = opponent_colours(maps) if len(maps) == 3 else upright(maps) if self.upright else maps
+        edges = halve_maps(oriented_growth(maps, directions))
         of_brightness = edges.reshape(directions, len(maps), *edges.shape[1:])[:, 0]
-        second = [_flat(within(oriented(edge[None], directions), _COARSE)) for edge in of_brightness]
-        parts = [_flat(within(edges, _FINE)), np.concatenate(second)]
+        second = [
+            _flat_features(shrink_maps(oriented_growth(edge[None], directions), _COARSE)) for edge in of_brightness
+        ]
+        parts = [_flat_features(shrink_maps(edges, _FINE)), np.concatenate(second)]
         if len(maps) == 3:
-            parts.append(_flat(within(np.concatenate([np.maximum(maps, 0), np.maximum(-maps, 0)]), _COARSE)))
-        return np.ascontiguousarray(unit(np.concatenate([unit(np.sqrt(part)) for part in parts])).T)
+            parts.append(
+                _flat_features(shrink_maps(np.concatenate([np.maximum(maps, 0), np.maximum(-maps, 0)]), _COARSE))
+            )
+        return np.ascontiguousarray(unit_length(np.concatenate([unit_length(np.sqrt(part)) for part in parts])).T)
 
     def _shape(self) -> tuple[int, int, int]:
         if self.shape is None:
@@ -106,14 +110,14 @@ class OrientedGradients(PublicStep):
         return directions
 
 
-def opponents(colours: Singles) -> Singles:
+def opponent_colours(colours: Singles) -> Singles:
     """Brightness, red against green, and yellow against blue, of images whose channels are red, green and blue."""
     red, green, blue = colours
     brightness = (red + green + blue) * np.float32(1 / 3)
     return np.stack([brightness, (red - green) * np.float32(0.5), (red + green - blue - blue) * np.float32(0.25)])
 
 
-def _images(X: Any, shape: tuple[int, int, int]) -> NDArray[Any]:
+def _as_images(X: Any, shape: tuple[int, int, int]) -> NDArray[Any]:
     """X as images of this shape."""
     images = X if hasattr(X, "dtype") and hasattr(X, "reshape") else np.asarray(X)
     flat, sides = int(np.prod(shape)), tuple(images.shape[1:])
@@ -127,7 +131,7 @@ def _images(X: Any, shape: tuple[int, int, int]) -> NDArray[Any]:
     return np.asarray(images.reshape(len(images), *shape))
 
 
-def _scaled(images: NDArray[Any], bounds: tuple[float, float]) -> Singles:
+def _scale_pixels(images: NDArray[Any], bounds: tuple[float, float]) -> Singles:
     """Pixels from 0 to 1, with the images on the last axis."""
     lower, upper = bounds
     pixels = numbers_of(images)
@@ -136,5 +140,5 @@ def _scaled(images: NDArray[Any], bounds: tuple[float, float]) -> Singles:
     return np.ascontiguousarray(np.moveaxis(scaled, (3, 0), (0, 3)))
 
 
-def _flat(maps: Singles) -> Singles:
+def _flat_features(maps: Singles) -> Singles:
     return maps.reshape(math.prod(maps.shape[:-1]), maps.shape[-1])

@@ -61,7 +61,7 @@ def objective_perturbation(
         delta=price.delta * _SHARE,
         dimension=problem.inputs,
     )
-    linear = _linear(problem.inputs, sigma, grid, rng)
+    linear = _linear_noise(problem.inputs, sigma, grid, rng)
     theta = Objective(problem, weight, linear, _TOLERANCE).minimise(X, y)
     weights = np.asarray(hide.release(theta, rng=rng))
     step = ApproximateStep(mechanism="objective-perturbation", epsilon=main.epsilon, delta=main.delta)
@@ -91,7 +91,7 @@ def objective_noise(price: ApproximateDP, loss: Loss, weight: float) -> float:
     return loss.lipschitz / low * (1 + 1e-9)
 
 
-def _linear(size: int, sigma: float, grid: float, rng: RandomSource | None) -> Floats:
+def _linear_noise(size: int, sigma: float, grid: float, rng: RandomSource | None) -> Floats:
     """b: discrete Gaussian noise on a very fine grid."""
     drawn = noise.discrete_gaussian(Fraction(sigma) / Fraction(grid), size, rng=rng)
     return np.asarray(drawn * grid, dtype=np.float64)

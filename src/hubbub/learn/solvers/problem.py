@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hubbub.learn.base.inputs import private_table, ready
+from hubbub.learn.base.inputs import private_table, scale_rows
 from hubbub.learn.base.shapes import shape_of
 from hubbub.learn.base.targets import class_numbers
 from hubbub.learn.solvers.losses import Loss
@@ -48,7 +48,7 @@ class Problem:
 
     def read(self, X: Any, y: Any) -> Examples:
         """The rows over the norm, and labels -1 and 1."""
-        inputs, squares = ready(private_table(X), self.norm)
+        inputs, squares = scale_rows(private_table(X), self.norm)
         labels = class_numbers(y, _CLASSES, len(inputs))
         return Examples(inputs, squares, np.where(labels < 0, 0, 2 * labels - 1))  # what is neither label adds nothing
 

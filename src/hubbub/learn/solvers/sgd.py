@@ -18,9 +18,9 @@ from hubbub import noise
 from hubbub.learn.solvers.convex_sets import ConvexSet
 from hubbub.learn.solvers.losses import LOGISTIC, Loss
 from hubbub.learn.solvers.problem import CAVEATS, Problem, Solution
-from hubbub.learn.training.calibration import plan, planned
+from hubbub.learn.training.calibration import plan, run_with_noise
 from hubbub.learn.training.network import Examples, Floats
-from hubbub.learn.training.noisy_descent import noises, noisy
+from hubbub.learn.training.noisy_descent import add_noise, draw_noise
 from hubbub.learn.training.sampling import FixedBatch, batches, step_of
 from hubbub.terms import (
     ApproximateDP,
@@ -93,12 +93,14 @@ def projected_sgd(
     problem = Problem.of(X, loss=loss, norm=norm)
     price = ApproximateDP(positive(epsilon, name="epsilon"), fraction_of(delta, name="delta"))
     times = problem.rows**2 if steps is None else whole(steps, name="steps")
-    run, event = _run(problem, domain, price, times, noise)
+    run, event = _plan_run(problem, domain, price, times, noise)
     weights = _descend(problem, problem.read(X, y), run, domain, rng)
     return Solution(weights / problem.norm, event, Guarantee(price, neighbours=Neighbours.REPLACE, caveats=CAVEATS))
 
 
-def _run(problem: Problem, domain: ConvexSet, price: ApproximateDP, times: int, noise: str) -> tuple[Repeat, Event]:
+def _plan_run(
+    problem: Problem, domain: ConvexSet, price: ApproximateDP, times: int, noise: str
+) -> tuple[Repeat, Event]:
     """What is run, and what is told of it: the accounted run itself, or the theorem's promise."""
     sampling, size, clip = FixedBatch(1, problem.rows), problem.inputs, problem.loss.lipschitz
     error = problem.error(1, domain.reach(size))
@@ -125,7 +127,7 @@ def _run(problem: Problem, domain: ConvexSet, price: ApproximateDP, times: int, 
         rows=problem.rows, steps=times, epsilon=price.epsilon, delta=price.delta, lipschitz=0.5
     )  # the sensitivity is 2 l
     multiplier = round_up(per_sensitivity, steps=16)
-    run = planned(sampling=sampling, steps=times, clip=clip, error=error, size=size, multiplier=multiplier)
+    run = run_with_noise(sampling=sampling, steps=times, clip=clip, error=error, size=size, multiplier=multiplier)
     step = ApproximateStep(
         mechanism="projected-sgd", epsilon=price.epsilon, delta=price.delta, neighbours=Neighbours.REPLACE
     )
@@ -140,7 +142,9 @@ def _descend(
     bound = math.hypot(problem.loss.lipschitz, math.sqrt(problem.inputs) * float(step.sigma))
     pace = domain.diameter(problem.inputs) / bound
     weights = domain.project(np.zeros(problem.inputs))
-    for t, (rows, drawn) in enumerate(zip(batches(run, len(data), rng=rng), noises(run, rng), strict=True), start=1):
-        noisy_gradient = noisy(problem.gradient_sum(weights, data, rows), drawn, step)
+    for t, (rows, drawn) in enumerate(
+        zip(batches(run, len(data), rng=rng), draw_noise(run, rng), strict=True), start=1
+    ):
+        noisy_gradient = add_noise(problem.gradient_sum(weights, data, rows), drawn, step)
         weights = domain.project(weights - pace / math.sqrt(t) * noisy_gradient)
     return weights

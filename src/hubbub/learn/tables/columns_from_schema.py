@@ -29,8 +29,8 @@ def chosen(table: Table, *, target: str, wanted: Sequence[str], private: bool) -
     """
     for each in table.columns:
         plain_text(each.name, name="a column's name")  # a Parquet file may call a column anything
-    aim = _declared(table, target)
-    named = [_declared(table, name) for name in wanted] if wanted else _others(table, aim)
+    aim = _declared_column(table, target)
+    named = [_declared_column(table, name) for name in wanted] if wanted else _other_columns(table, aim)
     dates = tuple(each.name for each in named if each.kind in _DATES)
     if wanted and dates:
         raise MissingParameter(
@@ -43,18 +43,18 @@ def chosen(table: Table, *, target: str, wanted: Sequence[str], private: bool) -
     if not _is_known(aim):
         missing.insert(0, aim)
     if missing:
-        raise _blanks(table, missing)
-    return Chosen(tuple(_column(each) for each in used), _column(aim), dates)
+        raise _missing_facts(table, missing)
+    return Chosen(tuple(_feature_column(each) for each in used), _feature_column(aim), dates)
 
 
-def _declared(table: Table, name: str) -> Declared:
-    found = table.column(name)
-    if found is None:
-        raise _unknown(f"the table {table.name!r} has no column {name!r}.", [each.name for each in table.columns])
-    return found
+def _declared_column(table: Table, name: str) -> Declared:
+    column = table.column(name)
+    if column is None:
+        raise _unknown_name(f"the table {table.name!r} has no column {name!r}.", [each.name for each in table.columns])
+    return column
 
 
-def _others(table: Table, aim: Declared) -> list[Declared]:
+def _other_columns(table: Table, aim: Declared) -> list[Declared]:
     """All columns but the target, names of people and things, and what no model can read."""
     apart = {table.key, table.link.column if table.link else "", aim.name}
     readable = [each for each in table.columns if each.kind is not Kind.OPAQUE and each.surrogate is None]
@@ -75,7 +75,7 @@ def _may_be_number(column: Declared) -> bool:
     return column.kind.is_number or column.kind is Kind.TEXT
 
 
-def _column(declared: Declared) -> Column:
+def _feature_column(declared: Declared) -> Column:
     if declared.values:
         return Category(declared.name, tuple(dict.fromkeys(word_of(value) for value in declared.values)))
     if declared.lower is None or declared.upper is None:
@@ -83,9 +83,9 @@ def _column(declared: Declared) -> Column:
     return NumberFeature(declared.name, float(declared.lower), float(declared.upper))
 
 
-def _blanks(table: Table, missing: Sequence[Declared]) -> MissingParameter:
+def _missing_facts(table: Table, missing: Sequence[Declared]) -> MissingParameter:
     """The refusal with the lines to add."""
-    lines = "\n".join(f"    {_line(each)}" for each in missing)
+    lines = "\n".join(f"    {_schema_line(each)}" for each in missing)
     first = missing[0].name
     return MissingParameter(
         f"{len(missing)} columns of {table.name!r} have neither bounds nor a list of values.",
@@ -96,7 +96,7 @@ def _blanks(table: Table, missing: Sequence[Declared]) -> MissingParameter:
     )
 
 
-def _line(column: Declared) -> str:
+def _schema_line(column: Declared) -> str:
     name = column.name if column.name.replace("-", "").replace("_", "").isalnum() else f'"{column.name}"'
     number, words = f"{name} = {{ lower = ..., upper = ... }}", f'{name} = {{ values = ["...", "..."] }}'
     if column.kind.is_number:
@@ -106,5 +106,5 @@ def _line(column: Declared) -> str:
     return f"{number}   or   {words}"
 
 
-def _unknown(what: str, there: Sequence[str]) -> UnknownName:
+def _unknown_name(what: str, there: Sequence[str]) -> UnknownName:
     return UnknownName(what, why="Only what the source has can be read.", fix=f"Use one of: {', '.join(there)[:300]}.")

@@ -106,7 +106,7 @@ def word_of(value: Any) -> str:
 
 def codes_of(table: Any, columns: Sequence[Column]) -> Floats:
     """One code per cell of the named columns; ``table`` is a frame, or anything that has columns by name."""
-    return np.column_stack([_codes(column_in(table, column.name), column) for column in columns])
+    return np.column_stack([_column_codes(column_in(table, column.name), column) for column in columns])
 
 
 def column_in(table: Any, name: str) -> NDArray[Any]:
@@ -124,7 +124,7 @@ def column_in(table: Any, name: str) -> NDArray[Any]:
     return np.asarray(values, dtype=object)
 
 
-def _codes(values: NDArray[Any], column: Column) -> Floats:
+def _column_codes(values: NDArray[Any], column: Column) -> Floats:
     if isinstance(column, Category):
         places = {word_of(value): place for place, value in enumerate(column.values, 1)}
         return np.array([places.get(word_of(value), 0) for value in values], dtype=np.float64)
@@ -149,11 +149,11 @@ def features_of(codes: Floats, columns: Sequence[Column], style: Style) -> Float
     """The features of codes. What is missing, or on no list, is 0 in all of its columns."""
     if style is Style.CODES:
         return codes
-    groups = [_group(codes[:, place], column, style) for place, column in enumerate(columns)]
+    groups = [_column_features(codes[:, place], column, style) for place, column in enumerate(columns)]
     return np.hstack(groups)
 
 
-def _group(codes: Floats, column: Column, style: Style) -> Floats:
+def _column_features(codes: Floats, column: Column, style: Style) -> Floats:
     if isinstance(column, Category):
         return _one_hot(codes.astype(np.int64) - 1, len(column.values))
     there = codes != MISSING

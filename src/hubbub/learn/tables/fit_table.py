@@ -97,16 +97,16 @@ class TableDesign:
 
     def estimator(self) -> PrivateEstimator:
         """The estimator, without a price; with a step before it where bounds are private."""
-        made = self._last()
-        steps = [PrivateColumns(self.columns, style=self.style.value), made]
-        return Pipeline(steps) if self.private else made
+        last = self._last()
+        steps = [PrivateColumns(self.columns, style=self.style.value), last]
+        return Pipeline(steps) if self.private else last
 
     def _last(self) -> PrivateEstimator:
         if isinstance(self.target, Category):
-            made: PrivateEstimator = _BY_CLASS[self.kind](classes=list(self.target.values), **self._facts())
+            estimator: PrivateEstimator = _BY_CLASS[self.kind](classes=list(self.target.values), **self._facts())
         else:
-            made = _BY_NUMBER[self.kind](target_bounds=self.target.ends, **self._facts())
-        return made
+            estimator = _BY_NUMBER[self.kind](target_bounds=self.target.ends, **self._facts())
+        return estimator
 
     def _facts(self) -> dict[str, Any]:
         if self.kind is TableModelKind.NB or (self.kind is TableModelKind.TREES and self.private):
@@ -123,7 +123,7 @@ class TableDesign:
         return fingerprint(columns=columns, target=self.target.identity(), model=self.kind.value)[:32]
 
 
-def design(columns: Sequence[Column], target: Column, model: str | None = None) -> TableDesign:
+def design_model(columns: Sequence[Column], target: Column, model: str | None = None) -> TableDesign:
     """The design for a target: logistic regression for classes and linear regression for numbers, unless said."""
     if not columns:
         raise EmptyInput("there are no columns to learn from.", why="A model reads columns.", fix="Name at least one.")
@@ -212,15 +212,15 @@ def fit_table(
     >>> model.predict({"age": [20, 80]}).tolist()
     ['no', 'yes']
     """
-    made = design(columns, target, model)
-    estimator: PrivateEstimator = made.estimator()
+    plan = design_model(columns, target, model)
+    estimator: PrivateEstimator = plan.estimator()
     _for_questions(estimator, account_of(account, population))
     price = {"epsilon": epsilon, "delta": delta, "rows": rows, "neighbours": neighbours, "unit": unit}
-    named = None if dataset is None else f"{dataset}:{made.digest}"
+    named = None if dataset is None else f"{dataset}:{plan.digest}"
     paying = {**price, "account": account, "population": population, "dataset": named}
     whole = WithHeldOutScore(estimator, **paying) if measure else copy_of(estimator, **paying)
-    whole.fit(*_unread(table, made, rows), watch=watch)
-    return _model(made, whole)
+    whole.fit(*_unread_table(table, plan, rows), watch=watch)
+    return _unwrap_model(plan, whole)
 
 
 def _for_questions(estimator: PrivateEstimator, account: Account | None) -> None:
@@ -229,28 +229,28 @@ def _for_questions(estimator: PrivateEstimator, account: Account | None) -> None
         estimator.sampling = "full"
 
 
-def _unread(table: Any, made: TableDesign, rows: Any) -> tuple[_Unread, _Unread]:
+def _unread_table(table: Any, plan: TableDesign, rows: Any) -> tuple[_Unread, _Unread]:
     held = _Rows(table if callable(table) else lambda: table)
-    count = len(codes_of(held.get(), made.columns)) if rows is None else 1  # else nobody looks at it
-    read = words_in if isinstance(made.target, Category) else numbers_in
+    count = len(codes_of(held.get(), plan.columns)) if rows is None else 1  # else nobody looks at it
+    read = words_in if isinstance(plan.target, Category) else numbers_in
 
-    def features(found: Any) -> Any:
-        codes = codes_of(found, made.columns)
-        return codes if made.private else features_of(codes, made.columns, made.style)
+    def features(cells: Any) -> Any:
+        codes = codes_of(cells, plan.columns)
+        return codes if plan.private else features_of(codes, plan.columns, plan.style)
 
-    width = len(made.columns) if made.private else width_of(made.columns, made.style)
+    width = len(plan.columns) if plan.private else width_of(plan.columns, plan.style)
     return (
         _Unread(held, (count, width), features),
-        _Unread(held, (count,), lambda found: read(found, made.target.name)),
+        _Unread(held, (count,), lambda found: read(found, plan.target.name)),
     )
 
 
-def _model(made: TableDesign, whole: Any) -> TableModel:
+def _unwrap_model(plan: TableDesign, whole: Any) -> TableModel:
     """The fitted model, taken out of what was wrapped around it."""
     notes = {"measured": HELD_OUT} if isinstance(whole, WithHeldOutScore) else {}
     score = getattr(whole, "score_", None)
     inner = whole.estimator_ if isinstance(whole, WithHeldOutScore) else whole
-    columns = made.columns
+    columns = plan.columns
     if isinstance(inner, Pipeline):
         columns, counted = inner.steps_[0].columns_, getattr(inner, "rows_", None)
         inner = inner.steps_[-1]
@@ -258,5 +258,5 @@ def _model(made: TableDesign, whole: Any) -> TableModel:
             inner.rows_ = counted
     inner.event_, inner.guarantee_, inner.receipt_ = whole.event_, whole.guarantee_, whole.receipt_
     return TableModel(
-        columns, made.target, made.style, inner, whole.guarantee_, whole.event_, whole.receipt_, score, notes
+        columns, plan.target, plan.style, inner, whole.guarantee_, whole.event_, whole.receipt_, score, notes
     )

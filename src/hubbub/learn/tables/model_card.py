@@ -53,20 +53,20 @@ class ModelCard(Document):
 
     def markdown(self) -> str:
         """The card as Markdown, for a repository."""
-        return "\n".join([f"# {_plain(self.title)}\n", *map(_markdown, self.sections())])
+        return "\n".join([f"# {_escape_markdown(self.title)}\n", *map(_section_markdown, self.sections())])
 
     # ------------------------------------------------------------ sections
 
     def _promise(self) -> Section:
         guarantee = self.model.guarantee
-        told = [guarantee.describe()]
+        sentences = [guarantee.describe()]
         figure = None
         if isinstance(guarantee.holds, ApproximateDP):
             meaning = explained(guarantee.holds.epsilon, delta=guarantee.holds.delta)
-            told.insert(0, meaning.odds_sentence)
+            sentences.insert(0, meaning.odds_sentence)
             first = meaning.sections()[0].figure
             figure = None if first is None else Figure("odds", first.svg, first.caption, first.plain)
-        return Section("The promise", tuple(told), figure=figure)
+        return Section("The promise", tuple(sentences), figure=figure)
 
     def _quality(self) -> Section:
         score = self.model.score
@@ -83,8 +83,8 @@ class ModelCard(Document):
         return Section("How good it is", (words, how) if how else (words,))
 
     def _trained(self) -> Section:
-        facts = [("model", self._kind), ("target", self.model.target.name), *_settings(self.model.estimator)]
-        facts += [(name, told) for name, told in self.model.notes.items() if name != "measured"]
+        facts = [("model", self._kind), ("target", self.model.target.name), *_model_settings(self.model.estimator)]
+        facts += [(name, notes) for name, notes in self.model.notes.items() if name != "measured"]
         return Section("What was trained", (), TextTable(("what", "how"), tuple(facts)))
 
     def _data(self) -> Section:
@@ -123,7 +123,7 @@ class ModelCard(Document):
         )
 
 
-def _settings(estimator: Any) -> list[tuple[str, str]]:
+def _model_settings(estimator: Any) -> list[tuple[str, str]]:
     """The recipe of a network, or what a user may want to know of another model."""
     recipe = getattr(estimator, "recipe_", None)
     told = []
@@ -142,19 +142,19 @@ def _score_json(model: TableModel) -> Mapping[str, Json]:
     return {"kind": score.kind, "value": score.value, "low": low, "high": high, "rows": score.rows, "how": how}
 
 
-def _markdown(section: Section) -> str:
-    lines = [f"## {section.heading}\n", *(f"{_plain(paragraph)}\n" for paragraph in section.paragraphs)]
+def _section_markdown(section: Section) -> str:
+    lines = [f"## {section.heading}\n", *(f"{_escape_markdown(paragraph)}\n" for paragraph in section.paragraphs)]
     if section.table is not None:
         cells = [section.table.header, tuple("---" for _ in section.table.header), *section.table.rows]
-        lines += ["| " + " | ".join(_cell(each) for each in row) + " |" for row in cells]
+        lines += ["| " + " | ".join(_table_cell(each) for each in row) + " |" for row in cells]
         lines.append("")
     return "\n".join(lines)
 
 
-def _cell(text: str) -> str:
-    return _plain(text).replace("|", "\\|").replace("\n", " ")
+def _table_cell(text: str) -> str:
+    return _escape_markdown(text).replace("|", "\\|").replace("\n", " ")
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Names of columns and classes are not ours, and Markdown may hold HTML."""
     return escape(text, quote=False)

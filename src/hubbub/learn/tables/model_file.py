@@ -27,14 +27,14 @@ from hubbub.durable import replacing_file
 from hubbub.learn.base.private_estimator import PrivateEstimator, need_fit
 from hubbub.learn.identity import (
     estimator_from,
-    estimators,
     learned_name,
+    stored_estimators,
     stored_fields,
     stored_learned,
     stored_parameters,
     stored_tag,
+    stored_values,
     value_from,
-    values,
 )
 from hubbub.terms import (
     Budget,
@@ -78,11 +78,13 @@ def save(model: Any, path: str | Path) -> None:
     if isinstance(model, PrivateEstimator):
         need_fit(model)
     arrays: list[np.ndarray[Any, Any]] = []
-    told = json.dumps({"hubbub": f"{_HEADER}{VERSION}", "model": _encode(model, arrays)}, allow_nan=False, indent=1)
-    _refuse_large(len(told), sum(array.nbytes for array in arrays))
+    text = json.dumps(
+        {"hubbub": f"{_HEADER}{VERSION}", "model": _encode_value(model, arrays)}, allow_nan=False, indent=1
+    )
+    _refuse_large(len(text), sum(array.nbytes for array in arrays))
     place = Path(path)
     with replacing_file(place) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_JSON, told)
+        archive.writestr(_JSON, text)
         for number, array in enumerate(arrays):
             held = io.BytesIO()
             np.lib.format.write_array(held, array, allow_pickle=False)
@@ -107,7 +109,7 @@ def load(path: str | Path) -> Any:
     except HubbubError:
         raise
     except Exception:  # whatever a damaged or foreign file makes of it
-        raise _unreadable(place.name) from None
+        raise _unreadable_file(place.name) from None
 
 
 class _Members:
@@ -118,12 +120,12 @@ class _Members:
 
     def read(self, name: str, most: int = _MOST) -> bytes:
         """One member: never more bytes than it says to have, whatever is packed."""
-        told = self._archive.getinfo(name)
-        if told.file_size > min(most, self._left) or told.compress_type not in _PACKED:
+        entry = self._archive.getinfo(name)
+        if entry.file_size > min(most, self._left) or entry.compress_type not in _PACKED:
             raise ValueError(name)
-        self._left -= told.file_size
-        with self._archive.open(told) as member:
-            return member.read(told.file_size)
+        self._left -= entry.file_size
+        with self._archive.open(entry) as member:
+            return member.read(entry.file_size)
 
     def array(self, number: int) -> Any:
         """The array of that number."""
@@ -132,25 +134,25 @@ class _Members:
 
 def _model_in(members: _Members, name: str) -> Any:
     document = json.loads(members.read(_JSON, _MOST_JSON))
-    if _version(document, name) > VERSION:
-        raise _newer(name)
-    model = _decode(document["model"], members.array)
-    if not isinstance(model, PrivateEstimator | values()["TableModel"]):
-        raise _unreadable(name)
+    if _format_version(document, name) > VERSION:
+        raise _newer_format(name)
+    model = _decode_value(document["model"], members.array)
+    if not isinstance(model, PrivateEstimator | stored_values()["TableModel"]):
+        raise _unreadable_file(name)
     return model
 
 
-def _version(document: Any, name: str) -> int:
-    told = document.get("hubbub", "")
-    if not told.startswith(_HEADER):
-        raise _unreadable(name)
-    return int(told.removeprefix(_HEADER))
+def _format_version(document: Any, name: str) -> int:
+    header = document.get("hubbub", "")
+    if not header.startswith(_HEADER):
+        raise _unreadable_file(name)
+    return int(header.removeprefix(_HEADER))
 
 
 # ---------------------------------------------------------------- values <-> JSON
 
 
-def _encode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _encode_value(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float):
@@ -160,13 +162,13 @@ def _encode(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, np.ndarray):
         return _encode_array(value, arrays)
     if isinstance(value, list | tuple):
-        return {"list" if isinstance(value, list) else "tuple": [_encode(each, arrays) for each in value]}
+        return {"list" if isinstance(value, list) else "tuple": [_encode_value(each, arrays) for each in value]}
     return _encode_object(value, arrays)
 
 
 def _encode_array(value: np.ndarray[Any, Any], arrays: list[np.ndarray[Any, Any]]) -> Any:
     if value.dtype.kind == "O":  # words, as of columns and classes
-        return {"objects": [_encode(each, arrays) for each in value.tolist()]}
+        return {"objects": [_encode_value(each, arrays) for each in value.tolist()]}
     arrays.append(value)
     return {"array": len(arrays) - 1}
 
@@ -177,21 +179,21 @@ def _encode_object(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, _TERMS):
         return {"term": to_json(value)}
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {"dict": {name: _encode(each, arrays) for name, each in value.items()}}
+        return {"dict": {name: _encode_value(each, arrays) for name, each in value.items()}}
     return _encode_ours(value, arrays)
 
 
 def _encode_ours(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     tag = stored_tag(value)
-    if tag in values():
-        told = {key: _encode(each, arrays) for key, each in stored_fields(value).items()}
-        return {"value": tag, "fields": told}
-    if tag in estimators():
+    if tag in stored_values():
+        fields = {key: _encode_value(each, arrays) for key, each in stored_fields(value).items()}
+        return {"value": tag, "fields": fields}
+    if tag in stored_estimators():
         learned = {stored_learned(name): each for name, each in vars(value).items() if _LEARNED.fullmatch(name)}
         return {
             "estimator": tag,
-            "parameters": {key: _encode(each, arrays) for key, each in stored_parameters(value).items()},
-            "learned": {key: _encode(each, arrays) for key, each in learned.items()},
+            "parameters": {key: _encode_value(each, arrays) for key, each in stored_parameters(value).items()},
+            "learned": {key: _encode_value(each, arrays) for key, each in learned.items()},
         }
     raise WrongShape(
         f"a {type(value).__name__} cannot be saved in a model's file.",
@@ -200,60 +202,60 @@ def _encode_ours(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     )
 
 
-def _decode(told: Any, array: Callable[[int], Any]) -> Any:
-    if not isinstance(told, dict):
-        return told
-    if "value" in told:
-        return value_from(told["value"], _decoded(told["fields"], array))
-    if "estimator" in told:
-        return _decode_estimator(told, array)
-    [(kind, inner)] = told.items()
+def _decode_value(document: Any, array: Callable[[int], Any]) -> Any:
+    if not isinstance(document, dict):
+        return document
+    if "value" in document:
+        return value_from(document["value"], _decode_fields(document["fields"], array))
+    if "estimator" in document:
+        return _decode_estimator(document, array)
+    [(kind, inner)] = document.items()
     return _READ[kind](inner, array)
 
 
-def _decoded(told: dict[str, Any], array: Callable[[int], Any]) -> dict[str, Any]:
-    return {name: _decode(each, array) for name, each in told.items()}
+def _decode_fields(fields: dict[str, Any], array: Callable[[int], Any]) -> dict[str, Any]:
+    return {name: _decode_value(each, array) for name, each in fields.items()}
 
 
-def _decode_estimator(told: dict[str, Any], array: Callable[[int], Any]) -> PrivateEstimator:
-    if told["parameters"].get("account") is not None:
+def _decode_estimator(document: dict[str, Any], array: Callable[[int], Any]) -> PrivateEstimator:
+    if document["parameters"].get("account") is not None:
         raise ValueError("an account")
-    made: PrivateEstimator = estimator_from(told["estimator"], _decoded(told["parameters"], array))
-    for key, value in _decoded(told["learned"], array).items():
+    estimator: PrivateEstimator = estimator_from(document["estimator"], _decode_fields(document["parameters"], array))
+    for key, value in _decode_fields(document["learned"], array).items():
         if not _LEARNED.fullmatch(key):
             raise ValueError(key)
-        setattr(made, learned_name(key), value)
-    return made
+        setattr(estimator, learned_name(key), value)
+    return estimator
 
 
-def _objects(told: list[Any], array: Callable[[int], Any]) -> Any:
-    made = np.empty(len(told), dtype=object)
-    made[:] = [_decode(each, array) for each in told]
-    return made
+def _decode_objects(entries: list[Any], array: Callable[[int], Any]) -> Any:
+    array_of_objects = np.empty(len(entries), dtype=object)
+    array_of_objects[:] = [_decode_value(each, array) for each in entries]
+    return array_of_objects
 
 
-def _small(told: Any) -> Any:
+def _refuse_huge(value: Any) -> Any:
     """What was told, if no text in it is a number that takes long to write out, as 1e30000000 does."""
-    if isinstance(told, str) and _HUGE.fullmatch(told):
+    if isinstance(value, str) and _HUGE.fullmatch(value):
         raise ValueError("a huge number")
-    for each in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
-        _small(each)
-    return told
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _refuse_huge(each)
+    return value
 
 
 _READ: dict[str, Callable[[Any, Callable[[int], Any]], Any]] = {
     "array": lambda told, array: array(told),
-    "objects": _objects,
+    "objects": _decode_objects,
     "decimal": lambda told, array: Decimal(told),
-    "fraction": lambda told, array: Fraction(_small(told)),
-    "term": lambda told, array: from_json(_small(told)),
-    "list": lambda told, array: [_decode(each, array) for each in told],
-    "tuple": lambda told, array: tuple(_decode(each, array) for each in told),
-    "dict": _decoded,
+    "fraction": lambda told, array: Fraction(_refuse_huge(told)),
+    "term": lambda told, array: from_json(_refuse_huge(told)),
+    "list": lambda told, array: [_decode_value(each, array) for each in told],
+    "tuple": lambda told, array: tuple(_decode_value(each, array) for each in told),
+    "dict": _decode_fields,
 }
 
 
-def _unreadable(name: str) -> Unreadable:
+def _unreadable_file(name: str) -> Unreadable:
     return Unreadable(
         f"{name} is no saved model.",
         why="It is damaged, or another kind of file.",
@@ -261,7 +263,7 @@ def _unreadable(name: str) -> Unreadable:
     )
 
 
-def _newer(name: str) -> NewerFormat:
+def _newer_format(name: str) -> NewerFormat:
     return NewerFormat(
         f"{name} was written by a newer version of Hubbub.",
         why="What it means may have changed.",

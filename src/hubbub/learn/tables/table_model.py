@@ -60,7 +60,7 @@ class Magnitudes:
         lower, upper = np.split(values, 2)
         columns = list(self.columns)
         for number, low, high in zip(self.unknown, lower.tolist(), upper.tolist(), strict=True):
-            columns[number] = NumberFeature(columns[number].name, *_tidy(low, high))
+            columns[number] = NumberFeature(columns[number].name, *_tidy_bounds(low, high))
         return {"columns_": tuple(columns)}
 
 
@@ -107,7 +107,7 @@ class PrivateColumns(PrivateTransformer):
         return features_of(self._rows_to_answer(X), self.columns_, Style(self.style))
 
 
-def _tidy(lower: float, upper: float) -> tuple[float, float]:
+def _tidy_bounds(lower: float, upper: float) -> tuple[float, float]:
     """The ends of buckets, where the one around 0 ends at 0; if there is no other, the bounds are 0 and 1."""
     low, high = (0.0 if abs(end) < _ZERO else end for end in (lower, upper))
     return (low, high) if low < high else (low, low + 1.0)

@@ -29,8 +29,8 @@ class LowRank(nn.Module):
 
     def forward(self, values: Tensor) -> Tensor:
         """The layer's output and the product's."""
-        found: Tensor = self.layer(values) + self.scale * self.up(self.down(values))
-        return found
+        out: Tensor = self.layer(values) + self.scale * self.up(self.down(values))
+        return out
 
     def merged(self) -> nn.Linear:
         """One linear layer that does the same."""
@@ -54,8 +54,8 @@ class Bottleneck(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         """The layer's output and the detour's."""
         out = self.layer(values)
-        found: Tensor = out + self.up(torch.nn.functional.gelu(self.down(out)))
-        return found
+        changed: Tensor = out + self.up(torch.nn.functional.gelu(self.down(out)))
+        return changed
 
 
 class Kronecker(nn.Module):
@@ -91,8 +91,8 @@ class Compacted(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         """The layer's output and the detour's."""
         out = self.layer(values)
-        found: Tensor = out + self.up(torch.nn.functional.gelu(self.down(out)))
-        return found
+        changed: Tensor = out + self.up(torch.nn.functional.gelu(self.down(out)))
+        return changed
 
 
 def lora(model: nn.Module, *, rank: int = 4, scale: float = 1.0, train: tuple[str, ...] = ()) -> nn.Module:
@@ -101,13 +101,13 @@ def lora(model: nn.Module, *, rank: int = 4, scale: float = 1.0, train: tuple[st
     Layers and parameters whose name begins with one of ``train`` stay trainable as they are: a new head, say.
     """
     rank = whole(rank, name="rank")
-    return _changed(model, train, lambda layer: LowRank(layer, rank=rank, scale=scale))
+    return _with_adapters(model, train, lambda layer: LowRank(layer, rank=rank, scale=scale))
 
 
 def adapter(model: nn.Module, *, width: int = 16, train: tuple[str, ...] = ()) -> nn.Module:
     """A frozen copy of the model whose linear layers are followed by trained detours of ``width`` units."""
     width = whole(width, name="width")
-    return _changed(model, train, lambda layer: Bottleneck(layer, width=width))
+    return _with_adapters(model, train, lambda layer: Bottleneck(layer, width=width))
 
 
 def compacter(model: nn.Module, *, width: int = 16, parts: int = 4, train: tuple[str, ...] = ()) -> nn.Module:
@@ -123,43 +123,43 @@ def compacter(model: nn.Module, *, width: int = 16, parts: int = 4, train: tuple
             fix=f"Write width={parts * (width // parts + 1)}.",
         )
     rules = nn.Parameter(torch.randn(parts, parts, parts) / parts)
-    return _changed(model, train, lambda layer: Compacted(layer, rules, width=width), parts=parts)
+    return _with_adapters(model, train, lambda layer: Compacted(layer, rules, width=width), parts=parts)
 
 
 def merge(model: nn.Module) -> nn.Module:
     """A copy of a model that was tuned with ``lora``, with every product added to its layer: as fast as before."""
-    return _replaced(
+    return _replace_layers(
         copy.deepcopy(model), "", lambda name, layer: isinstance(layer, LowRank), lambda layer: layer.merged()
     )
 
 
-def _changed(
+def _with_adapters(
     model: nn.Module, train: tuple[str, ...], make: Callable[[nn.Linear], nn.Module], *, parts: int = 1
 ) -> nn.Module:
     changed = copy.deepcopy(model).requires_grad_(False)
     for name, parameter in changed.named_parameters():
         parameter.requires_grad_(bool(train) and name.startswith(train))
-    if not any(_plain(name, layer, train, parts) for name, layer in changed.named_modules()):
+    if not any(_is_tunable(name, layer, train, parts) for name, layer in changed.named_modules()):
         raise EmptyInput(
             "the model has no linear layer to tune beside.",
             why="Low-rank products and detours are added to torch.nn.Linear layers.",
             fix="Train some of the model's own parameters instead.",
         )
-    return _replaced(changed, "", lambda name, layer: _plain(name, layer, train, parts), make)
+    return _replace_layers(changed, "", lambda name, layer: _is_tunable(name, layer, train, parts), make)
 
 
-def _plain(name: str, layer: nn.Module, train: tuple[str, ...], parts: int) -> bool:
+def _is_tunable(name: str, layer: nn.Module, train: tuple[str, ...], parts: int) -> bool:
     """Whether this is a linear layer to tune beside."""
     plain = isinstance(layer, nn.Linear) and type(layer) is nn.Linear and layer.out_features % parts == 0
     return plain and not (train and name.startswith(train))
 
 
-def _replaced(
+def _replace_layers(
     model: nn.Module, name: str, wanted: Callable[[str, nn.Module], bool], make: Callable[..., nn.Module]
 ) -> nn.Module:
     """The model with each wanted layer replaced, in place but for the model itself."""
     if wanted(name, model):
         return make(model)
     for own, child in list(model.named_children()):
-        setattr(model, own, _replaced(child, f"{name}.{own}" if name else own, wanted, make))
+        setattr(model, own, _replace_layers(child, f"{name}.{own}" if name else own, wanted, make))
     return model

@@ -60,7 +60,7 @@ class TrainingState:
             kept = torch.load(path, weights_only=True)
             version = kept.pop("format")
         except Exception:
-            raise _unreadable(path) from None
+            raise _unreadable_state(path) from None
         if version != _FORMAT:
             raise NewerFormat(
                 f"{path.name} was written by another version of Hubbub.",
@@ -79,7 +79,7 @@ class TrainingState:
         )
 
 
-def begin(path: Path | None, fresh: TrainingState, *, steps: int) -> TrainingState:
+def starting_state(path: Path | None, fresh: TrainingState, *, steps: int) -> TrainingState:
     """The state to go on from: the file's, if it is of the same plan, or ``fresh``, which is put there.
 
     The token is in the file before anything is charged under it.
@@ -89,29 +89,29 @@ def begin(path: Path | None, fresh: TrainingState, *, steps: int) -> TrainingSta
     if not path.exists():
         fresh.write(path)
         return fresh
-    found = TrainingState.read(path)
-    if found.plan != fresh.plan:
+    state = TrainingState.read(path)
+    if state.plan != fresh.plan:
         raise RequestChanged(
             f"{path.name} is the state of another run.",
             why="Steps under another plan would be another charge.",
             fix="Give the same model, data and parameters, or another checkpoint=.",
         )
-    if found.attempts >= _ATTEMPTS and found.step < steps:
+    if state.attempts >= _ATTEMPTS and state.step < steps:
         raise MechanismExhausted(
             f"{path.name} was gone on with {_ATTEMPTS} times from the same step.",
             why="Trying again until the result pleases would be a choice that nobody accounted for.",
             fix="Delete the file and pay for a new run.",
         )
-    return found
+    return state
 
 
-def attempted(path: Path | None, state: TrainingState) -> None:
+def record_attempt(path: Path | None, state: TrainingState) -> None:
     """Put on record that a run begins from this state."""
     if path is not None:
         replace(state, attempts=state.attempts + 1).write(path)
 
 
-def _unreadable(path: Path) -> Unreadable:
+def _unreadable_state(path: Path) -> Unreadable:
     return Unreadable(
         f"{path.name} is no state of a run.", why="It is damaged, or another file.", fix="Give another checkpoint=."
     )

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hubbub.learn.torch.layer_gradients import Call, LayerGradient, added, squares_of
+from hubbub.learn.torch.layer_gradients import Call, LayerGradient, squares_of, sum_tensors
 
 Convolution: TypeAlias = nn.Conv1d | nn.Conv2d | nn.Conv3d
 
@@ -40,8 +40,8 @@ def conv_part(layer: Convolution, calls: list[Call], wanted: frozenset[str]) -> 
     if isinstance(layer, nn.Conv1d):  # as one along two axes, whose first has length 1
         window = _Window((1, *window.kernel), (1, *window.stride), (0, *window.padding), (1, *window.gap))
         calls = [(entering.unsqueeze(2), errors.unsqueeze(2)) for entering, errors in calls]
-    blocks = added([_blocks(window, entering, errors) for entering, errors in calls])
-    return _Formed(layer.weight.shape, blocks, added([errors.flatten(2).sum(2) for _, errors in calls]), wanted)
+    blocks = sum_tensors([_gradient_blocks(window, entering, errors) for entering, errors in calls])
+    return _Formed(layer.weight.shape, blocks, sum_tensors([errors.flatten(2).sum(2) for _, errors in calls]), wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,43 +54,43 @@ class _Formed:
     wanted: frozenset[str]
 
     def squares(self) -> Tensor:
-        found = torch.zeros(len(self.offsets), dtype=torch.float64)
+        squares = torch.zeros(len(self.offsets), dtype=torch.float64)
         if "weight" in self.wanted:
             for block in self.blocks:
-                found += squares_of(block)
+                squares += squares_of(block)
         if "bias" in self.wanted:
-            found += squares_of(self.offsets)
-        return found
+            squares += squares_of(self.offsets)
+        return squares
 
     def total(self, factors: Tensor) -> dict[str, Tensor]:
-        found = {}
+        totals = {}
         if "weight" in self.wanted:
             rows = torch.stack([factors @ block.flatten(1) for block in self.blocks])
             kernel = rows.view(len(rows), *self.shape[:2], -1).movedim(0, 2)
-            found["weight"] = kernel.reshape(self.shape)
+            totals["weight"] = kernel.reshape(self.shape)
         if "bias" in self.wanted:
-            found["bias"] = factors @ self.offsets
-        return found
+            totals["bias"] = factors @ self.offsets
+        return totals
 
 
-def _blocks(window: _Window, entering: Tensor, errors: Tensor) -> Tensor:
+def _gradient_blocks(window: _Window, entering: Tensor, errors: Tensor) -> Tensor:
     """(kernel's first axis, examples, outputs, channels and the kernel's other axes)."""
     stride, high = window.stride[0], errors.shape[2]
-    rows = _unfolded(window, entering)
+    rows = _unfold_windows(window, entering)
     width, places = entering.shape[1] * math.prod(window.kernel[1:]), math.prod(errors.shape[3:])
     around = errors.flatten(2)
-    found = errors.new_empty(window.kernel[0], len(errors), errors.shape[1], width)
+    blocks = errors.new_empty(window.kernel[0], len(errors), errors.shape[1], width)
     step = max(1, _PATCHES // (stride * rows.shape[2] * places * width))
     for i in range(0, len(errors), step):
         flat = rows[i : i + step].reshape(-1, stride, rows.shape[2] * places, width)
-        for j, block in enumerate(found):
+        for j, block in enumerate(blocks):
             shift, phase = divmod(j * window.gap[0], stride)
             seen = flat[:, phase, shift * places : (shift + high) * places]
             torch.bmm(around[i : i + step], seen, out=block[i : i + step])
-    return found
+    return blocks
 
 
-def _unfolded(window: _Window, entering: Tensor) -> Tensor:
+def _unfold_windows(window: _Window, entering: Tensor) -> Tensor:
     """A view (examples, remainder of the row, row, places..., channels, kernel's other axes...)."""
     stride = window.stride[0]
     padding = [side for width in reversed(window.padding) for side in (width, width)]

@@ -78,19 +78,19 @@ def source_of(
 
 def inputs_of(X: Any, dtype: torch.dtype) -> Inputs:
     """X as tensors, for predictions."""
-    return tuple(_tensor(x, _dtype(x, dtype)) for x in (X if isinstance(X, tuple) else (X,)))
+    return tuple(_as_tensor(x, _model_dtype(x, dtype)) for x in (X if isinstance(X, tuple) else (X,)))
 
 
 def target_of(y: Any, dtype: torch.dtype) -> Tensor:
     """y as a tensor, for evaluation."""
-    return _tensor(y, _dtype(y, dtype))
+    return _as_tensor(y, _model_dtype(y, dtype))
 
 
 class _Arrays:
     """Examples in memory: one or several inputs and a target, each an array or a tensor with a row per example."""
 
     def __init__(self, inputs: tuple[Any, ...], target: Any, example: Any, dtype: torch.dtype, classes: int | None):
-        self._raw = tuple(map(_array, (*inputs, target)))
+        self._raw = tuple(map(_as_array, (*inputs, target)))
         lengths = {len(x.shape) and int(x.shape[0]) for x in self._raw}
         if len(lengths) != 1 or not all(len(x.shape) for x in self._raw):
             raise WrongShape(
@@ -99,9 +99,9 @@ class _Arrays:
                 fix="Give one target per example.",
             )
         (self._length,) = lengths
-        shown = _counts(example, classes, len(self._raw))
+        shown = _value_counts(example, classes, len(self._raw))
         kinds = [
-            ExampleKind(tuple(map(int, x.shape[1:])), _dtype(x, dtype), n)
+            ExampleKind(tuple(map(int, x.shape[1:])), _model_dtype(x, dtype), n)
             for x, n in zip(self._raw, shown, strict=True)
         ]
         self.inputs, self.target = tuple(kinds[:-1]), kinds[-1]
@@ -111,7 +111,7 @@ class _Arrays:
 
     def open(self) -> Opened:
         kinds = (*self.inputs, self.target)
-        return _Tensors([_tensor(x, kind.dtype) for x, kind in zip(self._raw, kinds, strict=True)])
+        return _Tensors([_as_tensor(x, kind.dtype) for x, kind in zip(self._raw, kinds, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,8 @@ class _Items:
             )
         self._items, self._total = items, total
         shown = [torch.as_tensor(value) for value in example]
-        counts = _counts(tuple(value[None] for value in shown), classes, len(shown))
-        kinds = [ExampleKind(tuple(v.shape), _dtype(v, dtype), n) for v, n in zip(shown, counts, strict=True)]
+        counts = _value_counts(tuple(value[None] for value in shown), classes, len(shown))
+        kinds = [ExampleKind(tuple(v.shape), _model_dtype(v, dtype), n) for v, n in zip(shown, counts, strict=True)]
         self.inputs, self.target = tuple(kinds[:-1]), kinds[-1]
 
     def __len__(self) -> int:
@@ -153,17 +153,17 @@ class _Items:
 
     def take(self, rows: Rows) -> tuple[Inputs, Tensor]:
         kinds = (*self.inputs, self.target)
-        found = [item for row in rows if (item := self._item(int(row), kinds)) is not None]
-        if not found:
+        items = [item for row in rows if (item := self._item(int(row), kinds)) is not None]
+        if not items:
             *inputs, target = (torch.empty((0, *kind.shape), dtype=kind.dtype) for kind in kinds)
         else:
-            *inputs, target = map(torch.stack, zip(*found, strict=True))
+            *inputs, target = map(torch.stack, zip(*items, strict=True))
         return tuple(inputs), target
 
     def _item(self, row: int, kinds: tuple[ExampleKind, ...]) -> list[Tensor] | None:
         """An item as tensors like the example's; one that is not is refused, or left out if nothing may fail."""
         try:
-            item = [_tensor(value, kind.dtype) for value, kind in zip(self._items[row], kinds, strict=True)]
+            item = [_as_tensor(value, kind.dtype) for value, kind in zip(self._items[row], kinds, strict=True)]
         except Exception:  # whatever it is, it is one item
             item = []
         if item and all(tensor.shape == kind.shape for tensor, kind in zip(item, kinds, strict=True)):
@@ -177,9 +177,9 @@ class _Items:
         )
 
 
-def _counts(example: Any, classes: int | None, columns: int) -> list[int]:
+def _value_counts(example: Any, classes: int | None, columns: int) -> list[int]:
     """How many different whole numbers each column may hold, as far as it was said."""
-    counts = [2] * columns if example is None else [_most(torch.as_tensor(value)) for value in example]
+    counts = [2] * columns if example is None else [_largest_value(torch.as_tensor(value)) for value in example]
     if len(counts) != columns:
         raise WrongShape(
             f"example= has {len(counts)} parts and the data {columns}.",
@@ -189,28 +189,28 @@ def _counts(example: Any, classes: int | None, columns: int) -> list[int]:
     return counts if classes is None else [*counts[:-1], classes]
 
 
-def _most(values: Tensor) -> int:
+def _largest_value(values: Tensor) -> int:
     return 2 if values.is_floating_point() or not values.numel() else int(values.max()) + 1
 
 
-def _array(values: Any) -> Any:
+def _as_array(values: Any) -> Any:
     """An array or tensor of numbers; its values are not looked at."""
     refuse_masked(values, name="X or y")
     try:
-        found = values if hasattr(values, "shape") else np.asarray(values)
+        array = values if hasattr(values, "shape") else np.asarray(values)
     except ValueError:
-        found = np.empty(0, dtype=object)
-    kind = getattr(found, "dtype", None)
+        array = np.empty(0, dtype=object)
+    kind = getattr(array, "dtype", None)
     if not isinstance(kind, torch.dtype) and getattr(kind, "kind", "O") not in "biufc":
         raise WrongShape(
             "X and y must be arrays of numbers with one shape for all examples.",
             why="The model was made for examples of one shape.",
             fix="Fill or cut examples to one shape, and encode words as numbers.",
         )
-    return found
+    return array
 
 
-def _dtype(values: Any, dtype: torch.dtype) -> torch.dtype:
+def _model_dtype(values: Any, dtype: torch.dtype) -> torch.dtype:
     """Numbers with a fraction become the model's type, whole numbers int64."""
     kind = values.dtype
     if not isinstance(kind, torch.dtype):
@@ -220,12 +220,12 @@ def _dtype(values: Any, dtype: torch.dtype) -> torch.dtype:
     return dtype if kind.is_floating_point else torch.int64
 
 
-def _tensor(values: Any, dtype: torch.dtype) -> Tensor:
+def _as_tensor(values: Any, dtype: torch.dtype) -> Tensor:
     tensor = values if isinstance(values, Tensor) else torch.from_numpy(np.asarray(values, order="C"))
     return tensor.detach().to(dtype)
 
 
-def within(targets: Tensor, classes: int) -> Tensor:
+def within_classes(targets: Tensor, classes: int) -> Tensor:
     """Which targets are one of the declared classes."""
     inside = (targets >= 0) & (targets < classes)
     return inside.flatten(1).all(1) if math.prod(targets.shape[1:]) != 1 or targets.dim() > 1 else inside

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from hubbub.learn.torch.layer_gradients import Call, squares_of
-from hubbub.learn.torch.layers import known, part_of
+from hubbub.learn.torch.layers import has_closed_form, part_of
 from hubbub.learn.torch.losses import Loss
 
 Inputs: TypeAlias = tuple[Tensor, ...]
@@ -48,7 +48,9 @@ class GradientMethod:
         An example whose gradient is not finite adds nothing.
         """
         if not len(targets):
-            return Clipped({name: torch.zeros_like(self.model.get_parameter(name)) for name in self.names}, _none())
+            return Clipped(
+                {name: torch.zeros_like(self.model.get_parameter(name)) for name in self.names}, _no_squares()
+            )
         squares, total = self._gradients(inputs, targets)
         norms = squares.sqrt()
         fine = torch.isfinite(norms)
@@ -63,7 +65,7 @@ class GradientMethod:
         raise AssertionError("every way has gradients")  # pragma: no cover
 
 
-def _none() -> Tensor:
+def _no_squares() -> Tensor:
     return torch.zeros(0, dtype=torch.float64)
 
 
@@ -85,7 +87,7 @@ class _Tap(torch.autograd.Function):
         return (errors[0] if ctx.needs_input_grad[0] else None), errors[0].new_zeros(()), None
 
 
-def sizes(physical: int) -> list[int]:
+def batch_sizes(physical: int) -> list[int]:
     """The sizes of batches that are run: powers of two, and the largest."""
     return [*(1 << power for power in range((physical - 1).bit_length())), physical]
 
@@ -93,8 +95,8 @@ def sizes(physical: int) -> list[int]:
 class Recorded(GradientMethod):
     """One pass forward and one back for a batch, with taps at the outputs of layers that train.
 
-    A batch is filled up with copies of its last example, which weigh nothing, to one of ``sizes``: those are the sizes
-    at which ``checks`` has compared it with examples alone. What is run is ``graph``, with the layers of ``model``.
+    A batch is filled up with copies of its last example, which weigh nothing, to one of ``batch_sizes``: those are the
+    sizes at which ``checks`` has compared it with examples alone. What is run is ``graph``, with the layers of ``model``.
     """
 
     def __init__(
@@ -112,17 +114,17 @@ class Recorded(GradientMethod):
     @staticmethod
     def fits(model: nn.Module, names: tuple[str, ...]) -> bool:
         """Whether every trainable parameter belongs to one layer, of a kind with a closed form."""
-        owners = _owners(model, names)
+        owners = _owning_layers(model, names)
         homes = Counter(id(p) for layer in model.modules() for p in layer.parameters(recurse=False))
         shared = any(homes[id(model.get_parameter(name))] > 1 for name in names)
-        return not shared and all(known(model.get_submodule(owner)) for owner in owners)
+        return not shared and all(has_closed_form(model.get_submodule(owner)) for owner in owners)
 
     def _gradients(self, inputs: Inputs, targets: Tensor) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
         count = len(targets)
-        more = next((size for size in sizes(self.physical) if size >= count), count) - count
-        inputs, targets = tuple(_filled(x, more) for x in inputs), _filled(targets, more)
+        more = next((size for size in batch_sizes(self.physical) if size >= count), count) - count
+        inputs, targets = tuple(_pad_batch(x, more) for x in inputs), _pad_batch(targets, more)
         records = self._record(inputs, targets)
-        owners = _owners(self.model, self.names)
+        owners = _owning_layers(self.model, self.names)
         parts = {
             owner: part_of(self.model.get_submodule(owner), calls, owners[owner]) for owner, calls in records.items()
         }
@@ -133,10 +135,10 @@ class Recorded(GradientMethod):
         def total(factors: Tensor) -> dict[str, Tensor]:
             factors = torch.cat([factors, factors.new_zeros(more)])
             unused = [name for name in self.names if name.rpartition(".")[0] not in parts]
-            found = {name: torch.zeros_like(self.model.get_parameter(name)) for name in unused}
+            totals = {name: torch.zeros_like(self.model.get_parameter(name)) for name in unused}
             for owner, part in parts.items():
-                found.update({_joined(owner, name): value for name, value in part.total(factors).items()})
-            return found
+                totals.update({_full_name(owner, name): value for name, value in part.total(factors).items()})
+            return totals
 
         return squares[:count], total
 
@@ -156,7 +158,7 @@ class Recorded(GradientMethod):
 
         handles = [
             self.model.get_submodule(owner).register_forward_hook(tap(owner))
-            for owner in _owners(self.model, self.names)
+            for owner in _owning_layers(self.model, self.names)
         ]
         try:
             with torch.enable_grad():
@@ -178,24 +180,24 @@ class Recorded(GradientMethod):
         def loss_of_one(output: Tensor, target: Tensor) -> Tensor:
             return self.loss(output.unsqueeze(0), target.unsqueeze(0))[0]
 
-        found: Tensor = torch.func.vmap(torch.func.grad(loss_of_one), randomness="different")(outputs, targets)
-        return found
+        errors: Tensor = torch.func.vmap(torch.func.grad(loss_of_one), randomness="different")(outputs, targets)
+        return errors
 
 
-def _filled(values: Tensor, more: int) -> Tensor:
+def _pad_batch(values: Tensor, more: int) -> Tensor:
     return torch.cat([values, values[-1:].expand(more, *values.shape[1:])]) if more else values
 
 
-def _owners(model: nn.Module, names: tuple[str, ...]) -> dict[str, frozenset[str]]:
+def _owning_layers(model: nn.Module, names: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """The layers that hold the parameters of these names, and which of their parameters these are."""
-    found: dict[str, frozenset[str]] = {}
+    owners: dict[str, frozenset[str]] = {}
     for name in names:
         owner, _, own = name.rpartition(".")
-        found[owner] = found.get(owner, frozenset()) | {own}
-    return found
+        owners[owner] = owners.get(owner, frozenset()) | {own}
+    return owners
 
 
-def _joined(owner: str, name: str) -> str:
+def _full_name(owner: str, name: str) -> str:
     return f"{owner}.{name}" if owner else name
 
 
@@ -208,7 +210,7 @@ class Mapped(GradientMethod):
     def _gradients(self, inputs: Inputs, targets: Tensor) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
         weights = {name: self.model.get_parameter(name).detach() for name in self.names}
         each = torch.func.vmap(torch.func.grad(self._loss_of_one), in_dims=(None, 0, 0), randomness="different")
-        return _formed(each(weights, inputs, targets))
+        return _formed_gradients(each(weights, inputs, targets))
 
     def _loss_of_one(self, weights: dict[str, Tensor], inputs: Inputs, target: Tensor) -> Tensor:
         outputs = torch.func.functional_call(self.model, weights, tuple(x.unsqueeze(0) for x in inputs))
@@ -220,17 +222,17 @@ class Looped(GradientMethod):
 
     def _gradients(self, inputs: Inputs, targets: Tensor) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
         rows = [self._alone(tuple(x[i : i + 1] for x in inputs), targets[i : i + 1]) for i in range(len(targets))]
-        return _formed({name: torch.stack([row[name] for row in rows]) for name in self.names})
+        return _formed_gradients({name: torch.stack([row[name] for row in rows]) for name in self.names})
 
     def _alone(self, inputs: Inputs, target: Tensor) -> dict[str, Tensor]:
         weights = {name: self.model.get_parameter(name).detach().requires_grad_() for name in self.names}
         with torch.enable_grad():
             outputs = torch.func.functional_call(self.model, weights, inputs)
             loss = self.loss(outputs, target)[0]
-            found = torch.autograd.grad(loss, list(weights.values()), materialize_grads=True, allow_unused=True)
-        return dict(zip(weights, found, strict=True))
+            gradients = torch.autograd.grad(loss, list(weights.values()), materialize_grads=True, allow_unused=True)
+        return dict(zip(weights, gradients, strict=True))
 
 
-def _formed(gradients: Mapping[str, Tensor]) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
+def _formed_gradients(gradients: Mapping[str, Tensor]) -> tuple[Tensor, Callable[[Tensor], dict[str, Tensor]]]:
     squares = torch.stack([squares_of(g) for g in gradients.values()]).sum(0)
     return squares, lambda factors: {name: torch.tensordot(factors, g, 1) for name, g in gradients.items()}

@@ -34,7 +34,7 @@ def graph_of(model: nn.Module, inputs: tuple[Tensor, ...]) -> fx.GraphModule | N
     """
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            graph = _traced(model)
+            graph = _trace_model(model)
             with torch.no_grad():
                 _Walk(graph, len(inputs[0])).run(*(x.clone() for x in inputs))
     except Exception:  # whatever it is: this model has no such graph
@@ -42,15 +42,15 @@ def graph_of(model: nn.Module, inputs: tuple[Tensor, ...]) -> fx.GraphModule | N
     return graph
 
 
-def _traced(model: nn.Module) -> fx.GraphModule:
+def _trace_model(model: nn.Module) -> fx.GraphModule:
     if any(getattr(hooks_of_all, f"_global{name}", None) for name in _HOOKS):
         raise Unknown("hooks of all layers")
-    traced, before = copy.deepcopy(model), _chance()
+    traced, before = copy.deepcopy(model), _random_states()
     graph = _Tracer().trace(traced)
-    if _chance() != before:
+    if _random_states() != before:
         raise Unknown("a decision at random")  # it would be taken once and for all
     places = [node.target for node in graph.nodes if node.op in ("call_module", "get_attr")]
-    return fx.GraphModule({str(place): _at(model, traced, str(place)) for place in places}, graph)
+    return fx.GraphModule({str(place): _part_at(model, traced, str(place)) for place in places}, graph)
 
 
 class _Tracer(fx.Tracer):
@@ -60,12 +60,12 @@ class _Tracer(fx.Tracer):
         return type(m) in LAYERS
 
 
-def _chance() -> tuple[object, ...]:
+def _random_states() -> tuple[object, ...]:
     """The state of all generators that a model may ask."""
     return bytes(torch.get_rng_state().numpy()), random.getstate(), repr(np.random.get_state(legacy=True))
 
 
-def _at(model: nn.Module, traced: nn.Module, place: str) -> Any:
+def _part_at(model: nn.Module, traced: nn.Module, place: str) -> Any:
     """A layer, parameter or buffer of the model; constants of its code are in the copy that was traced."""
     found: Any = model
     try:
@@ -85,9 +85,9 @@ class _Walk(fx.Interpreter):
 
     def run_node(self, n: fx.Node) -> Any:
         fixed = [value for node in n.all_input_nodes if self.seen[node].kind == "fixed" for value in (self.env[node],)]
-        before = [_version(value) for value in fixed]
+        before = [_tensor_version(value) for value in fixed]
         found = super().run_node(n)
-        if [_version(value) for value in fixed] != before:
+        if [_tensor_version(value) for value in fixed] != before:
             raise Unknown("a weight or a constant is written to")
         self.seen[n] = ObservedValue(self._kind(n, found), found)
         return found
@@ -115,25 +115,25 @@ class _Walk(fx.Interpreter):
             raise Unknown("a layer with hooks")
         return lambda node, seen, found: LAYERS[type(layer)](layer, node, seen)
 
-    def _given(self, found: Any) -> str:
-        if isinstance(found, Tensor) and found.shape[:1] == (self.count,):
+    def _given(self, value: Any) -> str:
+        if isinstance(value, Tensor) and value.shape[:1] == (self.count,):
             return "examples"
-        if found is None or isinstance(found, bool | int | float | str):
+        if value is None or isinstance(value, bool | int | float | str):
             return "fixed"  # an argument with a default
         raise Unknown("an input that is no batch")
 
     def _left(self, node: fx.Node) -> str:
-        (found,) = node.args
-        if not isinstance(found, fx.Node) or self.seen[found].kind != "examples":
+        (outputs,) = node.args
+        if not isinstance(outputs, fx.Node) or self.seen[outputs].kind != "examples":
             raise Unknown("an output that is no batch")
         return "examples"
 
 
-def _held(found: Any) -> str:
-    if type(found) not in (Tensor, nn.Parameter):
+def _held(value: Any) -> str:
+    if type(value) not in (Tensor, nn.Parameter):
         raise Unknown("a constant of its own kind")
     return "fixed"
 
 
-def _version(value: Any) -> int:
+def _tensor_version(value: Any) -> int:
     return int(value._version) if isinstance(value, Tensor) else 0

@@ -39,9 +39,9 @@ def model_parts(model: nn.Module, trained: Iterable[str]) -> dict[str, object]:
     """
     wanted, state = set(trained), model.state_dict()
     return {
-        "layers": _layers(model),
+        "layers": _layer_identities(model),
         "trained": {name: list(state[name].shape) for name in sorted(wanted)},
-        "frozen": _digest({name: state[name] for name in sorted(set(state) - wanted)}),
+        "frozen": _state_digest({name: state[name] for name in sorted(set(state) - wanted)}),
     }
 
 
@@ -50,29 +50,31 @@ def weights_digest(weights: Floats) -> str:
     return hashlib.sha256(np.ascontiguousarray(weights, dtype="<f8").tobytes()).hexdigest()
 
 
-def told(thing: Any) -> object:
+def identity_of_value(thing: Any) -> object:
     """A loss, an optimizer's maker or a value in them, as far as it can be told apart from others."""
     if isinstance(thing, nn.Module):
-        return ["module", _layers(thing), _digest(thing.state_dict())]
+        return ["module", _layer_identities(thing), _state_digest(thing.state_dict())]
     if isinstance(thing, functools.partial):
-        more = {name: told(value) for name, value in sorted(thing.keywords.items())}
-        return ["partial", told(thing.func), [told(value) for value in thing.args], more]
+        more = {name: identity_of_value(value) for name, value in sorted(thing.keywords.items())}
+        return ["partial", identity_of_value(thing.func), [identity_of_value(value) for value in thing.args], more]
     if isinstance(thing, types.FunctionType):
-        return ["function", *_function(thing)]
+        return ["function", *_function_identity(thing)]
     return ["class", _name(thing)] if isinstance(thing, type) else ["value", identity_of(thing)]
 
 
-def _function(thing: types.FunctionType) -> list[object]:
+def _function_identity(thing: types.FunctionType) -> list[object]:
     """By its name, its code, and what it holds."""
-    inside = [told(cell.cell_contents) for cell in thing.__closure__ or ()]
-    given = [told(value) for value in thing.__defaults__ or ()]
-    named = {name: told(value) for name, value in sorted((thing.__kwdefaults__ or {}).items())}
-    return [_name(thing), _code(thing.__code__), given, named, inside]
+    inside = [identity_of_value(cell.cell_contents) for cell in thing.__closure__ or ()]
+    given = [identity_of_value(value) for value in thing.__defaults__ or ()]
+    named = {name: identity_of_value(value) for name, value in sorted((thing.__kwdefaults__ or {}).items())}
+    return [_name(thing), _code_identity(thing.__code__), given, named, inside]
 
 
-def _code(code: types.CodeType) -> str:
+def _code_identity(code: types.CodeType) -> str:
     """What code does; a function inside it by its own code, for its ``repr`` tells where it lies in memory."""
-    constants = [_code(each) if isinstance(each, types.CodeType) else identity_of(each) for each in code.co_consts]
+    constants = [
+        _code_identity(each) if isinstance(each, types.CodeType) else identity_of(each) for each in code.co_consts
+    ]
     return hashlib.sha256(code.co_code + json.dumps([list(code.co_names), constants]).encode()).hexdigest()
 
 
@@ -81,13 +83,13 @@ def _name(thing: Any) -> str:
     return _TAGS.get(thing) or f"{thing.__module__}.{thing.__qualname__}"
 
 
-def _layers(model: nn.Module) -> list[list[object]]:
+def _layer_identities(model: nn.Module) -> list[list[object]]:
     """Every layer: its place in the model, what it is, and what it was told when it was made."""
     places = model.named_modules(remove_duplicate=False)
-    return [[place, _name(type(layer)), *_settings(layer)] for place, layer in places]
+    return [[place, _name(type(layer)), *_layer_settings(layer)] for place, layer in places]
 
 
-def _settings(layer: nn.Module) -> list[object]:
+def _layer_settings(layer: nn.Module) -> list[object]:
     """What a layer was told when it was made: plain values that it holds, and what it shows of itself."""
     if type(layer) in _TAGS:
         keys = _SETTINGS.get(type(layer), {})
@@ -98,10 +100,10 @@ def _settings(layer: nn.Module) -> list[object]:
     return [{name: identity_of(value) for name, value in sorted(held.items()) if name != "training"}, shown]
 
 
-def _digest(state: dict[str, Tensor]) -> str:
-    found = hashlib.sha256()
+def _state_digest(state: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
     for name, tensor in state.items():
         values = tensor.detach().cpu().contiguous().flatten()
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode())
-        found.update(values.view(torch.uint8).numpy().tobytes() if values.numel() else b"")
-    return found.hexdigest()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)};".encode())
+        digest.update(values.view(torch.uint8).numpy().tobytes() if values.numel() else b"")
+    return digest.hexdigest()

@@ -36,7 +36,7 @@ def squares_of(values: Tensor) -> Tensor:
     return norms.square()
 
 
-def added(values: list[Tensor]) -> Tensor:
+def sum_tensors(values: list[Tensor]) -> Tensor:
     """The sum of tensors of one shape."""
     total = values[0]
     for other in values[1:]:

@@ -23,13 +23,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hubbub.learn.torch.convolutions import conv_part
-from hubbub.learn.torch.layer_gradients import Call, LayerGradient, added, squares_of
+from hubbub.learn.torch.layer_gradients import Call, LayerGradient, squares_of, sum_tensors
 
 _CANCELLED = 2.0**-20  # of the size of all terms: sixteen roundings in float32
 _KNOWN = (nn.Linear, nn.Embedding, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.LayerNorm, nn.GroupNorm)
 
 
-def known(layer: nn.Module) -> bool:
+def has_closed_form(layer: nn.Module) -> bool:
     """Whether the layer is of exactly a type, and in a form, whose gradients have a closed form here."""
     if type(layer) not in _KNOWN:
         return False
@@ -48,11 +48,11 @@ def part_of(layer: nn.Module, calls: list[Call], wanted: frozenset[str]) -> Laye
         return _Embedding(layer, *_tokens(calls), wanted)
     if isinstance(layer, nn.Conv1d | nn.Conv2d | nn.Conv3d):
         return conv_part(layer, calls, wanted)
-    formed = [_norm(layer, entering, errors) for entering, errors in calls]
-    return _Formed({name: added([each[name] for each in formed]) for name in wanted})
+    formed = [_norm_gradients(layer, entering, errors) for entering, errors in calls]
+    return _Formed({name: sum_tensors([each[name] for each in formed]) for name in wanted})
 
 
-def _safely(squares: Tensor, sizes: Tensor) -> Tensor:
+def _safe_squares(squares: Tensor, sizes: Tensor) -> Tensor:
     """Squared norms from Gram matrices, with what cancellation may have hidden added on top.
 
     The terms have total size at most (sum of ``sizes``)^2. Where they cancel, rounding could leave too small a norm,
@@ -80,12 +80,12 @@ class _Linear:
     formed: Tensor | None = None
 
     def squares(self) -> Tensor:
-        found = torch.zeros(len(self.errors), dtype=torch.float64)
+        squares = torch.zeros(len(self.errors), dtype=torch.float64)
         if "weight" in self.wanted:
-            found += self._weight_squares()
+            squares += self._weight_squares()
         if "bias" in self.wanted:
-            found += squares_of(self.errors.sum(1))
-        return found
+            squares += squares_of(self.errors.sum(1))
+        return squares
 
     def _weight_squares(self) -> Tensor:
         a, g = self.entering, self.errors
@@ -93,20 +93,20 @@ class _Linear:
             return squares_of(a) * squares_of(g)
         if a.shape[1] * (a.shape[2] + g.shape[2]) <= 2 * a.shape[2] * g.shape[2]:
             sizes = torch.linalg.vector_norm(a, dim=2) * torch.linalg.vector_norm(g, dim=2)
-            return _safely(((a @ a.mT) * (g @ g.mT)).sum((1, 2)), sizes)
+            return _safe_squares(((a @ a.mT) * (g @ g.mT)).sum((1, 2)), sizes)
         self.formed = g.mT @ a
         return squares_of(self.formed)
 
     def total(self, factors: Tensor) -> dict[str, Tensor]:
-        found = {}
+        totals = {}
         if "weight" in self.wanted and self.formed is not None:
-            found["weight"] = torch.tensordot(factors, self.formed, 1)
+            totals["weight"] = torch.tensordot(factors, self.formed, 1)
         errors = self.errors * factors[:, None, None]
         if "weight" in self.wanted and self.formed is None:
-            found["weight"] = errors.flatten(0, 1).T @ self.entering.flatten(0, 1)
+            totals["weight"] = errors.flatten(0, 1).T @ self.entering.flatten(0, 1)
         if "bias" in self.wanted:
-            found["bias"] = factors @ self.errors.sum(1)  # the very sums whose norms were taken
-        return found
+            totals["bias"] = factors @ self.errors.sum(1)  # the very sums whose norms were taken
+        return totals
 
 
 # ------------------------------------------------------------ Embedding
@@ -133,7 +133,7 @@ class _Embedding:
         """Errors at places with the same token add up: the Gram matrix, where tokens are equal."""
         equal = self.tokens[:, :, None] == self.tokens[:, None, :]
         sizes = torch.linalg.vector_norm(self.errors, dim=2)
-        return _safely(((self.errors @ self.errors.mT) * equal).sum((1, 2)), sizes)
+        return _safe_squares(((self.errors @ self.errors.mT) * equal).sum((1, 2)), sizes)
 
     def total(self, factors: Tensor) -> dict[str, Tensor]:
         table = torch.zeros_like(self.layer.weight)
@@ -151,13 +151,13 @@ class _Formed:
     gradients: dict[str, Tensor]
 
     def squares(self) -> Tensor:
-        return added([squares_of(each) for each in self.gradients.values()])
+        return sum_tensors([squares_of(each) for each in self.gradients.values()])
 
     def total(self, factors: Tensor) -> dict[str, Tensor]:
         return {name: torch.tensordot(factors, each, 1) for name, each in self.gradients.items()}
 
 
-def _norm(layer: nn.Module, entering: Tensor, errors: Tensor) -> dict[str, Tensor]:
+def _norm_gradients(layer: nn.Module, entering: Tensor, errors: Tensor) -> dict[str, Tensor]:
     """Gradients of gain and offset: errors times normalised inputs, summed over places."""
     if isinstance(layer, nn.LayerNorm):
         axes = tuple(range(1, entering.dim() - len(layer.normalized_shape)))
@@ -166,8 +166,8 @@ def _norm(layer: nn.Module, entering: Tensor, errors: Tensor) -> dict[str, Tenso
         assert isinstance(layer, nn.GroupNorm)
         axes = tuple(range(2, entering.dim()))
         plain = functional.group_norm(entering, layer.num_groups, eps=layer.eps)
-    return {"weight": _over(errors * plain, axes), "bias": _over(errors, axes)}
+    return {"weight": _sum_over(errors * plain, axes), "bias": _sum_over(errors, axes)}
 
 
-def _over(values: Tensor, axes: tuple[int, ...]) -> Tensor:
+def _sum_over(values: Tensor, axes: tuple[int, ...]) -> Tensor:
     return values.sum(axes) if axes else values

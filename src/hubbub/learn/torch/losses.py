@@ -22,24 +22,24 @@ def per_example(loss: Any, outputs: Any, targets: Tensor) -> Loss:
     gives a single number for a batch is asked about each example alone.
     """
     if not callable(loss):
-        raise _unusable(f"loss= is a {type(loss).__name__}, which cannot be called.")
+        raise _unusable_loss(f"loss= is a {type(loss).__name__}, which cannot be called.")
     if isinstance(loss, torch.nn.Module) and isinstance(getattr(loss, "reduction", None), str):
-        return _unreduced(loss)
-    found = loss(outputs, targets)
-    if not isinstance(found, Tensor):
-        raise _unusable(f"loss= gave a {type(found).__name__}.")
-    if found.dim() == 0:
+        return _without_reduction(loss)
+    losses = loss(outputs, targets)
+    if not isinstance(losses, Tensor):
+        raise _unusable_loss(f"loss= gave a {type(losses).__name__}.")
+    if losses.dim() == 0:
         return _one_by_one(loss)
-    if len(found) != len(targets):
-        raise _unusable(f"loss= gave {len(found)} values for {len(targets)} examples.")
-    return lambda outputs, targets: _rest(loss(outputs, targets), mean=True)
+    if len(losses) != len(targets):
+        raise _unusable_loss(f"loss= gave {len(losses)} values for {len(targets)} examples.")
+    return lambda outputs, targets: _reduce_blocks(loss(outputs, targets), mean=True)
 
 
-def _unreduced(loss: torch.nn.Module) -> Loss:
+def _without_reduction(loss: torch.nn.Module) -> Loss:
     mean = loss.reduction in ("mean", "none")
     inner = copy.deepcopy(loss)
     setattr(inner, "reduction", "none")  # noqa: B010  (a module's attributes are tensors to a type checker)
-    return lambda outputs, targets: _rest(inner(outputs, targets), mean=mean)
+    return lambda outputs, targets: _reduce_blocks(inner(outputs, targets), mean=mean)
 
 
 def _one_by_one(loss: Loss) -> Loss:
@@ -57,7 +57,7 @@ def _one_by_one(loss: Loss) -> Loss:
     return each
 
 
-def _rest(values: Tensor, *, mean: bool) -> Tensor:
+def _reduce_blocks(values: Tensor, *, mean: bool) -> Tensor:
     """One number per example from a block of them."""
     if values.dim() == 1:
         return values
@@ -65,7 +65,7 @@ def _rest(values: Tensor, *, mean: bool) -> Tensor:
     return flat.mean(1) if mean else flat.sum(1)
 
 
-def _unusable(what: str) -> WrongShape:
+def _unusable_loss(what: str) -> WrongShape:
     return WrongShape(
         what,
         why="Each example's gradient is clipped by itself, so each example needs a loss of its own.",

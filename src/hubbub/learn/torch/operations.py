@@ -56,8 +56,8 @@ def _first(node: fx.Node, seen: All) -> ObservedValue:
 
 def _argument(node: fx.Node, seen: All, place: int, name: str, default: Any = None) -> Any:
     """An argument, with numbers in the place of what the graph computes from shapes."""
-    found = node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
-    return seen[found].value if isinstance(found, fx.Node) else found
+    value = node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
+    return seen[value].value if isinstance(value, fx.Node) else value
 
 
 def _whole(value: Any) -> int:
@@ -75,7 +75,7 @@ def _apart(dims: Any, count: int) -> None:
 # ------------------------------------------------------------ value by value
 
 
-def _alike(node: fx.Node, seen: All, found: Any) -> str:
+def _alike(node: fx.Node, seen: All, value: Any) -> str:
     """Value by value: all examples have as many dimensions, and what is fixed is spread over the first one."""
     parts = [seen[each] for each in node.all_input_nodes]
     _need(_kinds(node, seen) <= {"examples", "fixed"} and "out" not in node.kwargs)
@@ -87,17 +87,17 @@ def _alike(node: fx.Node, seen: All, found: Any) -> str:
     for part in parts:
         if part.kind == "fixed" and isinstance(part.value, Tensor):
             _need(part.dims < count or (part.dims == count and part.value.shape[0] == 1))
-    _need(isinstance(found, Tensor) and found.dim() == count)
+    _need(isinstance(value, Tensor) and value.dim() == count)
     return "examples"
 
 
-def _made(node: fx.Node, seen: All, found: Any) -> str:
+def _made(node: fx.Node, seen: All, value: Any) -> str:
     """A constant from fixed numbers."""
     _need(_kinds(node, seen) <= {"fixed"} and "out" not in node.kwargs)
     return "fixed"
 
 
-def _fact(node: fx.Node, seen: All, found: Any) -> str:
+def _fact(node: fx.Node, seen: All, value: Any) -> str:
     """What is the same for every batch: the number of dimensions, a type, a device."""
     _first(node, seen)
     return "fixed"
@@ -109,18 +109,18 @@ def _fact(node: fx.Node, seen: All, found: Any) -> str:
 def _along(name: str, *, place: int = 1, more: int = 0) -> Rule:
     """Along dimensions that are named and not the first; ``more`` dimensions are in what comes out."""
 
-    def rule(node: fx.Node, seen: All, found: Any) -> str:
+    def rule(node: fx.Node, seen: All, value: Any) -> str:
         entering = _first(node, seen)
         if entering.kind == "fixed":
             return "fixed"
         _need(entering.kind == "examples")
         _apart(_argument(node, seen, place, name), entering.dims + more)
-        return "several" if isinstance(found, tuple | list) else "examples"
+        return "several" if isinstance(value, tuple | list) else "examples"
 
     return rule
 
 
-def _turned(node: fx.Node, seen: All, found: Any) -> str:
+def _turned(node: fx.Node, seen: All, value: Any) -> str:
     """Two dimensions change places."""
     entering = _first(node, seen)
     _need(entering.kind == "examples")
@@ -128,14 +128,14 @@ def _turned(node: fx.Node, seen: All, found: Any) -> str:
     return "examples"
 
 
-def _permuted(node: fx.Node, seen: All, found: Any) -> str:
+def _permuted(node: fx.Node, seen: All, value: Any) -> str:
     entering = _first(node, seen)
     order = _sizes(node, "dims")
     _need(entering.kind == "examples" and len(order) == entering.dims and type(order[0]) is int and order[0] == 0)
     return "examples"
 
 
-def _flat(node: fx.Node, seen: All, found: Any) -> str:
+def _flat(node: fx.Node, seen: All, value: Any) -> str:
     entering = _first(node, seen)
     _need(entering.kind == "examples")
     _apart(_argument(node, seen, 1, "start_dim", 0), entering.dims)
@@ -145,7 +145,7 @@ def _flat(node: fx.Node, seen: All, found: Any) -> str:
 def _joined(more: int) -> Rule:
     """Several values side by side, along another dimension than the first."""
 
-    def rule(node: fx.Node, seen: All, found: Any) -> str:
+    def rule(node: fx.Node, seen: All, value: Any) -> str:
         parts = node.args[0]
         _need(isinstance(parts, tuple | list) and "out" not in node.kwargs)
         _need(all(isinstance(part, fx.Node) and seen[part].kind == "examples" for part in _listed(parts)))
@@ -165,11 +165,11 @@ def _listed(parts: Any) -> list[Any]:
 
 def _sizes(node: fx.Node, name: str) -> list[Any]:
     """Sizes as they are given to view, reshape and permute: one by one, or as a list."""
-    found = list(node.args[1:]) or [node.kwargs.get(name)]
-    return list(found[0]) if len(found) == 1 and isinstance(found[0], tuple | list) else found
+    sizes = list(node.args[1:]) or [node.kwargs.get(name)]
+    return list(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
 
 
-def _reshaped(node: fx.Node, seen: All, found: Any) -> str:
+def _reshaped(node: fx.Node, seen: All, value: Any) -> str:
     """In rows as before: the first size is the count, or what is left after sizes that are those of one example."""
     first, *rest = _sizes(node, "shape")
     entering = seen[_node(node.args[0])]
@@ -191,7 +191,7 @@ def _node(value: Any) -> fx.Node:
     return value
 
 
-def _size(node: fx.Node, seen: All, found: Any) -> str:
+def _size(node: fx.Node, seen: All, value: Any) -> str:
     """x.size(), or x.size(dim)."""
     entering = _first(node, seen)
     if entering.kind == "fixed":
@@ -203,13 +203,13 @@ def _size(node: fx.Node, seen: All, found: Any) -> str:
     return "count" if _whole(dim) % entering.dims == 0 else "fixed"
 
 
-def _attribute(node: fx.Node, seen: All, found: Any) -> str:
+def _attribute(node: fx.Node, seen: All, value: Any) -> str:
     entering, name = _first(node, seen), node.args[1]
     _need(name in ("shape", "device", "dtype", "ndim"))
     return "shape" if name == "shape" and entering.kind == "examples" else "fixed"
 
 
-def _taken(node: fx.Node, seen: All, found: Any) -> str:
+def _taken(node: fx.Node, seen: All, value: Any) -> str:
     """x[...]: of a shape its parts, of several values one, of examples whatever leaves the first dimension whole."""
     entering, index = _first(node, seen), node.args[1]
     if entering.kind in ("fixed", "several"):
@@ -239,7 +239,7 @@ def _plain_slice(part: Any) -> bool:
 # ------------------------------------------------------------ products and layers
 
 
-def _product(node: fx.Node, seen: All, found: Any) -> str:
+def _product(node: fx.Node, seen: All, value: Any) -> str:
     """Products of matrices: one per example, or with a fixed matrix."""
     _need(len(node.args) == 2 and not node.kwargs)
     left, right = (seen[_node(each)] for each in node.args)
@@ -255,13 +255,13 @@ def _product(node: fx.Node, seen: All, found: Any) -> str:
     return "examples"
 
 
-def _linear(node: fx.Node, seen: All, found: Any) -> str:
+def _linear(node: fx.Node, seen: All, value: Any) -> str:
     entering = _first(node, seen)
     _need(entering.kind == "examples" and entering.dims >= 2)
     return "examples"
 
 
-def _attention(node: fx.Node, seen: All, found: Any) -> str:
+def _attention(node: fx.Node, seen: All, value: Any) -> str:
     parts = [seen[_node(each)] for each in node.args[:3]]
     _need(len(parts) == 3 and all(part.kind == "examples" and part.dims == parts[0].dims >= 3 for part in parts))
     _need(
@@ -273,7 +273,7 @@ def _attention(node: fx.Node, seen: All, found: Any) -> str:
 def _exactly(dims: int) -> Rule:
     """With a batch and channels before so many dimensions: with one less, the batch would be taken for channels."""
 
-    def rule(node: fx.Node, seen: All, found: Any) -> str:
+    def rule(node: fx.Node, seen: All, value: Any) -> str:
         entering = _first(node, seen)
         _need(entering.kind == "examples" and entering.dims == dims)
         return "examples"

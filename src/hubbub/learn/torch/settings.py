@@ -100,11 +100,11 @@ class Settings:
 
     def caveats(self, *, charged: bool) -> tuple[str, ...]:
         """What the guarantee leaves out."""
-        said = [NOT_PROVED, "Running time is not covered.", AS_GIVEN]
+        caveats = [NOT_PROVED, "Running time is not covered.", AS_GIVEN]
         if self.rows is None:
-            said.append("The number of rows counts as public.")
+            caveats.append("The number of rows counts as public.")
         if self.unit:
-            said.append("Each has one example.")
+            caveats.append("Each has one example.")
         if not charged:
-            said.append("Charged to no ledger.")
-        return tuple(said)
+            caveats.append("Charged to no ledger.")
+        return tuple(caveats)

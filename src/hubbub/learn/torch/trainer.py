@@ -15,15 +15,15 @@ from torch import Tensor
 
 from hubbub.learn.base.jobs import FitJob, job_facts, release_fit
 from hubbub.learn.base.parameters import account_of
-from hubbub.learn.torch.checkpoints import TrainingState, attempted, begin
-from hubbub.learn.torch.example_independence import evaluating
+from hubbub.learn.torch.checkpoints import TrainingState, record_attempt, starting_state
+from hubbub.learn.torch.example_independence import evaluation_mode
 from hubbub.learn.torch.examples import inputs_of, target_of
 from hubbub.learn.torch.identity import weights_digest
 from hubbub.learn.torch.losses import per_example
 from hubbub.learn.torch.process_group import Alone, team_of
 from hubbub.learn.torch.settings import Settings
-from hubbub.learn.torch.training import TrainableWeights, put, train, vector_of
-from hubbub.learn.torch.training_plan import TorchPlan, prepare
+from hubbub.learn.torch.training import TrainableWeights, train, vector_of, write_weights
+from hubbub.learn.torch.training_plan import TorchPlan, plan_training
 from hubbub.learn.training.network import Floats
 from hubbub.ledger import fingerprint
 from hubbub.releases import JobFacts
@@ -75,28 +75,28 @@ class PrivateTrainer(Settings):
     def fit(self, X: Any, y: Any = None, *, watch: Callable[[int], None] = lambda step: None) -> Self:
         """Train on arrays, or on a map-style dataset; ``watch`` is told the number of each step done."""
         team = team_of(self.parallel)
-        made = prepare(self, X, y, team)
+        plan = plan_training(self, X, y, team)
         path = None if self.checkpoint is None or not team.leads else Path(self.checkpoint)
-        start, steps = self._beginning(), made.course.run.times
+        start, steps = self._beginning(), plan.course.run.times
         named = {} if self.dataset is None else {"dataset": self.dataset}  # a state is of one run on one data set
-        fresh = TrainingState(fingerprint(**made.parts, **named), start, start, made.course.clip.start)
-        state: TrainingState = team.told(begin(path, fresh, steps=steps) if team.leads else None)
+        fresh = TrainingState(fingerprint(**plan.parts, **named), start, start, plan.course.clip.start)
+        state: TrainingState = team.told(starting_state(path, fresh, steps=steps) if team.leads else None)
 
         def run() -> Floats:
             if state.step < steps:
-                attempted(path, state)
-            model, rows = TrainableWeights(made.way, self.make_optimizer()), made.source.open()
+                record_attempt(path, state)
+            model, rows = TrainableWeights(plan.way, self.make_optimizer()), plan.source.open()
             save = (lambda state: state.write(path)) if path is not None else (lambda state: None)
-            return train(made.course, model, rows, len(made.source), state=state, team=team, save=save, watch=watch)
+            return train(plan.course, model, rows, len(plan.source), state=state, team=team, save=save, watch=watch)
 
         weights = start  # what a run that died has learnt is not left behind, for another to begin with
         try:
-            weights, receipt = self._charged(made, team, state, run)
+            weights, receipt = self._charged(plan, team, state, run)
         finally:
-            put(self._trained(), weights)
+            write_weights(self._trained(), weights)
         caveats = self.caveats(charged=receipt is not None)
-        self.guarantee_ = Guarantee(made.holds, Unit(self.unit), made.neighbours, caveats)
-        self.event_, self.receipt_, self.way_ = made.course.run, receipt, type(made.way).__name__
+        self.guarantee_ = Guarantee(plan.holds, Unit(self.unit), plan.neighbours, caveats)
+        self.event_, self.receipt_, self.way_ = plan.course.run, receipt, type(plan.way).__name__
         return self
 
     def _beginning(self) -> Floats:
@@ -109,7 +109,7 @@ class PrivateTrainer(Settings):
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
     def _charged(
-        self, made: TorchPlan, team: Alone, state: TrainingState, run: Callable[[], Floats]
+        self, plan: TorchPlan, team: Alone, state: TrainingState, run: Callable[[], Floats]
     ) -> tuple[Floats, Receipt | None]:
         """What ``run`` gives, charged by the leader; the others run when it says so."""
         if not team.leads:
@@ -120,31 +120,31 @@ class PrivateTrainer(Settings):
                 run()
             weights, receipt = team.told(None)
             return weights, receipt
-        said: list[str] = []
+        words: list[str] = []
 
         def led() -> Floats:
-            said.append(team.told("run"))
+            words.append(team.told("run"))
             return run()
 
         try:
-            found = release_fit(FitJob(self._facts(made, state), led), account_of(self.account, self.population))
+            released = release_fit(FitJob(self._facts(plan, state), led), account_of(self.account, self.population))
         except HubbubError as error:
-            if not said:
+            if not words:
                 team.told(error)
             raise
-        if not said:
+        if not words:
             team.told("stored")
-        team.told(found)
-        return found
+        team.told(released)
+        return released
 
-    def _facts(self, made: TorchPlan, state: TrainingState) -> JobFacts:
+    def _facts(self, plan: TorchPlan, state: TrainingState) -> JobFacts:
         return job_facts(
-            made.course.run,
-            delta=made.holds.delta,
+            plan.course.run,
+            delta=plan.holds.delta,
             size=len(state.weights),
             dataset=self.dataset or "",
             job="train",
-            identity={"network": fingerprint(**made.parts), **self._own(state)},
+            identity={"network": fingerprint(**plan.parts), **self._own(state)},
             title=f"train {type(self.model).__name__}",
         )
 
@@ -159,7 +159,7 @@ class PrivateTrainer(Settings):
     def outputs(self, X: Any) -> Tensor:
         """The model's outputs, in evaluation mode."""
         inputs = inputs_of(X, self._trained()[0].dtype)
-        with torch.no_grad(), evaluating(self.model):
+        with torch.no_grad(), evaluation_mode(self.model):
             parts = [
                 self.model(*(x[i : i + self.physical] for x in inputs)) for i in range(0, len(inputs[0]), self.physical)
             ]
@@ -167,13 +167,13 @@ class PrivateTrainer(Settings):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of each row (its place among the outputs), or the output itself if there is one."""
-        found = self.outputs(X)
-        return np.asarray((found.argmax(1) if found.dim() > 1 and found.shape[1] > 1 else found).cpu().numpy())
+        outputs = self.outputs(X)
+        return np.asarray((outputs.argmax(1) if outputs.dim() > 1 and outputs.shape[1] > 1 else outputs).cpu().numpy())
 
     def evaluate(self, X: Any, y: Any) -> Evaluation:
         """Loss and accuracy on rows; on private rows these are private numbers."""
-        found, targets = self.outputs(X), target_of(y, self._trained()[0].dtype)
-        losses = per_example(self.loss, found, targets)(found, targets)
-        classes = not targets.is_floating_point() and found.dim() == 2 and found.shape[1] > 1
-        accuracy = float((found.argmax(1) == targets).double().mean()) if classes else None
+        outputs, targets = self.outputs(X), target_of(y, self._trained()[0].dtype)
+        losses = per_example(self.loss, outputs, targets)(outputs, targets)
+        classes = not targets.is_floating_point() and outputs.dim() == 2 and outputs.shape[1] > 1
+        accuracy = float((outputs.argmax(1) == targets).double().mean()) if classes else None
         return Evaluation(float(losses.double().mean()), accuracy, len(targets))

@@ -19,11 +19,11 @@ from torch import Tensor
 from hubbub import noise
 from hubbub.learn.torch.checkpoints import TrainingState
 from hubbub.learn.torch.clipping import Clip
-from hubbub.learn.torch.examples import Opened, within
+from hubbub.learn.torch.examples import Opened, within_classes
 from hubbub.learn.torch.gradients import Clipped, GradientMethod
 from hubbub.learn.torch.process_group import Alone
 from hubbub.learn.training.network import Floats
-from hubbub.learn.training.noisy_descent import noises, noisy
+from hubbub.learn.training.noisy_descent import add_noise, draw_noise
 from hubbub.learn.training.sampling import Rows, batches, step_of
 from hubbub.terms import Repeat
 
@@ -105,7 +105,7 @@ class TrainableWeights:
 
     def load(self, state: TrainingState) -> None:
         """Take weights and the optimizer's memory from a state."""
-        put(self.parameters, state.weights)
+        write_weights(self.parameters, state.weights)
         if state.optimizer:
             self.optimizer.load_state_dict(state.optimizer)
 
@@ -125,7 +125,7 @@ def vector_of(parameters: Iterable[Tensor]) -> Floats:
     return np.asarray(torch.cat(flat).numpy(), dtype=np.float64)
 
 
-def put(parameters: Iterable[Tensor], weights: Floats) -> None:
+def write_weights(parameters: Iterable[Tensor], weights: Floats) -> None:
     """Write a vector into tensors."""
     at = 0
     for parameter in parameters:
@@ -158,12 +158,12 @@ def train(
     if not left:
         return state.mean
     rest = Repeat(course.run.event, left)
-    drawn: Iterable[Any] = noises(rest, rng) if team.leads else itertools.repeat(None, left)
+    drawn: Iterable[Any] = draw_noise(rest, rng) if team.leads else itertools.repeat(None, left)
     for chosen, noise_of_step in zip(batches(rest, count, rng=rng), drawn, strict=True):
         sums = clipped_vector(course, model.way, rows, np.arange(count) if chosen is None else chosen, state.clip)
         total = team.total(sums)
-        released = team.told(noisy(total, noise_of_step, step_of(course.run)) if team.leads else total)
-        state = _moved(course, model, state, released)
+        released = team.told(add_noise(total, noise_of_step, step_of(course.run)) if team.leads else total)
+        state = _next_state(course, model, state, released)
         if course.every and (state.step % course.every == 0 or state.step == course.run.times):
             save(replace(state, weights=model.weights, optimizer=model.optimizer.state_dict(), attempts=0))
         watch(state.step)
@@ -178,29 +178,32 @@ def clipped_vector(course: Course, way: GradientMethod, rows: Opened, chosen: Ro
     total = torch.zeros(step_of(course.run).dimension, dtype=torch.float64)
     share = course.share
     for start in range(0, len(chosen), course.physical):
-        inputs, targets = _valid(*rows.take(chosen[start : start + course.physical]), course.classes)
-        found = _clipped(way, inputs, targets, clip)
-        _add(total, [found.totals[name] for name in way.names])
+        inputs, targets = _valid_examples(*rows.take(chosen[start : start + course.physical]), course.classes)
+        clipped = _clipped_batch(way, inputs, targets, clip)
+        _add(total, [clipped.totals[name] for name in way.names])
         if share:
-            total[-1] += 2 * share * float(((found.norms <= clip).double() - 0.5).sum())
+            total[-1] += 2 * share * float(((clipped.norms <= clip).double() - 0.5).sum())
     if share:
         total[:-1] *= math.sqrt(1 - share**2)
     return total.numpy()
 
 
-def _clipped(way: GradientMethod, inputs: tuple[Tensor, ...], targets: Tensor, clip: float) -> Clipped:
+def _clipped_batch(way: GradientMethod, inputs: tuple[Tensor, ...], targets: Tensor, clip: float) -> Clipped:
     """Clipped sums. If an example makes the model or the loss raise, they run one by one, and it adds nothing."""
     try:
         return way.clipped_sum(inputs, targets, clip=clip)
     except Exception:  # whatever it is, it is about examples, and must not be told
-        each = [_alone(way, tuple(x[i : i + 1] for x in inputs), targets[i : i + 1], clip) for i in range(len(targets))]
+        each = [
+            _clipped_alone(way, tuple(x[i : i + 1] for x in inputs), targets[i : i + 1], clip)
+            for i in range(len(targets))
+        ]
     none = way.clipped_sum(tuple(x[:0] for x in inputs), targets[:0], clip=clip)
-    found = [none, *(one for one in each if one is not None)]
-    totals = {name: torch.stack([one.totals[name] for one in found]).sum(0) for name in way.names}
-    return Clipped(totals, torch.cat([one.norms for one in found]))
+    parts = [none, *(one for one in each if one is not None)]
+    totals = {name: torch.stack([one.totals[name] for one in parts]).sum(0) for name in way.names}
+    return Clipped(totals, torch.cat([one.norms for one in parts]))
 
 
-def _alone(way: GradientMethod, inputs: tuple[Tensor, ...], target: Tensor, clip: float) -> Clipped | None:
+def _clipped_alone(way: GradientMethod, inputs: tuple[Tensor, ...], target: Tensor, clip: float) -> Clipped | None:
     try:
         return way.clipped_sum(inputs, target, clip=clip)
     except Exception:
@@ -214,15 +217,17 @@ def _add(total: Tensor, parts: list[Tensor]) -> None:
         at += part.numel()
 
 
-def _valid(inputs: tuple[Tensor, ...], targets: Tensor, classes: int | None) -> tuple[tuple[Tensor, ...], Tensor]:
+def _valid_examples(
+    inputs: tuple[Tensor, ...], targets: Tensor, classes: int | None
+) -> tuple[tuple[Tensor, ...], Tensor]:
     """Without examples of an unknown class, where classes were declared."""
     if classes is None:
         return inputs, targets
-    inside = within(targets, classes)
+    inside = within_classes(targets, classes)
     return (inputs, targets) if bool(inside.all()) else (tuple(x[inside] for x in inputs), targets[inside])
 
 
-def _moved(course: Course, model: TrainableWeights, state: TrainingState, released: Floats) -> TrainingState:
+def _next_state(course: Course, model: TrainableWeights, state: TrainingState, released: Floats) -> TrainingState:
     """The state after one more noisy sum: all of it is post-processing."""
     share, clip = course.share, state.clip
     size = len(released) - bool(share)

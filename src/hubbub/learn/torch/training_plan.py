@@ -14,10 +14,10 @@ from torch import nn
 
 from hubbub.learn.base.parameters import price_of
 from hubbub.learn.torch.clipping import FixedClip
-from hubbub.learn.torch.example_independence import best_way, evaluating, made_up, modes, refuse_mixing
+from hubbub.learn.torch.example_independence import best_way, evaluation_mode, made_up, refuse_mixing, set_modes
 from hubbub.learn.torch.examples import ExampleSource, source_of
 from hubbub.learn.torch.gradients import GradientMethod
-from hubbub.learn.torch.identity import model_parts, told
+from hubbub.learn.torch.identity import identity_of_value, model_parts
 from hubbub.learn.torch.losses import Loss, per_example
 from hubbub.learn.torch.process_group import Alone
 from hubbub.learn.torch.settings import Settings
@@ -52,7 +52,7 @@ class TorchPlan:
     parts: dict[str, object]  # what makes two fits the same
 
 
-def prepare(settings: Settings, X: Any, y: Any, team: Alone) -> TorchPlan:
+def plan_training(settings: Settings, X: Any, y: Any, team: Alone) -> TorchPlan:
     """Check the settings, try the model on made-up data, and plan the run."""
     epsilon, delta = price_of(settings)
     relation = Neighbours.parse(settings.neighbours)
@@ -66,13 +66,13 @@ def prepare(settings: Settings, X: Any, y: Any, team: Alone) -> TorchPlan:
         classes=classes,
         total=classes is not None and settings.rows is not None,
     )
-    rows = _rows(settings, len(source), team)
+    rows = _total_rows(settings, len(source), team)
     settings.make_optimizer()
     physical = min(whole(settings.physical, name="physical"), rows)
-    way = tried(shadow, settings.loss, names, source, physical=physical)
-    course = _course(settings, way, rows, relation, epsilon=epsilon, delta=delta)
+    way = try_model(shadow, settings.loss, names, source, physical=physical)
+    course = _plan_course(settings, way, rows, relation, epsilon=epsilon, delta=delta)
     holds = ApproximateDP(epsilon, delta)
-    return TorchPlan(source, way, course, holds, relation, _parts(settings, way, course, rows))
+    return TorchPlan(source, way, course, holds, relation, _plan_identity(settings, way, course, rows))
 
 
 def shadow_of(model: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
@@ -97,18 +97,18 @@ def shadow_of(model: nn.Module) -> tuple[nn.Module, tuple[str, ...]]:
             why="There is nothing to train.",
             fix="Set requires_grad on some, or add some with lora(model, rank=4).",
         )
-    modes(shadow)
+    set_modes(shadow)
     return shadow.requires_grad_(False), names
 
 
-def tried(
+def try_model(
     shadow: nn.Module, loss: Any, names: tuple[str, ...], source: ExampleSource, *, physical: int
 ) -> GradientMethod:
     """The fastest way to clipped sums; the model is refused if it mixes examples in batches of up to ``physical``."""
     probes = made_up(source.inputs, source.target, physical=physical)
     inputs, targets = probes[0]
     try:
-        with torch.no_grad(), evaluating(shadow):
+        with torch.no_grad(), evaluation_mode(shadow):
             single: Loss = per_example(loss, shadow(*inputs), targets)
             single(shadow(*inputs), targets)
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
@@ -124,7 +124,7 @@ def tried(
     return best_way(shadow, single, names, probes, physical=physical)
 
 
-def _rows(settings: Settings, here: int, team: Alone) -> int:
+def _total_rows(settings: Settings, here: int, team: Alone) -> int:
     """How many rows there are over all processes, as declared or as they came."""
     if settings.rows is not None:
         return whole(settings.rows, name="rows")
@@ -133,7 +133,7 @@ def _rows(settings: Settings, here: int, team: Alone) -> int:
     return int(team.told(team.total(np.array([float(here)])))[0])
 
 
-def _course(settings: Settings, way: GradientMethod, rows: int, relation: Neighbours, **price: Any) -> Course:
+def _plan_course(settings: Settings, way: GradientMethod, rows: int, relation: Neighbours, **price: Any) -> Course:
     clip, (batch, steps) = settings.chosen_clip(), settings.length(rows)
     sampling = sampling_of(settings.sampling, batch=batch, rows=rows, neighbours=relation)
     if settings.parallel and isinstance(sampling, FixedBatch):
@@ -147,7 +147,7 @@ def _course(settings: Settings, way: GradientMethod, rows: int, relation: Neighb
         sampling=sampling,
         steps=steps,
         clip=1.0,  # sums are in units of the clipping norm
-        error=_allowance,
+        error=_rounding_allowance,
         size=size if isinstance(clip, FixedClip) else size + 1,
         rows=2 * rows if settings.rows is None else max(2 * rows, _ANY),
         neighbours=relation,
@@ -165,18 +165,18 @@ def _course(settings: Settings, way: GradientMethod, rows: int, relation: Neighb
     )
 
 
-def _allowance(rows: int) -> float:
+def _rounding_allowance(rows: int) -> float:
     """For the rounding of a sum in float32: four times what it usually is. No bound."""
     return math.sqrt(rows) * 2.0**-22
 
 
-def _parts(settings: Settings, way: GradientMethod, course: Course, rows: int) -> dict[str, object]:
+def _plan_identity(settings: Settings, way: GradientMethod, course: Course, rows: int) -> dict[str, object]:
     return {
         "kind": "network",
         "event": to_json(course.run),
         **model_parts(way.model, way.names),
-        "loss": told(settings.loss),
-        "optimizer": _optimizer(settings),
+        "loss": identity_of_value(settings.loss),
+        "optimizer": _optimizer_identity(settings),
         "clip": course.clip.identity(),
         "tail": str(course.tail),
         "classes": course.classes,
@@ -184,9 +184,9 @@ def _parts(settings: Settings, way: GradientMethod, course: Course, rows: int) -
     }
 
 
-def _optimizer(settings: Settings) -> object:
+def _optimizer_identity(settings: Settings) -> object:
     """The optimizer as it was given, or our own by what it is told."""
     if settings.optimizer is not None:
-        return told(settings.optimizer)
+        return identity_of_value(settings.optimizer)
     rate, momentum = float(positive(settings.learning_rate, name="learning_rate")), float(settings.momentum)
     return {"optimizer": "momentum", "rate": identity_of(rate), "momentum": identity_of(momentum)}

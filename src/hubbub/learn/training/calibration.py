@@ -77,7 +77,7 @@ def plan_run(
     Guarantee: training that does what the event says is (epsilon, delta)-DP for the neighbours asked for.
     Because: the accounting of the event itself, [ZDW22, Thm. 10]; the sensitivity by ``docs/proofs/learn.md``.
     """
-    noise = multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours)
+    noise = noise_multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours)
     step = _noisy_step(sampling, clip=clip, error=error, size=size, multiplier=noise, unit=unit)
     if most * Fraction(clip) > _SUMS * step.grid:
         raise TooLarge(
@@ -88,7 +88,7 @@ def plan_run(
     return Repeat(sampling.event(step), steps)
 
 
-def planned(
+def run_with_noise(
     *,
     sampling: Sampling,
     steps: int,
@@ -98,7 +98,7 @@ def planned(
     multiplier: Fraction,
     unit: Unit | None = None,
 ) -> Repeat:
-    """The run whose noise is ``multiplier`` times its sensitivity, clip + 2 error + sqrt(size) grid."""
+    """The run whose noise is ``noise_multiplier`` times its sensitivity, clip + 2 error + sqrt(size) grid."""
     step = _noisy_step(sampling, clip=clip, error=error, size=size, multiplier=multiplier, unit=unit or Unit())
     return Repeat(sampling.event(step), steps)
 
@@ -106,10 +106,10 @@ def planned(
 def _noisy_step(
     sampling: Sampling, *, clip: float, error: float, size: int, multiplier: Fraction, unit: Unit
 ) -> GaussianNoise:
-    """One step of a run whose noise is ``multiplier`` times its sensitivity."""
+    """One step of a run whose noise is ``noise_multiplier`` times its sensitivity."""
     fixed = isinstance(sampling, FixedBatch)
     moved, root = Fraction(clip) * (2 if fixed else 1) + 2 * round_up(error), root_of(size)
-    grid = _grid(moved * multiplier)
+    grid = _grid_below(moved * multiplier)
     sensitivity = moved + root * grid
     return GaussianNoise(
         sigma=-(-sensitivity * multiplier // grid) * grid,
@@ -138,36 +138,38 @@ def in_units(
     Because: Gaussian noise, sampled or not, costs what its ratio to the sensitivity says [DRS22, Thm. 1], and ``plan``
     rounds it up.
     """
-    step = _unit_step(multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours), sampling)
+    step = _unit_step(noise_multiplier(sampling, steps, epsilon, delta * _MARGIN, neighbours), sampling)
     return Repeat(sampling.event(replace(step, dimension=size, mechanism="clipped-sum", unit=unit)), steps)
 
 
 @lru_cache(maxsize=256)
-def cost(run: Repeat, *, delta: Fraction, neighbours: Neighbours) -> float:
+def cost_of_run(run: Repeat, *, delta: Fraction, neighbours: Neighbours) -> float:
     """What a run costs at ``delta``: the least bound that holds."""
     return float(cost_of(run, delta=delta, neighbours=neighbours))
 
 
 @lru_cache(maxsize=256)
-def multiplier(sampling: Sampling, steps: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours) -> Fraction:
+def noise_multiplier(
+    sampling: Sampling, steps: int, epsilon: Fraction, delta: Fraction, neighbours: Neighbours
+) -> Fraction:
     """Noise per sensitivity that makes the run (epsilon, delta)-DP; a little more than the least."""
     target, least = float(epsilon * _MARGIN), 0.0 if isinstance(sampling, FullBatch) else _LEAST_SAMPLED
-    noise = max(least, _guess(sampling, steps, float(epsilon), float(delta), neighbours))
+    noise = max(least, _first_guess(sampling, steps, float(epsilon), float(delta), neighbours))
     tried: list[tuple[float, float]] = []
     while True:
         run = Repeat(sampling.event(_unit_step(Fraction(noise), sampling)), steps)
-        found = _quick_cost(run, float(delta), neighbours)
-        if found <= target and (found >= target * _CLOSE or noise <= least):
+        cost = _quick_cost(run, float(delta), neighbours)
+        if cost <= target and (cost >= target * _CLOSE or noise <= least):
             return Fraction(noise)
-        tried.append((math.log(noise), math.log(min(max(found / target, 1e-9), 1e9))))
-        noise = max(least, math.exp(_next(tried, sampled=least > 0)))
+        tried.append((math.log(noise), math.log(min(max(cost / target, 1e-9), 1e9))))
+        noise = max(least, math.exp(_next_guess(tried, sampled=least > 0)))
 
 
-def _next(tried: list[tuple[float, float]], *, sampled: bool) -> float:
+def _next_guess(tried: list[tuple[float, float]], *, sampled: bool) -> float:
     """Where to look next, in logarithms: the line through the last two tries, aimed a little below the target."""
     at, over = tried[-1]
     inverse = math.exp(-2 * at)
-    slope = inverse / math.expm1(-inverse) if sampled and inverse < 700 else -1.0  # that of ``_guess``
+    slope = inverse / math.expm1(-inverse) if sampled and inverse < 700 else -1.0  # that of ``_first_guess``
     if len(tried) > 1 and at != tried[-2][0]:
         slope = min(-0.2, (over - tried[-2][1]) / (at - tried[-2][0]))
     return at + max(-1.0, min(1.0, (math.log(_CLOSE) / 2 - over) / slope))
@@ -185,11 +187,11 @@ def _unit_step(noise: Fraction, sampling: Sampling) -> GaussianNoise:
     """A step of sensitivity 1."""
     relation = Neighbours.REPLACE if isinstance(sampling, FixedBatch) else Neighbours.ADD_REMOVE
     return GaussianNoise(
-        sigma=noise, sensitivity=Fraction(1), grid=_grid(noise), dimension=1 << 40, neighbours=relation
+        sigma=noise, sensitivity=Fraction(1), grid=_grid_below(noise), dimension=1 << 40, neighbours=relation
     )
 
 
-def _guess(sampling: Sampling, steps: int, epsilon: float, delta: float, neighbours: Neighbours) -> float:
+def _first_guess(sampling: Sampling, steps: int, epsilon: float, delta: float, neighbours: Neighbours) -> float:
     """About the noise that is needed: many sampled Gaussians are one Gaussian [DRS22, Cor. 4]."""
     apart = 2 if neighbours is Neighbours.REPLACE and not isinstance(sampling, FixedBatch) else 1
     mu = mu_for(epsilon, delta) / apart
@@ -199,6 +201,6 @@ def _guess(sampling: Sampling, steps: int, epsilon: float, delta: float, neighbo
     return 1 / math.sqrt(math.log1p((mu / rate) ** 2 / steps))
 
 
-def _grid(sigma: Fraction) -> Fraction:
+def _grid_below(sigma: Fraction) -> Fraction:
     """A power of two about 2^-32 below ``sigma``."""
     return Fraction(2) ** (sigma.numerator.bit_length() - sigma.denominator.bit_length() - _FINENESS)

@@ -14,12 +14,12 @@ from hubbub.learn.training.moments import Grid, Integers
 from hubbub.learn.training.network import Floats
 
 
-def width(columns: int) -> int:
+def statistics_count(columns: int) -> int:
     """How many statistics there are."""
     return 1 + 2 * columns
 
 
-def square(columns: int) -> int:
+def squared_sensitivity(columns: int) -> int:
     """The largest squared norm of what a row adds."""
     return 1 + 2 * columns
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubbub import noise
-from hubbub.learn.training.calibration import multiplier
+from hubbub.learn.training.calibration import noise_multiplier
 from hubbub.learn.training.network import Floats
 from hubbub.learn.training.sampling import FullBatch, step_of
 from hubbub.terms import GaussianNoise, Neighbours, Repeat, TooLarge, Unit, root_of
@@ -97,9 +97,9 @@ def plan_sums(
     Because: Gaussian noise of the event's own accounting [DRS22, Cor. 2], exact on a grid [CKS20];
     ``docs/proofs/moments.md`` for the sensitivity.
     """
-    ratio = multiplier(FullBatch(), steps, epsilon, delta * _MARGIN, neighbours)
+    ratio = noise_multiplier(FullBatch(), steps, epsilon, delta * _MARGIN, neighbours)
     sensitivity = root_of(square)
-    grid = _grid(sensitivity * ratio, most=rows * largest, columns=columns)
+    grid = _finest_grid(sensitivity * ratio, most=rows * largest, columns=columns)
     step = GaussianNoise(
         sigma=-(-sensitivity * ratio // grid.step) * grid.step,
         sensitivity=sensitivity,
@@ -111,7 +111,7 @@ def plan_sums(
     return SumsPlan(Repeat(step, steps), grid)
 
 
-def _grid(sigma: Fraction, *, most: int, columns: int) -> Grid:
+def _finest_grid(sigma: Fraction, *, most: int, columns: int) -> Grid:
     """The finest grid on which everything fits into integers."""
     for grid in map(Grid, _BITS):
         if most * grid.unit <= _WORD and sigma * grid.unit <= _NOISE and columns * grid.unit <= _DOUBLE:
@@ -143,10 +143,10 @@ def unit_rows(table: Floats, norm: float, grid: Grid) -> Floats:
     entries /= np.maximum(np.abs(entries).max(axis=1, keepdims=True), 1.0)
     entries *= grid.one
     np.rint(entries, out=entries)
-    squares = _squares(entries)
+    squares = _row_squares(entries)
     long = squares > grid.unit
     entries[long] = np.trunc(entries[long] * (grid.one / np.sqrt(squares[long]))[:, None])
-    entries[_squares(entries) > grid.unit] = 0  # never happens; and if it did, the bound would hold
+    entries[_row_squares(entries) > grid.unit] = 0  # never happens; and if it did, the bound would hold
     return entries
 
 
@@ -155,7 +155,7 @@ def with_constant(entries: Floats, grid: Grid) -> Floats:
     return np.hstack([entries, np.full((len(entries), 1), float(CONSTANT * grid.one))])
 
 
-def _squares(entries: Floats) -> Floats:
+def _row_squares(entries: Floats) -> Floats:
     squares: Floats = np.einsum("ij,ij->i", entries, entries)  # integers below 2^53: exact in any order
     return squares
 
@@ -167,15 +167,15 @@ def bounded_entries(table: Floats, lower: Floats, upper: Floats, grid: Grid) -> 
     return np.rint(np.clip(entries, -1.0, 1.0) * grid.one)
 
 
-def chunks(rows: int, grid: Grid) -> Iterator[slice]:
+def row_chunks(rows: int, grid: Grid) -> Iterator[slice]:
     """Slices of rows that one matrix product may add up."""
     return (slice(start, start + grid.chunk) for start in range(0, rows, grid.chunk))
 
 
-def product(left: Floats, right: Floats, grid: Grid) -> Integers:
+def exact_product(left: Floats, right: Floats, grid: Grid) -> Integers:
     """left^T right in exact integers."""
     total = np.zeros((left.shape[1], right.shape[1]), dtype=np.int64)
-    for part in chunks(len(left), grid):
+    for part in row_chunks(len(left), grid):
         total += (left[part].T @ right[part]).astype(np.int64)
     return total
 
@@ -189,7 +189,7 @@ def weighted_triangle(matrix: Integers) -> Integers:
     return matrix[above] * np.where(above[0] == above[1], DIAGONAL, BESIDE)
 
 
-def symmetric(triangle: Floats, size: int) -> Floats:
+def from_triangle(triangle: Floats, size: int) -> Floats:
     """The matrix of a weighted upper triangle."""
     above = np.triu_indices(size)
     matrix = np.zeros((size, size))

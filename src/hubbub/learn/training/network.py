@@ -139,12 +139,14 @@ class Network:
         for matrix, offsets in self.split(weights):
             values = entering[-1] @ matrix
             values += self.bias * offsets
-            entering.append(np.tanh(values, out=values) if len(entering) < len(self.widths) - 1 else _chances(values))
+            entering.append(
+                np.tanh(values, out=values) if len(entering) < len(self.widths) - 1 else _as_probabilities(values)
+            )
         return entering
 
     def _backward(self, weights: Floats, entering: list[Floats], labels: Labels) -> list[Floats]:
         """The error that comes back to each layer's output."""
-        errors = [_residuals(entering[-1], labels)]
+        errors = [_loss_residuals(entering[-1], labels)]
         parts = self.split(weights)
         for i in reversed(range(1, len(parts))):
             back = errors[0] @ parts[i][0].T
@@ -166,7 +168,7 @@ class Network:
         return values
 
 
-def _chances(values: Floats) -> Floats:
+def _as_probabilities(values: Floats) -> Floats:
     """Softmax, or the logistic function for one output, in place."""
     if values.shape[1] == 1:
         values *= 0.5
@@ -180,7 +182,7 @@ def _chances(values: Floats) -> Floats:
     return values
 
 
-def _residuals(chances: Floats, labels: Labels) -> Floats:
+def _loss_residuals(chances: Floats, labels: Labels) -> Floats:
     """Probabilities less the truth: the loss's gradient in the scores, in place; nothing for rows without a class."""
     if chances.shape[1] == 1:
         chances[:, 0] -= labels

@@ -61,8 +61,8 @@ def train(
     weights, one, count = project(start.copy()), step_of(run), len(examples.inputs)
     velocity, mean, kept = np.zeros_like(weights), np.zeros_like(weights), 0
     first = math.floor(run.times * (1 - descent.tail))
-    for step, (rows, drawn) in enumerate(zip(batches(run, count, rng=rng), noises(run, rng), strict=True)):
-        total = noisy(clipped_sum(weights, examples, rows), drawn, one)
+    for step, (rows, drawn) in enumerate(zip(batches(run, count, rng=rng), draw_noise(run, rng), strict=True)):
+        total = add_noise(clipped_sum(weights, examples, rows), drawn, one)
         velocity *= descent.momentum
         velocity += np.divide(total, descent.scale, out=total)
         if descent.l2:
@@ -76,7 +76,7 @@ def train(
     return mean
 
 
-def noisy(total: Floats, drawn: NDArray[np.int64], step: GaussianNoise) -> Floats:
+def add_noise(total: Floats, drawn: NDArray[np.int64], step: GaussianNoise) -> Floats:
     """A sum rounded to the step's grid, plus noise: added as integers, scaled once. NaN counts as 0."""
     grid = float(step.grid)  # a power of two
     steps = total / grid
@@ -88,7 +88,7 @@ def noisy(total: Floats, drawn: NDArray[np.int64], step: GaussianNoise) -> Float
     return np.multiply(integers, grid, out=steps)
 
 
-def noises(run: Repeat, rng: noise.RandomSource | None = None) -> Iterator[NDArray[np.int64]]:
+def draw_noise(run: Repeat, rng: noise.RandomSource | None = None) -> Iterator[NDArray[np.int64]]:
     """The noise of each step, in grid steps, drawn some steps ahead."""
     step = step_of(run)
     sigma = step.sigma / step.grid

@@ -50,7 +50,7 @@ class Recipe:
         return replace(self, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
 
-def linear(facts: TrainingFacts) -> Recipe:
+def linear_recipe(facts: TrainingFacts) -> Recipe:
     """For logistic and softmax regression on rows of norm 1.
 
     With many classes most errors are small, and a small clipping norm lets the few large ones not drown the rest.
@@ -62,13 +62,13 @@ def linear(facts: TrainingFacts) -> Recipe:
     return Recipe(steps=200, batch=min(facts.rows, 1 << 15), clip=0.5, rate=distance / 200)
 
 
-def layered(facts: TrainingFacts) -> Recipe:
+def layered_recipe(facts: TrainingFacts) -> Recipe:
     """For networks with hidden layers."""
     distance = min(4_000.0, 0.4 * facts.signal)
     return Recipe(steps=300, batch=min(facts.rows, 1 << 12), clip=1.0, rate=distance / 300, tail=0.25)
 
 
-def pairs(facts: TrainingFacts, *, batch: int) -> Recipe:
+def pairwise_recipe(facts: TrainingFacts, *, batch: int) -> Recipe:
     """For losses over all pairs of a batch, of which a row moves the sum, over the batch's size, by ``clip``."""
     distance = min(100_000.0, 2 * facts.signal / 0.2)
     return Recipe(steps=100, batch=min(facts.rows, batch), clip=0.2, rate=distance / 100)

@@ -58,7 +58,7 @@ def sum_error(layers: tuple[Layer, ...], *, bias: float, rows: int, clip: float)
 
 def _gradient_error(layers: tuple[Layer, ...], bias: float) -> float:
     """The most by which one row's gradient, as computed, differs from its exact gradient, in L2."""
-    signals, errors, last = _forward(layers, bias)
+    signals, errors, last = _forward_errors(layers, bias)
     size, error, total = math.sqrt(2), last, 0.0
     for i in reversed(range(len(layers))):
         total += (error * (signals[i] + errors[i]) + size * errors[i] + 2 * UNIT * size * signals[i]) ** 2
@@ -70,7 +70,7 @@ def _gradient_error(layers: tuple[Layer, ...], bias: float) -> float:
     return math.sqrt(total)
 
 
-def _forward(layers: tuple[Layer, ...], bias: float) -> tuple[list[float], list[float], float]:
+def _forward_errors(layers: tuple[Layer, ...], bias: float) -> tuple[list[float], list[float], float]:
     """Sizes and errors of what enters each layer, and the error of the output's probabilities."""
     signals, errors = [math.hypot(1, bias)], [gamma(layers[0].inputs + 8)]
     for i, layer in enumerate(layers):

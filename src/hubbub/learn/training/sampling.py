@@ -138,7 +138,7 @@ def batches(run: Repeat, rows: int, *, rng: noise.RandomSource | None = None) ->
     """
     step, times = run.event, run.times
     if isinstance(step, Poisson):
-        yield from _coins(step.rate, rows, times, rng)
+        yield from _poisson_batches(step.rate, rows, times, rng)
     elif isinstance(step, WithoutReplacement):
         if step.population != rows:
             raise WrongShape(
@@ -146,12 +146,12 @@ def batches(run: Repeat, rows: int, *, rng: noise.RandomSource | None = None) ->
                 why="A sample of fixed size is accounted for a population of that very size.",
                 fix="Plan with the number of rows that there are.",
             )
-        yield from _subsets(rows, step.sample, times, rng)
+        yield from _fixed_batches(rows, step.sample, times, rng)
     else:
         yield from [None] * times
 
 
-def _coins(rate: Fraction, rows: int, times: int, rng: noise.RandomSource | None) -> Iterator[Rows]:
+def _poisson_batches(rate: Fraction, rows: int, times: int, rng: noise.RandomSource | None) -> Iterator[Rows]:
     """Rows whose coins show 1, for each step; coins of several steps are drawn at once, which is quicker."""
     ahead = max(1, _BLOCK // max(1, rows))
     for done in range(0, times, ahead):
@@ -159,16 +159,16 @@ def _coins(rate: Fraction, rows: int, times: int, rng: noise.RandomSource | None
             yield np.flatnonzero(coins)
 
 
-def _subsets(rows: int, size: int, times: int, rng: noise.RandomSource | None) -> Iterator[Rows]:
+def _fixed_batches(rows: int, size: int, times: int, rng: noise.RandomSource | None) -> Iterator[Rows]:
     """A uniform subset for each step; of one row, those of many steps are drawn at once, which is quicker."""
     if size != 1:
-        yield from (_subset(rows, size, rng) for _ in range(times))
+        yield from (_draw_subset(rows, size, rng) for _ in range(times))
         return
     for done in range(0, times, _BLOCK):
         yield from noise.uniform(rows, (min(_BLOCK, times - done), 1), rng=rng)
 
 
-def _subset(rows: int, size: int, rng: noise.RandomSource | None) -> Rows:
+def _draw_subset(rows: int, size: int, rng: noise.RandomSource | None) -> Rows:
     """A uniform subset: rows are drawn until so many different ones are there, which favours none."""
     taken = np.zeros(rows, dtype=bool)
     missing = size
