@@ -96,7 +96,8 @@ class Recorded(GradientMethod):
     """One pass forward and one back for a batch, with taps at the outputs of layers that train.
 
     A batch is filled up with copies of its last example, which weigh nothing, to one of ``batch_sizes``: those are the
-    sizes at which ``checks`` has compared it with examples alone. What is run is ``graph``, with the layers of ``model``.
+    sizes at which ``checks`` has compared it with examples alone. What is run is ``graph``, with the layers of
+    ``model``.
     """
 
     def __init__(

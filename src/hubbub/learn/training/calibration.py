@@ -98,7 +98,7 @@ def run_with_noise(
     multiplier: Fraction,
     unit: Unit | None = None,
 ) -> Repeat:
-    """The run whose noise is ``noise_multiplier`` times its sensitivity, clip + 2 error + sqrt(size) grid."""
+    """The run whose noise is ``multiplier`` times its sensitivity, clip + 2 error + sqrt(size) grid."""
     step = _noisy_step(sampling, clip=clip, error=error, size=size, multiplier=multiplier, unit=unit or Unit())
     return Repeat(sampling.event(step), steps)
 
@@ -106,7 +106,7 @@ def run_with_noise(
 def _noisy_step(
     sampling: Sampling, *, clip: float, error: float, size: int, multiplier: Fraction, unit: Unit
 ) -> GaussianNoise:
-    """One step of a run whose noise is ``noise_multiplier`` times its sensitivity."""
+    """One step of a run whose noise is ``multiplier`` times its sensitivity."""
     fixed = isinstance(sampling, FixedBatch)
     moved, root = Fraction(clip) * (2 if fixed else 1) + 2 * round_up(error), root_of(size)
     grid = _grid_below(moved * multiplier)
