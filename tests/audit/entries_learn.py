@@ -36,8 +36,8 @@ MADE: dict[str, dict[str, Any]] = {  # what makes it quick, or is asked for besi
     "PATEClassifier": {"public": X[:4], "teachers": 3, "answers": 4, "queries": 4},
 }
 SOLVERS: dict[str, dict[str, Any]] = {
-    "gradient_descent": {"domain": BALL, "max_iter": 3},
-    "projected_sgd": {"domain": BALL, "max_iter": 3},
+    "gradient_descent": {"domain": BALL, "steps": 3},
+    "projected_sgd": {"domain": BALL, "steps": 3},
     "output_perturbation": {"l2": 0.5},
     "objective_perturbation": {"l2": 0.5},
 }

@@ -17,7 +17,7 @@ HEADINGS = ("## What happened", "## Why", "## What to do")
 
 def concrete(kind: type[HubbubError] = HubbubError) -> dict[str, type[HubbubError]]:
     """Every error class with a code, by its code."""
-    found = {kind.code: kind} if kind.code else {}
+    found = {kind.code: kind} if vars(kind).get("code") else {}
     for below in kind.__subclasses__():
         found |= concrete(below)
     return found

@@ -48,6 +48,8 @@ def as_in_0_1(line: Mapping[str, Any]) -> ColumnDomain:
     if "key" in line:
         return SurrogateKey(line["key"])
     if "values" in line:
+        if isinstance(line.get("other"), int) and isinstance(next(iter(line["values"]), None), datetime.date):
+            raise TypeError("0.1 took 7 for the eighth of January 1970: refused now")
         return Categorical(**line)
     return Date(**line) if isinstance(line.get("lower"), datetime.date) else Numeric(**line)
 

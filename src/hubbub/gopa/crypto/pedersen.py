@@ -4,7 +4,7 @@
 >>> three = pedersen.commit(3, 17)
 >>> ristretto.plus(three, pedersen.commit(4, 5)) == pedersen.commit(7, 22)
 True
->>> pedersen.opens(three, 4, 17)
+>>> pedersen.is_opening(three, 4, 17)
 False
 """
 
